@@ -1,0 +1,1 @@
+//! rc files, mix files and parameters: text in, a typed run plan out.

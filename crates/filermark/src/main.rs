@@ -1,0 +1,2 @@
+//! The binary: glue only, one small file per subcommand.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The NFSv3 driver and the protocol validator.

@@ -1,0 +1,1 @@
+//! ONC RPC, portmapper, MOUNT and NFSv3 as codecs without I/O: bytes in, bytes out.

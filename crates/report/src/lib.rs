@@ -1,0 +1,1 @@
+//! Renderings for people: the HTML report and the terminal summary.

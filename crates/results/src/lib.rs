@@ -1,0 +1,1 @@
+//! The run record, validity, ORT, and the classical text files.

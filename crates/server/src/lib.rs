@@ -1,0 +1,1 @@
+//! The embedded NFSv3 server: an in-memory file system behind the shared codecs.
