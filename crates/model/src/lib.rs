@@ -1,1 +1,31 @@
-//! The vocabulary of Filermark as types: operations, mixes, distributions, plans, statistics. No I/O.
+//! The vocabulary of Filermark as types: operations, mixes, distributions,
+//! plans, statistics, findings.
+//!
+//! This room does no I/O, reads no clock and knows no protocol bytes. Every
+//! other room may look down into it; it looks at nobody.
+
+pub mod benchmark;
+pub mod dist;
+pub mod finding;
+pub mod latency;
+pub mod mix;
+pub mod op;
+pub mod plan;
+pub mod rng;
+pub mod stats;
+pub mod units;
+
+pub use benchmark::Benchmark;
+pub use dist::SizeDistribution;
+pub use finding::{Finding, Rule, Severity};
+pub use latency::Latency;
+pub use mix::Mix;
+pub use op::{Op, OpSet};
+pub use plan::RunPlan;
+pub use rng::Rng;
+pub use stats::{OpStats, PointStats};
+pub use units::{Bytes, Nanos, OpsPerSec};
+
+/// The sentence that every result carries.
+pub const NOT_A_SPEC_RESULT: &str =
+    "This is a Filermark result. It is not a SPEC result and is not comparable with one.";

@@ -1,0 +1,181 @@
+//! Benchmarks: named, versioned definitions that ship as data files.
+
+use crate::dist::SizeDistribution;
+use crate::mix::Mix;
+use serde::{Deserialize, Serialize};
+
+/// The definition files that ship with the program: (name, text).
+pub const SHIPPED: &[(&str, &str)] = &[(
+    "general-nfs3",
+    include_str!("../definitions/general-nfs3.toml"),
+)];
+
+/// A benchmark: what is done, on what, and by which rules it is judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Benchmark {
+    /// Its name; never another's trademark.
+    pub name: String,
+    /// Its version; any change of a figure makes a new one.
+    pub version: u32,
+    /// Its name for people.
+    pub title: String,
+    /// The protocol its operations belong to.
+    pub protocol: Protocol,
+    /// The unit of load.
+    pub unit: String,
+    /// What a standard run keeps to.
+    pub standard: Standard,
+    /// The file set.
+    pub fileset: FileSetRule,
+    /// The mix of logical operations.
+    pub mix: Mix,
+    /// Sizes of the files of the I/O set.
+    pub file_sizes: SizeDistribution,
+    /// Sizes of logical reads.
+    pub read_sizes: SizeDistribution,
+    /// Sizes of logical writes.
+    pub write_sizes: SizeDistribution,
+}
+
+/// The protocols that have a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// NFS version 3 over TCP.
+    Nfs3,
+}
+
+impl Protocol {
+    /// As sfssum spells it in column 6 (seed 001, section 4.4).
+    pub const fn sfssum_name(self) -> &'static str {
+        match self {
+            Self::Nfs3 => "NFS3",
+        }
+    }
+}
+
+/// Durations and limits of a standard run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standard {
+    /// WARMUP, in seconds.
+    pub warmup_s: f64,
+    /// RUN, in seconds.
+    pub runtime_s: f64,
+    /// Fewest evenly spaced load points.
+    pub load_points_min: u32,
+    /// Largest mean service time, in milliseconds.
+    pub response_limit_ms: f64,
+    /// Most op/s per proc at the top load point.
+    pub ops_per_proc_max: f64,
+    /// Fewest op/s per proc at the bottom load point.
+    pub ops_per_proc_min: f64,
+    /// Least share of the requested rate that counts, in percent.
+    pub achieved_pcnt_min: f64,
+    /// Least share of its own rate that every proc must reach, in percent.
+    pub proc_pcnt_min: f64,
+    /// Largest distance of an operation's share from the mix, in percentage points.
+    pub mix_deviation_pcnt_max: f64,
+    /// Share of failed operations from which on a warning is given, in percent.
+    pub error_pcnt_max: f64,
+    /// Share of failed operations from which on the point does not count, in percent.
+    pub error_pcnt_invalid: f64,
+}
+
+/// The file set of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileSetRule {
+    /// Binary megabytes per unit of load.
+    pub mb_per_op: f64,
+    /// Share of the I/O files that RUN touches, in percent.
+    pub access_pcnt: f64,
+    /// Share of writes that append, in percent.
+    pub append_pcnt: f64,
+    /// Directories per proc.
+    pub dir_count: u32,
+    /// Symbolic links per proc.
+    pub symlink_count: u32,
+    /// Files outside of the I/O set per proc.
+    pub file_count: u32,
+}
+
+/// Why a definition cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchmarkError {
+    /// No definition of that name ships with the program.
+    #[error("there is no benchmark '{0}'; known: {1}")]
+    Unknown(String, String),
+    /// The text is no definition.
+    #[error("benchmark definition '{name}': {reason}")]
+    Text {
+        /// Which definition.
+        name: String,
+        /// What is wrong, with its line.
+        reason: String,
+    },
+}
+
+impl Benchmark {
+    /// A shipped definition by name.
+    ///
+    /// # Errors
+    /// The name is unknown, or (a defect) the shipped text is wrong.
+    pub fn shipped(name: &str) -> Result<Self, BenchmarkError> {
+        let Some((_, text)) = SHIPPED.iter().find(|(n, _)| *n == name) else {
+            let known = SHIPPED.iter().map(|(n, _)| *n).collect::<Vec<_>>();
+            return Err(BenchmarkError::Unknown(name.into(), known.join(", ")));
+        };
+        Self::from_toml(name, text)
+    }
+
+    /// Reads a definition; `name` is used in error messages.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, BenchmarkError> {
+        toml::from_str(text).map_err(|e| BenchmarkError::Text {
+            name: name.into(),
+            reason: e.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Op;
+    use crate::units::Bytes;
+
+    #[test]
+    fn every_shipped_definition_reads() {
+        for (name, _) in SHIPPED {
+            assert_eq!(Benchmark::shipped(name).unwrap().name, *name);
+        }
+        assert!(Benchmark::shipped("nfs").is_err());
+    }
+
+    #[test]
+    fn general_nfs3_keeps_to_the_known_means() {
+        let b = Benchmark::shipped("general-nfs3").unwrap();
+        // Seed 001, section 2.2.1: the mix.
+        assert_eq!(b.mix.percent(Op::Getattr), 26.0);
+        assert_eq!(b.mix.percent(Op::Lookup), 24.0);
+        assert_eq!(b.mix.percent(Op::Commit), 0.0);
+        // Facts 1.3 and 2.3: 383 files per op/s, files of 1 KB to 32 MB.
+        let files_per_op = b.fileset.mb_per_op * 1048576.0 / b.file_sizes.mean_bytes();
+        assert!((files_per_op - 383.0).abs() < 4.0, "{files_per_op}");
+        assert_eq!(b.file_sizes.quantile(0.0), Bytes::from_kib(1));
+        assert_eq!(b.file_sizes.max(), Bytes::from_mib(32));
+        // Seed 001, section 4.4: physical per logical transfer.
+        let block = Bytes::from_kib(64);
+        assert!((b.read_sizes.mean_transfers(block) - 1.079).abs() < 0.002);
+        assert!((b.write_sizes.mean_transfers(block) - 1.072).abs() < 0.002);
+        assert_eq!(b.read_sizes.max(), Bytes::from_kib(256));
+        assert_eq!(b.write_sizes.max(), Bytes::from_kib(256));
+        // Seed 001, section 4.4: growth per append, 17 to 34 KB.
+        let mean_kib = b.write_sizes.mean_bytes() / 1024.0;
+        assert!((17.0..34.0).contains(&mean_kib), "{mean_kib}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Findings: what was noticed about a run or a load point, with its figures.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// The figures may mislead.
+    Warning,
+    /// The load point (or the run) does not count.
+    Invalid,
+}
+
+/// The closed list of rules that can speak. Documented in docs/src/reference/rules.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// A parameter that the benchmark fixes was changed.
+    NotStandard,
+    /// The mean service time is above the limit.
+    ResponseLimit,
+    /// Fewer operations than requested.
+    AchievedRate,
+    /// One proc got far less than its share.
+    ProcRate,
+    /// The measured mix is off the wanted one.
+    MixDeviation,
+    /// Operations failed.
+    Errors,
+    /// Open pacing: more operations were waiting than allowed.
+    Saturated,
+    /// The generator itself was late.
+    Lateness,
+    /// The generator was short of processor time.
+    GeneratorBusy,
+    /// Data read was not what was written (VERIFY).
+    DataVerify,
+    /// A phase failed; the point was not measured.
+    Failed,
+    /// The user ended the run.
+    Interrupted,
+    /// Something had to be left on the server.
+    LeftBehind,
+    /// The load points are not at least ten, evenly spaced.
+    LoadPoints,
+    /// Operations per proc outside of what the manual recommends.
+    ProcLoad,
+    /// The server did something unusual (write verifier changed, jukebox, reconnects).
+    ServerEvent,
+    /// The run was too short or too small for stable figures.
+    ShortRun,
+}
+
+impl Rule {
+    /// The name in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotStandard => "not-standard",
+            Self::ResponseLimit => "response-limit",
+            Self::AchievedRate => "achieved-rate",
+            Self::ProcRate => "proc-rate",
+            Self::MixDeviation => "mix-deviation",
+            Self::Errors => "errors",
+            Self::Saturated => "saturated",
+            Self::Lateness => "lateness",
+            Self::GeneratorBusy => "generator-busy",
+            Self::DataVerify => "data-verify",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::LeftBehind => "left-behind",
+            Self::LoadPoints => "load-points",
+            Self::ProcLoad => "proc-load",
+            Self::ServerEvent => "server-event",
+            Self::ShortRun => "short-run",
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One thing noticed, told so that the reader can judge it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule that speaks.
+    pub rule: Rule,
+    /// How much it matters.
+    pub severity: Severity,
+    /// One plain sentence with the figure and the limit.
+    pub message: String,
+    /// The measured figure, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The limit it was held against, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// Where the limit comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl Finding {
+    /// A finding without figures.
+    pub fn new(rule: Rule, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity,
+            message: message.into(),
+            value: None,
+            limit: None,
+            source: None,
+        }
+    }
+
+    /// The same with its figure, limit and the limit's source.
+    pub fn with_limit(mut self, value: f64, limit: f64, source: &str) -> Self {
+        self.value = Some(value);
+        self.limit = Some(limit);
+        self.source = Some(source.to_owned());
+        self
+    }
+
+    /// Whether the load point it belongs to does not count.
+    pub fn invalidates(&self) -> bool {
+        self.severity == Severity::Invalid
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.message)
+    }
+}

@@ -1,0 +1,246 @@
+//! A latency distribution: an HDR histogram and exact sums beside it.
+//!
+//! The histogram gives percentiles (three significant digits); mean and
+//! deviation come from the sums, so that bucket widths never show in them.
+
+use crate::units::Nanos;
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+
+/// Longest latency that is told apart, in nanoseconds; longer ones count as this.
+pub const LATENCY_NS_MAX: u64 = 1_000_000_000_000;
+/// Significant decimal digits of the histogram.
+const DIGITS: u8 = 3;
+/// Longest text form accepted from outside, in characters.
+const TEXT_LEN_MAX: usize = 4 << 20;
+
+/// Latencies of one kind, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u64,
+    sum_sq_us: f64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Latency {
+    /// An empty one, with all of its memory taken: recording never allocates.
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
+            .expect("the bounds are constants that the library accepts");
+        Self {
+            histogram,
+            sum_ns: 0,
+            sum_sq_us: 0.0,
+        }
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        self.histogram.saturating_record(latency.0.max(1));
+        self.sum_ns = self.sum_ns.saturating_add(latency.0);
+        let us = latency.0 as f64 / 1e3;
+        self.sum_sq_us += us * us;
+    }
+
+    /// Adds another one; exact.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram
+            .add(&other.histogram)
+            .expect("all histograms have the same bounds");
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.sum_sq_us += other.sum_sq_us;
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+        self.sum_ns = 0;
+        self.sum_sq_us = 0.0;
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The sum of all, in nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// The mean in nanoseconds; zero when empty.
+    pub fn mean_ns(&self) -> f64 {
+        match self.count() {
+            0 => 0.0,
+            n => self.sum_ns as f64 / n as f64,
+        }
+    }
+
+    /// The sample standard deviation in nanoseconds; zero below two samples.
+    pub fn std_dev_ns(&self) -> f64 {
+        let n = self.count() as f64;
+        if n < 2.0 {
+            return 0.0;
+        }
+        let mean_us = self.mean_ns() / 1e3;
+        let variance = (self.sum_sq_us - n * mean_us * mean_us) / (n - 1.0);
+        variance.max(0.0).sqrt() * 1e3
+    }
+
+    /// Half the width of the 95 % confidence interval of the mean, in nanoseconds
+    /// (1.96 standard errors).
+    pub fn mean_confidence95_ns(&self) -> f64 {
+        match self.count() {
+            0 => 0.0,
+            n => 1.96 * self.std_dev_ns() / (n as f64).sqrt(),
+        }
+    }
+
+    /// The latency at `percentile` (0 to 100), in nanoseconds; never above the maximum.
+    pub fn percentile_ns(&self, percentile: f64) -> u64 {
+        self.histogram
+            .value_at_percentile(percentile)
+            .min(self.max_ns())
+    }
+
+    /// The longest, in nanoseconds, as the histogram tells it apart; zero when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.histogram.max()
+    }
+
+    /// The shortest, in nanoseconds; zero when empty.
+    pub fn min_ns(&self) -> u64 {
+        match self.count() {
+            0 => 0,
+            _ => self.histogram.min(),
+        }
+    }
+
+    /// Counts per bucket whose bounds grow by the factor `ratio` from `first_ns`
+    /// on: (upper bound in ns, count), up to the longest latency.
+    pub fn buckets(&self, first_ns: u64, ratio: f64) -> Vec<(u64, u64)> {
+        self.histogram
+            .iter_log(first_ns.max(1), ratio.max(1.01))
+            .map(|b| (b.value_iterated_to(), b.count_since_last_iteration()))
+            .collect()
+    }
+
+    fn to_wire(&self) -> Wire {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("writing into a Vec does not fail");
+        Wire {
+            sum_ns: self.sum_ns,
+            sum_sq_us: self.sum_sq_us,
+            hdr: base64::engine::general_purpose::STANDARD.encode(bytes),
+        }
+    }
+
+    fn from_wire(wire: &Wire) -> Result<Self, String> {
+        if wire.hdr.len() > TEXT_LEN_MAX {
+            return Err(format!("a histogram of {} characters", wire.hdr.len()));
+        }
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(&wire.hdr)
+            .map_err(|e| format!("histogram: {e}"))?;
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| format!("histogram: {e}"))?;
+        let mut latency = Self::new();
+        latency
+            .histogram
+            .add(read)
+            .map_err(|e| format!("histogram with other bounds: {e}"))?;
+        latency.sum_ns = wire.sum_ns;
+        latency.sum_sq_us = wire.sum_sq_us;
+        Ok(latency)
+    }
+}
+
+/// The form in records and messages: sums, and the histogram as base64 of the
+/// HdrHistogram V2 encoding.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    sum_ns: u64,
+    sum_sq_us: f64,
+    hdr: String,
+}
+
+impl Serialize for Latency {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_wire().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = Wire::deserialize(deserializer)?;
+        Self::from_wire(&wire).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values_us: &[u64]) -> Latency {
+        let mut latency = Latency::new();
+        for us in values_us {
+            latency.record(Nanos::from_micros(*us));
+        }
+        latency
+    }
+
+    #[test]
+    fn figures_of_a_small_sample() {
+        let l = of(&[100, 200, 300, 400]);
+        assert_eq!(l.mean_ns(), 250_000.0);
+        assert!((l.std_dev_ns() - 129_099.0).abs() < 1.0);
+        assert!((l.mean_confidence95_ns() - 126_517.0).abs() < 2.0);
+        assert!((l.percentile_ns(50.0) as f64 / 200_000.0 - 1.0).abs() < 0.001);
+        assert_eq!(Latency::new().mean_ns(), 0.0);
+    }
+
+    #[test]
+    fn merging_is_the_same_as_recording_together() {
+        let mut a = of(&[1, 10, 100]);
+        a.merge(&of(&[1000, 10_000]));
+        let b = of(&[1, 10, 100, 1000, 10_000]);
+        assert_eq!(
+            (a.count(), a.sum_ns(), a.max_ns()),
+            (5, b.sum_ns(), b.max_ns())
+        );
+        assert_eq!(a.percentile_ns(99.0), b.percentile_ns(99.0));
+    }
+
+    #[test]
+    fn the_text_form_round_trips_and_nonsense_is_refused() {
+        let a = of(&[3, 70, 70, 9000]);
+        let back = Latency::from_wire(&a.to_wire()).unwrap();
+        assert_eq!(back.count(), 4);
+        assert_eq!(back.percentile_ns(75.0), a.percentile_ns(75.0));
+        let bad = Wire {
+            sum_ns: 0,
+            sum_sq_us: 0.0,
+            hdr: "AAAA".into(),
+        };
+        assert!(Latency::from_wire(&bad).is_err());
+    }
+
+    #[test]
+    fn very_long_latencies_saturate() {
+        let mut l = Latency::new();
+        l.record(Nanos(u64::MAX));
+        assert_eq!(l.count(), 1);
+    }
+}

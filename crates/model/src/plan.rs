@@ -1,0 +1,257 @@
+//! The run plan: everything a run is, resolved and typed.
+//!
+//! rc files and flags resolve into one of these; it can be printed, hashed (the
+//! fingerprint) and sent to agents. Nothing below this border sees a string
+//! that still wants parsing.
+
+use crate::benchmark::Benchmark;
+use crate::finding::Finding;
+use crate::units::{Nanos, OpsPerSec};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A run, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// The benchmark, with the run's changes already in it.
+    pub benchmark: Benchmark,
+    /// The load points, in order.
+    pub points: Vec<LoadPoint>,
+    /// The client hosts and what each of their procs works on.
+    pub clients: Vec<ClientPlan>,
+    /// Load-generating procs on each client.
+    pub procs_per_client: u32,
+    /// The driver and its settings.
+    pub driver: DriverPlan,
+    /// How load is paced.
+    pub pacing: Pacing,
+    /// How long the phases last.
+    pub phases: PhasePlan,
+    /// What the run may do with the file set.
+    pub fileset: FileSetPlan,
+    /// The seed that every random stream derives from.
+    pub seed: u64,
+    /// Load-making threads per client; `None`: one per core, two at least.
+    pub shards: Option<u32>,
+    /// A program to run beside the phases.
+    pub monitor: Option<MonitorPlan>,
+    /// Limits that judge a load point, as the run has set them.
+    pub limits: Limits,
+    /// What the resolution itself noticed (changed standard parameters ...).
+    pub findings: Vec<Finding>,
+    /// The parameters as given, by name, for the record and the report.
+    pub parameters: Vec<(String, String)>,
+}
+
+impl RunPlan {
+    /// Procs in the whole run.
+    pub fn proc_count(&self) -> u32 {
+        (self.clients.len() as u32).saturating_mul(self.procs_per_client)
+    }
+
+    /// Files of the I/O set at a load: by bytes per unit of load over the mean
+    /// file size; at least one per proc.
+    pub fn io_file_count(&self, load: OpsPerSec) -> u64 {
+        let rule = &self.benchmark.fileset;
+        let bytes = load.0 * rule.mb_per_op * (1u64 << 20) as f64;
+        let files = bytes / self.benchmark.file_sizes.mean_bytes().max(1.0);
+        (files.round() as u64).max(u64::from(self.proc_count()))
+    }
+
+    /// The wanted rate of one proc at a load.
+    pub fn rate_per_proc(&self, load: OpsPerSec) -> OpsPerSec {
+        OpsPerSec(load.0 / f64::from(self.proc_count().max(1)))
+    }
+}
+
+/// One requested load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadPoint {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What the user asked for.
+    pub asked: OpsPerSec,
+    /// What is requested: rounded down to whole op/s per proc (seed 001, 3.3 LOAD).
+    pub requested: OpsPerSec,
+}
+
+/// A client host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientPlan {
+    /// Its name as the rc file gives it.
+    pub name: String,
+    /// One mount point per proc.
+    pub mounts: Vec<MountPoint>,
+}
+
+/// A server and a path on it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MountPoint {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// The exported path.
+    pub path: String,
+}
+
+impl fmt::Display for MountPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.path)
+        } else {
+            write!(f, "{}:{}", self.host, self.path)
+        }
+    }
+}
+
+/// Which driver makes the load, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
+pub enum DriverPlan {
+    /// Speaks NFSv3 itself.
+    Nfs3(Nfs3Plan),
+    /// Answers every operation at once: measures the generator.
+    Null,
+}
+
+/// Settings of the NFSv3 driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nfs3Plan {
+    /// AUTH_SYS user id (SFS_NFS_USER_ID).
+    pub uid: u32,
+    /// AUTH_SYS group id (SFS_NFS_GROUP_ID).
+    pub gid: u32,
+    /// AUTH_SYS supplementary groups, 16 at most (NFS_GROUPS).
+    pub gids: Vec<u32>,
+    /// AUTH_SYS machine name.
+    pub machine_name: String,
+    /// Bind to a source port below 1024 (RESVPORT).
+    pub resvport: bool,
+    /// Largest physical transfer in bytes (BLOCK_SIZE); `None`: what the server prefers.
+    pub block_size_max: Option<u32>,
+    /// Physical reads outstanding per logical read (BIOD_MAX_READS, 0 to 32; 0 works as 1).
+    pub biod_max_reads: u32,
+    /// Physical writes outstanding per logical write (BIOD_MAX_WRITES, 0 to 32; 0 works as 1).
+    pub biod_max_writes: u32,
+    /// Port of the NFS program; `None`: ask the portmapper.
+    pub nfs_port: Option<u16>,
+    /// Port of the MOUNT program; `None`: ask the portmapper.
+    pub mount_port: Option<u16>,
+    /// Port of the portmapper.
+    pub portmap_port: u16,
+    /// Address family to use.
+    pub ip: IpChoice,
+    /// How procs share connections.
+    pub connections: Connections,
+    /// How long a reply may take before the call is sent again on a new
+    /// connection, in milliseconds (RPC_TIMEOUT_MS).
+    pub rpc_timeout_ms: u32,
+    /// How often that is tried before the operation fails (RPC_RETRIES).
+    pub rpc_retries: u32,
+    /// Longest wait for a connection or a mount, in milliseconds.
+    pub connect_timeout_ms: u32,
+    /// First wait after NFS3ERR_JUKEBOX, in milliseconds; doubled each time.
+    pub jukebox_delay_ms: u32,
+    /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
+    pub jukebox_retries: u32,
+}
+
+/// Which address family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IpChoice {
+    /// IPv4 only (IPV6_ENABLE=off and no IPv6 literal).
+    V4,
+    /// IPv6 only.
+    V6,
+    /// Whatever the name resolves to first.
+    Any,
+}
+
+/// How procs share connections (CONNECTIONS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Connections {
+    /// One each: the classical rule.
+    PerProc,
+    /// This many per client and server, as kernel clients do with `nconnect`.
+    Shared(u32),
+}
+
+/// How load is paced.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// Closed or open.
+    pub mode: PacingMode,
+    /// How the intended starts lie around their mean gap.
+    pub arrivals: Arrivals,
+    /// Open pacing: most operations waiting or in flight per proc.
+    pub backlog_max_per_proc: u32,
+}
+
+/// Whether the server's slowness holds back the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PacingMode {
+    /// One operation in flight per proc: the classical behaviour.
+    Closed,
+    /// The arrival rate is kept whatever the server does.
+    Open,
+}
+
+/// How intended starts are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// One per slot of the mean gap, anywhere in it: the rate is exact.
+    Uniform,
+    /// A Poisson process.
+    Poisson,
+}
+
+/// Durations of the phases.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhasePlan {
+    /// WARMUP (WARMUP_TIME).
+    pub warmup: Nanos,
+    /// RUN (RUNTIME).
+    pub runtime: Nanos,
+    /// Longest INIT of one load point (INIT_TIMEOUT).
+    pub init_timeout: Nanos,
+}
+
+/// What the run may do with the file set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSetPlan {
+    /// Leave it on the server at the end (KEEP).
+    pub keep: bool,
+    /// Let a load point grow the file set of the one before (REUSE); off: made anew.
+    pub reuse: bool,
+    /// Stamp every block that is written and check every block that is read (VERIFY).
+    pub verify: bool,
+    /// Population operations in flight per proc-owning shard in INIT and CLEANUP.
+    pub init_window: u32,
+}
+
+/// PRIME_MON_SCRIPT and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonitorPlan {
+    /// The program.
+    pub script: String,
+    /// Its own arguments, before those that we add.
+    pub args: Vec<String>,
+}
+
+/// Limits that judge a load point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Largest mean service time, in milliseconds (RESPONSE_LIMIT_MS).
+    pub response_ms: f64,
+    /// Least achieved share of the requested rate, in percent (ACHIEVED_PCNT_MIN).
+    pub achieved_pcnt_min: f64,
+    /// Least share of its own rate per proc, in percent (PROC_PCNT_MIN).
+    pub proc_pcnt_min: f64,
+    /// Largest distance from the mix, in percentage points (MIX_DEVIATION_MAX).
+    pub mix_deviation_pcnt_max: f64,
+    /// Failed operations from which on a point does not count, in percent (ERROR_PCNT_MAX).
+    pub error_pcnt_max: f64,
+}

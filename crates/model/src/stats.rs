@@ -1,0 +1,328 @@
+//! What a load point measured: counts, bytes, errors and latencies per
+//! operation, per proc, per second. Plain data that merges exactly.
+
+use crate::latency::Latency;
+use crate::op::Op;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One operation's figures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OpStats {
+    /// Which operation.
+    pub op: Op,
+    /// Logical operations that succeeded.
+    pub success_count: u64,
+    /// Physical operations that they took.
+    pub physical_count: u64,
+    /// Logical operations that failed.
+    pub error_count: u64,
+    /// Bytes read by them.
+    pub read_bytes: u64,
+    /// Bytes written by them.
+    pub written_bytes: u64,
+    /// Reply minus sent, of the successful ones.
+    pub service: Latency,
+    /// Reply minus intended start, of the successful ones.
+    pub response: Latency,
+}
+
+impl OpStats {
+    /// Nothing measured yet.
+    pub fn new(op: Op) -> Self {
+        Self {
+            op,
+            success_count: 0,
+            physical_count: 0,
+            error_count: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            service: Latency::new(),
+            response: Latency::new(),
+        }
+    }
+
+    /// Adds the figures of the same operation from elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        self.success_count += other.success_count;
+        self.physical_count += other.physical_count;
+        self.error_count += other.error_count;
+        self.read_bytes += other.read_bytes;
+        self.written_bytes += other.written_bytes;
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.success_count = 0;
+        self.physical_count = 0;
+        self.error_count = 0;
+        self.read_bytes = 0;
+        self.written_bytes = 0;
+        self.service.clear();
+        self.response.clear();
+    }
+}
+
+/// One second of the run, summed over all procs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Whole seconds since RUN began; negative in WARMUP.
+    pub second: i64,
+    /// Logical operations that succeeded in it.
+    pub success_count: u64,
+    /// Logical operations that failed in it.
+    pub error_count: u64,
+    /// Bytes read in it.
+    pub read_bytes: u64,
+    /// Bytes written in it.
+    pub written_bytes: u64,
+    /// Sum of the service times, in nanoseconds.
+    pub service_sum_ns: u64,
+    /// Longest response time, in nanoseconds.
+    pub response_max_ns: u64,
+    /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds
+    /// (entry 0 also the shorter, the last also the longer ones).
+    pub service_log2_us: [u32; 24],
+}
+
+impl Interval {
+    /// Adds the same second of another shard or client.
+    pub fn merge(&mut self, other: &Self) {
+        self.success_count += other.success_count;
+        self.error_count += other.error_count;
+        self.read_bytes += other.read_bytes;
+        self.written_bytes += other.written_bytes;
+        self.service_sum_ns += other.service_sum_ns;
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        for (mine, theirs) in self.service_log2_us.iter_mut().zip(other.service_log2_us) {
+            *mine += theirs;
+        }
+    }
+
+    /// The mean service time in nanoseconds; zero when nothing succeeded.
+    pub fn service_mean_ns(&self) -> f64 {
+        match self.success_count {
+            0 => 0.0,
+            n => self.service_sum_ns as f64 / n as f64,
+        }
+    }
+
+    /// The entry of [`Interval::service_log2_us`] for a latency in nanoseconds.
+    #[inline]
+    pub const fn log2_slot(latency_ns: u64) -> usize {
+        let us = latency_ns / 1_000;
+        let slot = match us.checked_ilog2() {
+            Some(slot) => slot as usize,
+            None => 0,
+        };
+        if slot < 24 { slot } else { 23 }
+    }
+}
+
+/// One proc's share of the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcStats {
+    /// Its number in the whole run, from 0.
+    pub proc: u32,
+    /// Logical operations that succeeded.
+    pub success_count: u64,
+    /// Logical operations that failed.
+    pub error_count: u64,
+    /// Sum of the service times, in nanoseconds.
+    pub service_sum_ns: u64,
+    /// Longest service time, in nanoseconds.
+    pub service_max_ns: u64,
+    /// Operations it was wanted to start in the window.
+    pub wanted_count: u64,
+}
+
+/// Everything that one client (or all of them) measured at one load point.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PointStats {
+    /// Length of the measured window, in nanoseconds.
+    pub window_ns: u64,
+    /// Figures per operation.
+    pub ops: Vec<OpStats>,
+    /// Actual start minus intended start, all operations.
+    pub lateness: Latency,
+    /// The generator's own wake-ups: woken minus due, without what the server
+    /// (a busy proc) added.
+    pub wakeup: Latency,
+    /// Series by second, WARMUP included.
+    pub intervals: Vec<Interval>,
+    /// Per proc.
+    pub procs: Vec<ProcStats>,
+    /// The driver's own counters (physical calls by procedure, retransmissions,
+    /// verifier changes, short reads ...), by name.
+    pub counters: BTreeMap<String, u64>,
+    /// Failed operations by "op: what the server said".
+    pub errors: BTreeMap<String, u64>,
+    /// Operations made outside of the mix so that a measured one could be done.
+    pub preparation_count: u64,
+    /// Open pacing: the most operations that were waiting to start, all procs.
+    pub backlog_max: u64,
+    /// Open pacing: those that were waiting when the window closed.
+    pub backlog_end: u64,
+    /// Open pacing: intended operations dropped because the backlog was full.
+    pub dropped_count: u64,
+    /// Closed pacing: how often a proc fell so far behind that its schedule was moved.
+    pub rescheduled_count: u64,
+    /// Size of the file set when RUN ended, in bytes.
+    pub fileset_bytes: u64,
+    /// Size of its accessed part at creation, in bytes.
+    pub accessed_base_bytes: u64,
+    /// Size of its accessed part when RUN ended, in bytes.
+    pub accessed_end_bytes: u64,
+    /// Processor time that the generator's threads took in the window, in nanoseconds.
+    pub generator_cpu_ns: u64,
+    /// Threads that made the load.
+    pub shard_count: u32,
+    /// The transfer sizes in use: largest read and write, in bytes.
+    pub transfer_bytes: (u32, u32),
+}
+
+impl PointStats {
+    /// The entry for `op`, made when it is missing.
+    pub fn op_mut(&mut self, op: Op) -> &mut OpStats {
+        let at = match self.ops.binary_search_by_key(&op, |s| s.op) {
+            Ok(at) => at,
+            Err(at) => {
+                self.ops.insert(at, OpStats::new(op));
+                at
+            }
+        };
+        &mut self.ops[at]
+    }
+
+    /// The entry for `op`.
+    pub fn op(&self, op: Op) -> Option<&OpStats> {
+        self.ops.iter().find(|s| s.op == op)
+    }
+
+    /// Adds what another shard or client measured at the same point.
+    pub fn merge(&mut self, other: &Self) {
+        self.window_ns = self.window_ns.max(other.window_ns);
+        for theirs in &other.ops {
+            self.op_mut(theirs.op).merge(theirs);
+        }
+        self.lateness.merge(&other.lateness);
+        self.wakeup.merge(&other.wakeup);
+        for theirs in &other.intervals {
+            match self
+                .intervals
+                .binary_search_by_key(&theirs.second, |i| i.second)
+            {
+                Ok(at) => self.intervals[at].merge(theirs),
+                Err(at) => self.intervals.insert(at, theirs.clone()),
+            }
+        }
+        self.procs.extend_from_slice(&other.procs);
+        self.procs.sort_by_key(|p| p.proc);
+        for (name, n) in &other.counters {
+            *self.counters.entry(name.clone()).or_default() += n;
+        }
+        for (name, n) in &other.errors {
+            *self.errors.entry(name.clone()).or_default() += n;
+        }
+        self.preparation_count += other.preparation_count;
+        self.backlog_max += other.backlog_max;
+        self.backlog_end += other.backlog_end;
+        self.dropped_count += other.dropped_count;
+        self.rescheduled_count += other.rescheduled_count;
+        self.fileset_bytes += other.fileset_bytes;
+        self.accessed_base_bytes += other.accessed_base_bytes;
+        self.accessed_end_bytes += other.accessed_end_bytes;
+        self.generator_cpu_ns += other.generator_cpu_ns;
+        self.shard_count += other.shard_count;
+        self.transfer_bytes.0 = self.transfer_bytes.0.max(other.transfer_bytes.0);
+        self.transfer_bytes.1 = self.transfer_bytes.1.max(other.transfer_bytes.1);
+    }
+
+    /// Logical operations that succeeded.
+    pub fn success_count(&self) -> u64 {
+        self.ops.iter().map(|o| o.success_count).sum()
+    }
+
+    /// Physical operations that they took.
+    pub fn physical_count(&self) -> u64 {
+        self.ops.iter().map(|o| o.physical_count).sum()
+    }
+
+    /// Logical operations that failed.
+    pub fn error_count(&self) -> u64 {
+        self.ops.iter().map(|o| o.error_count).sum()
+    }
+
+    /// Successful logical operations per second of the window.
+    pub fn achieved_ops_per_sec(&self) -> f64 {
+        match self.window_ns {
+            0 => 0.0,
+            ns => self.success_count() as f64 / (ns as f64 / 1e9),
+        }
+    }
+
+    /// Service times of all operations together.
+    pub fn service(&self) -> Latency {
+        self.ops.iter().fold(Latency::new(), |mut all, o| {
+            all.merge(&o.service);
+            all
+        })
+    }
+
+    /// Response times of all operations together.
+    pub fn response(&self) -> Latency {
+        self.ops.iter().fold(Latency::new(), |mut all, o| {
+            all.merge(&o.response);
+            all
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Nanos;
+
+    #[test]
+    fn merging_points_adds_everything() {
+        let mut a = PointStats {
+            window_ns: 1_000_000_000,
+            ..PointStats::default()
+        };
+        a.op_mut(Op::Read).success_count = 5;
+        a.intervals.push(Interval {
+            second: 1,
+            success_count: 5,
+            ..Interval::default()
+        });
+        let mut b = PointStats::default();
+        b.op_mut(Op::Getattr).success_count = 2;
+        b.op_mut(Op::Read).service.record(Nanos(7));
+        b.intervals.push(Interval {
+            second: 0,
+            success_count: 2,
+            ..Interval::default()
+        });
+        b.counters.insert("READ".into(), 3);
+        a.merge(&b);
+        assert_eq!(a.success_count(), 7);
+        assert_eq!(a.achieved_ops_per_sec(), 7.0);
+        assert_eq!(a.counters["READ"], 3);
+        let seconds: Vec<_> = a.intervals.iter().map(|i| i.second).collect();
+        assert_eq!(seconds, [0, 1]);
+        assert_eq!(
+            a.ops.iter().map(|o| o.op).collect::<Vec<_>>(),
+            [Op::Getattr, Op::Read]
+        );
+    }
+
+    #[test]
+    fn log2_slots() {
+        assert_eq!(Interval::log2_slot(0), 0);
+        assert_eq!(Interval::log2_slot(1_999), 0);
+        assert_eq!(Interval::log2_slot(2_000), 1);
+        assert_eq!(Interval::log2_slot(u64::MAX), 23);
+    }
+}
