@@ -8,17 +8,26 @@
 //! This room knows what was measured, never how: no socket, no protocol, no
 //! engine.
 
+pub mod client_log;
+pub mod csv;
 pub mod environment;
+pub mod files;
 pub mod judge;
 pub mod ort;
 pub mod reader;
 pub mod record;
+pub mod sfslog;
+pub mod sfsres;
+pub mod sfssum;
+pub mod text;
 pub mod time;
 pub mod writer;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+#[cfg(test)]
+mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 
