@@ -18,7 +18,7 @@ pub fn sfsres(record: &RunRecord) -> String {
         (e.at, 2, text)
     }));
     // By time; what ends at one instant keeps its kinds in order.
-    entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    entries.sort_by_key(|entry| (entry.0, entry.1));
     for (at, _, text) in entries {
         let _ = writeln!(out, "{}  {text}", at.readable());
     }
