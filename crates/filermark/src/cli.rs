@@ -3,7 +3,8 @@
 //! Only declarations; what a subcommand does is in its own file. Man pages and
 //! shell completions are made from here.
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -264,17 +265,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Shells that have completions.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    #[value(name = "powershell")]
-    PowerShell,
-    Zsh,
-}
-
 /// `man`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  filermark man | man -l -\n  filermark man -d man1")]
@@ -286,16 +276,8 @@ pub struct ManArgs {
 
 /// The completion script of a shell.
 pub fn completions(shell: Shell) -> Vec<u8> {
-    use clap_complete::{Shell as Of, generate};
-    let shell = match shell {
-        Shell::Bash => Of::Bash,
-        Shell::Elvish => Of::Elvish,
-        Shell::Fish => Of::Fish,
-        Shell::PowerShell => Of::PowerShell,
-        Shell::Zsh => Of::Zsh,
-    };
     let mut out = Vec::new();
-    generate(shell, &mut Cli::command(), "filermark", &mut out);
+    clap_complete::generate(shell, &mut Cli::command(), "filermark", &mut out);
     out
 }
 
