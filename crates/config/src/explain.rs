@@ -212,7 +212,7 @@ fn remarks(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         writeln!(out, "\nNotes:")?;
     }
     for finding in others {
-        writeln!(out, "  {finding}")?;
+        writeln!(out, "  {}", finding.message)?;
     }
     writeln!(out, "\n{}", filermark_model::NOT_A_SPEC_RESULT)
 }

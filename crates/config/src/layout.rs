@@ -27,7 +27,7 @@ pub(crate) fn layout(
     let before = errors.len();
     let clients = clients(values, sources, errors);
     let procs = values.int32("PROCS").filter(|_| !values.is_bad("PROCS"));
-    if procs.is_none() && values.given("PROCS").is_none() {
+    if procs.is_none() && !values.is_bad("PROCS") {
         errors.push(ConfigError::new(
             Place::Missing,
             "PROCS is not set",
@@ -50,6 +50,7 @@ pub(crate) fn layout(
                 }],
             )
         }
+        [] if values.is_bad("MNT_POINTS") => return None,
         [] => {
             errors.push(ConfigError::new(
                 Place::Missing,

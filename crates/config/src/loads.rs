@@ -14,6 +14,9 @@ pub(crate) fn asked(
     errors: &mut Vec<ConfigError>,
 ) -> Vec<u64> {
     let Some(given) = values.given("LOAD") else {
+        if values.is_bad("LOAD") {
+            return Vec::new();
+        }
         errors.push(ConfigError::new(
             Place::Missing,
             "LOAD is not set",

@@ -18,32 +18,40 @@ pub struct Assignment {
     pub place: Place,
 }
 
+/// What an rc file says: all that can be read beside all that is wrong, so that
+/// the user learns of every mistake at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RcText {
+    /// The assignments, in order.
+    pub assignments: Vec<Assignment>,
+    /// What is wrong.
+    pub errors: Vec<ConfigError>,
+    /// Names whose value could not be read; they are set, but not known how.
+    pub broken: Vec<String>,
+}
+
 /// Reads the text of an rc file; `file` is what messages call it.
-///
-/// Everything that can be read is returned beside everything that is wrong, so
-/// that the user learns of all mistakes at once.
-pub fn parse_rc(file: &str, text: &str) -> (Vec<Assignment>, Vec<ConfigError>) {
+pub fn parse_rc(file: &str, text: &str) -> RcText {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text
         .split('\n')
         .map(|l| l.strip_suffix('\r').unwrap_or(l))
         .collect();
-    let mut assignments = Vec::new();
-    let mut errors = Vec::new();
+    let mut rc = RcText::default();
     let mut at = 0;
     while at < lines.len() {
-        match parse_line(file, &lines, at) {
+        match parse_line(file, &lines, at, &mut rc.broken) {
             Ok((found, next)) => {
-                assignments.extend(found);
+                rc.assignments.extend(found);
                 at = next;
             }
             Err(error) => {
-                errors.push(error);
+                rc.errors.push(error);
                 at += 1;
             }
         }
     }
-    (assignments, errors)
+    rc
 }
 
 /// Reads the assignment that begins on a line, if there is one; also tells the
@@ -52,6 +60,7 @@ fn parse_line(
     file: &str,
     lines: &[&str],
     at: usize,
+    broken: &mut Vec<String>,
 ) -> Result<(Option<Assignment>, usize), ConfigError> {
     let line = lines[at];
     let mut rest = line.trim_start();
@@ -93,7 +102,10 @@ fn parse_line(
         pos: 0,
         value: String::new(),
     };
-    scan.run(name)?;
+    if let Err(error) = scan.run(name) {
+        broken.push(name.to_owned());
+        return Err(error);
+    }
     let assignment = Assignment {
         name: name.to_owned(),
         value: scan.value,
@@ -152,7 +164,7 @@ impl Scan<'_> {
             Some(_) => Err(ConfigError::new(
                 self.place(),
                 format!("{name} has more than one word"),
-                format!("put a list in double quotes: {name}=\"one two\""),
+                "put a value with blanks in double quotes, as in LOAD=\"100 200\"",
             )),
         }
     }
@@ -229,14 +241,20 @@ mod tests {
     use super::*;
 
     fn good(text: &str) -> Vec<(String, String)> {
-        let (found, errors) = parse_rc("rc", text);
-        assert_eq!(errors, [], "{text}");
-        found.into_iter().map(|a| (a.name, a.value)).collect()
+        let rc = parse_rc("rc", text);
+        assert_eq!(rc.errors, [], "{text}");
+        rc.assignments
+            .into_iter()
+            .map(|a| (a.name, a.value))
+            .collect()
     }
 
     fn bad(text: &str) -> Vec<String> {
-        let (_, errors) = parse_rc("rc", text);
-        errors.iter().map(ToString::to_string).collect()
+        parse_rc("rc", text)
+            .errors
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -299,10 +317,11 @@ mod tests {
     #[test]
     fn a_forgotten_quote_is_told_where_it_was_and_the_rest_is_still_read() {
         let text = "LOAD=\"100 200\nPROCS=4\nMNT_POINTS=\"a:/x b:/y\"\n";
-        let (found, errors) = parse_rc("rc", text);
-        assert_eq!(errors.len(), 1);
-        assert!(errors[0].to_string().starts_with("rc:1:6: the quote"));
-        let names: Vec<_> = found.iter().map(|a| a.name.as_str()).collect();
+        let rc = parse_rc("rc", text);
+        assert_eq!(rc.broken, ["LOAD"]);
+        assert_eq!(rc.errors.len(), 1);
+        assert!(rc.errors[0].to_string().starts_with("rc:1:6: the quote"));
+        let names: Vec<_> = rc.assignments.iter().map(|a| a.name.as_str()).collect();
         assert_eq!(names, ["PROCS", "MNT_POINTS"]);
     }
 }

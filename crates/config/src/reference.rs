@@ -111,7 +111,7 @@ pub fn reference_markdown() -> String {
          anything; any other value than the one named becomes a finding in the result (\"not\n\
          standard: RUNTIME=5\").\n",
     );
-    // Writing to a String cannot fail.
+    // Writing to a String cannot fail, here and below.
     for group in Group::ALL {
         let _ = write!(out, "\n## {}\n\n", group.title());
         out += "| Name | Default | Standard | What it is |\n|---|---|---|---|\n";
@@ -146,7 +146,7 @@ fn section(out: &mut String, p: &Parameter) {
     if !p.aliases.is_empty() {
         let _ = write!(out, " Other name: {}.", p.aliases.join(", "));
     }
-    let _ = write!(out, " Value: {}. From: {}.\n", kind_text(p.kind), p.origin);
+    let _ = writeln!(out, " Value: {}. From: {}.", kind_text(p.kind), p.origin);
     if !p.long_help.is_empty() {
         out.push('\n');
         for line in wrapped(p.long_help, 90) {

@@ -51,9 +51,10 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
 fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
     let mut values = Values::default();
     if let Some(rc) = &sources.rc {
-        let (assignments, found) = parse_rc(&rc.name, &rc.text);
-        errors.extend(found);
-        values.take(&assignments, errors);
+        let rc = parse_rc(&rc.name, &rc.text);
+        errors.extend(rc.errors);
+        values.take(&rc.assignments, errors);
+        values.broken = rc.broken;
     }
     values.take(&sources.overrides, errors);
     values

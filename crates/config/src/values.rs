@@ -48,6 +48,8 @@ pub(crate) struct Values {
     given: BTreeMap<&'static str, Given>,
     /// Parameters that a later assignment in the same source has replaced.
     pub replaced: Vec<(Given, Place)>,
+    /// Names whose text could not be read, as written.
+    pub broken: Vec<String>,
 }
 
 impl Values {
@@ -90,9 +92,10 @@ impl Values {
         Parameter::all().filter_map(|p| self.given(p.name))
     }
 
-    /// Whether it was given and is wrong; further checks would only confuse.
+    /// Whether it was given and is wrong, as has been told; further checks would only confuse.
     pub fn is_bad(&self, name: &str) -> bool {
-        self.given(name).is_some_and(|g| g.value.is_none())
+        let broken = |text: &String| Parameter::find(text).is_some_and(|p| p.name == name);
+        self.given(name).is_some_and(|g| g.value.is_none()) || self.broken.iter().any(broken)
     }
 
     /// Where it was given.
