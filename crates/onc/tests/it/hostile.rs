@@ -4,7 +4,10 @@ use filermark_onc::fuzzing;
 use filermark_onc::mount::{MAX_FLAVORS, MntRes, MountEntry};
 use filermark_onc::nfs3::*;
 use filermark_onc::portmap::Mapping;
-use filermark_onc::rpc::{AuthSys, CallError, CallHeader, OpaqueAuth, ReplyHeader};
+use filermark_onc::record::append_fragments;
+use filermark_onc::rpc::{
+    AcceptStat, AuthStat, AuthSys, CallError, CallHeader, OpaqueAuth, RejectStat, ReplyHeader,
+};
 use filermark_onc::rpcbind::Rpcb;
 use filermark_onc::xdr::{self, DecodeError, Decoder, List, MAX_LIST_ITEMS, Problem};
 use proptest::prelude::*;
@@ -216,20 +219,109 @@ fn what_is_not_a_call_gets_the_right_answer() {
     );
 }
 
-const TARGETS: [fn(&[u8]); 7] = [
-    fuzzing::rpc,
-    fuzzing::record,
-    fuzzing::portmap,
-    fuzzing::rpcbind,
-    fuzzing::mount,
-    fuzzing::nfs3_args,
-    fuzzing::nfs3_results,
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 7] = [
+    ("rpc", fuzzing::rpc),
+    ("record", fuzzing::record),
+    ("portmap", fuzzing::portmap),
+    ("rpcbind", fuzzing::rpcbind),
+    ("mount", fuzzing::mount),
+    ("nfs3_args", fuzzing::nfs3_args),
+    ("nfs3_results", fuzzing::nfs3_results),
 ];
+
+fn run_all(bytes: &[u8]) {
+    TARGETS.iter().for_each(|(_, target)| target(bytes));
+}
+
+/// Sound messages for each target, in the form the target takes them.
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let mut pool = Pool::fixed();
+    let mut seeds = Vec::new();
+    for choice in 0..5 {
+        pool.choice = choice;
+        for &procedure in Procedure::ALL {
+            // The first byte chooses the procedure.
+            let chosen = |message: Vec<u8>| [vec![procedure.to_u32() as u8], message].concat();
+            seeds.push(("nfs3_args", chosen(encoded(&pool.args(procedure)))));
+            seeds.push(("nfs3_results", chosen(encoded(&pool.ok(procedure)))));
+            if let Some(failed) = pool.failed(procedure) {
+                seeds.push(("nfs3_results", chosen(encoded(&failed))));
+            }
+        }
+    }
+    let body = AuthSys::new(1, b"client", 2, 3, &[4, 5]).to_body();
+    let verf = OpaqueAuth::NONE;
+    let call = CallHeader {
+        xid: 9,
+        prog: 1,
+        vers: 2,
+        proc: 3,
+        cred: body.as_auth(),
+        verf,
+    };
+    seeds.push(("rpc", encoded(&call)));
+    seeds.push(("rpc", body.as_auth().body.to_vec()));
+    for stat in [
+        AcceptStat::Success,
+        AcceptStat::ProgMismatch { low: 1, high: 2 },
+    ] {
+        seeds.push(("rpc", encoded(&ReplyHeader::accepted(1, stat))));
+    }
+    let weak = RejectStat::AuthError(AuthStat::TooWeak);
+    seeds.push(("rpc", encoded(&ReplyHeader::denied(1, weak))));
+    let mut stream = vec![3];
+    append_fragments(&mut stream, b"first record", 100);
+    append_fragments(&mut stream, b"second record", 5);
+    seeds.push(("record", stream));
+    seeds.extend(list_seeds(&pool));
+    seeds
+}
+
+fn list_seeds(pool: &Pool) -> Vec<(&'static str, Vec<u8>)> {
+    fn list<T: xdr::Encode>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
+        let mut out = Vec::new();
+        xdr::encode_list(&mut xdr::Encoder::new(&mut out), items);
+        out
+    }
+    let groups = pool.groups();
+    vec![
+        ("portmap", list([pool.mapping(), pool.mapping()])),
+        ("portmap", encoded(&pool.mapping())),
+        ("rpcbind", list([pool.rpcb(), pool.rpcb()])),
+        ("rpcbind", encoded(&pool.rpcb())),
+        ("rpcbind", b"192.0.2.1.8.1".to_vec()),
+        ("rpcbind", b"fe80::1.8.1".to_vec()),
+        ("mount", list([pool.mount_entry(), pool.mount_entry()])),
+        ("mount", list([pool.export(&groups), pool.export(&groups)])),
+        (
+            "mount",
+            hex("00000000 00000002 61620000 00000002 00000001 00000006"),
+        ),
+        ("mount", hex("0000000d")),
+    ]
+}
+
+/// Also writes them where FILERMARK_FUZZ_SEEDS says (a directory for each target), for ci/fuzz.
+#[test]
+fn sound_messages_pass_every_target() {
+    let corpus = std::env::var_os("FILERMARK_FUZZ_SEEDS").map(std::path::PathBuf::from);
+    for (number, (name, seed)) in seeds().into_iter().enumerate() {
+        run_all(&seed);
+        assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name}");
+        if let Some(corpus) = &corpus {
+            let folder = corpus.join(name);
+            std::fs::create_dir_all(&folder).expect("create the corpus folder");
+            std::fs::write(folder.join(format!("seed-{number}")), seed).expect("write a seed");
+        }
+    }
+}
 
 proptest! {
     #[test]
     fn noise_never_panics(noise in proptest::collection::vec(any::<u8>(), 0..600)) {
-        TARGETS.iter().for_each(|target| target(&noise));
+        run_all(&noise);
     }
 
     #[test]
@@ -256,8 +348,8 @@ proptest! {
                     bytes[at] ^= *value;
                 }
             }
-            TARGETS.iter().for_each(|target| target(&bytes));
-            TARGETS.iter().for_each(|target| target(&bytes[1..]));
+            run_all(&bytes);
+            run_all(&bytes[1..]);
         }
     }
 }
