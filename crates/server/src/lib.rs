@@ -31,7 +31,9 @@ mod reactor;
 mod server;
 mod stats;
 
-pub use faults::{Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec};
+pub use faults::{
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec,
+};
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};
 pub use stats::ServerStats;

@@ -99,9 +99,10 @@ impl ServerOptions {
         if !(1..=1024).contains(&self.threads) {
             return refuse(format!("{} threads; choose 1 to 1024", self.threads));
         }
-        for (name, max, preferred) in
-            [("read", self.rtmax, self.rtpref), ("write", self.wtmax, self.wtpref)]
-        {
+        for (name, max, preferred) in [
+            ("read", self.rtmax, self.rtpref),
+            ("write", self.wtmax, self.wtpref),
+        ] {
             if !(512..=MAX_TRANSFER).contains(&max) {
                 return refuse(format!(
                     "a largest {name} of {max} bytes; choose 512 to {MAX_TRANSFER}"
@@ -130,7 +131,9 @@ pub enum ServerError {
         problem: String,
     },
     /// An address cannot be had.
-    #[error("cannot listen on {address}: {source}; choose another address or port, or end what uses it")]
+    #[error(
+        "cannot listen on {address}: {source}; choose another address or port, or end what uses it"
+    )]
     Listen {
         /// Which.
         address: SocketAddr,

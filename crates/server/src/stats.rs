@@ -14,7 +14,10 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     #[inline]
     pub(crate) fn add(&self, n: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+        self.0.store(
+            self.0.load(Ordering::Relaxed).wrapping_add(n),
+            Ordering::Relaxed,
+        );
     }
 
     fn get(&self) -> u64 {

@@ -27,7 +27,11 @@ struct Draw {
 
 impl Draw {
     fn new(share: Share, seed: u64, stream: u64) -> Draw {
-        Draw { share, seed: mix(seed ^ mix(stream)), seen: AtomicU64::new(0) }
+        Draw {
+            share,
+            seed: mix(seed ^ mix(stream)),
+            seen: AtomicU64::new(0),
+        }
     }
 
     fn hit(&self) -> bool {
@@ -95,13 +99,17 @@ impl Faults {
     #[inline]
     pub(crate) fn error(&self, procedure: Procedure) -> Option<Nfsstat3> {
         let mut rules = self.errors.iter().filter(|(p, ..)| *p == procedure);
-        rules.find(|(_, _, draw)| draw.hit()).map(|(_, status, _)| *status)
+        rules
+            .find(|(_, _, draw)| draw.hit())
+            .map(|(_, status, _)| *status)
     }
 
     /// How long to hold this reply back, in ns; 0 for not at all.
     #[inline]
     pub(crate) fn delay_ns(&self, procedure: Procedure) -> u64 {
-        let Some(delay) = self.delays[procedure as usize] else { return 0 };
+        let Some(delay) = self.delays[procedure as usize] else {
+            return 0;
+        };
         if delay.min_ns == delay.max_ns {
             return delay.min_ns;
         }
@@ -123,7 +131,9 @@ impl Faults {
 
     /// Counts one WRITE; whether the write verifier is to change after it.
     pub(crate) fn verifier_changes(&self) -> bool {
-        let Some(every) = self.verifier_every else { return false };
+        let Some(every) = self.verifier_every else {
+            return false;
+        };
         (self.writes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(every)
     }
 }

@@ -109,16 +109,26 @@ impl Item<'_> {
 
     fn procedure(&self, name: &str) -> Result<Procedure, SpecError> {
         let mut all = Procedure::ALL.iter();
-        all.find(|p| p.name().eq_ignore_ascii_case(name)).copied().ok_or_else(|| {
-            self.error(format!("{name:?} is not a procedure of NFSv3 (NULL, GETATTR, READ ...)"))
-        })
+        all.find(|p| p.name().eq_ignore_ascii_case(name))
+            .copied()
+            .ok_or_else(|| {
+                self.error(format!(
+                    "{name:?} is not a procedure of NFSv3 (NULL, GETATTR, READ ...)"
+                ))
+            })
     }
 
     fn status(&self, name: &str) -> Result<Nfsstat3, SpecError> {
-        let mut all = Nfsstat3::ALL.iter().filter(|status| **status != Nfsstat3::Ok);
-        all.find(|s| s.name().eq_ignore_ascii_case(name)).copied().ok_or_else(|| {
-            self.error(format!("{name:?} is not an error of NFSv3 (NFS3ERR_IO, NFS3ERR_JUKEBOX ...)"))
-        })
+        let mut all = Nfsstat3::ALL
+            .iter()
+            .filter(|status| **status != Nfsstat3::Ok);
+        all.find(|s| s.name().eq_ignore_ascii_case(name))
+            .copied()
+            .ok_or_else(|| {
+                self.error(format!(
+                    "{name:?} is not an error of NFSv3 (NFS3ERR_IO, NFS3ERR_JUKEBOX ...)"
+                ))
+            })
     }
 
     fn count(&self, text: &str) -> Result<u64, SpecError> {
@@ -139,7 +149,9 @@ impl Item<'_> {
 
     fn time_ns(&self, text: &str) -> Result<u64, SpecError> {
         let text = text.trim();
-        let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let unit_at = text
+            .find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(text.len());
         let (number, unit) = text.split_at(unit_at);
         let ns = match unit {
             "ns" => 1.0,
@@ -149,7 +161,9 @@ impl Item<'_> {
             _ => return Err(self.error(format!("{text:?} has no unit (ns, us, ms, s)"))),
         };
         let number: Option<f64> = number.trim().parse().ok();
-        let time = number.map(|number| number * ns).filter(|t| (0.0..=3600e9).contains(t));
+        let time = number
+            .map(|number| number * ns)
+            .filter(|t| (0.0..=3600e9).contains(t));
         time.map(|time| time.round() as u64)
             .ok_or_else(|| self.error(format!("{text:?} is not a time from 0 to 3600s")))
     }
@@ -157,11 +171,18 @@ impl Item<'_> {
     fn delay(&self, text: &str) -> Result<Delay, SpecError> {
         let Some(range) = text.trim().strip_prefix("uniform:") else {
             let ns = self.time_ns(text)?;
-            return Ok(Delay { min_ns: ns, max_ns: ns });
+            return Ok(Delay {
+                min_ns: ns,
+                max_ns: ns,
+            });
         };
-        let (min, max) =
-            range.split_once('-').ok_or_else(|| self.error("uniform needs two times"))?;
-        let delay = Delay { min_ns: self.time_ns(min)?, max_ns: self.time_ns(max)? };
+        let (min, max) = range
+            .split_once('-')
+            .ok_or_else(|| self.error("uniform needs two times"))?;
+        let delay = Delay {
+            min_ns: self.time_ns(min)?,
+            max_ns: self.time_ns(max)?,
+        };
         if delay.min_ns > delay.max_ns {
             return Err(self.error("the range begins above its end"));
         }
@@ -174,7 +195,9 @@ fn items<'a>(
     hint: &'static str,
     text: &'a str,
 ) -> impl Iterator<Item = Item<'a>> {
-    text.split(',').map(str::trim).map(move |text| Item { option, text, hint })
+    text.split(',')
+        .map(str::trim)
+        .map(move |text| Item { option, text, hint })
 }
 
 impl FromStr for DelaySpec {
@@ -186,7 +209,8 @@ impl FromStr for DelaySpec {
         for item in items("--delay", hint, text) {
             match item.text.split_once('=') {
                 Some((name, delay)) => {
-                    spec.procedures.push((item.procedure(name.trim())?, item.delay(delay)?));
+                    spec.procedures
+                        .push((item.procedure(name.trim())?, item.delay(delay)?));
                 }
                 None => spec.default = Some(item.delay(item.text)?),
             }
@@ -213,8 +237,10 @@ impl FromStr for ErrorSpec {
                     (the first three)";
         let mut spec = ErrorSpec::default();
         for item in items("--error", hint, text) {
-            let (name, rest) =
-                item.text.split_once('=').ok_or_else(|| item.error("no PROCEDURE=STATUS"))?;
+            let (name, rest) = item
+                .text
+                .split_once('=')
+                .ok_or_else(|| item.error("no PROCEDURE=STATUS"))?;
             let (status, share) = match rest.split_once('@') {
                 Some((status, share)) => (status, item.share(share.trim())?),
                 None => (rest, Share::All),
@@ -226,8 +252,17 @@ impl FromStr for ErrorSpec {
             });
         }
         // NULL has no status on the wire, so an error for it could not be told.
-        match spec.rules.iter().find(|rule| rule.procedure == Procedure::Null) {
-            Some(_) => Err(Item { option: "--error", text, hint }.error("NULL cannot fail")),
+        match spec
+            .rules
+            .iter()
+            .find(|rule| rule.procedure == Procedure::Null)
+        {
+            Some(_) => Err(Item {
+                option: "--error",
+                text,
+                hint,
+            }
+            .error("NULL cannot fail")),
             None => Ok(spec),
         }
     }
@@ -262,13 +297,20 @@ impl FromStr for UnstableSpec {
 
     fn from_str(text: &str) -> Result<UnstableSpec, SpecError> {
         let hint = "write on, or verf@1000 (a new write verifier after every 1000 writes)";
-        let item = Item { option: "--unstable", text: text.trim(), hint };
+        let item = Item {
+            option: "--unstable",
+            text: text.trim(),
+            hint,
+        };
         let verifier_every = match item.text.split_once('@') {
             Some(("verf", count)) => Some(item.count(count)?),
             None if matches!(item.text, "" | "on") => None,
             None if item.text == "off" => return Ok(UnstableSpec::default()),
             _ => return Err(item.error("neither on nor verf@N")),
         };
-        Ok(UnstableSpec { enabled: true, verifier_every })
+        Ok(UnstableSpec {
+            enabled: true,
+            verifier_every,
+        })
     }
 }

@@ -11,10 +11,16 @@ fn faults(edit: impl FnOnce(&mut ServerOptions)) -> Faults {
 
 #[test]
 fn delays_by_procedure_and_default() {
-    let faults = faults(|o| o.delay = "2ms, READ=5ms,getattr=uniform:1us-3us".parse().expect("spec"));
+    let faults = faults(|o| {
+        o.delay = "2ms, READ=5ms,getattr=uniform:1us-3us"
+            .parse()
+            .expect("spec")
+    });
     assert_eq!(faults.delay_ns(Procedure::Write), 2_000_000);
     assert_eq!(faults.delay_ns(Procedure::Read), 5_000_000);
-    let draws: Vec<u64> = (0..1000).map(|_| faults.delay_ns(Procedure::Getattr)).collect();
+    let draws: Vec<u64> = (0..1000)
+        .map(|_| faults.delay_ns(Procedure::Getattr))
+        .collect();
     assert!(draws.iter().all(|ns| (1000..=3000).contains(ns)));
     let mean = draws.iter().sum::<u64>() / 1000;
     assert!((1900..2100).contains(&mean), "{mean}");
@@ -25,13 +31,21 @@ fn a_share_of_errors_comes_out_and_is_the_same_again() {
     let draws = |seed| {
         let faults = faults(|o| {
             o.seed = seed;
-            o.errors = "READ=NFS3ERR_IO@10%,READ=NFS3ERR_JUKEBOX@2".parse().expect("spec");
+            o.errors = "READ=NFS3ERR_IO@10%,READ=NFS3ERR_JUKEBOX@2"
+                .parse()
+                .expect("spec");
         });
-        (0..10_000).map(|_| faults.error(Procedure::Read)).collect::<Vec<_>>()
+        (0..10_000)
+            .map(|_| faults.error(Procedure::Read))
+            .collect::<Vec<_>>()
     };
     let first = draws(1);
     let count = |status| first.iter().filter(|s| **s == Some(status)).count();
-    assert!((900..1100).contains(&count(Nfsstat3::Io)), "{}", count(Nfsstat3::Io));
+    assert!(
+        (900..1100).contains(&count(Nfsstat3::Io)),
+        "{}",
+        count(Nfsstat3::Io)
+    );
     assert_eq!(count(Nfsstat3::Jukebox), 2);
     assert!(first == draws(1) && first != draws(2));
     let none = faults(|o| o.errors = "READ=NFS3ERR_IO".parse().expect("spec"));

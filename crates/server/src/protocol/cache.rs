@@ -6,8 +6,8 @@
 //! all where a seed decides both; so replies of a connection that its client has read to the
 //! end and closed are forgotten: nobody can be missing them.
 
-use std::collections::hash_map::{DefaultHasher, Entry as Slot, HashMap};
 use std::collections::VecDeque;
+use std::collections::hash_map::{DefaultHasher, Entry as Slot, HashMap};
 use std::hash::Hasher;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,11 @@ impl Key {
     pub(super) fn new(xid: u32, client: IpAddr, record: &[u8]) -> Key {
         let mut hasher = DefaultHasher::new();
         hasher.write(record);
-        Key { xid, client, checksum: hasher.finish() }
+        Key {
+            xid,
+            client,
+            checksum: hasher.finish(),
+        }
     }
 }
 
@@ -106,7 +110,14 @@ impl ReplyCache {
         let start = out.len();
         if serve(out) == Done::Yes {
             let reply = out[start..].into();
-            shard.remember(key, Remembered { reply, session: session.clone(), at: now });
+            shard.remember(
+                key,
+                Remembered {
+                    reply,
+                    session: session.clone(),
+                    at: now,
+                },
+            );
         }
         false
     }

@@ -4,8 +4,8 @@ use crate::memfs::{
     Attr, CreateHow, FileId, FileKind, FsError, PreAttr, SetAttr, SetTime as FsSetTime, Wcc,
 };
 use filermark_onc::nfs3::{
-    Createhow3, Fattr3, FileHandle, Ftype3, Nfsstat3, Nfstime3, Sattr3, SetTime, Specdata3, WccAttr,
-    WccData,
+    Createhow3, Fattr3, FileHandle, Ftype3, Nfsstat3, Nfstime3, Sattr3, SetTime, Specdata3,
+    WccAttr, WccData,
 };
 
 /// Length of our handles in bytes.
@@ -25,13 +25,19 @@ pub(super) fn handle(id: FileId) -> [u8; HANDLE] {
 /// Reads a handle; what we never gave out is BADHANDLE.
 pub(super) fn file_id(handle: &FileHandle<'_>) -> Result<FileId, Nfsstat3> {
     let word = |at: usize| {
-        let bytes = handle.as_bytes().get(at..).and_then(|rest| rest.first_chunk::<8>());
+        let bytes = handle
+            .as_bytes()
+            .get(at..)
+            .and_then(|rest| rest.first_chunk::<8>());
         bytes.copied().ok_or(Nfsstat3::Badhandle)
     };
     if handle.as_bytes().len() != HANDLE || word(0)? != *MAGIC {
         return Err(Nfsstat3::Badhandle);
     }
-    Ok(FileId { number: u64::from_be_bytes(word(8)?), generation: u64::from_be_bytes(word(16)?) })
+    Ok(FileId {
+        number: u64::from_be_bytes(word(8)?),
+        generation: u64::from_be_bytes(word(16)?),
+    })
 }
 
 pub(super) fn status(error: FsError) -> Nfsstat3 {
@@ -57,7 +63,10 @@ pub(super) fn status(error: FsError) -> Nfsstat3 {
 }
 
 fn time(ns: u64) -> Nfstime3 {
-    Nfstime3 { seconds: (ns / NS) as u32, nseconds: (ns % NS) as u32 }
+    Nfstime3 {
+        seconds: (ns / NS) as u32,
+        nseconds: (ns % NS) as u32,
+    }
 }
 
 pub(super) fn ns(time: Nfstime3) -> u64 {
@@ -81,7 +90,10 @@ pub(super) fn attr(attr: &Attr, fsid: u64) -> Fattr3 {
         gid: attr.gid,
         size: attr.size,
         used: attr.used,
-        rdev: Specdata3 { specdata1: attr.rdev.0, specdata2: attr.rdev.1 },
+        rdev: Specdata3 {
+            specdata1: attr.rdev.0,
+            specdata2: attr.rdev.1,
+        },
         fsid,
         fileid: attr.fileid,
         atime: time(attr.atime_ns),
@@ -91,11 +103,18 @@ pub(super) fn attr(attr: &Attr, fsid: u64) -> Fattr3 {
 }
 
 fn pre(attr: PreAttr) -> WccAttr {
-    WccAttr { size: attr.size, mtime: time(attr.mtime_ns), ctime: time(attr.ctime_ns) }
+    WccAttr {
+        size: attr.size,
+        mtime: time(attr.mtime_ns),
+        ctime: time(attr.ctime_ns),
+    }
 }
 
 pub(super) fn wcc(wcc: &Wcc, fsid: u64) -> WccData {
-    WccData { before: wcc.before.map(pre), after: wcc.after.map(|after| attr(&after, fsid)) }
+    WccData {
+        before: wcc.before.map(pre),
+        after: wcc.after.map(|after| attr(&after, fsid)),
+    }
 }
 
 pub(super) fn set_attr(set: &Sattr3) -> SetAttr {

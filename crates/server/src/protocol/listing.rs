@@ -16,7 +16,13 @@ const ENTRY: usize = 4 + 8 + 4 + 8;
 
 /// READDIR's and READDIRPLUS's failure look the same.
 fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
-    put(out, &ReaddirRes::Err(Failed { status, info: DirAttr { dir_attributes } }));
+    put(
+        out,
+        &ReaddirRes::Err(Failed {
+            status,
+            info: DirAttr { dir_attributes },
+        }),
+    );
 }
 
 /// What both ask for.
@@ -54,7 +60,9 @@ fn list(
         take,
     );
     let found = cx.post(found);
-    listing.map(|listing| (found, listing)).map_err(|error: FsError| (status(error), found))
+    listing
+        .map(|listing| (found, listing))
+        .map_err(|error: FsError| (status(error), found))
 }
 
 fn answer(
@@ -89,7 +97,11 @@ pub(super) fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8
     };
     answer(cx, &request, out, |writer, entry| {
         let (fileid, cookie) = (entry.id.number, entry.cookie);
-        writer.push(&Entry3 { fileid, name: &entry.name, cookie })
+        writer.push(&Entry3 {
+            fileid,
+            name: &entry.name,
+            cookie,
+        })
     });
 }
 

@@ -24,13 +24,22 @@ impl Context<'_> {
     }
 
     fn obj_failed(&self, error: FsError, a: Option<crate::memfs::Attr>) -> Failed<ObjAttr> {
-        Failed { status: status(error), info: ObjAttr { obj_attributes: self.post(a) } }
+        Failed {
+            status: status(error),
+            info: ObjAttr {
+                obj_attributes: self.post(a),
+            },
+        }
     }
 
     /// The attributes that FSINFO and PATHCONF return beside figures of their own.
     fn post_of(&self, fh: &FileHandle<'_>) -> Result<PostOpAttr, Failed<ObjAttr>> {
         let id = file_id(fh).map_err(Failed::new)?;
-        let found = self.shared.fs.getattr(id).map_err(|error| self.obj_failed(error, None))?;
+        let found = self
+            .shared
+            .fs
+            .getattr(id)
+            .map_err(|error| self.obj_failed(error, None))?;
         Ok(self.post(Some(found)))
     }
 }
@@ -38,7 +47,9 @@ impl Context<'_> {
 pub(super) fn getattr(cx: &Context<'_>, args: &GetattrArgs<'_>) -> GetattrRes {
     let id = file_id(&args.object).map_err(Failed::new)?;
     match cx.shared.fs.getattr(id) {
-        Ok(found) => Ok(GetattrOk { obj_attributes: attr(&found, cx.shared.fsid) }),
+        Ok(found) => Ok(GetattrOk {
+            obj_attributes: attr(&found, cx.shared.fsid),
+        }),
         Err(error) => Err(Failed::new(status(error))),
     }
 }
@@ -53,11 +64,24 @@ pub(super) fn lookup(cx: &Context<'_>, args: &LookupArgs<'_>, out: &mut Vec<u8>)
     match found {
         Ok(found) => with_handle(found.id, |object| {
             let obj_attributes = cx.post(Some(found.attr));
-            put(out, &LookupRes::Ok(LookupOk { object, obj_attributes, dir_attributes }));
+            put(
+                out,
+                &LookupRes::Ok(LookupOk {
+                    object,
+                    obj_attributes,
+                    dir_attributes,
+                }),
+            );
         }),
         Err(error) => {
             let info = DirAttr { dir_attributes };
-            put(out, &LookupRes::Err(Failed { status: status(error), info }));
+            put(
+                out,
+                &LookupRes::Err(Failed {
+                    status: status(error),
+                    info,
+                }),
+            );
         }
     }
 }
@@ -75,7 +99,14 @@ fn access_bits(rights: Rights) -> u32 {
     grant(rights.read, bits::READ);
     grant(rights.write, bits::MODIFY | bits::EXTEND);
     grant(rights.write && rights.directory, bits::DELETE);
-    grant(rights.execute, if rights.directory { bits::LOOKUP } else { bits::EXECUTE });
+    grant(
+        rights.execute,
+        if rights.directory {
+            bits::LOOKUP
+        } else {
+            bits::EXECUTE
+        },
+    );
     granted
 }
 
@@ -84,7 +115,10 @@ pub(super) fn access(cx: &Context<'_>, args: &AccessArgs<'_>) -> AccessRes {
     let (found, rights) = cx.shared.fs.access(id, &cx.caller.cred());
     let rights = rights.map_err(|error| cx.obj_failed(error, found))?;
     let access = args.access & access_bits(rights);
-    Ok(AccessOk { obj_attributes: cx.post(found), access })
+    Ok(AccessOk {
+        obj_attributes: cx.post(found),
+        access,
+    })
 }
 
 pub(super) fn readlink(cx: &Context<'_>, args: &ReadlinkArgs<'_>, out: &mut Vec<u8>) {
@@ -95,7 +129,13 @@ pub(super) fn readlink(cx: &Context<'_>, args: &ReadlinkArgs<'_>, out: &mut Vec<
     match cx.shared.fs.readlink(id) {
         (found, Ok(target)) => {
             let symlink_attributes = cx.post(found);
-            put(out, &ReadlinkRes::Ok(ReadlinkOk { symlink_attributes, data: &target }));
+            put(
+                out,
+                &ReadlinkRes::Ok(ReadlinkOk {
+                    symlink_attributes,
+                    data: &target,
+                }),
+            );
         }
         (found, Err(error)) => put(out, &ReadlinkRes::Err(cx.obj_failed(error, found))),
     }
@@ -128,7 +168,9 @@ pub(super) fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>)
             e.u32(end.count);
             out[gap..data].copy_from_slice(front);
             cx.counters.bytes_read.add(u64::from(end.count));
-            cx.counters.transfers_cut.add(u64::from(end.count < wanted && !end.eof));
+            cx.counters
+                .transfers_cut
+                .add(u64::from(end.count < wanted && !end.eof));
         }
         (found, end) => {
             out.truncate(gap);
@@ -154,10 +196,7 @@ pub(super) fn fsstat(cx: &Context<'_>, args: &FsstatArgs<'_>) -> FsstatRes {
     })
 }
 
-pub(super) fn fsinfo_of(
-    options: &crate::ServerOptions,
-    obj_attributes: PostOpAttr,
-) -> FsinfoOk {
+pub(super) fn fsinfo_of(options: &crate::ServerOptions, obj_attributes: PostOpAttr) -> FsinfoOk {
     FsinfoOk {
         obj_attributes,
         rtmax: options.rtmax,
@@ -168,7 +207,10 @@ pub(super) fn fsinfo_of(
         wtmult: TRANSFER_MULTIPLE.min(options.wtpref),
         dtpref: DTPREF,
         maxfilesize: MAX_FILE_SIZE,
-        time_delta: Nfstime3 { seconds: 0, nseconds: 1 },
+        time_delta: Nfstime3 {
+            seconds: 0,
+            nseconds: 1,
+        },
         properties: fsf::LINK | fsf::SYMLINK | fsf::HOMOGENEOUS | fsf::CANSETTIME,
     }
 }

@@ -102,7 +102,11 @@ struct Caller {
 
 impl Caller {
     fn cred(&self) -> Cred<'_> {
-        Cred { uid: self.uid, gid: self.gid, groups: self.gids.as_slice() }
+        Cred {
+            uid: self.uid,
+            gid: self.gid,
+            groups: self.gids.as_slice(),
+        }
     }
 }
 
@@ -134,7 +138,11 @@ fn put<T: Encode + ?Sized>(out: &mut Vec<u8>, value: &T) {
 
 impl Service {
     pub(crate) fn new(shared: Arc<Shared>, counters: Arc<Counters>) -> Service {
-        Service { shared, counters, scratch: Vec::new() }
+        Service {
+            shared,
+            counters,
+            scratch: Vec::new(),
+        }
     }
 
     /// Serves one record; appends the reply, with its mark, to `out`.
@@ -149,7 +157,9 @@ impl Service {
 
     fn refuse_header(&self, error: &CallError, out: &mut Vec<u8>) -> Verdict {
         self.counters.refused.add(1);
-        let Some(reply) = error.reply() else { return Verdict::Close };
+        let Some(reply) = error.reply() else {
+            return Verdict::Close;
+        };
         let open = OpenRecord::begin(out);
         put(out, &reply);
         open.finish(out);
@@ -181,7 +191,9 @@ impl Service {
                 out,
                 &match refusal {
                     Refusal::Accept(stat) => ReplyHeader::accepted(call.xid, stat),
-                    Refusal::Auth(stat) => ReplyHeader::denied(call.xid, RejectStat::AuthError(stat)),
+                    Refusal::Auth(stat) => {
+                        ReplyHeader::denied(call.xid, RejectStat::AuthError(stat))
+                    }
                 },
             );
             open.finish(out);
@@ -199,10 +211,18 @@ fn caller(call: &CallHeader<'_>) -> Result<Caller, Refusal> {
     match call.cred.flavor {
         AuthFlavor::None => {
             let nobody = Cred::NOBODY;
-            Ok(Caller { uid: nobody.uid, gid: nobody.gid, gids: Gids::default() })
+            Ok(Caller {
+                uid: nobody.uid,
+                gid: nobody.gid,
+                gids: Gids::default(),
+            })
         }
         AuthFlavor::Sys => match call.cred.auth_sys() {
-            Ok(sys) => Ok(Caller { uid: sys.uid, gid: sys.gid, gids: sys.gids }),
+            Ok(sys) => Ok(Caller {
+                uid: sys.uid,
+                gid: sys.gid,
+                gids: sys.gids,
+            }),
             Err(_) => Err(Refusal::Auth(AuthStat::BadCred)),
         },
         _ => Err(Refusal::Auth(AuthStat::TooWeak)),

@@ -1,6 +1,5 @@
 //! The MOUNT program, version 3: from a path under `/export` to its handle.
 
-use super::convert::handle;
 use super::look::with_handle;
 use super::{Peer, Refusal, Service, Verdict, put, reply};
 use crate::memfs::{Cred, FileId, FileKind, FsError, MemFs};
@@ -37,18 +36,23 @@ impl Mounts {
 
 /// Follows the path below the export's root, as root: permissions count later.
 fn resolve(fs: &MemFs, path: &[u8]) -> Result<FileId, Mountstat3> {
-    let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+    let mut parts = path
+        .split(|byte| *byte == b'/')
+        .filter(|part| !part.is_empty());
     let absolute = path.first() == Some(&b'/');
     if !absolute || parts.next() != Some(&EXPORT.as_bytes()[1..]) {
         return Err(Mountstat3::Noent);
     }
     let mut at = fs.root();
     for part in parts {
-        let found = fs.lookup(at, part, &Cred::ROOT).1.map_err(|error| match error {
-            FsError::NameTooLong => Mountstat3::Nametoolong,
-            FsError::NotDir => Mountstat3::Notdir,
-            _ => Mountstat3::Noent,
-        })?;
+        let found = fs
+            .lookup(at, part, &Cred::ROOT)
+            .1
+            .map_err(|error| match error {
+                FsError::NameTooLong => Mountstat3::Nametoolong,
+                FsError::NotDir => Mountstat3::Notdir,
+                _ => Mountstat3::Noent,
+            })?;
         at = found.id;
     }
     match fs.getattr(at) {
@@ -56,6 +60,13 @@ fn resolve(fs: &MemFs, path: &[u8]) -> Result<FileId, Mountstat3> {
         Ok(_) => Err(Mountstat3::Notdir),
         Err(_) => Err(Mountstat3::Noent),
     }
+}
+
+fn mounted(fhandle: FileHandle<'_>) -> MntRes<'_> {
+    MntRes::Ok(MntOk {
+        fhandle,
+        auth_flavors: FlavorList::SYS,
+    })
 }
 
 impl Service {
@@ -77,8 +88,10 @@ impl Service {
             }
             Procedure::Dump => reply(out, call.xid, |out| {
                 let list = mounts.list();
-                let named: Vec<_> =
-                    list.iter().map(|(client, path)| (client.to_string(), path)).collect();
+                let named: Vec<_> = list
+                    .iter()
+                    .map(|(client, path)| (client.to_string(), path))
+                    .collect();
                 let entries = named.iter().map(|(client, path)| MountEntry {
                     hostname: client.as_bytes(),
                     directory: path,
@@ -87,7 +100,9 @@ impl Service {
             }),
             Procedure::Umnt => {
                 let args: UmntArgs<'_> = xdr::finish(d)?;
-                mounts.list().retain(|(c, path)| *c != peer.client || path != args.dirpath);
+                mounts
+                    .list()
+                    .retain(|(c, path)| *c != peer.client || path != args.dirpath);
                 reply(out, call.xid, |_| ());
             }
             Procedure::Umntall => {
@@ -97,8 +112,13 @@ impl Service {
             Procedure::Export => {
                 // An empty list of groups: everybody may mount it.
                 let groups = List::from_bytes(&[0; 4])?;
-                let node = ExportNode { dir: EXPORT.as_bytes(), groups };
-                reply(out, call.xid, |out| encode_list(&mut Encoder::new(out), [node]));
+                let node = ExportNode {
+                    dir: EXPORT.as_bytes(),
+                    groups,
+                };
+                reply(out, call.xid, |out| {
+                    encode_list(&mut Encoder::new(out), [node])
+                });
             }
         }
         Ok(Verdict::Send)
@@ -106,22 +126,20 @@ impl Service {
 
     fn mnt(&self, args: &MntArgs<'_>, peer: &Peer, out: &mut Vec<u8>) {
         let options = &self.shared.options;
-        let ok = |fhandle| MntRes::Ok(MntOk { fhandle, auth_flavors: FlavorList::SYS });
         if options.refuse_mount {
             return put(out, &MntRes::Err(Mountstat3::Acces));
         }
         if options.null {
             let root = super::null::root();
             return match FileHandle::new(&root) {
-                Some(fh) => put(out, &ok(fh)),
+                Some(fh) => put(out, &mounted(fh)),
                 None => put(out, &MntRes::Err(Mountstat3::Serverfault)),
             };
         }
         match resolve(&self.shared.fs, args.dirpath) {
             Ok(id) => {
                 self.shared.mounts.add(peer.client, args.dirpath);
-                with_handle(id, |fh| put(out, &ok(fh)));
-                debug_assert!(handle(id).len() <= filermark_onc::nfs3::FHSIZE3);
+                with_handle(id, |fh| put(out, &mounted(fh)));
             }
             Err(status) => put(out, &MntRes::Err(status)),
         }

@@ -1,7 +1,9 @@
 //! The NFS program: counting, faults, the reply cache, and the switch over the procedures.
 
 use super::cache::{Done, Key};
-use super::{Caller, Peer, Refusal, Service, Shared, Verdict, caller, change, listing, look, put, reply};
+use super::{
+    Caller, Peer, Refusal, Service, Shared, Verdict, caller, change, listing, look, put, reply,
+};
 use crate::stats::Counters;
 use filermark_onc::nfs3::{
     AccessRes, Args, CommitRes, CreateRes, Failed, FsinfoRes, FsstatRes, GetattrRes, LinkRes,
@@ -50,7 +52,9 @@ impl Service {
         self.counters.nfs[procedure as usize].add(1);
         if self.shared.options.null {
             if !self.inject_error(procedure, call.xid, out) {
-                self.shared.null.append(procedure, call.xid, d, &self.counters, out)?;
+                self.shared
+                    .null
+                    .append(procedure, call.xid, d, &self.counters, out)?;
             }
         } else {
             self.real(record, procedure, call, d, peer, out)?;
@@ -90,14 +94,21 @@ impl Service {
 
     fn run(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, out: &mut Vec<u8>) {
         let (shared, counters) = (&*self.shared, &*self.counters);
-        let mut cx = Context { shared, counters, caller, scratch: &mut self.scratch };
+        let mut cx = Context {
+            shared,
+            counters,
+            caller,
+            scratch: &mut self.scratch,
+        };
         reply(out, xid, |out| dispatch(&mut cx, args, out));
     }
 
     /// Appends an error in place of the results, where one is due.
     #[inline]
     fn inject_error(&self, procedure: Procedure, xid: u32, out: &mut Vec<u8>) -> bool {
-        let Some(status) = self.shared.faults.error(procedure) else { return false };
+        let Some(status) = self.shared.faults.error(procedure) else {
+            return false;
+        };
         self.counters.errors_injected.add(1);
         reply(out, xid, |out| failure(procedure, status, out));
         true

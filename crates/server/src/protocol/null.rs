@@ -25,7 +25,10 @@ const XID: usize = 4;
 /// Size of every file, in bytes: reads never meet the end.
 const SIZE: u64 = 1 << 40;
 const VERIFIER: [u8; 8] = *b"canned\0\0";
-const TIME: Nfstime3 = Nfstime3 { seconds: 1_000_000_000, nseconds: 0 };
+const TIME: Nfstime3 = Nfstime3 {
+    seconds: 1_000_000_000,
+    nseconds: 0,
+};
 
 /// A handle that says of itself what it stands for.
 fn handle(kind: Ftype3) -> [u8; HANDLE] {
@@ -61,8 +64,15 @@ fn attributes(ftype: Ftype3) -> Fattr3 {
 
 fn wcc(ftype: Ftype3) -> WccData {
     let after = attributes(ftype);
-    let before = WccAttr { size: after.size, mtime: TIME, ctime: TIME };
-    WccData { before: Some(before), after: Some(after) }
+    let before = WccAttr {
+        size: after.size,
+        mtime: TIME,
+        ctime: TIME,
+    };
+    WccData {
+        before: Some(before),
+        after: Some(after),
+    }
 }
 
 /// The prepared replies, record mark in front.
@@ -103,10 +113,19 @@ fn made(ftype: Ftype3) -> Box<[u8]> {
 fn lookup() -> Box<[u8]> {
     let fh = handle(Ftype3::Reg);
     block(|out| {
-        let Some(object) = FileHandle::new(&fh) else { return };
+        let Some(object) = FileHandle::new(&fh) else {
+            return;
+        };
         let (obj_attributes, dir_attributes) =
             (Some(attributes(Ftype3::Reg)), Some(attributes(Ftype3::Dir)));
-        put(out, &LookupRes::Ok(LookupOk { object, obj_attributes, dir_attributes }));
+        put(
+            out,
+            &LookupRes::Ok(LookupOk {
+                object,
+                obj_attributes,
+                dir_attributes,
+            }),
+        );
     })
 }
 
@@ -118,9 +137,19 @@ fn listing(plus: bool) -> Box<[u8]> {
             let fileid = u64::from(Ftype3::Dir.to_u32());
             if plus {
                 let (name_attributes, name_handle) = (dir, FileHandle::new(&fh));
-                writer.push(&EntryPlus3 { fileid, name, cookie, name_attributes, name_handle });
+                writer.push(&EntryPlus3 {
+                    fileid,
+                    name,
+                    cookie,
+                    name_attributes,
+                    name_handle,
+                });
             } else {
-                writer.push(&Entry3 { fileid, name, cookie });
+                writer.push(&Entry3 {
+                    fileid,
+                    name,
+                    cookie,
+                });
             }
         }
         writer.finish(true);
@@ -130,9 +159,18 @@ fn listing(plus: bool) -> Box<[u8]> {
 fn prepare(options: &ServerOptions, procedure: Procedure) -> Box<[u8]> {
     let (dir, file) = (Some(attributes(Ftype3::Dir)), Some(attributes(Ftype3::Reg)));
     let (dir_wcc, file_wcc) = (wcc(Ftype3::Dir), wcc(Ftype3::Reg));
-    let linked = LinkWcc { file_attributes: file, linkdir_wcc: dir_wcc };
-    let renamed = RenameWcc { fromdir_wcc: dir_wcc, todir_wcc: dir_wcc };
-    let target = ReadlinkOk { symlink_attributes: Some(attributes(Ftype3::Lnk)), data: b"target" };
+    let linked = LinkWcc {
+        file_attributes: file,
+        linkdir_wcc: dir_wcc,
+    };
+    let renamed = RenameWcc {
+        fromdir_wcc: dir_wcc,
+        todir_wcc: dir_wcc,
+    };
+    let target = ReadlinkOk {
+        symlink_attributes: Some(attributes(Ftype3::Lnk)),
+        data: b"target",
+    };
     let space = FsstatOk {
         obj_attributes: dir,
         tbytes: options.capacity_bytes,
@@ -162,9 +200,15 @@ fn prepare(options: &ServerOptions, procedure: Procedure) -> Box<[u8]> {
         Procedure::Fsstat => block(|out| put(out, &FsstatRes::Ok(space))),
         Procedure::Fsinfo => block(|out| put(out, &FsinfoRes::Ok(fsinfo_of(options, dir)))),
         Procedure::Pathconf => block(|out| put(out, &PathconfRes::Ok(pathconf_of(file)))),
-        Procedure::Commit => {
-            block(|out| put(out, &CommitRes::Ok(CommitOk { file_wcc, verf: VERIFIER })))
-        }
+        Procedure::Commit => block(|out| {
+            put(
+                out,
+                &CommitRes::Ok(CommitOk {
+                    file_wcc,
+                    verf: VERIFIER,
+                }),
+            )
+        }),
         // These depend on their arguments and are made on the spot.
         Procedure::Access | Procedure::Read | Procedure::Write => Box::default(),
     }
@@ -204,7 +248,15 @@ impl Replies {
             Procedure::Access => {
                 let access = xdr::finish::<AccessArgs<'_>>(args)?.access;
                 let obj_attributes = Some(attributes(Ftype3::Dir));
-                reply(out, xid, |out| put(out, &AccessRes::Ok(AccessOk { obj_attributes, access })));
+                reply(out, xid, |out| {
+                    put(
+                        out,
+                        &AccessRes::Ok(AccessOk {
+                            obj_attributes,
+                            access,
+                        }),
+                    )
+                });
                 return Ok(());
             }
             Procedure::Read => {

@@ -50,7 +50,12 @@ fn version2(
             reply(out, call.xid, |out| put(out, &if here { port } else { 0 }));
         }
         Some(Procedure::Dump) => reply(out, call.xid, |out| {
-            let all = PROGRAMS.map(|(prog, vers)| Mapping { prog, vers, prot: IPPROTO_TCP, port });
+            let all = PROGRAMS.map(|(prog, vers)| Mapping {
+                prog,
+                vers,
+                prot: IPPROTO_TCP,
+                port,
+            });
             encode_list(&mut Encoder::new(out), all);
         }),
         // What is registered here stays as it is.
@@ -93,7 +98,9 @@ fn version3(
             encode_list(&mut Encoder::new(out), all);
         }),
         Some(Procedure::Gettime) => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs());
             reply(out, call.xid, |out| put(out, &(now as u32)));
         }
         _ => return Err(PROC_UNAVAIL),
