@@ -1,5 +1,7 @@
 //! The server over real sockets, asked through the codecs.
 
+#![allow(clippy::result_large_err)] // the codecs' own results
+
 mod client;
 mod faults;
 mod hostile;

@@ -64,33 +64,31 @@ fn refused_mounts_and_read_only_exports() {
     assert_eq!(client.mkdir(root, "d"), Err(nfs3::Nfsstat3::Rofs));
 }
 
+fn null(client: &mut Client, program: (u32, u32)) -> Result<(), RpcRefusal> {
+    client.call_program(program, &mount::NullArgs {}, |()| ())
+}
+
 #[test]
 fn other_programs_versions_and_procedures() {
     let server = server(|_| ());
     let mut client = Client::connect(server.addrs()[0]);
-    let mut refusal =
-        |program, args: &dyn Fn(&mut Client, (u32, u32)) -> Result<(), RpcRefusal>| {
-            args(&mut client, program).expect_err("refused")
-        };
-    let null =
-        |client: &mut Client, program| client.call_program(program, &mount::NullArgs {}, |()| ());
-    let umnt = |client: &mut Client, program| {
-        client.call_program(
-            program,
-            &mount::UmntArgs {
-                dirpath: b"/export",
-            },
-            |()| (),
-        )
+    let umnt = mount::UmntArgs {
+        dirpath: b"/export",
     };
-    let mismatch = RpcRefusal::Accepted(AcceptStat::ProgMismatch { low: 3, high: 3 });
-    assert_eq!(refusal((mount::PROGRAM, 1), &null), mismatch);
-    assert_eq!(refusal((mount::PROGRAM, 1), &umnt), mismatch);
-    assert_eq!(refusal((nfs3::PROGRAM, 4), &null), mismatch);
-    let unavailable = RpcRefusal::Accepted(AcceptStat::ProgUnavail);
-    assert_eq!(refusal((100_227, 3), &null), unavailable);
+    let mismatch = Err(RpcRefusal::Accepted(AcceptStat::ProgMismatch {
+        low: 3,
+        high: 3,
+    }));
+    assert_eq!(null(&mut client, (mount::PROGRAM, 1)), mismatch);
     assert_eq!(
-        refusal((portmap::PROGRAM, 2), &null),
+        client.call_program((mount::PROGRAM, 1), &umnt, |()| ()),
+        mismatch
+    );
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 4)), mismatch);
+    let unavailable = Err(RpcRefusal::Accepted(AcceptStat::ProgUnavail));
+    assert_eq!(null(&mut client, (100_227, 3)), unavailable);
+    assert_eq!(
+        null(&mut client, (portmap::PROGRAM, 2)),
         unavailable,
         "only when asked for"
     );
