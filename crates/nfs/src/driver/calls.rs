@@ -6,7 +6,7 @@
 //! turn, the longest free first, so that an xid comes back after millions of
 //! calls only: servers remember xids.
 
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_onc::nfs3::Procedure;
 
 const SLOT_BITS: u32 = 18;

@@ -4,7 +4,7 @@
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::records::Records;
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::net::{BufferPool, ConnectOptions, Link, Reactor, Ready};
 use std::io;
 use std::net::SocketAddr;
@@ -56,6 +56,8 @@ pub(crate) struct Conn {
     sent: u32,
     backoff: Nanos,
     was_up: bool,
+    /// Why the last attempt failed.
+    failure: Option<Box<str>>,
 }
 
 impl Conn {
@@ -70,6 +72,7 @@ impl Conn {
             sent: 0,
             backoff: BACKOFF_MIN,
             was_up: false,
+            failure: None,
         }
     }
 
@@ -79,6 +82,11 @@ impl Conn {
 
     pub(crate) fn is_up(&self) -> bool {
         self.state == State::Up
+    }
+
+    /// Why the last attempt to connect failed, if it did.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Begins to connect.
@@ -91,6 +99,7 @@ impl Conn {
         io.reactor.add(&link, self.key())?;
         self.link = Some(link);
         self.state = State::Connecting;
+        self.failure = None;
         self.encoded = 0;
         self.sent = 0;
         let at = core.now + core.settings.connect_timeout;
@@ -233,6 +242,7 @@ impl Conn {
         tracing::debug!(peer = %self.peer, %error, "connection lost");
         if self.state != State::Up {
             core.counters.add(Tally::ConnectFailures);
+            self.failure = Some(error.to_string().into());
         }
         self.close(io);
         core.calls.rewind(self.number);

@@ -7,7 +7,7 @@ use super::calls::Calls;
 use super::counters::Counters;
 use super::handles::Handles;
 use super::ops::Ops;
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::driver::{Completion, ObjectId, StopFlag};
@@ -27,9 +27,6 @@ impl Cursor {
 /// How the driver behaves; the same for all connections of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Largest READ and WRITE, in bytes.
-    pub(crate) rsize: u32,
-    pub(crate) wsize: u32,
     /// READs and WRITEs of one operation under way at once.
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,
@@ -38,8 +35,6 @@ pub(crate) struct Settings {
     pub(crate) connect_timeout: Nanos,
     pub(crate) jukebox_delay: Nanos,
     pub(crate) jukebox_retries: u16,
-    /// Largest answer to READDIR and READDIRPLUS, in bytes.
-    pub(crate) readdir_bytes: u32,
     pub(crate) reserved_port: bool,
 }
 
@@ -49,6 +44,11 @@ pub(crate) struct FileSystem {
     pub(crate) root: Fh,
     /// The run's directory.
     pub(crate) run_dir: Fh,
+    /// Largest READ and WRITE, in bytes.
+    pub(crate) rsize: u32,
+    pub(crate) wsize: u32,
+    /// Largest answer to READDIR and READDIRPLUS, in bytes.
+    pub(crate) readdir_bytes: u32,
 }
 
 /// A proc of the shard.
@@ -108,7 +108,7 @@ pub(crate) struct Core {
 }
 
 /// What a call transfers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) offset: u64,
     pub(crate) length: u32,
@@ -150,6 +150,12 @@ impl Core {
     pub(crate) fn proc_of(&mut self, op: u32) -> &mut Proc {
         let proc = self.ops.get(op).proc;
         &mut self.procs[proc as usize]
+    }
+
+    /// What a proc works on.
+    #[inline]
+    pub(crate) fn file_system(&self, proc: u32) -> &FileSystem {
+        &self.file_systems[self.procs[proc as usize].file_system as usize]
     }
 
     /// The handle of an object of the proc; an empty one where it is not known.

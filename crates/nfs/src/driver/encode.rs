@@ -54,7 +54,7 @@ impl Core {
             | Procedure::Fsinfo
             | Procedure::Pathconf => self.encode_on_object(call, op, out),
             Procedure::Read | Procedure::Write | Procedure::Commit => {
-                self.encode_transfer(call, op, out);
+                self.encode_transfer(call, op, out)
             }
             Procedure::Readdir | Procedure::Readdirplus => self.encode_listing(call, op, out),
             _ => self.encode_on_name(call, op, out),
@@ -63,7 +63,7 @@ impl Core {
 
     fn encode_on_object(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
         let object = self.handle(op.proc, object_of(op.action));
-        let fsroot = || self.file_systems[self.procs[op.proc as usize].file_system as usize].root;
+        let root = self.file_system(op.proc).root.handle();
         let t = &self.template;
         match call.procedure {
             Procedure::Null => t.call(out, call.xid, &NullArgs {}),
@@ -86,18 +86,9 @@ impl Core {
                 t.call(out, call.xid, &AccessArgs { object, access })
             }
             Procedure::Readlink => t.call(out, call.xid, &ReadlinkArgs { symlink: object }),
-            Procedure::Fsstat => {
-                let fsroot = fsroot();
-                t.call(out, call.xid, &FsstatArgs { fsroot: fsroot.handle() })
-            }
-            Procedure::Fsinfo => {
-                let fsroot = fsroot();
-                t.call(out, call.xid, &FsinfoArgs { fsroot: fsroot.handle() })
-            }
-            Procedure::Pathconf => {
-                let object = fsroot();
-                t.call(out, call.xid, &PathconfArgs { object: object.handle() })
-            }
+            Procedure::Fsstat => t.call(out, call.xid, &FsstatArgs { fsroot: root }),
+            Procedure::Fsinfo => t.call(out, call.xid, &FsinfoArgs { fsroot: root }),
+            Procedure::Pathconf => t.call(out, call.xid, &PathconfArgs { object: root }),
             _ => t.call(out, call.xid, &GetattrArgs { object }),
         }
     }
@@ -162,7 +153,7 @@ impl Core {
     fn encode_listing(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
         let dir = self.handle(op.proc, object_of(op.action));
         let (cookie, cookieverf) = (call.offset, op.verf);
-        let maxcount = self.settings.readdir_bytes;
+        let maxcount = self.file_system(op.proc).readdir_bytes;
         if call.procedure == Procedure::Readdir {
             let args = ReaddirArgs {
                 dir,
@@ -266,7 +257,7 @@ impl Core {
             | Action::Fill { dir, name, .. } => in_dir(dir, name),
             Action::Link { dir, new_name, .. } => in_dir(dir, new_name),
             Action::MakeProcDir { name } | Action::RemoveProcDir { name } => Place {
-                dir: self.run_dir(op.proc),
+                dir: self.file_system(op.proc).run_dir.handle(),
                 text: name.text(),
             },
             _ => self.new_place(op),
@@ -283,11 +274,6 @@ impl Core {
             dir: self.handle(op.proc, object_of(op.action)),
             text: name.text(),
         }
-    }
-
-    fn run_dir(&self, proc: u32) -> FileHandle<'_> {
-        let file_system = self.procs[proc as usize].file_system;
-        self.file_systems[file_system as usize].run_dir.handle()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::driver::{Action, Completion, Outcome, Request, Status};
 use filermark_onc::nfs3::{Fh, FileHandle, Verf};
 

@@ -41,9 +41,9 @@ impl Records {
     ) -> Result<Feed, RecordTooLong> {
         let mut rest = bytes;
         loop {
-            while let Some((record, behind)) = whole_record(rest, self.record_max)? {
-                each(record);
-                rest = behind;
+            while let Some(whole) = whole_record(rest, self.record_max)? {
+                each(whole.record);
+                rest = whole.rest;
             }
             if rest.is_empty() {
                 return Ok(Feed {

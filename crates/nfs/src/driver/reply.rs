@@ -4,7 +4,7 @@ use super::core::{Core, Span, Timer};
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::rpc_code;
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::driver::{Action, ObjectId, PROC_DIR, Status};
 use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};

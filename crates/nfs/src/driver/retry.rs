@@ -8,7 +8,7 @@
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::reply::Verdict;
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::driver::Status;
 use std::cmp::Reverse;
 

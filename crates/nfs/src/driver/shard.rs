@@ -2,13 +2,18 @@
 
 use super::conn::{Conn, Io};
 use super::core::{Core, Timer};
-use filermark_engine::Nanos;
+use filermark_model::Nanos;
 use filermark_engine::driver::{
     Completion, DriverError, ObjectId, Request, ShardDriver, Submit,
 };
 use filermark_engine::net::Ready;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// How many connections are being made at once: servers queue a limited number.
+const CONNECTING_MAX: usize = 128;
+/// How often the wish to stop is looked at while connecting.
+const STOP_CHECK: Nanos = Nanos::from_millis(100);
 
 /// Carries out the requests of all procs of one thread.
 #[derive(Debug)]
@@ -60,6 +65,37 @@ impl Shard {
         }
     }
 
+    /// Connects everything, a bounded number at a time.
+    pub(super) fn connect_all(&mut self) -> Result<(), DriverError> {
+        let mut next = 0;
+        while next < self.conns.len() {
+            let end = self.conns.len().min(next + CONNECTING_MAX);
+            for conn in &mut self.conns[next..end] {
+                self.core.now = self.core.clock.now();
+                if let Err(error) = conn.connect(&mut self.core, &mut self.io) {
+                    return Err(not_connected(conn, &error.to_string()));
+                }
+            }
+            while let Some(waiting) = self.conns[next..end].iter().find(|c| !c.is_up()) {
+                if let Some(failure) = waiting.failure() {
+                    return Err(not_connected(waiting, failure));
+                }
+                if self.core.stop.is_raised() {
+                    return Err(not_connected(waiting, "the run was stopped"));
+                }
+                self.core.now = self.core.clock.now();
+                let until = self.core.next_wake();
+                self.turn(until.min(self.core.now + STOP_CHECK))?;
+                self.core.now = self.core.clock.now();
+                self.run_timers();
+            }
+            next = end;
+        }
+        self.core.dirty.clear();
+        self.core.is_dirty.fill(false);
+        Ok(())
+    }
+
     /// Does what is due by now without anything having come.
     fn run_timers(&mut self) {
         let now = self.core.now;
@@ -102,10 +138,13 @@ impl Shard {
     }
 
     fn send_dirty(&mut self) {
-        while let Some(conn) = self.core.dirty.pop() {
+        let mut next = 0;
+        while let Some(conn) = self.core.dirty.get(next).copied() {
+            next += 1;
             self.core.is_dirty[conn as usize] = false;
             self.conns[conn as usize].pump(&mut self.core, &mut self.io);
         }
+        self.core.dirty.clear();
     }
 }
 
@@ -144,7 +183,10 @@ impl ShardDriver for Shard {
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {
-        (self.core.settings.rsize, self.core.settings.wsize)
+        let sizes = self.core.file_systems.iter().map(|f| (f.rsize, f.wsize));
+        sizes
+            .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)))
+            .unwrap_or_default()
     }
 
     fn forget_objects(&mut self, proc: u32, from: ObjectId) {
@@ -157,3 +199,13 @@ impl ShardDriver for Shard {
     }
 }
 
+fn not_connected(conn: &Conn, reason: &str) -> DriverError {
+    DriverError {
+        place: conn.peer().to_string(),
+        step: "connect to the NFS service".to_owned(),
+        reason: reason.to_owned(),
+        advice: "check that the server runs and how many connections it and this client allow \
+                 (ulimit -n; RESVPORT allows 512 at most); CONNECTIONS=N lets procs share"
+            .to_owned(),
+    }
+}

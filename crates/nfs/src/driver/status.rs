@@ -7,6 +7,7 @@ use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
 const ACCEPTED: u32 = 0x8000_0000;
 const RPC_MISMATCH: u32 = 0x8000_0100;
 const AUTH_ERROR: u32 = 0x8001_0000;
+const AUTH_ERROR_LAST: u32 = 0x8001_ffff;
 /// The object was never made, so there is no handle to work on.
 pub(crate) const NO_HANDLE: u32 = 0x8002_0000;
 /// The write verifier changed again and again.
@@ -44,7 +45,7 @@ pub(crate) fn text(code: u32) -> String {
         NO_HANDLE => "no handle: the object was not made or not found earlier".to_owned(),
         VERIFIER_RESTLESS => "the write verifier changed with every try".to_owned(),
         RPC_MISMATCH => "RPC_MISMATCH".to_owned(),
-        AUTH_ERROR..NO_HANDLE => {
+        AUTH_ERROR..=AUTH_ERROR_LAST => {
             format!("AUTH_ERROR {}", AuthStat::from_u32(code - AUTH_ERROR))
         }
         ACCEPTED.. => match STATS.get((code - ACCEPTED).wrapping_sub(1) as usize) {
@@ -69,7 +70,7 @@ pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
         _ => {}
     }
     match code {
-        AUTH_ERROR..NO_HANDLE => Some(AuthStat::from_u32(code - AUTH_ERROR).advice()),
+        AUTH_ERROR..=AUTH_ERROR_LAST => Some(AuthStat::from_u32(code - AUTH_ERROR).advice()),
         RPC_MISMATCH => Some("the server does not speak version 2 of RPC; check the port"),
         VERIFIER_RESTLESS => Some("the server seems to restart all the time; look at its log"),
         ACCEPTED..RPC_MISMATCH if code - ACCEPTED <= 3 => Some(

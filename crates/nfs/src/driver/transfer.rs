@@ -27,25 +27,27 @@ struct Transfer {
 }
 
 impl Core {
-    fn transfer(&self, action: Action) -> Transfer {
+    fn transfer(&self, op: u32) -> Transfer {
         let settings = &self.settings;
-        match action {
+        let op = self.ops.get(op);
+        let file_system = self.file_system(op.proc);
+        match op.action {
             Action::Read { offset, .. } => Transfer {
                 procedure: Procedure::Read,
                 window: settings.reads_max,
-                size_max: settings.rsize,
+                size_max: file_system.rsize,
                 start: offset,
             },
             Action::Write { offset, .. } => Transfer {
                 procedure: Procedure::Write,
                 window: settings.writes_max,
-                size_max: settings.wsize,
+                size_max: file_system.wsize,
                 start: offset,
             },
             _ => Transfer {
                 procedure: Procedure::Write,
                 window: FILL_WINDOW,
-                size_max: settings.wsize,
+                size_max: file_system.wsize,
                 start: 0,
             },
         }
@@ -55,7 +57,7 @@ impl Core {
     /// or begins again where the verifier has changed.
     pub(crate) fn transfer_more(&mut self, op: u32) {
         let logical = self.ops.get(op);
-        let transfer = self.transfer(logical.action);
+        let transfer = self.transfer(op);
         let nothing_asked_for =
             logical.end == transfer.start && !matches!(logical.action, Action::Fill { .. });
         if nothing_asked_for && logical.outstanding == 0 && logical.outcome.physical == 0 {
