@@ -31,6 +31,8 @@ use timers::Timers;
 const INPUT: usize = 256 * 1024;
 /// Replies are written when so many bytes of them have gathered, even within one batch.
 const BATCH: usize = 1 << 20;
+/// Connections of one thread that may each keep a buffer for the largest record.
+const FEW: usize = 64;
 /// Most events of one wait.
 const EVENTS: usize = 256;
 
@@ -269,7 +271,10 @@ impl Reactor {
         // Also where the connection is to be closed: what was answered before is sent.
         let sent = conn.send(&mut out);
         conn.held = input.to_vec();
-        conn.reader.trim(INPUT);
+        // Buffers for large writes are kept where there are few connections: making them anew
+        // for each costs more than the copy. Where there are many, only what is common is kept.
+        let few = self.conns.len() <= FEW;
+        conn.reader.trim(if few { self.max_record } else { INPUT });
         self.out = out;
         if fate == Fate::Close { fate } else { sent }
     }
