@@ -51,7 +51,7 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
     }
     let requested = point.load.requested.0;
     let high = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let y_ops = Scale::linear(0.0, high(&ops).max(requested), PLOTS[0].1, PLOTS[0].0);
+    let y_ops = Scale::linear(0.0, high(&ops).max(requested) * 1.1, PLOTS[0].1, PLOTS[0].0);
     let y_ms = Scale::linear(0.0, high(&means), PLOTS[1].1, PLOTS[1].0);
     plot(&mut svg, PLOTS[0], &y_ops, "op/s");
     plot(&mut svg, PLOTS[1], &y_ms, "mean ms");
