@@ -3,7 +3,7 @@
 
 use crate::advice::advice;
 use crate::format::{count, ms, number, plural, rate, seconds};
-use filermark_model::{Finding, OpStats, PointStats, Rule};
+use filermark_model::{Finding, OpStats, PointStats, Rule, Severity};
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -354,7 +354,9 @@ pub fn phase_rows(record: &RunRecord) -> Vec<PhaseRow> {
 pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
     let marked = |name: &str| {
         let findings = record.run.plan.findings.iter();
-        let mut not_standard = findings.filter(|f| f.rule == Rule::NotStandard);
+        // A note of this rule is about a parameter without effect.
+        let mut not_standard =
+            findings.filter(|f| f.rule == Rule::NotStandard && f.severity > Severity::Note);
         not_standard.any(|f| {
             let words = f
                 .message
