@@ -1,1 +1,21 @@
-//! The load engine: procs, pacing, file set, shards and phases. Knows no protocol.
+//! The load engine: procs, pacing, file set, shards and phases.
+//!
+//! The engine decides *what* is done *when* and measures it; it knows no
+//! protocol. How an operation is carried out is a [`driver::Driver`]'s business.
+//! Below it is only `filermark-model`.
+
+pub mod clock;
+pub mod data;
+pub mod driver;
+pub mod engine;
+pub mod fileset;
+pub mod name;
+pub mod net;
+pub mod null;
+pub mod pool;
+pub mod population;
+pub mod proc;
+pub mod recorder;
+pub mod schedule;
+pub mod shard;
+pub mod sys;

@@ -1,0 +1,160 @@
+//! What is written into files, and how reads are checked.
+//!
+//! The content of every byte is a pure function of (seed, file, offset), so a
+//! reader needs no copy to check against. Each block of 4 KiB begins with a
+//! stamp that says which file and block it is (VERIFY); the rest comes from a
+//! pool of incompressible bytes at a place that depends on file and block.
+
+use filermark_model::rng::{Rng, hash3};
+
+/// Size of a stamped block, in bytes.
+pub const BLOCK: usize = 4096;
+const STAMP: usize = 32;
+const POOL: usize = 1 << 20;
+const MAGIC: u64 = u64::from_be_bytes(*b"filermrk");
+
+/// Makes and checks file contents; one for all shards of an agent.
+#[derive(Debug)]
+pub struct DataSource {
+    seed: u64,
+    verify: bool,
+    pool: Vec<u8>,
+}
+
+impl DataSource {
+    /// The contents of the run with this `seed`; `verify` stamps every block.
+    pub fn new(seed: u64, verify: bool) -> Self {
+        let mut rng = Rng::new(seed, u64::from_be_bytes(*b"datapool"));
+        let pool = (0..(POOL + BLOCK) / 8)
+            .flat_map(|_| rng.next_u64().to_le_bytes())
+            .collect();
+        Self { seed, verify, pool }
+    }
+
+    /// Whether reads can be checked.
+    pub fn verifies(&self) -> bool {
+        self.verify
+    }
+
+    /// Appends the `len` bytes that file `file` holds at `offset`.
+    pub fn append(&self, file: u64, offset: u64, len: usize, out: &mut Vec<u8>) {
+        if !self.verify {
+            return self.append_unstamped(file, offset, len, out);
+        }
+        self.pieces(file, offset, len, |block, stamp_from| {
+            out.extend_from_slice(stamp_from);
+            out.extend_from_slice(block);
+            true
+        });
+    }
+
+    /// Whether `data` is what file `file` holds at `offset`. Always true without VERIFY.
+    pub fn check(&self, file: u64, offset: u64, data: &[u8]) -> bool {
+        if !self.verify {
+            return true;
+        }
+        let mut rest = data;
+        self.pieces(file, offset, data.len(), |block, stamp| {
+            let (head, tail) = rest.split_at(stamp.len());
+            let (body, tail) = tail.split_at(block.len());
+            rest = tail;
+            head == stamp && body == block
+        })
+    }
+
+    fn append_unstamped(&self, file: u64, offset: u64, len: usize, out: &mut Vec<u8>) {
+        let mut at = hash3(self.seed, file, offset) as usize % POOL;
+        let mut left = len;
+        while left > 0 {
+            let take = left.min(POOL + BLOCK - at);
+            out.extend_from_slice(&self.pool[at..at + take]);
+            left -= take;
+            at = 0;
+        }
+    }
+
+    /// Walks the blocks that a range touches; gives (pool bytes, stamp bytes) of
+    /// each, cut to the range. Stops early when `each` says false.
+    fn pieces(
+        &self,
+        file: u64,
+        offset: u64,
+        len: usize,
+        mut each: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> bool {
+        let mut offset = offset;
+        let mut left = len;
+        while left > 0 {
+            let block = offset / BLOCK as u64;
+            let from = (offset % BLOCK as u64) as usize;
+            let to = (from + left).min(BLOCK);
+            let hash = hash3(self.seed, file, block);
+            let stamp = Self::stamp(file, block, hash);
+            let place = hash as usize % POOL;
+            let stamp_part = &stamp[from.min(STAMP)..to.min(STAMP)];
+            let pool_part = &self.pool[place + from.max(STAMP)..place + to.max(STAMP)];
+            if !each(pool_part, stamp_part) {
+                return false;
+            }
+            offset += (to - from) as u64;
+            left -= to - from;
+        }
+        true
+    }
+
+    fn stamp(file: u64, block: u64, hash: u64) -> [u8; STAMP] {
+        let mut stamp = [0; STAMP];
+        for (slot, word) in stamp.chunks_exact_mut(8).zip([MAGIC, file, block, hash]) {
+            slot.copy_from_slice(&word.to_be_bytes());
+        }
+        stamp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_of_a_file_reads_back_as_written() {
+        let data = DataSource::new(1, true);
+        let mut whole = Vec::new();
+        data.append(5, 0, 20_000, &mut whole);
+        assert_eq!(whole.len(), 20_000);
+        for (from, to) in [
+            (0, 1),
+            (3, 40),
+            (31, 33),
+            (4090, 4200),
+            (0, 20_000),
+            (4096, 8192),
+        ] {
+            let mut part = Vec::new();
+            data.append(5, from as u64, to - from, &mut part);
+            assert_eq!(part, whole[from..to]);
+            assert!(data.check(5, from as u64, &part));
+        }
+    }
+
+    #[test]
+    fn a_wrong_byte_file_or_place_is_noticed() {
+        let data = DataSource::new(1, true);
+        let mut block = Vec::new();
+        data.append(5, 4096, 8192, &mut block);
+        assert!(!data.check(6, 4096, &block));
+        assert!(!data.check(5, 0, &block));
+        for at in [0, 31, 32, 4095, 8191] {
+            let mut bad = block.clone();
+            bad[at] ^= 1;
+            assert!(!data.check(5, 4096, &bad), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn unstamped_data_is_as_long_as_asked() {
+        let data = DataSource::new(1, false);
+        let mut out = Vec::new();
+        data.append(1, 1, 3 << 20, &mut out);
+        assert_eq!(out.len(), 3 << 20);
+    }
+}

@@ -1,0 +1,376 @@
+//! The contract between the engine and a driver.
+//!
+//! A [`Driver`] speaks one protocol. Per load-making thread (shard) it opens a
+//! [`ShardDriver`], which carries out the requests of all procs of that shard.
+//! Submitting has three answers (done already, queued, busy) and is separate
+//! from [`ShardDriver::flush`], so that batching is part of the contract: what
+//! is due in one turn of the loop leaves together. Socket drivers answer
+//! `Queued` and complete in [`ShardDriver::poll`]; blocking drivers answer
+//! `Done` and only sleep in `poll`. One proc loop serves both.
+//!
+//! Objects are named by numbers: `ObjectId` counts per proc, and what a driver
+//! keeps for one (a file handle, a path) is its own affair. Object 0 of every
+//! proc is the proc's own directory, below the run directory.
+
+use crate::clock::Clock;
+use crate::data::DataSource;
+use crate::name::Name;
+use filermark_model::plan::MountPoint;
+use filermark_model::{Nanos, OpSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The version of this contract.
+pub const DRIVER_API: u32 = 1;
+
+/// A number for an object of one proc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub u32);
+
+/// The proc's own directory.
+pub const PROC_DIR: ObjectId = ObjectId(0);
+
+/// What a driver is to do. The fields say on which objects; where an action
+/// makes an object, the driver keeps what it needs to find it again under `object`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are the words of the protocol")]
+pub enum Action {
+    Null,
+    Getattr {
+        object: ObjectId,
+    },
+    /// Sets the mode (harmlessly) or, with `size`, truncates or extends.
+    Setattr {
+        object: ObjectId,
+        size: Option<u64>,
+    },
+    /// Finds `name` in `dir`; the result is kept under `object`.
+    Lookup {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    Access {
+        object: ObjectId,
+    },
+    Readlink {
+        object: ObjectId,
+    },
+    /// Reads a range; `file` is the file's number for the contents (see [`DataSource`]).
+    Read {
+        object: ObjectId,
+        file: u64,
+        offset: u64,
+        length: u32,
+    },
+    /// Writes a range; complete only when it is stable.
+    Write {
+        object: ObjectId,
+        file: u64,
+        offset: u64,
+        length: u32,
+    },
+    Commit {
+        object: ObjectId,
+    },
+    Create {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    Mkdir {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    /// Makes a link whose text is fixed by `name`.
+    Symlink {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    /// Makes a FIFO.
+    Mknod {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    Remove {
+        dir: ObjectId,
+        name: Name,
+    },
+    Rmdir {
+        dir: ObjectId,
+        name: Name,
+    },
+    /// Renames within `dir`; `object`'s keepsake moves to `new_object`.
+    Rename {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+        new_name: Name,
+        new_object: ObjectId,
+    },
+    /// Gives `object` a second name `new_name` in `dir`, kept under `new_object`.
+    Link {
+        object: ObjectId,
+        dir: ObjectId,
+        new_name: Name,
+        new_object: ObjectId,
+    },
+    /// Lists a part of a directory: goes on where this proc's last one of the
+    /// same directory ended, else begins. [`Outcome::end`] tells the last part.
+    Readdir {
+        dir: ObjectId,
+        plus: bool,
+    },
+    Fsstat,
+    Fsinfo,
+    Pathconf,
+    /// INIT: makes proc directory 0 below the run directory (existing is fine).
+    MakeProcDir {
+        name: Name,
+    },
+    /// INIT: makes a file and fills it; stable when complete. Existing: truncated
+    /// and filled anew. `object` is `None` when nobody will ask for it again.
+    Fill {
+        dir: ObjectId,
+        name: Name,
+        object: Option<ObjectId>,
+        file: u64,
+        size: u64,
+    },
+    /// CLEANUP: removes proc directory 0.
+    RemoveProcDir {
+        name: Name,
+    },
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The engine's mark; comes back in the completion.
+    pub token: u32,
+    /// Which proc asks: index into [`ShardSetup::procs`].
+    pub proc: u32,
+    /// What is to be done.
+    pub action: Action,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Copy, Debug)]
+pub enum Submit {
+    /// It is done already; no completion will come.
+    Done(Outcome),
+    /// It is under way; a completion with its token will come out of `poll`.
+    Queued,
+    /// No room now; try again after the next `poll`.
+    Busy,
+}
+
+/// How a logical operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As it should.
+    Ok,
+    /// The server refused it; the number is the protocol's (NFS3ERR_...).
+    Refused(u32),
+    /// No reply in time, after all retries.
+    TimedOut,
+    /// The connection was lost and could not be made again.
+    Disconnected,
+    /// The reply made no sense.
+    Garbage,
+    /// Data read was not what had been written (VERIFY).
+    Corrupt,
+}
+
+/// What a logical operation came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// When its first byte was handed to the system.
+    pub sent: Nanos,
+    /// When its last reply had come.
+    pub done: Nanos,
+    /// Physical operations that it took (those the protocol's table credits:
+    /// COMMITs and resends are not among them).
+    pub physical: u32,
+    /// Bytes read.
+    pub read_bytes: u32,
+    /// Bytes written.
+    pub written_bytes: u32,
+    /// READDIR: the listing is complete. READ: the end of the file was met.
+    pub end: bool,
+}
+
+/// A completed request.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// The token of the request.
+    pub token: u32,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+/// What a driver can do.
+#[derive(Clone, Copy, Debug)]
+pub struct Capabilities {
+    /// The operations of a mix that it can carry out.
+    pub ops: OpSet,
+    /// Whether requests block the thread (then every proc gets its own).
+    pub blocking: bool,
+}
+
+/// A failure that ends the phase, in one plain sentence with its place and
+/// what to try.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{place}: {step}: {reason}{}", if advice.is_empty() { String::new() } else { format!("; {advice}") })]
+pub struct DriverError {
+    /// Host, or host and path.
+    pub place: String,
+    /// What was being done.
+    pub step: String,
+    /// What went wrong.
+    pub reason: String,
+    /// The next thing to try; may be empty.
+    pub advice: String,
+}
+
+/// The wish to stop, shared by everybody in an agent.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// Nobody wishes to stop yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Wishes it.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+    /// Takes the wish back (before CLEANUP).
+    pub fn lower(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+    /// Whether somebody wishes it.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The run's own directory below a mount point.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Its name, beginning with [`crate::name::RUN_DIR_PREFIX`].
+    pub dir_name: String,
+    /// Identifies the run; the first line of the marker file.
+    pub run_id: String,
+}
+
+/// What was found when a directory was claimed or released.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClaimReport {
+    /// Leftovers of an earlier run of ours that were removed.
+    pub removed_count: u64,
+    /// Names that are not ours and were left alone, with their place.
+    pub foreign: Vec<String>,
+    /// Largest read and write transfer in use, in bytes.
+    pub transfer_bytes: (u32, u32),
+    /// Free space as the server tells it, in bytes.
+    pub free_bytes: Option<u64>,
+    /// What the server is and says of itself, for the record: name, value.
+    pub server_facts: Vec<(String, String)>,
+}
+
+/// What a shard is to serve.
+#[derive(Clone, Debug)]
+pub struct ShardSetup {
+    /// Its number.
+    pub shard: u32,
+    /// The agent's clock.
+    pub clock: Clock,
+    /// The contents of files.
+    pub data: Arc<DataSource>,
+    /// Its procs.
+    pub procs: Vec<ProcSetup>,
+    /// The run's directory.
+    pub claim: Claim,
+    /// Raised when everything is to end soon.
+    pub stop: StopFlag,
+}
+
+/// One proc of a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcSetup {
+    /// Its number in the whole run.
+    pub number: u32,
+    /// What it works on.
+    pub mount: MountPoint,
+}
+
+/// Speaks one protocol.
+pub trait Driver: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Reaches the mount point, makes the run's directory there and marks it as
+    /// ours. A directory of that name with our marker is emptied of what is ours;
+    /// one with entries but without the marker is refused. Blocking.
+    ///
+    /// # Errors
+    /// Unreachable, refused, read-only, not ours: see [`DriverError`].
+    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
+
+    /// Removes the marker and the run's directory, and what is ours and still in
+    /// it. Foreign names are left and told. Blocking.
+    ///
+    /// # Errors
+    /// The server could not be reached or refused; names what stays.
+    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
+
+    /// Connects for the procs of one shard. Called on the shard's own thread.
+    ///
+    /// # Errors
+    /// The first connection or mount that failed.
+    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError>;
+
+    /// What a refusal's number means, for people (`NFS3ERR_NOSPC`, ...).
+    fn status_text(&self, code: u32) -> String;
+
+    /// Whether a refusal means that going on makes no sense (disk full,
+    /// read-only, stale root), with the advice to give.
+    fn fatal_advice(&self, code: u32) -> Option<&'static str>;
+}
+
+/// One shard's use of a driver. Stays on its thread.
+pub trait ShardDriver {
+    /// Takes a request. Never blocks unless the driver is a blocking one.
+    fn submit(&mut self, request: &Request) -> Submit;
+
+    /// Sends what was queued, one write per connection.
+    fn flush(&mut self);
+
+    /// Waits for completions, not longer than `deadline`, and appends them to
+    /// `done`. Returns as soon as there is one. A deadline in the past polls.
+    ///
+    /// # Errors
+    /// Only what makes the whole shard useless; single failures are completions.
+    fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError>;
+
+    /// Adds its counters since the last call to `into` and begins anew.
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);
+
+    /// Largest read and write transfer in use, in bytes.
+    fn transfer_bytes(&self) -> (u32, u32);
+
+    /// Forgets the keepsakes of all objects of a proc from this number on.
+    fn forget_objects(&mut self, proc: u32, from: ObjectId);
+}

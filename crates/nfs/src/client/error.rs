@@ -1,0 +1,129 @@
+//! What can go wrong between a call and its answer.
+
+use filermark_onc::record::RecordTooLong;
+use filermark_onc::rpc::RpcRefusal;
+use filermark_onc::xdr::DecodeError;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why a call has no answer. A refusal by the called procedure itself
+/// (`NFS3ERR_...`) is an answer and not among these.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No connection came about.
+    #[error("cannot connect to {address}: {}", io_text(source))]
+    Connect {
+        /// Whom we called.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No connection within the limit.
+    #[error("no answer to the connection request to {address} within {} ms", waited.as_millis())]
+    ConnectTimedOut {
+        /// Whom we called.
+        address: SocketAddr,
+        /// The limit.
+        waited: Duration,
+    },
+    /// A source port below 1024 was wanted and could not be had.
+    #[error("cannot bind to a source port from 1023 to 512: {}", io_text(source))]
+    ReservedPort {
+        /// What the system said last.
+        source: io::Error,
+    },
+    /// The connection broke.
+    #[error("the connection to {address} broke: {}", io_text(source))]
+    Broken {
+        /// The other end.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The peer closed the connection instead of answering.
+    #[error("{address} closed the connection instead of answering")]
+    Closed {
+        /// The other end.
+        address: SocketAddr,
+    },
+    /// No answer within the limit.
+    #[error("{address} took the connection but did not answer within {} ms", waited.as_millis())]
+    TimedOut {
+        /// The other end.
+        address: SocketAddr,
+        /// The limit.
+        waited: Duration,
+    },
+    /// The stream is not split into records.
+    #[error("{address} does not answer in RPC records: {source}")]
+    Record {
+        /// The other end.
+        address: SocketAddr,
+        /// What is wrong.
+        source: RecordTooLong,
+    },
+    /// The answer could not be decoded.
+    #[error("{address} gave an answer that makes no sense: {source}")]
+    Garbage {
+        /// The other end.
+        address: SocketAddr,
+        /// What is wrong.
+        source: DecodeError,
+    },
+    /// The answer belongs to another call.
+    #[error("{address} answered call {got:#x} where {expected:#x} was asked")]
+    WrongXid {
+        /// The other end.
+        address: SocketAddr,
+        /// Our transaction id.
+        expected: u32,
+        /// Theirs.
+        got: u32,
+    },
+    /// The RPC layer of the server did not execute the call.
+    #[error("{address} refused the call: {refusal}")]
+    Refused {
+        /// The other end.
+        address: SocketAddr,
+        /// Why.
+        refusal: RpcRefusal,
+    },
+}
+
+impl ClientError {
+    /// Whether nothing listens there, or nobody is there at all: another address
+    /// of the same host may do better.
+    pub const fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::ConnectTimedOut { .. })
+    }
+
+    /// Whether the same call may get an answer on a new connection.
+    pub const fn is_worth_a_retry(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect { .. }
+                | Self::ConnectTimedOut { .. }
+                | Self::Broken { .. }
+                | Self::Closed { .. }
+                | Self::TimedOut { .. }
+        )
+    }
+
+    /// The refusal, if the server's RPC layer refused.
+    pub const fn refusal(&self) -> Option<&RpcRefusal> {
+        match self {
+            Self::Refused { refusal, .. } => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
+/// What the system said, without the "(os error 111)" that helps nobody.
+fn io_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}

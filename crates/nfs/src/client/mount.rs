@@ -1,0 +1,103 @@
+//! The MOUNT program: from a path to the root's handle.
+
+use super::{ClientError, Program, RpcClient, RpcOptions};
+use filermark_onc::mount::*;
+use filermark_onc::nfs3::Fh;
+use filermark_onc::rpc::{AuthBody, AuthFlavor};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// The MOUNT program in version 3.
+pub const MOUNT_V3: Program = Program {
+    prog: PROGRAM,
+    vers: VERSION,
+};
+
+/// What MNT gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mounted {
+    /// Handle of the directory.
+    pub root: Fh,
+    /// The flavors of authentication that the server takes for it.
+    pub auth_flavors: Vec<AuthFlavor>,
+    /// Whether AUTH_SYS is among them, or nothing is told at all.
+    pub allows_sys: bool,
+}
+
+/// One line of the export list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The path.
+    pub dir: String,
+    /// Who may mount it; empty for everybody.
+    pub groups: Vec<String>,
+}
+
+impl fmt::Display for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.groups.is_empty() {
+            write!(f, "{} (everybody)", self.dir)
+        } else {
+            write!(f, "{} ({})", self.dir, self.groups.join(" "))
+        }
+    }
+}
+
+/// Most exports, and most groups of one, that are kept of a list.
+const LISTED_MAX: usize = 256;
+
+/// Speaks MOUNT version 3 with one server.
+#[derive(Debug)]
+pub struct MountClient {
+    rpc: RpcClient,
+}
+
+impl MountClient {
+    /// A client that connects when it is first used.
+    pub fn new(address: SocketAddr, cred: AuthBody, options: RpcOptions) -> Self {
+        Self {
+            rpc: RpcClient::new(address, MOUNT_V3, cred, options),
+        }
+    }
+
+    /// MNT: the handle of a path, or the server's refusal.
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub fn mnt(&mut self, path: &str) -> Result<Result<Mounted, Mountstat3>, ClientError> {
+        let dirpath = path.as_bytes();
+        Ok(self.rpc.call(&MntArgs { dirpath })?.map(|ok| Mounted {
+            root: ok.fhandle.to_fh(),
+            auth_flavors: ok.auth_flavors.iter().collect(),
+            allows_sys: ok.auth_flavors.allows_sys(),
+        }))
+    }
+
+    /// UMNT: takes the server's note of a MNT back.
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub fn umnt(&mut self, path: &str) -> Result<(), ClientError> {
+        let dirpath = path.as_bytes();
+        self.rpc.call(&UmntArgs { dirpath })
+    }
+
+    /// EXPORT: what the server exports, and to whom (the first 256).
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub fn exports(&mut self) -> Result<Vec<Export>, ClientError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let list = self.rpc.call(&ExportArgs {})?;
+        let exports = list.iter().take(LISTED_MAX).map(|node| Export {
+            dir: text(node.dir),
+            groups: node
+                .groups
+                .iter()
+                .take(LISTED_MAX)
+                .map(|group| text(group.name))
+                .collect(),
+        });
+        Ok(exports.collect())
+    }
+}

@@ -1,0 +1,370 @@
+//! One blocking RPC connection: record marking, xid check, limits.
+
+use super::{ClientError, connect};
+use filermark_onc::record::{OpenRecord, RecordReader};
+use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
+use filermark_onc::xdr::{self, Decode, Decoder};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// How a connection is made and how long it may take to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcOptions {
+    /// Longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// Longest wait for one answer.
+    pub reply_timeout: Duration,
+    /// How often an unanswered call goes out again, each time on a new connection.
+    pub retries: u32,
+    /// Whether the source port has to be below 1024.
+    pub resvport: bool,
+    /// Largest answer in bytes.
+    pub reply_bytes_max: usize,
+}
+
+impl Default for RpcOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            reply_timeout: Duration::from_secs(10),
+            retries: 0,
+            resvport: false,
+            reply_bytes_max: 5 << 20,
+        }
+    }
+}
+
+/// A version of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The program's number.
+    pub prog: u32,
+    /// The version.
+    pub vers: u32,
+}
+
+/// Calls one program at one address. Connects when first used, and again after
+/// the connection broke.
+#[derive(Debug)]
+pub struct RpcClient {
+    address: SocketAddr,
+    options: RpcOptions,
+    program: Program,
+    cred: AuthBody,
+    link: Option<Link>,
+    xid: u32,
+    call: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+/// What belongs to one connection.
+#[derive(Debug)]
+struct Link {
+    stream: TcpStream,
+    reader: RecordReader,
+    /// Bytes that came and are not looked at yet: `input[start..end]`.
+    input: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+/// Calls that may be under way together in [`RpcClient::call_many`].
+const WINDOW: usize = 32;
+const INPUT_BYTES: usize = 64 << 10;
+
+impl RpcClient {
+    /// A client that connects when it is first used.
+    pub fn new(address: SocketAddr, program: Program, cred: AuthBody, options: RpcOptions) -> Self {
+        Self {
+            address,
+            options,
+            program,
+            cred,
+            link: None,
+            xid: first_xid(),
+            call: Vec::new(),
+            reply: Vec::new(),
+        }
+    }
+
+    /// Whom it calls.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How it calls.
+    pub const fn options(&self) -> &RpcOptions {
+        &self.options
+    }
+
+    /// The program that it calls.
+    pub const fn program(&self) -> Program {
+        self.program
+    }
+
+    /// Sets the longest wait for one answer, from the next call on.
+    pub const fn set_reply_timeout(&mut self, timeout: Duration) {
+        self.options.reply_timeout = timeout;
+    }
+
+    /// Connects if there is no connection.
+    ///
+    /// # Errors
+    /// As [`connect`].
+    pub fn connect(&mut self) -> Result<(), ClientError> {
+        self.linked().map(|_| ())
+    }
+
+    /// Closes the connection; the next call makes a new one.
+    pub fn disconnect(&mut self) {
+        self.link = None;
+    }
+
+    fn linked(&mut self) -> Result<&mut Link, ClientError> {
+        match &mut self.link {
+            Some(link) => Ok(link),
+            empty => {
+                let options = &self.options;
+                let stream = connect(self.address, options.resvport, options.connect_timeout)?;
+                Ok(empty.insert(Link {
+                    stream,
+                    reader: RecordReader::new(options.reply_bytes_max),
+                    input: vec![0; INPUT_BYTES].into_boxed_slice(),
+                    start: 0,
+                    end: 0,
+                }))
+            }
+        }
+    }
+
+    /// Calls a procedure and decodes its results, which borrow from the answer.
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub fn call<'s, A: Call>(&'s mut self, args: &A) -> Result<A::Res<'s>, ClientError> {
+        self.build(self.program, A::PROC, |out| xdr::append(out, args));
+        self.exchange()?;
+        let mut d = self.results()?;
+        let address = self.address;
+        xdr::finish(&mut d).map_err(|source| ClientError::Garbage { address, source })
+    }
+
+    /// Calls any procedure of any version of any program with arguments that are
+    /// bytes already, sound or not; hands out the undecoded results.
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub fn call_raw(
+        &mut self,
+        program: Program,
+        procedure: u32,
+        args: &[u8],
+    ) -> Result<&[u8], ClientError> {
+        self.build(program, procedure, |out| out.extend_from_slice(args));
+        self.exchange()?;
+        self.results().map(|d| d.rest())
+    }
+
+    /// Makes the same kind of call for each of `args`, many at a time on the one
+    /// connection, and hands the results to `each` with their number, in the
+    /// order in which they come. Calls that went unanswered are not sent again:
+    /// the caller starts over.
+    ///
+    /// # Errors
+    /// Every [`ClientError`]; the calls before it may have been executed or not.
+    pub fn call_many<A: Call>(
+        &mut self,
+        args: &[A],
+        mut each: impl FnMut(usize, A::Res<'_>),
+    ) -> Result<(), ClientError> {
+        for (chunk_number, chunk) in args.chunks(WINDOW).enumerate() {
+            let first = self.xid.wrapping_add(1);
+            let mut wire = Vec::new();
+            for one in chunk {
+                self.build(self.program, A::PROC, |out| xdr::append(out, one));
+                wire.append(&mut self.call);
+            }
+            let address = self.address;
+            let mut pending = vec![true; chunk.len()];
+            self.send(&wire)?;
+            for _ in chunk {
+                self.receive()?;
+                let xid = filermark_onc::rpc::peek_xid(&self.reply).unwrap_or_default();
+                let number = xid.wrapping_sub(first) as usize;
+                match pending.get_mut(number) {
+                    Some(open) if *open => *open = false,
+                    _ => return Err(self.wrong_xid(first, xid)),
+                }
+                let results = xdr::finish(&mut self.results()?)
+                    .map_err(|source| ClientError::Garbage { address, source })?;
+                each(chunk_number * WINDOW + number, results);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a call with the next xid into `self.call`, its mark in front.
+    fn build(&mut self, program: Program, proc: u32, args: impl FnOnce(&mut Vec<u8>)) {
+        self.xid = self.xid.wrapping_add(1);
+        self.call.clear();
+        let record = OpenRecord::begin(&mut self.call);
+        let header = CallHeader {
+            xid: self.xid,
+            prog: program.prog,
+            vers: program.vers,
+            proc,
+            cred: self.cred.as_auth(),
+            verf: OpaqueAuth::NONE,
+        };
+        xdr::append(&mut self.call, &header);
+        args(&mut self.call);
+        record.finish(&mut self.call);
+    }
+
+    /// Sends `self.call` and waits until its answer is in `self.reply`.
+    fn exchange(&mut self) -> Result<(), ClientError> {
+        let call = std::mem::take(&mut self.call);
+        let mut attempt = 0;
+        let outcome = loop {
+            match self.send(&call).and_then(|()| self.receive()) {
+                Err(error) if error.is_worth_a_retry() && attempt < self.options.retries => {
+                    tracing::debug!(target: "filermark_nfs::rpc", %error, "sending the call again");
+                    attempt += 1;
+                }
+                other => break other,
+            }
+        };
+        self.call = call;
+        outcome?;
+        match filermark_onc::rpc::peek_xid(&self.reply) {
+            Some(xid) if xid != self.xid => Err(self.wrong_xid(self.xid, xid)),
+            _ => Ok(()),
+        }
+    }
+
+    fn wrong_xid(&mut self, expected: u32, got: u32) -> ClientError {
+        self.link = None;
+        let address = self.address;
+        ClientError::WrongXid {
+            address,
+            expected,
+            got,
+        }
+    }
+
+    fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
+        let (address, limit) = (self.address, self.options.reply_timeout);
+        let link = self.linked()?;
+        let sent = link
+            .stream
+            .set_write_timeout(Some(at_least_a_moment(limit)))
+            .and_then(|()| link.stream.write_all(wire));
+        sent.map_err(|source| {
+            self.link = None;
+            told(address, limit, source)
+        })
+    }
+
+    /// Waits for the next record and puts it into `self.reply`. Any failure closes
+    /// the connection: what comes later could be taken for another call's answer.
+    fn receive(&mut self) -> Result<(), ClientError> {
+        let (address, limit) = (self.address, self.options.reply_timeout);
+        let Some(link) = &mut self.link else {
+            return Err(ClientError::Closed { address });
+        };
+        let outcome = link.next_record(address, limit, &mut self.reply);
+        if outcome.is_err() {
+            self.link = None;
+        }
+        outcome
+    }
+
+    /// A decoder at the results in `self.reply`.
+    fn results(&self) -> Result<Decoder<'_>, ClientError> {
+        let address = self.address;
+        let mut d = Decoder::new(&self.reply);
+        let header = ReplyHeader::decode(&mut d)
+            .map_err(|source| ClientError::Garbage { address, source })?;
+        match header.check() {
+            Ok(()) => Ok(d),
+            Err(refusal) => Err(ClientError::Refused { address, refusal }),
+        }
+    }
+}
+
+impl Link {
+    fn next_record(
+        &mut self,
+        address: SocketAddr,
+        limit: Duration,
+        record: &mut Vec<u8>,
+    ) -> Result<(), ClientError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let fresh = self.input.get(self.start..self.end).unwrap_or_default();
+            let mut rest = fresh;
+            let found = self
+                .reader
+                .next_record(&mut rest)
+                .map_err(|source| ClientError::Record { address, source })?
+                .map(|bytes| {
+                    record.clear();
+                    record.extend_from_slice(bytes);
+                });
+            self.start = self.end - rest.len();
+            if found.is_some() {
+                return Ok(());
+            }
+            self.fill(deadline)
+                .map_err(|source| told(address, limit, source))
+                .and_then(|got| match got {
+                    0 => Err(ClientError::Closed { address }),
+                    _ => Ok(()),
+                })?;
+        }
+    }
+
+    /// Reads more bytes behind those that wait already.
+    fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
+        self.input.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        loop {
+            match self.stream.read(&mut self.input[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(got) => {
+                    self.end += got;
+                    return Ok(got);
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// A time-out of zero would mean "none".
+fn at_least_a_moment(limit: Duration) -> Duration {
+    limit.max(Duration::from_millis(1))
+}
+
+fn told(address: SocketAddr, waited: Duration, source: io::Error) -> ClientError {
+    match source.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            ClientError::TimedOut { address, waited }
+        }
+        _ => ClientError::Broken { address, source },
+    }
+}
+
+/// Servers remember answers by xid and address for a while; starting anywhere
+/// keeps two runs in a row apart.
+fn first_xid() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0) as u32
+}

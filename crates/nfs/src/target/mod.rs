@@ -1,0 +1,140 @@
+//! From a mount point's words to a server that is ready to be worked on: its
+//! address, ports, root handle and transfer sizes.
+//!
+//! Every step that fails says in one sentence where, what and what to try next.
+//! Knows nothing of load, and makes nothing on the server.
+
+mod advice;
+mod negotiate;
+mod resolve;
+
+pub(crate) use advice::{Service, explain, refused};
+pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
+pub(crate) use resolve::Patience;
+
+use crate::client::{MountClient, Nfs3Client, RpcOptions};
+use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
+use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A mounted NFSv3 export, as far as a client without a kernel mounts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// What was asked for.
+    pub mount: MountPoint,
+    /// Where the NFS program listens.
+    pub nfs_address: SocketAddr,
+    /// Where the MOUNT program listens.
+    pub mount_address: SocketAddr,
+    /// Handle of the mounted directory.
+    pub root: Fh,
+    /// Its attributes.
+    pub root_attributes: Option<Fattr3>,
+    /// Flavors of authentication that the server takes, in its order.
+    pub auth_flavors: Vec<AuthFlavor>,
+    /// Largest READ to be used, in bytes.
+    pub rsize: u32,
+    /// Largest WRITE to be used, in bytes.
+    pub wsize: u32,
+    /// What FSINFO says.
+    pub fsinfo: FsinfoOk,
+    /// What PATHCONF says, if the server has it.
+    pub pathconf: Option<PathconfOk>,
+    /// What FSSTAT says, if the server has it.
+    pub fsstat: Option<FsstatOk>,
+}
+
+impl Target {
+    /// Free space for this user, in bytes, as the server tells it.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.fsstat.map(|stat| stat.abytes)
+    }
+
+    /// Size of the READDIR answers to ask for, in bytes.
+    pub fn dir_bytes(&self) -> u32 {
+        match self.fsinfo.dtpref {
+            0 => 8192,
+            preferred => preferred.clamp(4096, 64 << 10),
+        }
+    }
+
+    /// A blocking client for the NFS program, not yet connected.
+    pub fn nfs_client(&self, plan: &Nfs3Plan) -> Nfs3Client {
+        Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
+    }
+
+    /// Takes the server's note of our MNT back. Whether it works is of no
+    /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3).
+    pub fn unmount(&self, plan: &Nfs3Plan) {
+        let options = mount_options(plan);
+        let mut client = MountClient::new(self.mount_address, credential(plan), options);
+        if let Err(error) = client.umnt(&self.mount.path) {
+            tracing::debug!(target: "filermark_nfs::mount", %error, "UMNT failed");
+        }
+    }
+
+    /// What the server is and says of itself, for the record: name, value.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let info = &self.fsinfo;
+        let mut facts = vec![
+            ("nfs address", self.nfs_address.to_string()),
+            ("mount address", self.mount_address.to_string()),
+            ("rsize", self.rsize.to_string()),
+            ("wsize", self.wsize.to_string()),
+            ("rtmax", info.rtmax.to_string()),
+            ("rtpref", info.rtpref.to_string()),
+            ("wtmax", info.wtmax.to_string()),
+            ("wtpref", info.wtpref.to_string()),
+            ("dtpref", info.dtpref.to_string()),
+            ("maxfilesize", info.maxfilesize.to_string()),
+            ("properties", format!("{:#x}", info.properties)),
+        ];
+        let time = info.time_delta;
+        facts.push((
+            "time_delta",
+            format!("{}.{:09} s", time.seconds, time.nseconds),
+        ));
+        let flavors: Vec<_> = self.auth_flavors.iter().map(|f| f.to_string()).collect();
+        facts.push(("auth flavors", flavors.join(" ")));
+        if let Some(limits) = &self.pathconf {
+            facts.push(("name_max", limits.name_max.to_string()));
+            facts.push(("linkmax", limits.linkmax.to_string()));
+        }
+        if let Some(space) = &self.fsstat {
+            facts.push(("total bytes", space.tbytes.to_string()));
+            facts.push(("free bytes", space.abytes.to_string()));
+            facts.push(("free files", space.afiles.to_string()));
+        }
+        let own = |(name, value): (&str, String)| (name.to_owned(), value);
+        facts.into_iter().map(own).collect()
+    }
+}
+
+/// The identity that a plan works under.
+pub fn credential(plan: &Nfs3Plan) -> AuthBody {
+    let name = plan.machine_name.as_bytes();
+    AuthSys::new(0, name, plan.uid, plan.gid, &plan.gids).to_body()
+}
+
+/// How the NFS program is to be called under a plan.
+pub fn nfs_options(plan: &Nfs3Plan) -> RpcOptions {
+    RpcOptions {
+        connect_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
+        reply_timeout: Duration::from_millis(plan.rpc_timeout_ms.into()),
+        retries: plan.rpc_retries,
+        resvport: plan.resvport,
+        ..RpcOptions::default()
+    }
+}
+
+/// How portmapper and MOUNT program are to be called under a plan: one try, for
+/// a wrong port or a firewall should show soon.
+pub fn mount_options(plan: &Nfs3Plan) -> RpcOptions {
+    RpcOptions {
+        reply_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
+        retries: 0,
+        ..nfs_options(plan)
+    }
+}

@@ -1,0 +1,321 @@
+//! The steps: address, ports, MNT, FSINFO, PATHCONF, FSSTAT.
+
+use super::advice::{Service, explain, refused};
+use super::negotiate::negotiate;
+use super::{Target, credential, mount_options, nfs_options};
+use crate::client::{
+    Export, MOUNT_V3, MountClient, Mounted, NFS_V3, Nfs3Client, PortLookup, Program, Reply,
+    find_port,
+};
+use filermark_engine::driver::DriverError;
+use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
+use filermark_onc::mount::Mountstat3;
+use filermark_onc::nfs3::{FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
+use filermark_onc::rpc::AuthFlavor;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// Addresses of one name that are tried: each may cost a whole time-out.
+const ADDRESSES_MAX: usize = 4;
+
+/// Why one address did not do, and whether another of the same host may.
+struct Failure {
+    error: DriverError,
+    is_final: bool,
+}
+
+impl Failure {
+    fn here(error: DriverError) -> Self {
+        Self {
+            error,
+            is_final: false,
+        }
+    }
+    fn everywhere(error: DriverError) -> Self {
+        Self {
+            error,
+            is_final: true,
+        }
+    }
+}
+
+/// How often and how long NFS3ERR_JUKEBOX is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    delay: Duration,
+    retries: u32,
+}
+
+impl Patience {
+    /// That of a plan; no single wait is longer than 30 s.
+    pub(crate) fn of(plan: &Nfs3Plan) -> Self {
+        Self {
+            delay: Duration::from_millis(plan.jukebox_delay_ms.into()),
+            retries: plan.jukebox_retries,
+        }
+    }
+
+    /// Calls until the answer is something else than NFS3ERR_JUKEBOX.
+    pub(crate) fn call<O, F>(self, mut call: impl FnMut() -> Reply<O, F>) -> Reply<O, F> {
+        let mut delay = self.delay;
+        for _ in 0..self.retries {
+            match call()? {
+                Err(failed) if failed.status == Nfsstat3::Jukebox => {
+                    std::thread::sleep(delay);
+                    delay = (delay * 2).min(Duration::from_secs(30));
+                }
+                other => return Ok(other),
+            }
+        }
+        call()
+    }
+}
+
+impl Target {
+    /// Reaches a mount point and learns what is needed to work on it. Tries the
+    /// addresses of a name in order. Blocks, within the plan's time-outs.
+    ///
+    /// # Errors
+    /// Unknown host, unreachable or refusing server, refused mount: one sentence
+    /// with host, step, reason and advice.
+    pub fn resolve(mount: &MountPoint, plan: &Nfs3Plan) -> Result<Self, DriverError> {
+        let mut first = None;
+        for ip in addresses(mount, plan.ip)? {
+            match resolve_at(mount, plan, ip) {
+                Ok(target) => return Ok(target),
+                Err(failure) if failure.is_final => return Err(failure.error),
+                Err(failure) => {
+                    tracing::debug!(target: "filermark_nfs::mount", error = %failure.error, "address failed");
+                    first.get_or_insert(failure.error);
+                }
+            }
+        }
+        Err(first.unwrap_or_else(|| no_address(mount, plan.ip)))
+    }
+}
+
+fn resolve_at(mount: &MountPoint, plan: &Nfs3Plan, ip: IpAddr) -> Result<Target, Failure> {
+    let nfs_port = port_of(mount, plan, ip, (NFS_V3, plan.nfs_port, "NFS_PORT"))?;
+    let mount_port = port_of(mount, plan, ip, (MOUNT_V3, plan.mount_port, "MOUNT_PORT"))?;
+    let nfs_address = SocketAddr::new(ip, nfs_port);
+    let mount_address = SocketAddr::new(ip, mount_port);
+    let mounted = mnt(mount, plan, mount_address)?;
+    let mut nfs = Nfs3Client::new(nfs_address, credential(plan), nfs_options(plan));
+    let info = fsinfo(mount, plan, &mut nfs, &mounted)?;
+    let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &mounted);
+    let block = plan.block_size_max;
+    Ok(Target {
+        mount: mount.clone(),
+        nfs_address,
+        mount_address,
+        root: mounted.root,
+        root_attributes: info.obj_attributes,
+        auth_flavors: mounted.auth_flavors,
+        rsize: negotiate(info.rtpref, info.rtmax, info.rtmult, block),
+        wsize: negotiate(info.wtpref, info.wtmax, info.wtmult, block),
+        fsinfo: info,
+        pathconf,
+        fsstat,
+    })
+}
+
+fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAddr>, DriverError> {
+    let wanted = |ip: &IpAddr| match choice {
+        IpChoice::V4 => ip.is_ipv4(),
+        IpChoice::V6 => ip.is_ipv6(),
+        IpChoice::Any => true,
+    };
+    let found = (mount.host.as_str(), 0u16)
+        .to_socket_addrs()
+        .map_err(|error| DriverError {
+            place: mount.host.clone(),
+            step: "look up the host name".to_owned(),
+            reason: error.to_string(),
+            advice:
+                "check the spelling in MNT_POINTS and /etc/hosts or DNS, or give the address itself"
+                    .to_owned(),
+        })?;
+    let mut ips: Vec<IpAddr> = Vec::new();
+    for ip in found.map(|a| a.ip()).filter(wanted) {
+        if !ips.contains(&ip) && ips.len() < ADDRESSES_MAX {
+            ips.push(ip);
+        }
+    }
+    if ips.is_empty() {
+        return Err(no_address(mount, choice));
+    }
+    Ok(ips)
+}
+
+fn no_address(mount: &MountPoint, choice: IpChoice) -> DriverError {
+    let (family, other) = match choice {
+        IpChoice::V6 => ("IPv6 ", "set IPV6_ENABLE=off to use IPv4"),
+        IpChoice::V4 => ("IPv4 ", "set IPV6_ENABLE=on to use IPv6"),
+        IpChoice::Any => ("", "check /etc/hosts or DNS"),
+    };
+    DriverError {
+        place: mount.host.clone(),
+        step: "look up the host name".to_owned(),
+        reason: format!("it has no {family}address"),
+        advice: other.to_owned(),
+    }
+}
+
+fn port_of(
+    mount: &MountPoint,
+    plan: &Nfs3Plan,
+    ip: IpAddr,
+    (program, explicit, parameter): (Program, Option<u16>, &str),
+) -> Result<u16, Failure> {
+    if let Some(port) = explicit {
+        return Ok(port);
+    }
+    let what = if program == NFS_V3 { "NFS" } else { "MOUNT" };
+    let step = format!("ask for the port of {what} version 3");
+    let portmapper = SocketAddr::new(ip, plan.portmap_port);
+    match find_port(portmapper, program, &mount_options(plan)) {
+        Ok(PortLookup::Port(port)) => Ok(port),
+        Ok(PortLookup::NotRegistered) => Err(Failure::here(DriverError {
+            place: mount.host.clone(),
+            step: format!("{step} (portmapper at {portmapper})"),
+            reason: format!("the server has not registered {what} version 3 for TCP"),
+            advice: format!("start the NFS server with NFSv3 over TCP, or give {parameter}"),
+        })),
+        Err(error) => Err(Failure::here(explain(
+            &mount.host,
+            &step,
+            Service::Portmapper,
+            portmapper,
+            &error,
+        ))),
+    }
+}
+
+fn mnt(mount: &MountPoint, plan: &Nfs3Plan, address: SocketAddr) -> Result<Mounted, Failure> {
+    let step = format!("mount {}", mount.path);
+    let mut client = MountClient::new(address, credential(plan), mount_options(plan));
+    let mounted = client.mnt(&mount.path).map_err(|error| {
+        let error = explain(&mount.host, &step, Service::Mount, address, &error);
+        Failure::here(error)
+    })?;
+    let refusal = |reason: String, advice: String| {
+        Failure::everywhere(DriverError {
+            place: mount.host.clone(),
+            step: step.clone(),
+            reason,
+            advice,
+        })
+    };
+    match mounted {
+        Ok(mounted) if mounted.allows_sys => Ok(mounted),
+        Ok(mounted) => Err(refusal(
+            format!("the export takes only {}", flavors(&mounted.auth_flavors)),
+            "Filermark speaks AUTH_SYS: export the path with sec=sys".to_owned(),
+        )),
+        Err(status) => Err(refusal(
+            format!("the server answered {status}"),
+            mnt_advice(&mut client, &mount.path, status, plan.resvport),
+        )),
+    }
+}
+
+fn flavors(list: &[AuthFlavor]) -> String {
+    let names: Vec<String> = list.iter().map(AuthFlavor::to_string).collect();
+    names.join(", ")
+}
+
+/// What to try after a refused MNT; asks the server for its export list.
+fn mnt_advice(client: &mut MountClient, path: &str, status: Mountstat3, resvport: bool) -> String {
+    let advice = match status {
+        Mountstat3::Acces | Mountstat3::Perm if resvport => {
+            "is this client in the export's client list?"
+        }
+        Mountstat3::Acces | Mountstat3::Perm => {
+            "is this client in the export's client list? If the server wants a source port below 1024, set RESVPORT=on"
+        }
+        Mountstat3::Noent => "check the path",
+        other => other.advice(),
+    };
+    match client.exports() {
+        Ok(exports) if exports.is_empty() => format!("{advice}; the server exports nothing"),
+        Ok(exports) => format!("{advice}; the server exports {}", listed(&exports, path)),
+        Err(_) => advice.to_owned(),
+    }
+}
+
+/// The export list for a sentence: the wanted path alone if it is among them.
+fn listed(exports: &[Export], path: &str) -> String {
+    const SHOWN: usize = 8;
+    if let Some(export) = exports.iter().find(|export| export.dir == path) {
+        return export.to_string();
+    }
+    let shown: Vec<String> = exports.iter().take(SHOWN).map(Export::to_string).collect();
+    let more = match exports.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn fsinfo(
+    mount: &MountPoint,
+    plan: &Nfs3Plan,
+    nfs: &mut Nfs3Client,
+    mounted: &Mounted,
+) -> Result<FsinfoOk, Failure> {
+    let address = nfs.rpc().address();
+    let reply = Patience::of(plan).call(|| nfs.fsinfo(&mounted.root));
+    match reply {
+        Ok(Ok(info)) => Ok(info),
+        Ok(Err(failed)) => Err(Failure::everywhere(refused(
+            mount,
+            format!("FSINFO (NFS program at {address})"),
+            failed.status,
+            (plan.uid, plan.gid),
+        ))),
+        Err(error) => Err(Failure::here(explain(
+            &mount.host,
+            &format!("read the properties of {}", mount.path),
+            Service::Nfs,
+            address,
+            &error,
+        ))),
+    }
+}
+
+/// PATHCONF and FSSTAT: nice to know; a server without them can be measured.
+fn optional_facts(
+    plan: &Nfs3Plan,
+    nfs: &mut Nfs3Client,
+    mounted: &Mounted,
+) -> (Option<PathconfOk>, Option<FsstatOk>) {
+    let patience = Patience::of(plan);
+    let pathconf = patience.call(|| nfs.pathconf(&mounted.root));
+    let fsstat = patience.call(|| nfs.fsstat(&mounted.root));
+    let told = |name, error: &dyn std::fmt::Display| {
+        tracing::debug!(target: "filermark_nfs::mount", %error, "{name} failed");
+    };
+    let pathconf = match pathconf {
+        Ok(Ok(limits)) => Some(limits),
+        Ok(Err(failed)) => {
+            told("PATHCONF", &failed);
+            None
+        }
+        Err(error) => {
+            told("PATHCONF", &error);
+            None
+        }
+    };
+    let fsstat = match fsstat {
+        Ok(Ok(space)) => Some(space),
+        Ok(Err(failed)) => {
+            told("FSSTAT", &failed);
+            None
+        }
+        Err(error) => {
+            told("FSSTAT", &error);
+            None
+        }
+    };
+    (pathconf, fsstat)
+}

@@ -1,0 +1,190 @@
+//! Entry points for the fuzzer (`fuzz/`) and for the tests that feed the same functions with cut and
+//! corrupted messages. Each takes any bytes, decodes them in every way its family knows, and panics when
+//! a promise is broken: what decodes must encode to something that decodes to the same value.
+
+use crate::nfs3::{self, DirList, Procedure, ReadHead, Results};
+use crate::record::{RecordReader, append_fragments, whole_record};
+use crate::rpc::{CallHeader, ReplyHeader};
+use crate::xdr::{self, Decode, DecodeError, Decoder, List};
+use crate::{mount, portmap, rpcbind};
+
+/// Decodes a `T` that fills `data`; if that works, encodes it, decodes that and compares.
+macro_rules! round_trip {
+    ($ty:ty, $data:expr) => {{
+        let decoded = xdr::decode::<$ty>($data);
+        if let Ok(value) = &decoded {
+            let mut again = Vec::new();
+            xdr::append(&mut again, value);
+            assert_eq!(again.len(), $data.len(), "encoded length of {value:?}");
+            assert_eq!(xdr::decode::<$ty>(&again).as_ref(), Ok(value));
+        }
+        decoded
+    }};
+}
+
+fn walk<'a, T: Decode<'a>>(list: Result<List<'a, T>, DecodeError>) {
+    if let Ok(list) = list {
+        assert_eq!(
+            list.iter().count(),
+            list.len(),
+            "a list is read as it was checked"
+        );
+    }
+}
+
+/// RPC headers, credentials and the reply a bad call deserves.
+pub fn rpc(data: &[u8]) {
+    let mut d = Decoder::new(data);
+    match CallHeader::decode(&mut d) {
+        Ok(header) => {
+            let _ = header.cred.auth_sys();
+            let mut again = Vec::new();
+            xdr::append(&mut again, &header);
+            assert_eq!(CallHeader::decode(&mut Decoder::new(&again)), Ok(header));
+        }
+        Err(error) => {
+            if let Some(reply) = error.reply() {
+                let mut bytes = Vec::new();
+                xdr::append(&mut bytes, &reply);
+                assert_eq!(xdr::decode(&bytes), Ok(reply));
+            }
+        }
+    }
+    let mut d = Decoder::new(data);
+    if let Ok(header) = ReplyHeader::decode(&mut d) {
+        let mut again = Vec::new();
+        xdr::append(&mut again, &header);
+        assert_eq!(xdr::decode(&again), Ok(header));
+        let _ = header.check().map_err(|refusal| refusal.to_string());
+    }
+    let _ = round_trip!(crate::rpc::AuthSys<'_>, data);
+}
+
+/// Record marking: the stream in one piece and in pieces gives the same records, and what was written in
+/// fragments comes back. The first byte says how large the pieces are.
+pub fn record(data: &[u8]) {
+    const MAX: usize = 4096;
+    let Some((&piece, stream)) = data.split_first() else {
+        return;
+    };
+    let piece = usize::from(piece).max(1);
+    let whole = split(stream, stream.len().max(1), MAX);
+    assert_eq!(whole, split(stream, piece, MAX), "pieces of {piece} bytes");
+    let _ = whole_record(stream, MAX);
+
+    let mut marked = Vec::new();
+    append_fragments(&mut marked, stream, piece);
+    let back = split(&marked, 7, stream.len());
+    assert_eq!(
+        back,
+        (vec![stream.to_vec()], true),
+        "what was written in fragments"
+    );
+}
+
+/// The records, and whether the stream was sound to its end.
+fn split(stream: &[u8], piece: usize, max: usize) -> (Vec<Vec<u8>>, bool) {
+    let mut reader = RecordReader::new(max);
+    let mut records = Vec::new();
+    for mut input in stream.chunks(piece) {
+        loop {
+            match reader.next_record(&mut input) {
+                Ok(Some(record)) => records.push(record.to_vec()),
+                Ok(None) => break,
+                Err(_) => return (records, false),
+            }
+        }
+        assert!(input.is_empty(), "a reader takes all it is given");
+    }
+    (records, true)
+}
+
+/// Arguments and results of the portmapper.
+pub fn portmap(data: &[u8]) {
+    let _ = round_trip!(portmap::Mapping, data);
+    let _ = round_trip!(bool, data);
+    walk(round_trip!(List<'_, portmap::Mapping>, data));
+}
+
+/// Arguments and results of rpcbind, and universal addresses.
+pub fn rpcbind(data: &[u8]) {
+    let _ = round_trip!(rpcbind::Rpcb<'_>, data);
+    let _ = round_trip!(rpcbind::GetaddrRes<'_>, data);
+    walk(round_trip!(List<'_, rpcbind::Rpcb<'_>>, data));
+    if let Ok(Some(address)) = rpcbind::parse_uaddr(data) {
+        let text = rpcbind::format_uaddr(&address);
+        assert_eq!(rpcbind::parse_uaddr(text.as_bytes()), Ok(Some(address)));
+    }
+}
+
+/// Arguments and results of MOUNT.
+pub fn mount(data: &[u8]) {
+    let _ = round_trip!(mount::MntArgs<'_>, data);
+    if let Ok(Ok(ok)) = round_trip!(mount::MntRes<'_>, data) {
+        let _ = (ok.auth_flavors.allows_sys(), ok.auth_flavors.iter().count());
+    }
+    walk(round_trip!(List<'_, mount::MountEntry<'_>>, data));
+    walk(round_trip!(List<'_, mount::ExportNode<'_>>, data));
+    if let Ok(list) = xdr::decode::<List<'_, mount::ExportNode<'_>>>(data) {
+        for export in &list {
+            assert_eq!(export.groups.iter().count(), export.groups.len());
+        }
+    }
+}
+
+/// Arguments of NFSv3; the first byte chooses the procedure.
+pub fn nfs3_args(data: &[u8]) {
+    let Some((procedure, data)) = choose(data) else {
+        return;
+    };
+    if let Ok(args) = nfs3::Args::decode(procedure, &mut Decoder::new(data)) {
+        let mut again = Vec::new();
+        xdr::append(&mut again, &args);
+        let back = nfs3::Args::decode(procedure, &mut Decoder::new(&again));
+        assert_eq!(back, Ok(args));
+        assert_eq!(args.procedure(), procedure);
+    }
+}
+
+/// Results of NFSv3; the first byte chooses the procedure.
+pub fn nfs3_results(data: &[u8]) {
+    let Some((procedure, data)) = choose(data) else {
+        return;
+    };
+    let front = ReadHead::decode_front(&mut Decoder::new(data));
+    let Ok(results) = Results::decode(procedure, &mut Decoder::new(data)) else {
+        return;
+    };
+    let mut again = Vec::new();
+    xdr::append(&mut again, &results);
+    assert_eq!(
+        Results::decode(procedure, &mut Decoder::new(&again)),
+        Ok(results)
+    );
+    match results {
+        Results::Readdir(Ok(ok)) => walk_dir(ok.reply),
+        Results::Readdirplus(Ok(ok)) => walk_dir(ok.reply),
+        Results::Read(Ok(ok)) => {
+            let front = front.ok().and_then(Result::ok);
+            assert_eq!(front.map(|front| front.data_len), Some(ok.data.len()));
+        }
+        _ => {}
+    }
+}
+
+fn walk_dir<'a, E: Decode<'a>>(list: DirList<'a, E>) {
+    let mut entries = list.iter();
+    let errors = entries.by_ref().filter(Result::is_err).count();
+    assert_eq!(
+        entries.eof().is_none(),
+        errors == 1,
+        "a sound list has an end mark"
+    );
+    assert!(entries.next().is_none(), "the end is the end");
+}
+
+fn choose(data: &[u8]) -> Option<(Procedure, &[u8])> {
+    let (&choice, rest) = data.split_first()?;
+    let all = Procedure::ALL;
+    Some((all[usize::from(choice) % all.len()], rest))
+}

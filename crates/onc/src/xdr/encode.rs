@@ -1,0 +1,145 @@
+//! Writing XDR into a vector that the caller owns.
+
+use super::padding;
+
+/// A value with an XDR form.
+pub trait Encode {
+    /// Appends the XDR form.
+    fn encode(&self, e: &mut Encoder<'_>);
+}
+
+/// Appends XDR items to a caller's vector. Allocates only when the vector's capacity runs out.
+///
+/// Encoding cannot fail: limits are the business of whoever builds the value (a decoder on the other
+/// side will refuse what is above them).
+#[derive(Debug)]
+pub struct Encoder<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl<'o> Encoder<'o> {
+    /// Appends to `out`, after what is already in it.
+    #[inline]
+    pub const fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    /// Length of the vector, in bytes, what was there before included.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Forgets everything after `position`: takes back what did not fit a reply.
+    #[inline]
+    pub fn truncate(&mut self, position: usize) {
+        self.out.truncate(position);
+    }
+
+    /// An unsigned integer of 32 bits.
+    #[inline]
+    pub fn u32(&mut self, value: u32) {
+        self.out.extend_from_slice(&value.to_be_bytes());
+    }
+
+    /// An unsigned hyper integer of 64 bits.
+    #[inline]
+    pub fn u64(&mut self, value: u64) {
+        self.out.extend_from_slice(&value.to_be_bytes());
+    }
+
+    /// A boolean: 0 or 1 as a word.
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        self.u32(u32::from(value));
+    }
+
+    /// Fixed-length opaque data: the bytes and their padding.
+    #[inline]
+    pub fn opaque_fixed(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+        self.out
+            .extend_from_slice(&[0u8; 3][..padding(bytes.len())]);
+    }
+
+    /// Variable-length opaque data or a string: length, bytes, padding.
+    #[inline]
+    pub fn opaque(&mut self, bytes: &[u8]) {
+        debug_assert!(
+            u32::try_from(bytes.len()).is_ok(),
+            "XDR lengths have 32 bits"
+        );
+        self.u32(bytes.len() as u32);
+        self.opaque_fixed(bytes);
+    }
+
+    /// Variable-length opaque data of `len` bytes for the caller to fill in place (they start as zero):
+    /// saves a server the copy of READ data from pieces.
+    pub fn opaque_in_place(&mut self, len: u32) -> &mut [u8] {
+        self.u32(len);
+        let start = self.out.len();
+        let len = len as usize;
+        self.out.resize(start + len + padding(len), 0);
+        &mut self.out[start..start + len]
+    }
+
+    /// Bytes that are XDR already.
+    #[inline]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Any value with an XDR form.
+    #[inline]
+    pub fn put<T: Encode + ?Sized>(&mut self, value: &T) {
+        value.encode(self);
+    }
+}
+
+impl Encode for () {
+    #[inline]
+    fn encode(&self, _e: &mut Encoder<'_>) {}
+}
+
+impl Encode for u32 {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        e.u32(*self);
+    }
+}
+
+impl Encode for u64 {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        e.u64(*self);
+    }
+}
+
+impl Encode for bool {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        e.bool(*self);
+    }
+}
+
+/// Fixed-length opaque data (verifiers).
+impl<const N: usize> Encode for [u8; N] {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        e.opaque_fixed(self);
+    }
+}
+
+/// Optional data: a boolean, then the value if it is there (RFC 4506 section 4.19).
+impl<T: Encode> Encode for Option<T> {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        match self {
+            Some(value) => {
+                e.bool(true);
+                value.encode(e);
+            }
+            None => e.bool(false),
+        }
+    }
+}
