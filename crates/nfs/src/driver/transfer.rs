@@ -16,7 +16,7 @@ use filermark_onc::nfs3::*;
 /// WRITEs under way for one file that is being filled.
 const FILL_WINDOW: u32 = 16;
 /// How often the data of one operation goes again because the verifier changed.
-const REWRITES_MAX: u8 = 8;
+const REWRITES_MAX: u8 = 32;
 
 /// How an action moves data.
 #[derive(Clone, Copy)]
