@@ -3,3 +3,4 @@
 pub mod claim;
 pub mod client;
 pub mod target;
+pub mod validate;
