@@ -1,1 +1,39 @@
 //! The embedded NFSv3 server: an in-memory file system behind the shared codecs.
+//!
+//! It is the server of the demo, and in tests the peer whose every answer is known: it counts
+//! exactly what it was asked, and injects delays, errors, lost replies and lost connections in
+//! known amounts. It must not know the engine, the drivers or the command line, and prints nothing.
+//!
+//! | part | knows |
+//! |---|---|
+//! | [`memfs`] | inodes, names, permissions, space; no bytes |
+//! | `protocol` | records in, replies out; no sockets, no threads |
+//! | `reactor` | sockets, event queues, timers; nothing of what is in a record |
+//! | `faults` | which request is to go wrong, and how |
+//!
+//! ```
+//! use filermark_server::{Server, ServerOptions};
+//!
+//! let server = Server::start(ServerOptions::default())?;
+//! let address = server.addrs()[0];
+//! // mount -o vers=3,tcp,port=PORT,mountport=PORT,nolock 127.0.0.1:/export /mnt
+//! assert!(address.port() != 0);
+//! assert_eq!(server.stats().nfs_total(), 0);
+//! server.stop();
+//! # Ok::<(), filermark_server::ServerError>(())
+//! ```
+
+mod faults;
+pub mod memfs;
+mod options;
+mod protocol;
+mod reactor;
+mod server;
+mod stats;
+
+pub use faults::{
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec,
+};
+pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
+pub use server::{RunningServer, Server};
+pub use stats::ServerStats;

@@ -1,0 +1,139 @@
+//! Known misbehaviour, injected on purpose, so that tests can compare what was measured
+//! with what was done.
+//!
+//! `spec` reads what a user asks for; `Faults` decides, request by request. Every decision
+//! depends only on the seed and on how many requests the rule has seen, never on threads or
+//! time, so that the same run meets the same faults. It must not know sockets.
+
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use spec::{Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec};
+
+use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many procedures NFSv3 has.
+pub(crate) const PROCEDURES: usize = Procedure::ALL.len();
+
+/// A rule's own sequence: which of its requests are hit.
+#[derive(Debug)]
+struct Draw {
+    share: Share,
+    seed: u64,
+    seen: AtomicU64,
+}
+
+impl Draw {
+    fn new(share: Share, seed: u64, stream: u64) -> Draw {
+        Draw {
+            share,
+            seed: mix(seed ^ mix(stream)),
+            seen: AtomicU64::new(0),
+        }
+    }
+
+    fn hit(&self) -> bool {
+        let nth = self.seen.fetch_add(1, Ordering::Relaxed);
+        match self.share {
+            Share::All => true,
+            Share::First(count) => nth < count,
+            Share::Fraction(share) => unit(mix(self.seed ^ mix(nth))) < share,
+        }
+    }
+}
+
+/// The finalizer of SplitMix64: spreads any number over all 64 bits.
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A number in [0, 1).
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// All faults of one server, ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    delays: [Option<Delay>; PROCEDURES],
+    delay_seed: u64,
+    delays_seen: AtomicU64,
+    errors: Vec<(Procedure, Nfsstat3, Draw)>,
+    swallow: Option<Draw>,
+    /// Requests of one connection after which it is closed.
+    pub(crate) close_after: Option<u64>,
+    /// Answer WRITE with UNSTABLE.
+    pub(crate) unstable: bool,
+    verifier_every: Option<u64>,
+    writes: AtomicU64,
+    /// Most bytes of one READ or WRITE.
+    pub(crate) short: Option<u32>,
+}
+
+impl Faults {
+    pub(crate) fn new(options: &crate::ServerOptions) -> Faults {
+        let seed = options.seed;
+        let errors = options.errors.rules.iter().zip(1..);
+        Faults {
+            delays: options.delay.per_procedure(),
+            delay_seed: mix(seed),
+            delays_seen: AtomicU64::new(0),
+            errors: errors
+                .map(|(rule, n)| (rule.procedure, rule.status, Draw::new(rule.share, seed, n)))
+                .collect(),
+            swallow: options.drop.reply.map(|share| Draw::new(share, seed, 0)),
+            close_after: options.drop.connection_after,
+            unstable: options.unstable.enabled,
+            verifier_every: options.unstable.verifier_every,
+            writes: AtomicU64::new(0),
+            short: options.short,
+        }
+    }
+
+    /// The status to answer this request with instead of serving it.
+    #[inline]
+    pub(crate) fn error(&self, procedure: Procedure) -> Option<Nfsstat3> {
+        let mut rules = self.errors.iter().filter(|(p, ..)| *p == procedure);
+        rules
+            .find(|(_, _, draw)| draw.hit())
+            .map(|(_, status, _)| *status)
+    }
+
+    /// How long to hold this reply back, in ns; 0 for not at all.
+    #[inline]
+    pub(crate) fn delay_ns(&self, procedure: Procedure) -> u64 {
+        let Some(delay) = self.delays[procedure as usize] else {
+            return 0;
+        };
+        if delay.min_ns == delay.max_ns {
+            return delay.min_ns;
+        }
+        let nth = self.delays_seen.fetch_add(1, Ordering::Relaxed);
+        let share = unit(mix(self.delay_seed ^ mix(nth)));
+        delay.min_ns + (share * (delay.max_ns - delay.min_ns) as f64) as u64
+    }
+
+    /// Whether any reply is ever held back.
+    pub(crate) fn delays_replies(&self) -> bool {
+        self.delays.iter().any(Option::is_some)
+    }
+
+    /// Whether to lose this reply.
+    #[inline]
+    pub(crate) fn swallow_reply(&self) -> bool {
+        self.swallow.as_ref().is_some_and(Draw::hit)
+    }
+
+    /// Counts one WRITE; whether the write verifier is to change after it.
+    pub(crate) fn verifier_changes(&self) -> bool {
+        let Some(every) = self.verifier_every else {
+            return false;
+        };
+        (self.writes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(every)
+    }
+}

@@ -1,0 +1,316 @@
+//! The little languages of `--delay`, `--error`, `--drop` and `--unstable`.
+
+use super::PROCEDURES;
+use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use std::str::FromStr;
+use thiserror::Error;
+
+/// What is wrong with a fault specification, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{option}: {problem} in {item:?}; {hint}")]
+pub struct SpecError {
+    /// The option, as on the command line.
+    pub option: &'static str,
+    /// The part of it that cannot be read.
+    pub item: String,
+    /// Why.
+    pub problem: String,
+    /// A form that would work.
+    pub hint: &'static str,
+}
+
+/// How many of the requests a rule hits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Share {
+    /// Every one.
+    All,
+    /// The first so many.
+    First(u64),
+    /// Each with this probability, 0 to 1; drawn from the seed.
+    Fraction(f64),
+}
+
+/// A time to hold a reply back: fixed where both are the same, else uniform between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// Least, in ns.
+    pub min_ns: u64,
+    /// Most, in ns.
+    pub max_ns: u64,
+}
+
+/// `--delay`: `2ms`, `READ=5ms,GETATTR=100us`, `uniform:1ms-3ms,COMMIT=10ms`.
+/// Without a procedure it holds for all that are not named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DelaySpec {
+    /// For every procedure that is not in `procedures`.
+    pub default: Option<Delay>,
+    /// For single procedures; the last word on one counts.
+    pub procedures: Vec<(Procedure, Delay)>,
+}
+
+/// One rule of `--error`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorRule {
+    /// Which requests.
+    pub procedure: Procedure,
+    /// What they are answered; the operation is not done.
+    pub status: Nfsstat3,
+    /// How many of them.
+    pub share: Share,
+}
+
+/// `--error`: `READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3` (1 % of the READs, the first
+/// three CREATEs); without `@` all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ErrorSpec {
+    /// Asked in this order; the first hit counts.
+    pub rules: Vec<ErrorRule>,
+}
+
+/// `--drop`: `conn@N` does the first N requests of each connection, then closes it before
+/// the reply to the N-th is sent; `reply@1%` or `reply@3` does the request and loses the reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DropSpec {
+    /// N of `conn@N`.
+    pub connection_after: Option<u64>,
+    /// Which replies are lost.
+    pub reply: Option<Share>,
+}
+
+/// `--unstable`: `on` answers WRITE with UNSTABLE where the client allows it; `verf@N` also
+/// changes the write verifier after every N WRITEs, as restarts would. (A client that sends N
+/// or more WRITEs per COMMIT would never see the same verifier twice: choose N well above.)
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnstableSpec {
+    /// Answer UNSTABLE.
+    pub enabled: bool,
+    /// N of `verf@N`.
+    pub verifier_every: Option<u64>,
+}
+
+/// Where a part was found, for errors.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    option: &'static str,
+    text: &'a str,
+    hint: &'static str,
+}
+
+impl Item<'_> {
+    fn error(&self, problem: impl Into<String>) -> SpecError {
+        SpecError {
+            option: self.option,
+            item: self.text.to_owned(),
+            problem: problem.into(),
+            hint: self.hint,
+        }
+    }
+
+    fn procedure(&self, name: &str) -> Result<Procedure, SpecError> {
+        let mut all = Procedure::ALL.iter();
+        all.find(|p| p.name().eq_ignore_ascii_case(name))
+            .copied()
+            .ok_or_else(|| {
+                self.error(format!(
+                    "{name:?} is not a procedure of NFSv3 (NULL, GETATTR, READ ...)"
+                ))
+            })
+    }
+
+    fn status(&self, name: &str) -> Result<Nfsstat3, SpecError> {
+        let mut all = Nfsstat3::ALL
+            .iter()
+            .filter(|status| **status != Nfsstat3::Ok);
+        all.find(|s| s.name().eq_ignore_ascii_case(name))
+            .copied()
+            .ok_or_else(|| {
+                self.error(format!(
+                    "{name:?} is not an error of NFSv3 (NFS3ERR_IO, NFS3ERR_JUKEBOX ...)"
+                ))
+            })
+    }
+
+    fn count(&self, text: &str) -> Result<u64, SpecError> {
+        let count = text.parse().ok().filter(|count| *count > 0);
+        count.ok_or_else(|| self.error(format!("{text:?} is not a whole number above 0")))
+    }
+
+    fn share(&self, text: &str) -> Result<Share, SpecError> {
+        let Some(percent) = text.strip_suffix('%') else {
+            return self.count(text).map(Share::First);
+        };
+        let percent: Option<f64> = percent.trim().parse().ok();
+        match percent.filter(|percent| (0.0..=100.0).contains(percent)) {
+            Some(percent) => Ok(Share::Fraction(percent / 100.0)),
+            None => Err(self.error(format!("{text:?} is not a percentage from 0% to 100%"))),
+        }
+    }
+
+    fn time_ns(&self, text: &str) -> Result<u64, SpecError> {
+        let text = text.trim();
+        let unit_at = text
+            .find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(unit_at);
+        let ns = match unit {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return Err(self.error(format!("{text:?} has no unit (ns, us, ms, s)"))),
+        };
+        let number: Option<f64> = number.trim().parse().ok();
+        let time = number
+            .map(|number| number * ns)
+            .filter(|t| (0.0..=3600e9).contains(t));
+        time.map(|time| time.round() as u64)
+            .ok_or_else(|| self.error(format!("{text:?} is not a time from 0 to 3600s")))
+    }
+
+    fn delay(&self, text: &str) -> Result<Delay, SpecError> {
+        let Some(range) = text.trim().strip_prefix("uniform:") else {
+            let ns = self.time_ns(text)?;
+            return Ok(Delay {
+                min_ns: ns,
+                max_ns: ns,
+            });
+        };
+        let (min, max) = range
+            .split_once('-')
+            .ok_or_else(|| self.error("uniform needs two times"))?;
+        let delay = Delay {
+            min_ns: self.time_ns(min)?,
+            max_ns: self.time_ns(max)?,
+        };
+        if delay.min_ns > delay.max_ns {
+            return Err(self.error("the range begins above its end"));
+        }
+        Ok(delay)
+    }
+}
+
+fn items<'a>(
+    option: &'static str,
+    hint: &'static str,
+    text: &'a str,
+) -> impl Iterator<Item = Item<'a>> {
+    text.split(',')
+        .map(str::trim)
+        .map(move |text| Item { option, text, hint })
+}
+
+impl FromStr for DelaySpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<DelaySpec, SpecError> {
+        let hint = "write for example 2ms, READ=5ms,GETATTR=100us or uniform:1ms-3ms";
+        let mut spec = DelaySpec::default();
+        for item in items("--delay", hint, text) {
+            match item.text.split_once('=') {
+                Some((name, delay)) => {
+                    spec.procedures
+                        .push((item.procedure(name.trim())?, item.delay(delay)?));
+                }
+                None => spec.default = Some(item.delay(item.text)?),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl DelaySpec {
+    pub(super) fn per_procedure(&self) -> [Option<Delay>; PROCEDURES] {
+        let mut all = [self.default; PROCEDURES];
+        for (procedure, delay) in &self.procedures {
+            all[*procedure as usize] = Some(*delay);
+        }
+        all
+    }
+}
+
+impl FromStr for ErrorSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<ErrorSpec, SpecError> {
+        let hint = "write for example READ=NFS3ERR_IO@1% (a share) or CREATE=NFS3ERR_JUKEBOX@3 \
+                    (the first three)";
+        let mut spec = ErrorSpec::default();
+        for item in items("--error", hint, text) {
+            let (name, rest) = item
+                .text
+                .split_once('=')
+                .ok_or_else(|| item.error("no PROCEDURE=STATUS"))?;
+            let (status, share) = match rest.split_once('@') {
+                Some((status, share)) => (status, item.share(share.trim())?),
+                None => (rest, Share::All),
+            };
+            spec.rules.push(ErrorRule {
+                procedure: item.procedure(name.trim())?,
+                status: item.status(status.trim())?,
+                share,
+            });
+        }
+        // NULL has no status on the wire, so an error for it could not be told.
+        match spec
+            .rules
+            .iter()
+            .find(|rule| rule.procedure == Procedure::Null)
+        {
+            Some(_) => Err(Item {
+                option: "--error",
+                text,
+                hint,
+            }
+            .error("NULL cannot fail")),
+            None => Ok(spec),
+        }
+    }
+}
+
+impl FromStr for DropSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<DropSpec, SpecError> {
+        let hint = "write conn@1000 (close each connection after so many requests), reply@1% or \
+                    reply@3 (lose replies)";
+        let mut spec = DropSpec::default();
+        for item in items("--drop", hint, text) {
+            match item.text.split_once('@') {
+                Some(("conn", count)) => {
+                    let count = item.count(count)?;
+                    if count < 2 {
+                        return Err(item.error("with 1 no request would ever be answered"));
+                    }
+                    spec.connection_after = Some(count);
+                }
+                Some(("reply", share)) => spec.reply = Some(item.share(share)?),
+                _ => return Err(item.error("neither conn@N nor reply@SHARE")),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+impl FromStr for UnstableSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<UnstableSpec, SpecError> {
+        let hint = "write on, or verf@1000 (a new write verifier after every 1000 writes)";
+        let item = Item {
+            option: "--unstable",
+            text: text.trim(),
+            hint,
+        };
+        let verifier_every = match item.text.split_once('@') {
+            Some(("verf", count)) => Some(item.count(count)?),
+            None if matches!(item.text, "" | "on") => None,
+            None if item.text == "off" => return Ok(UnstableSpec::default()),
+            _ => return Err(item.error("neither on nor verf@N")),
+        };
+        Ok(UnstableSpec {
+            enabled: true,
+            verifier_every,
+        })
+    }
+}

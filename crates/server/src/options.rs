@@ -1,0 +1,151 @@
+//! What a server is told when it starts, and why it may not start.
+
+use crate::faults::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use thiserror::Error;
+
+/// Path of the one export.
+pub const EXPORT: &str = "/export";
+
+/// The largest transfer a server may announce, in bytes.
+pub const MAX_TRANSFER: u32 = 4 << 20;
+
+/// Everything that can be chosen about a server. Start from the default:
+///
+/// ```
+/// let options = filermark_server::ServerOptions {
+///     delay: "READ=5ms".parse()?,
+///     threads: 2,
+///     ..Default::default()
+/// };
+/// # Ok::<(), filermark_server::SpecError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerOptions {
+    /// Where to listen; port 0 takes a free one. All programs answer on every address.
+    pub listen: Vec<SocketAddr>,
+    /// Threads, each with its share of the connections; at least 1.
+    pub threads: usize,
+    /// Canned successful replies at once, no file system: measures clients.
+    pub null: bool,
+    /// Answer the portmapper's and rpcbind's questions too.
+    pub portmap: bool,
+    /// Replies held back.
+    pub delay: DelaySpec,
+    /// Requests answered with an error instead of being done.
+    pub errors: ErrorSpec,
+    /// Connections and replies lost.
+    pub drop: DropSpec,
+    /// Writes that need a COMMIT; changing write verifiers.
+    pub unstable: UnstableSpec,
+    /// Most bytes that one READ or WRITE does, whatever was asked.
+    pub short: Option<u32>,
+    /// Largest READ in bytes (FSINFO `rtmax`).
+    pub rtmax: u32,
+    /// Preferred READ in bytes (FSINFO `rtpref`).
+    pub rtpref: u32,
+    /// Largest WRITE in bytes (FSINFO `wtmax`).
+    pub wtmax: u32,
+    /// Preferred WRITE in bytes (FSINFO `wtpref`).
+    pub wtpref: u32,
+    /// Refuse every change with NFS3ERR_ROFS.
+    pub read_only: bool,
+    /// Refuse every MNT with MNT3ERR_ACCES.
+    pub refuse_mount: bool,
+    /// Bytes of content that fit; beyond that NFS3ERR_NOSPC.
+    pub capacity_bytes: u64,
+    /// Files that fit; beyond that NFS3ERR_NOSPC.
+    pub max_files: u64,
+    /// Where the random faults start from.
+    pub seed: u64,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
+            threads: 2,
+            null: false,
+            portmap: false,
+            delay: DelaySpec::default(),
+            errors: ErrorSpec::default(),
+            drop: DropSpec::default(),
+            unstable: UnstableSpec::default(),
+            short: None,
+            rtmax: 1 << 20,
+            rtpref: 1 << 20,
+            wtmax: 1 << 20,
+            wtpref: 1 << 20,
+            read_only: false,
+            refuse_mount: false,
+            capacity_bytes: 4 << 30,
+            max_files: 4 << 20,
+            seed: 1,
+        }
+    }
+}
+
+impl ServerOptions {
+    /// Finds what cannot work together.
+    ///
+    /// # Errors
+    /// [`ServerError::Options`] with a sentence on the first fault.
+    pub fn check(&self) -> Result<(), ServerError> {
+        let refuse = |problem: String| Err(ServerError::Options { problem });
+        if self.listen.is_empty() {
+            return refuse("no address to listen on; name one, for example 127.0.0.1:2049".into());
+        }
+        if !(1..=1024).contains(&self.threads) {
+            return refuse(format!("{} threads; choose 1 to 1024", self.threads));
+        }
+        for (name, max, preferred) in [
+            ("read", self.rtmax, self.rtpref),
+            ("write", self.wtmax, self.wtpref),
+        ] {
+            if !(512..=MAX_TRANSFER).contains(&max) {
+                return refuse(format!(
+                    "a largest {name} of {max} bytes; choose 512 to {MAX_TRANSFER}"
+                ));
+            }
+            if preferred == 0 || preferred > max {
+                return refuse(format!(
+                    "a preferred {name} of {preferred} bytes; choose 1 to the largest, {max}"
+                ));
+            }
+        }
+        if self.short == Some(0) {
+            return refuse("short transfers of 0 bytes would never end; choose 1 or more".into());
+        }
+        Ok(())
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The options contradict themselves.
+    #[error("the server's options: {problem}")]
+    Options {
+        /// What, and what to choose.
+        problem: String,
+    },
+    /// An address cannot be had.
+    #[error(
+        "cannot listen on {address}: {source}; choose another address or port, or end what uses it"
+    )]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// The system gave no event queue, wake-up or thread.
+    #[error("cannot {step}: {source}; the system may be out of files or memory (ulimit -n)")]
+    System {
+        /// What was tried.
+        step: &'static str,
+        /// The system's word.
+        source: io::Error,
+    },
+}

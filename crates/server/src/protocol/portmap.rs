@@ -1,0 +1,109 @@
+//! The portmapper and rpcbind, as far as NFS clients ask them: everything is on this port.
+
+use super::{PROC_UNAVAIL, Peer, Refusal, Service, Verdict, put, reply};
+use filermark_onc::rpc::CallHeader;
+use filermark_onc::rpcbind::{self, GetaddrArgs, GetaddrRes, Rpcb};
+use filermark_onc::xdr::{self, Decoder, Encoder, encode_list};
+use filermark_onc::{mount, nfs3, portmap};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What answers here.
+const PROGRAMS: [(u32, u32); 5] = [
+    (portmap::PROGRAM, portmap::VERSION),
+    (portmap::PROGRAM, rpcbind::VERSION3),
+    (portmap::PROGRAM, rpcbind::VERSION4),
+    (mount::PROGRAM, mount::VERSION),
+    (nfs3::PROGRAM, nfs3::VERSION),
+];
+
+impl Service {
+    pub(super) fn portmap(
+        &mut self,
+        call: &CallHeader<'_>,
+        d: &mut Decoder<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Result<Verdict, Refusal> {
+        match call.vers {
+            portmap::VERSION => version2(call, d, peer, out)?,
+            rpcbind::VERSION3 | rpcbind::VERSION4 => version3(call, d, peer, out)?,
+            _ => return Err(super::mismatch(portmap::VERSION, rpcbind::VERSION4)),
+        }
+        self.counters.portmap.add(1);
+        Ok(Verdict::Send)
+    }
+}
+
+fn version2(
+    call: &CallHeader<'_>,
+    d: &mut Decoder<'_>,
+    peer: &Peer,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
+    use portmap::{GetportArgs, IPPROTO_TCP, Mapping, Procedure};
+    let port = u32::from(peer.local.port());
+    match Procedure::from_u32(call.proc) {
+        Some(Procedure::Null) => reply(out, call.xid, |_| ()),
+        Some(Procedure::Getport) => {
+            let asked = xdr::finish::<GetportArgs>(d)?.mapping;
+            let here = asked.prot == IPPROTO_TCP && PROGRAMS.contains(&(asked.prog, asked.vers));
+            reply(out, call.xid, |out| put(out, &if here { port } else { 0 }));
+        }
+        Some(Procedure::Dump) => reply(out, call.xid, |out| {
+            let all = PROGRAMS.map(|(prog, vers)| Mapping {
+                prog,
+                vers,
+                prot: IPPROTO_TCP,
+                port,
+            });
+            encode_list(&mut Encoder::new(out), all);
+        }),
+        // What is registered here stays as it is.
+        Some(Procedure::Set | Procedure::Unset) => reply(out, call.xid, |out| put(out, &false)),
+        Some(Procedure::Callit) | None => return Err(PROC_UNAVAIL),
+    }
+    Ok(())
+}
+
+fn version3(
+    call: &CallHeader<'_>,
+    d: &mut Decoder<'_>,
+    peer: &Peer,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
+    use rpcbind::Procedure;
+    let netid = rpcbind::netid(&peer.local.ip()).as_bytes();
+    let address = rpcbind::format_uaddr(&peer.local);
+    let procedure = Procedure::from_u32(call.proc);
+    match procedure {
+        Some(Procedure::Null) => reply(out, call.xid, |_| ()),
+        Some(Procedure::Getaddr | Procedure::Getversaddr)
+            if procedure == Some(Procedure::Getaddr) || call.vers == rpcbind::VERSION4 =>
+        {
+            let asked = xdr::finish::<GetaddrArgs<'_>>(d)?.rpcb;
+            // An empty netid asks for the transport that the question came by.
+            let transport = asked.netid.is_empty() || asked.netid == netid;
+            let here = transport && PROGRAMS.contains(&(asked.prog, asked.vers));
+            let addr = if here { address.as_bytes() } else { b"" };
+            reply(out, call.xid, |out| put(out, &GetaddrRes { addr }));
+        }
+        Some(Procedure::Dump) => reply(out, call.xid, |out| {
+            let all = PROGRAMS.map(|(prog, vers)| Rpcb {
+                prog,
+                vers,
+                netid,
+                addr: address.as_bytes(),
+                owner: b"filermark",
+            });
+            encode_list(&mut Encoder::new(out), all);
+        }),
+        Some(Procedure::Gettime) => {
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs());
+            reply(out, call.xid, |out| put(out, &(now as u32)));
+        }
+        _ => return Err(PROC_UNAVAIL),
+    }
+    Ok(())
+}

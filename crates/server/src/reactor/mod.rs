@@ -1,0 +1,343 @@
+//! One thread's event loop: sockets, back-pressure, timers.
+//!
+//! It moves records in and replies out and must not know what is in them. All replies to
+//! what one read brought leave in one write. Nothing here blocks but the wait for events,
+//! and everything that waits is bounded: a connection whose client does not take its replies
+//! is not read any further.
+
+mod accept;
+mod conn;
+mod timers;
+
+pub(crate) use accept::{Inbox, listen};
+
+use crate::options::ServerError;
+use crate::protocol::{Service, Verdict};
+use accept::Acceptor;
+use conn::{Conn, Conns, Token};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::io::{ErrorKind, Read};
+use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use timers::Timers;
+
+/// Bytes of one read.
+const INPUT: usize = 256 * 1024;
+/// Replies are written when so many bytes of them have gathered, even within one batch.
+const BATCH: usize = 1 << 20;
+/// Most events of one wait.
+const EVENTS: usize = 256;
+
+/// What an event is about, where it is no connection.
+const WAKE: u64 = u64::MAX;
+const FIRST_LISTENER: u64 = u64::MAX - 1024;
+
+/// The monotonic clock in ns.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    (now.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(now.tv_nsec as u64)
+}
+
+/// Whether a connection lives on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Keep,
+    Close,
+}
+
+/// The loop of one thread.
+#[derive(Debug)]
+pub(crate) struct Reactor {
+    service: Service,
+    epoll: OwnedFd,
+    inbox: Arc<Inbox>,
+    acceptor: Acceptor,
+    stop: Arc<AtomicBool>,
+    conns: Conns,
+    timers: Timers,
+    input: Box<[u8]>,
+    out: Vec<u8>,
+    max_record: usize,
+}
+
+fn system(step: &'static str) -> impl Fn(Errno) -> ServerError {
+    move |errno| ServerError::System {
+        step,
+        source: errno.into(),
+    }
+}
+
+impl Reactor {
+    /// A loop that takes connections from its inbox, and, where there are `listeners`, takes
+    /// new ones from these and hands them to all `inboxes` in turn.
+    pub(crate) fn new(
+        service: Service,
+        inboxes: &[Arc<Inbox>],
+        index: usize,
+        listeners: Vec<TcpListener>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Reactor, ServerError> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system("make an event queue"))?;
+        let inbox = inboxes[index].clone();
+        let add = |fd: &dyn std::os::fd::AsFd, data: u64| {
+            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
+                .map_err(system("watch a socket"))
+        };
+        add(&inbox.wake, WAKE)?;
+        for (listener, data) in listeners.iter().zip(FIRST_LISTENER..) {
+            add(listener, data)?;
+        }
+        let max_record = service.shared.max_record();
+        Ok(Reactor {
+            service,
+            inbox,
+            acceptor: Acceptor::new(listeners, inboxes.to_vec()),
+            stop,
+            conns: Conns::default(),
+            timers: Timers::default(),
+            input: vec![0; INPUT].into(),
+            out: Vec::with_capacity(INPUT),
+            max_record,
+            epoll,
+        })
+    }
+
+    /// Runs until told to stop.
+    pub(crate) fn run(mut self) {
+        // Wake up when asked, not up to 50 us later; where this is refused, delays are coarser.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        while !self.stop.load(Ordering::Acquire) {
+            events.clear();
+            let timeout = self.timeout();
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return, // only a bug closes our own queue
+            }
+            for event in &events {
+                self.event(event.data.u64(), event.flags);
+            }
+            self.fire();
+        }
+    }
+
+    fn timeout(&self) -> Option<Timespec> {
+        let next = self
+            .timers
+            .next_due()
+            .into_iter()
+            .chain(self.acceptor.retry_at())
+            .min()?;
+        let ns = next.saturating_sub(now_ns());
+        Some(Timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as _,
+        })
+    }
+
+    fn event(&mut self, data: u64, flags: EventFlags) {
+        match data {
+            WAKE => self.adopt(),
+            FIRST_LISTENER..WAKE => {
+                self.acceptor.accept(&self.epoll, now_ns());
+            }
+            token => self.with_conn(Token::from_u64(token), |reactor, conn| {
+                reactor.conn_event(conn, flags)
+            }),
+        }
+    }
+
+    /// Takes the connections that were handed to this thread.
+    fn adopt(&mut self) {
+        for (stream, peer) in self.inbox.take() {
+            let Some(conn) = Conn::new(stream, peer, self.max_record) else {
+                continue;
+            };
+            let token = self.conns.insert(conn);
+            let Some(conn) = self.conns.get_mut(token) else {
+                continue;
+            };
+            let data = EventData::new_u64(token.to_u64());
+            if epoll::add(&self.epoll, &conn.stream, data, EventFlags::IN).is_err() {
+                self.conns.remove(token);
+                continue;
+            }
+            self.service.counters.connections.add(1);
+        }
+    }
+
+    /// Runs `body` on a connection and does afterwards what its state asks for.
+    fn with_conn(&mut self, token: Token, body: impl FnOnce(&mut Reactor, &mut Conn) -> Fate) {
+        let Some(mut conn) = self.conns.take(token) else {
+            return;
+        };
+        conn.token = token;
+        let fate = body(self, &mut conn);
+        if fate == Fate::Close || conn.is_finished() {
+            if conn.is_finished() {
+                conn.peer.session.settle();
+            }
+            self.conns.remove(token); // closing the socket ends its events
+            return;
+        }
+        let wanted = conn.wanted_events();
+        if wanted != conn.interest {
+            conn.interest = wanted;
+            let data = EventData::new_u64(token.to_u64());
+            if epoll::modify(&self.epoll, &conn.stream, data, wanted).is_err() {
+                self.conns.remove(token);
+                return;
+            }
+        }
+        self.conns.put_back(token, conn);
+    }
+
+    fn conn_event(&mut self, conn: &mut Conn, flags: EventFlags) -> Fate {
+        if flags.contains(EventFlags::OUT) && self.write_pending(conn) == Fate::Close {
+            return Fate::Close;
+        }
+        if flags.contains(EventFlags::IN) {
+            return self.read(conn);
+        }
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+            return Fate::Close;
+        }
+        Fate::Keep
+    }
+
+    /// Writes what waits; when all is gone, goes on with the input that had to wait for it.
+    fn write_pending(&mut self, conn: &mut Conn) -> Fate {
+        if conn.flush().is_err() {
+            return Fate::Close;
+        }
+        if conn.is_blocked() || conn.held.is_empty() {
+            return Fate::Keep;
+        }
+        let held = std::mem::take(&mut conn.held);
+        self.process(conn, &held)
+    }
+
+    fn read(&mut self, conn: &mut Conn) -> Fate {
+        if conn.is_blocked() || conn.at_end {
+            return Fate::Keep;
+        }
+        let mut input = std::mem::take(&mut self.input);
+        let fate = match (&conn.stream).read(&mut input) {
+            Ok(0) => {
+                conn.at_end = true;
+                // A record cut off by the end was never a request.
+                Fate::Keep
+            }
+            Ok(n) => self.process(conn, &input[..n]),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::Interrupted => Fate::Keep,
+                _ => Fate::Close,
+            },
+        };
+        self.input = input;
+        fate
+    }
+
+    /// Serves every complete record of the input, in order.
+    fn process(&mut self, conn: &mut Conn, mut input: &[u8]) -> Fate {
+        let received = if self.service.shared.faults.delays_replies() {
+            now_ns()
+        } else {
+            0
+        };
+        let mut out = std::mem::take(&mut self.out);
+        let mut fate = Fate::Keep;
+        out.clear();
+        loop {
+            if out.len() >= BATCH || conn.is_blocked() {
+                fate = conn.send(&mut out);
+                if fate == Fate::Close || conn.is_blocked() {
+                    break;
+                }
+            }
+            let start = out.len();
+            let record = match conn.reader.next_record(&mut input) {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(_) => {
+                    self.service.counters.refused.add(1);
+                    fate = Fate::Close; // out of step: nothing more can be read
+                    break;
+                }
+            };
+            let verdict = self.service.serve(record, &conn.peer, &mut out);
+            conn.requests += 1;
+            let last = self.service.shared.faults.close_after == Some(conn.requests);
+            match verdict {
+                _ if last => {
+                    self.service.counters.connections_dropped.add(1);
+                    conn.peer.session.lost_a_reply();
+                    out.truncate(start);
+                    fate = Fate::Close;
+                    break;
+                }
+                Verdict::Send => {}
+                Verdict::Later(delay) => {
+                    let reply = out[start..].to_vec();
+                    out.truncate(start);
+                    conn.delayed(reply.len());
+                    self.timers.add(received + delay, conn.token, reply);
+                }
+                Verdict::Lose => out.truncate(start),
+                Verdict::Close => {
+                    fate = Fate::Close;
+                    break;
+                }
+            }
+        }
+        let sent = conn.send(&mut out);
+        if fate == Fate::Keep {
+            fate = sent;
+        }
+        conn.held = input.to_vec();
+        conn.reader.trim(INPUT);
+        self.out = out;
+        fate
+    }
+
+    /// Sends the replies whose time has come, those of one connection together.
+    fn fire(&mut self) {
+        let Some(next) = self.timers.next_due() else {
+            return self.retry_accept();
+        };
+        let now = now_ns();
+        if next <= now {
+            let mut touched: Vec<Token> = Vec::new();
+            while let Some((token, reply)) = self.timers.pop_due(now) {
+                let Some(conn) = self.conns.get_mut(token) else {
+                    continue;
+                };
+                conn.due(&reply);
+                if touched.last() != Some(&token) {
+                    touched.push(token);
+                }
+            }
+            for token in touched {
+                self.with_conn(token, Reactor::write_pending);
+            }
+        }
+        self.retry_accept();
+    }
+
+    fn retry_accept(&mut self) {
+        if self.acceptor.retry_at().is_some_and(|at| at <= now_ns()) {
+            self.acceptor.resume(&self.epoll);
+        }
+    }
+}
+
+/// A connection on its way from the thread that took it to the one that serves it.
+type Incoming = (TcpStream, crate::protocol::Peer);

@@ -1,0 +1,46 @@
+//! Replies that wait for their time.
+
+use super::conn::Token;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    due_ns: u64,
+    /// Replies that are due together leave in the order they were made.
+    nth: u64,
+    token: Token,
+    reply: Vec<u8>,
+}
+
+/// A queue by time. Its length is bounded by what connections may hold back.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    queue: BinaryHeap<Reverse<Waiting>>,
+    added: u64,
+}
+
+impl Timers {
+    pub(super) fn add(&mut self, due_ns: u64, token: Token, reply: Vec<u8>) {
+        self.added += 1;
+        self.queue.push(Reverse(Waiting {
+            due_ns,
+            nth: self.added,
+            token,
+            reply,
+        }));
+    }
+
+    pub(super) fn next_due(&self) -> Option<u64> {
+        self.queue.peek().map(|Reverse(first)| first.due_ns)
+    }
+
+    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(Token, Vec<u8>)> {
+        if self.next_due()? > now_ns {
+            return None;
+        }
+        self.queue
+            .pop()
+            .map(|Reverse(first)| (first.token, first.reply))
+    }
+}

@@ -1,0 +1,101 @@
+//! Exact counts of what was served, per procedure.
+
+use crate::faults::PROCEDURES;
+use filermark_onc::nfs3::Procedure;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Procedures of MOUNT version 3.
+const MOUNT_PROCEDURES: usize = filermark_onc::mount::Procedure::ALL.len();
+
+/// A counter that one thread writes and any thread reads: no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.store(
+            self.0.load(Ordering::Relaxed).wrapping_add(n),
+            Ordering::Relaxed,
+        );
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// The counts of one thread.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub(crate) struct Counters {
+            pub(crate) nfs: [Counter; PROCEDURES],
+            pub(crate) mount: [Counter; MOUNT_PROCEDURES],
+            $(pub(crate) $name: Counter,)*
+        }
+
+        /// What a server has done so far. Counts are of requests received: repeated ones count
+        /// again, as they do at a client that sends them again.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct ServerStats {
+            /// Requests by number of the NFS procedure.
+            pub nfs: [u64; PROCEDURES],
+            /// Requests by number of the MOUNT procedure.
+            pub mount: [u64; MOUNT_PROCEDURES],
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl ServerStats {
+            pub(crate) fn add(&mut self, counters: &Counters) {
+                for (sum, counter) in self.nfs.iter_mut().zip(&counters.nfs) {
+                    *sum += counter.get();
+                }
+                for (sum, counter) in self.mount.iter_mut().zip(&counters.mount) {
+                    *sum += counter.get();
+                }
+                $(self.$name += counters.$name.get();)*
+            }
+        }
+    };
+}
+
+counters! {
+    /// Requests to the portmapper and rpcbind.
+    portmap,
+    /// Records that were no request this server has: garbage, unknown programs and procedures.
+    refused,
+    /// Connections taken.
+    connections,
+    /// Bytes of file data sent with READ.
+    bytes_read,
+    /// Bytes of file data taken with WRITE.
+    bytes_written,
+    /// Requests answered with an injected error.
+    errors_injected,
+    /// Replies held back.
+    replies_delayed,
+    /// Replies lost on purpose.
+    replies_dropped,
+    /// Connections closed on purpose.
+    connections_dropped,
+    /// READs and WRITEs that did less than was asked, on purpose.
+    transfers_cut,
+    /// Changes of the write verifier.
+    verifier_changes,
+    /// Repeated requests that got the first one's reply.
+    duplicates_answered,
+}
+
+impl ServerStats {
+    /// Requests for one NFS procedure.
+    pub fn of(&self, procedure: Procedure) -> u64 {
+        self.nfs[procedure as usize]
+    }
+
+    /// Requests for all NFS procedures.
+    pub fn nfs_total(&self) -> u64 {
+        self.nfs.iter().sum()
+    }
+}

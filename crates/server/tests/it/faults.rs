@@ -1,0 +1,224 @@
+//! What is injected is what the client meets, and what the figures say.
+
+use crate::client::{Client, results, server};
+use filermark_onc::nfs3::*;
+use filermark_onc::xdr::Decode;
+use std::time::{Duration, Instant};
+
+#[test]
+fn errors_in_exact_numbers() {
+    let server = server(|o| {
+        o.errors = "CREATE=NFS3ERR_JUKEBOX@3,READ=NFS3ERR_IO@50%"
+            .parse()
+            .expect("spec")
+    });
+    let (mut client, root) = Client::mounted(&server);
+    let how = Createhow3::Guarded(Sattr3::default());
+    for _ in 0..3 {
+        assert_eq!(client.make(root, "f", how), Err(Nfsstat3::Jukebox));
+    }
+    let file = client.make(root, "f", how).expect("the fourth");
+    let failed = (0..1000)
+        .filter(|_| client.read(file, 0, 1) == Err(Nfsstat3::Io))
+        .count() as u64;
+    assert!((400..600).contains(&failed), "{failed}");
+    let stats = server.stop();
+    assert_eq!(stats.errors_injected, failed + 3);
+    assert_eq!(
+        (stats.of(Procedure::Read), stats.of(Procedure::Create)),
+        (1000, 4)
+    );
+}
+
+#[test]
+fn delays_hold_replies_back_but_not_each_other() {
+    let server = server(|o| o.delay = "READ=30ms,GETATTR=1ms".parse().expect("spec"));
+    let (mut client, root) = Client::mounted(&server);
+    let file = client.create(root, "f");
+    let mut bytes = client.bytes_of(&ReadArgs {
+        file: file.handle(),
+        offset: 0,
+        count: 1,
+    });
+    let read_xid = client.xid;
+    bytes.extend(client.bytes_of(&GetattrArgs {
+        object: file.handle(),
+    }));
+    bytes.extend(client.bytes_of(&ReadArgs {
+        file: file.handle(),
+        offset: 0,
+        count: 1,
+    }));
+    let started = Instant::now();
+    client.send(&bytes);
+    let mut arrivals = Vec::new();
+    for _ in 0..3 {
+        let record = client.receive().expect("reply");
+        let xid = filermark_onc::rpc::peek_xid(&record).expect("xid");
+        arrivals.push((xid - read_xid, started.elapsed()));
+    }
+    let order: Vec<u32> = arrivals.iter().map(|(xid, _)| *xid).collect();
+    assert_eq!(order, [1, 0, 2]);
+    assert!(arrivals[0].1 >= Duration::from_millis(1));
+    assert!(arrivals[1].1 >= Duration::from_millis(30));
+    assert!(
+        arrivals[2].1 < Duration::from_millis(60),
+        "not one after the other"
+    );
+    assert_eq!(server.stats().replies_delayed, 3);
+}
+
+#[test]
+fn a_closed_connection_leaves_exactly_one_request_open() {
+    let server = server(|o| o.drop = "conn@5".parse().expect("spec"));
+    let (mut client, root) = Client::mounted(&server); // the first request
+    for _ in 0..3 {
+        assert!(client.getattr(root).is_ok());
+    }
+    let bytes = client.bytes_of(&MkdirArgs {
+        location: Diropargs3 {
+            dir: root.handle(),
+            name: b"d",
+        },
+        attributes: Sattr3::default(),
+    });
+    client.send(&bytes);
+    assert_eq!(client.receive(), None);
+    // Sent again on a new connection, it gets its reply and is not done twice.
+    let mut again = Client::connect(server.addrs()[0]);
+    again.send(&bytes);
+    let record = again.receive().expect("reply");
+    let res: CreateRes<'_> = results(&record, client.xid).expect("accepted");
+    let dir = res
+        .expect("made, and not EXIST")
+        .obj
+        .expect("handle")
+        .to_fh();
+    assert_eq!(again.lookup(root, "d"), Ok(dir));
+    let stats = server.stats();
+    assert_eq!(
+        (stats.connections_dropped, stats.duplicates_answered),
+        (1, 1)
+    );
+    assert_eq!(stats.of(Procedure::Mkdir), 2);
+}
+
+#[test]
+fn repeated_changes_get_the_first_reply() {
+    let server = server(|_| ());
+    let (mut client, root) = Client::mounted(&server);
+    client.create(root, "old");
+    let name = |name: &'static str| Diropargs3 {
+        dir: root.handle(),
+        name: name.as_bytes(),
+    };
+    let rename = client.bytes_of(&RenameArgs {
+        from: name("old"),
+        to: name("new"),
+    });
+    let rename_xid = client.xid;
+    let remove = client.bytes_of(&RemoveArgs {
+        object: name("new"),
+    });
+    let remove_xid = client.xid;
+    let ok = |client: &mut Client, bytes: &[u8], xid| {
+        client.send(bytes);
+        let record = client.receive().expect("reply");
+        let mut d = filermark_onc::xdr::Decoder::new(&record);
+        let header = filermark_onc::rpc::ReplyHeader::decode(&mut d).expect("header");
+        assert_eq!(header.xid, xid);
+        (Nfsstat3::decode(&mut d).expect("status"), record)
+    };
+    let mut second = Client::connect(server.addrs()[0]);
+    let first = ok(&mut client, &rename, rename_xid);
+    assert_eq!(first.0, Nfsstat3::Ok);
+    assert_eq!(ok(&mut second, &rename, rename_xid), first);
+    assert_eq!(ok(&mut client, &remove, remove_xid).0, Nfsstat3::Ok);
+    assert_eq!(ok(&mut second, &remove, remove_xid).0, Nfsstat3::Ok);
+    assert_eq!(server.stats().duplicates_answered, 2);
+    // A client that read all its replies and left will not ask again: whoever sends the same
+    // bytes later is somebody else.
+    drop(client);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while ok(&mut second, &remove, remove_xid).0 == Nfsstat3::Ok {
+        assert!(Instant::now() < deadline, "never forgotten");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn lost_replies_stay_lost_and_are_counted() {
+    let server = server(|o| o.drop = "reply@2".parse().expect("spec"));
+    let (mut client, root) = Client::mounted(&server);
+    let mut bytes = Vec::new();
+    for _ in 0..4 {
+        bytes.extend(client.bytes_of(&GetattrArgs {
+            object: root.handle(),
+        }));
+    }
+    client.send(&bytes);
+    for xid in [client.xid - 1, client.xid] {
+        let record = client.receive().expect("reply");
+        assert!(results::<GetattrRes>(&record, xid).is_ok());
+    }
+    let stats = server.stats();
+    assert_eq!(
+        (stats.replies_dropped, stats.of(Procedure::Getattr)),
+        (2, 4)
+    );
+}
+
+#[test]
+fn unstable_writes_and_a_changing_verifier() {
+    let server = server(|o| o.unstable = "verf@4".parse().expect("spec"));
+    let (mut client, root) = Client::mounted(&server);
+    let file = client.create(root, "f");
+    let mut verifiers = Vec::new();
+    for at in 0..8u64 {
+        let wrote = client
+            .write(file, at, b"x", StableHow::Unstable)
+            .expect("write");
+        assert_eq!(wrote.committed, StableHow::Unstable);
+        verifiers.push(wrote.verf);
+    }
+    assert!(verifiers[..4].iter().all(|v| *v == verifiers[0]));
+    assert!(verifiers[4..].iter().all(|v| *v == verifiers[4]));
+    assert_ne!(verifiers[0], verifiers[4]);
+    let commit = CommitArgs {
+        file: file.handle(),
+        offset: 0,
+        count: 0,
+    };
+    let verf = client.call(&commit, |res| res.expect("commit").verf);
+    assert!(verf != verifiers[4], "changed after the eighth");
+    let stable = client
+        .write(file, 9, b"x", StableHow::DataSync)
+        .expect("write");
+    assert_eq!(stable.committed, StableHow::FileSync);
+    assert_eq!(server.stats().verifier_changes, 2);
+}
+
+#[test]
+fn short_transfers() {
+    let server = server(|o| o.short = Some(3));
+    let (mut client, root) = Client::mounted(&server);
+    let file = client.create(root, "f");
+    let wrote = client
+        .write(file, 0, b"abcdef", StableHow::FileSync)
+        .expect("write");
+    assert_eq!(wrote.count, 3);
+    assert_eq!(
+        client
+            .write(file, 3, b"def", StableHow::FileSync)
+            .expect("write")
+            .count,
+        3
+    );
+    assert_eq!(client.read(file, 0, 6), Ok((b"abc".to_vec(), false)));
+    assert_eq!(client.read(file, 3, 6), Ok((b"def".to_vec(), true)));
+    let stats = server.stats();
+    assert_eq!(
+        (stats.transfers_cut, stats.bytes_read, stats.bytes_written),
+        (2, 6, 6)
+    );
+}

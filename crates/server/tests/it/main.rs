@@ -1,0 +1,11 @@
+//! The server over real sockets, asked through the codecs.
+
+#![allow(clippy::result_large_err)] // the codecs' own results
+
+mod client;
+mod faults;
+mod hostile;
+mod load;
+mod null;
+mod procedures;
+mod programs;
