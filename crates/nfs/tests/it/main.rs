@@ -1,0 +1,4 @@
+//! The NFSv3 client against the embedded server and against worse ones.
+
+mod support;
+mod validation;
