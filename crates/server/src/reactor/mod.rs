@@ -311,7 +311,8 @@ impl Reactor {
                 let reply = out[start..].to_vec();
                 out.truncate(start);
                 conn.delayed(reply.len());
-                self.timers.add(received_ns + delay_ns, conn.token, reply);
+                let due = self.service.shared.faults.due_ns(received_ns, delay_ns);
+                self.timers.add(due, conn.token, reply);
             }
             Verdict::Lose => out.truncate(start),
             Verdict::Close => return Some(Fate::Close),
