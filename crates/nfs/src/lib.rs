@@ -4,5 +4,6 @@ pub mod claim;
 pub mod client;
 pub mod driver;
 pub mod target;
+pub mod validate;
 
 pub use driver::Nfs3Driver;
