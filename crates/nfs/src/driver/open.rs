@@ -174,6 +174,7 @@ fn assemble(
         settings: Settings::of(plan),
         data: setup.data,
         stop: setup.stop,
+        stopping: false,
         template: CallTemplate::new(PROGRAM, VERSION, credential(plan).as_auth()),
         file_systems,
         procs,
@@ -199,6 +200,5 @@ fn assemble(
         io,
         conns,
         ready: Vec::new(),
-        stopping: false,
     })
 }
