@@ -231,28 +231,40 @@ impl Claimant<'_> {
     }
 
     /// Sends removals, many at a time; the status of each. After a lost connection
-    /// all go again: what is gone by then answers NFS3ERR_NOENT, which is as good.
+    /// those without an answer go again: what is gone by then answers
+    /// NFS3ERR_NOENT, which is as good.
     fn send_all<A>(&mut self, step: &str, calls: &[A]) -> Result<Vec<Nfsstat3>, DriverError>
     where
-        A: for<'r> Call<Res<'r> = RemoveRes>,
+        A: for<'r> Call<Res<'r> = RemoveRes> + Copy,
     {
-        // JUKEBOX stands for "not answered": `remove_row` asks those again, one by one.
-        let mut statuses = vec![Nfsstat3::Jukebox; calls.len()];
+        let mut statuses = vec![None; calls.len()];
+        let mut open: Vec<usize> = (0..calls.len()).collect();
         let mut attempt = 0;
         loop {
-            let sent = self.nfs.rpc().call_many(calls, |number, result| {
-                if let Some(slot) = statuses.get_mut(number) {
-                    *slot = result.map_or_else(|failed| failed.status, |_| Nfsstat3::Ok);
+            let now: Vec<A> = open
+                .iter()
+                .filter_map(|&at| calls.get(at).copied())
+                .collect();
+            let sent = self.nfs.rpc().call_many(&now, |number, result| {
+                let slot = open.get(number).and_then(|&at| statuses.get_mut(at));
+                if let Some(slot) = slot {
+                    *slot = Some(result.map_or_else(|failed| failed.status, |_| Nfsstat3::Ok));
                 }
             });
+            let before = open.len();
+            open.retain(|&at| statuses.get(at).is_some_and(Option::is_none));
             match sent {
-                Ok(()) => return Ok(statuses),
-                Err(error) if error.is_worth_a_retry() && attempt < self.plan.rpc_retries => {
-                    attempt += 1;
+                Ok(()) => break,
+                Err(error) if error.is_worth_a_retry() => {
+                    attempt = if open.len() < before { 0 } else { attempt + 1 };
+                    if attempt > self.plan.rpc_retries {
+                        return Err(self.lost(step, &error));
+                    }
                 }
                 Err(error) => return Err(self.lost(step, &error)),
             }
         }
+        Ok(statuses.into_iter().flatten().collect())
     }
 
     /// The names from a cookie on; `None` if the cookie is no longer good (the

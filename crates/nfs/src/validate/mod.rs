@@ -3,7 +3,8 @@
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever came out. It fails only where
 //! RFC 1813 (or RFC 5531 below it) demands something else; where the RFC leaves
-//! the choice, what the server chose is told as a note. Nothing here is measured.
+//! the choice, or a server refuses what has to be refused in another way than the
+//! RFC names, that is told as a note. Nothing here is measured.
 
 mod bench;
 mod checks;
@@ -89,8 +90,8 @@ pub enum Level {
 /// after the present check, with everything removed.
 ///
 /// # Errors
-/// The mount point could not be reached, claimed or given back. A check that
-/// fails is no error but a part of the report.
+/// The mount point could not be reached or claimed. A check that fails is no
+/// error but a part of the report, and so is a directory that cannot be removed.
 pub fn validate(
     plan: &Nfs3Plan,
     mount: &MountPoint,
@@ -106,7 +107,7 @@ pub fn validate(
     let mut bench = Bench::new(plan, &target);
     for (number, check) in (1..).zip(checks()) {
         if stop.is_raised() {
-            report.stopped = true;
+            report.cut_short = Some("as wished".to_owned());
             break;
         }
         let result = run_check(&mut bench, check, number, &run_dir);
@@ -116,12 +117,19 @@ pub fn validate(
         if failed && level == Level::First {
             break;
         }
-    }
-    let released = release_at(plan, &target, claim)?;
-    for name in released.foreign {
-        if !report.foreign.contains(&name) {
-            report.foreign.push(name);
+        if failed && let Some(error) = bench.server_gone() {
+            report.cut_short = Some(format!("no server any more since {}: {error}", check.id));
+            break;
         }
+    }
+    match release_at(plan, &target, claim) {
+        Ok(released) => {
+            let fresh = |name: &String| !report.foreign.contains(name);
+            let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
+            report.foreign.extend(foreign);
+        }
+        // The results are worth having all the same.
+        Err(error) => report.left_behind = Some(error.to_string()),
     }
     Ok(report)
 }
