@@ -1,1 +1,35 @@
 //! rc files, mix files and parameters: text in, a typed run plan out.
+//!
+//! Strings end at this border: nothing below it sees a text that still wants
+//! parsing. This room reads the files that the parameters name (rc, mix, mount
+//! point, block size and benchmark files) and nothing else; it knows no
+//! protocol, opens no connection and starts nothing.
+//!
+//! Every parameter is declared once, in [`params`]; the parser, the help, the
+//! template, the reference page and the "not standard" findings are made from
+//! that declaration.
+
+pub mod blockfile;
+pub mod debug;
+pub mod error;
+mod explain;
+mod layout;
+mod loads;
+pub mod mixfile;
+pub mod mounts;
+mod nfs3;
+pub mod params;
+pub mod rc;
+mod reference;
+mod resolve;
+mod sources;
+mod values;
+mod workload;
+
+pub use debug::{debug_filter, parse_debug};
+pub use error::{ConfigError, Place};
+pub use explain::explain;
+pub use params::Parameter;
+pub use reference::{help_parameter, help_params, reference_markdown, template_rc};
+pub use resolve::{Resolved, resolve};
+pub use sources::{Host, RcFile, Sources};

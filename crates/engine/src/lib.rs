@@ -7,5 +7,15 @@
 pub mod clock;
 pub mod data;
 pub mod driver;
+pub mod engine;
+pub mod fileset;
 pub mod name;
 pub mod net;
+pub mod null;
+pub mod pool;
+pub mod population;
+pub mod proc;
+pub mod recorder;
+pub mod schedule;
+pub mod shard;
+pub mod sys;

@@ -20,7 +20,7 @@ pub const MARKER: &str = ".filermark-owner";
 pub const RUN_DIR_PREFIX: &str = "filermark.";
 
 /// Kinds of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameKind {
     /// A proc's directory.
     ProcDir,
@@ -72,7 +72,7 @@ impl NameKind {
 }
 
 /// A name: its kind and its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Name {
     /// What it names.
     pub kind: NameKind,

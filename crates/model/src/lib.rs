@@ -21,7 +21,7 @@ pub use finding::{Finding, Rule, Severity};
 pub use latency::Latency;
 pub use mix::Mix;
 pub use op::{Op, OpSet};
-pub use plan::RunPlan;
+pub use plan::{LoadPoint, RunPlan};
 pub use rng::Rng;
 pub use stats::{OpStats, PointStats};
 pub use units::{Bytes, Nanos, OpsPerSec};

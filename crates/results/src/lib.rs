@@ -1,1 +1,42 @@
 //! The run record, validity, ORT, and the classical text files.
+//!
+//! A run writes one file, the run record ([`record`], [`writer`]); everything
+//! else that a person or a program reads of it is rendered from that file
+//! ([`reader`], [`sfssum`], [`sfslog`], [`sfsres`], [`client_log`], [`csv`]).
+//! [`judge`] holds the small rules that decide whether a load point counts.
+//!
+//! This room knows what was measured, never how: no socket, no protocol, no
+//! engine.
+
+pub mod client_log;
+pub mod csv;
+pub mod environment;
+pub mod files;
+pub mod judge;
+pub mod ort;
+pub mod reader;
+pub mod record;
+pub mod sfslog;
+pub mod sfsres;
+pub mod sfssum;
+pub mod text;
+pub mod time;
+pub mod writer;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+#[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
+mod record_tests;
+
+pub use environment::Environment;
+pub use judge::{is_valid, judge};
+pub use reader::read_record;
+pub use record::{
+    ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
+    RunHeader, RunRecord, Verdict, fingerprint,
+};
+pub use time::Timestamp;
+pub use writer::RecordWriter;

@@ -37,11 +37,20 @@ xdr_struct! {
 
 /// `dirlist3` or `dirlistplus3` as it came: the entries are checked while they are read. It is the last
 /// item of its results, so it takes all that is left of the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct DirList<'a, E> {
     list: Decoder<'a>,
     kind: PhantomData<fn() -> E>,
 }
+
+/// Equal bytes are equal lists, wherever in a message they stand.
+impl<E> PartialEq for DirList<'_, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.list.rest() == other.list.rest()
+    }
+}
+
+impl<E> Eq for DirList<'_, E> {}
 
 impl<'a, E: Decode<'a>> DirList<'a, E> {
     /// The list in these bytes.

@@ -23,7 +23,7 @@ pub trait Decode<'a>: Sized {
 /// Reads XDR items from a slice.
 ///
 /// Padding bytes are skipped, not examined: RFC 4506 wants zeros, old peers send anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
     /// Offset of the end of `rest` in the whole message: kept so that part decoders (list iterators)

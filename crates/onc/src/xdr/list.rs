@@ -7,12 +7,21 @@ use super::{Decode, DecodeError, Decoder, Encode, Encoder, MAX_LIST_ITEMS};
 /// A linked list that was checked whole when it was decoded and is read again, item by item, from the
 /// bytes it came in: nothing is allocated. For the rare lists (DUMP, EXPORT), where reading twice
 /// costs nothing that matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct List<'a, T> {
     items: Decoder<'a>,
     len: usize,
     kind: PhantomData<fn() -> T>,
 }
+
+/// Equal bytes are equal lists, wherever in a message they stand.
+impl<T> PartialEq for List<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items.rest() == other.items.rest()
+    }
+}
+
+impl<T> Eq for List<'_, T> {}
 
 impl<'a, T: Decode<'a>> List<'a, T> {
     /// The list in these bytes, which must hold nothing else (made with [`encode_list`]).

@@ -1,0 +1,261 @@
+//! The text of `filermark plan`: what would run, before anything is touched.
+
+use filermark_model::plan::{Connections, DriverPlan, LoadPoint, PacingMode};
+use filermark_model::{Bytes, Nanos, Rule, RunPlan, Severity};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Room for what appends add while the load points run (seed 001, section 4.4:
+/// the accessed part grows while it is worked on).
+const GROWTH: f64 = 1.10;
+/// Memory per file of the file set, and per proc: the engine's own bounds.
+const FILE_BYTES: u64 = 64;
+const PROC_BYTES: u64 = 64 << 10;
+/// Histograms, buffers and the program itself.
+const BASE_BYTES: u64 = 64 << 20;
+/// Fill rates that the time estimate shows, in bytes per second.
+const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
+
+/// Explains a plan in text, some 80 columns wide, ending with a line feed.
+pub fn explain(plan: &RunPlan) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_all(&mut out, plan);
+    out
+}
+
+fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    let b = &plan.benchmark;
+    writeln!(
+        out,
+        "Benchmark   {} version {}: {}",
+        b.name, b.version, b.title
+    )?;
+    writeln!(out, "Driver      {}", driver(plan))?;
+    let pacing = match plan.pacing.mode {
+        PacingMode::Closed => "closed (one operation at a time per proc)",
+        PacingMode::Open => "open (the rate is kept whatever the server does)",
+    };
+    writeln!(out, "Pacing      {pacing}, seed {}", plan.seed)?;
+    writeln!(
+        out,
+        "Phases      INIT (at most {}), WARMUP {}, RUN {}",
+        duration(plan.phases.init_timeout),
+        duration(plan.phases.warmup),
+        duration(plan.phases.runtime)
+    )?;
+    let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
+        (true, false) => "grown from point to point, removed at the end",
+        (true, true) => "grown from point to point, kept at the end (KEEP)",
+        (false, false) => "made anew for every point, removed after it",
+        (false, true) => "made anew for every point, the last one kept (KEEP)",
+    };
+    writeln!(out, "File set    {fileset}")?;
+    if let Some(monitor) = &plan.monitor {
+        writeln!(
+            out,
+            "Monitor     {} {}",
+            monitor.script,
+            monitor.args.join(" ")
+        )?;
+    }
+    points(out, plan)?;
+    mounts(out, plan)?;
+    needs(out, plan)?;
+    remarks(out, plan)
+}
+
+fn driver(plan: &RunPlan) -> String {
+    match &plan.driver {
+        DriverPlan::Null => "null: answers at once, measures the generator".into(),
+        DriverPlan::Nfs3(nfs) => {
+            let connections = match nfs.connections {
+                Connections::PerProc => "a connection per proc".to_owned(),
+                Connections::Shared(n) => format!("{n} shared connections per server"),
+            };
+            let block = match nfs.block_size_max {
+                Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
+                None => "transfers as the server prefers".to_owned(),
+            };
+            format!(
+                "NFSv3 over TCP, {connections}, {block}, uid {} gid {}",
+                nfs.uid, nfs.gid
+            )
+        }
+    }
+}
+
+/// Bytes of the I/O set at a load point.
+fn io_bytes(plan: &RunPlan, point: &LoadPoint) -> u64 {
+    let files = plan.io_file_count(point.requested) as f64;
+    (files * plan.benchmark.file_sizes.mean_bytes()) as u64
+}
+
+/// Files outside of the I/O set, links and directories, in the whole run.
+fn other_count(plan: &RunPlan) -> u64 {
+    let rule = &plan.benchmark.fileset;
+    let per_proc =
+        u64::from(rule.dir_count) + u64::from(rule.symlink_count) + u64::from(rule.file_count);
+    per_proc.saturating_mul(u64::from(plan.proc_count()))
+}
+
+fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
+        "point", "asked", "requested", "per proc", "files", "file set", "accessed"
+    )?;
+    for p in &plan.points {
+        let bytes = io_bytes(plan, p);
+        let accessed = bytes as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
+        writeln!(
+            out,
+            "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
+            p.number,
+            p.asked.0,
+            p.requested.0,
+            plan.rate_per_proc(p.requested).0,
+            plan.io_file_count(p.requested),
+            Bytes(bytes).to_string(),
+            Bytes(accessed as u64).to_string(),
+        )?;
+    }
+    Ok(())
+}
+
+fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n{} x {} = {}",
+        counted(plan.clients.len() as u64, "client"),
+        counted(u64::from(plan.procs_per_client), "proc"),
+        counted(u64::from(plan.proc_count()), "proc")
+    )?;
+    for client in &plan.clients {
+        let mut by_mount = BTreeMap::<_, u64>::new();
+        for mount in &client.mounts {
+            *by_mount.entry(mount).or_default() += 1;
+        }
+        for (mount, procs) in by_mount {
+            writeln!(
+                out,
+                "  {}: {} on {mount}",
+                client.name,
+                counted(procs, "proc")
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    let sizes: Vec<u64> = plan.points.iter().map(|p| io_bytes(plan, p)).collect();
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    let files = plan
+        .points
+        .iter()
+        .map(|p| plan.io_file_count(p.requested))
+        .max();
+    let files = files.unwrap_or(0).saturating_add(other_count(plan));
+    let space = (largest as f64 * GROWTH) as u64;
+    writeln!(
+        out,
+        "\nSpace on the server   {} (10% for growth included), {files} files, links and directories",
+        Bytes(space)
+    )?;
+    let procs = u64::from(plan.proc_count()).saturating_mul(PROC_BYTES);
+    let memory = files
+        .saturating_mul(FILE_BYTES)
+        .saturating_add(procs)
+        .saturating_add(BASE_BYTES);
+    writeln!(out, "Memory on the clients {} in all", Bytes(memory))?;
+    let filled = match plan.fileset.reuse {
+        true => largest,
+        false => sizes.iter().fold(0u64, |all, n| all.saturating_add(*n)),
+    };
+    let points = plan.points.len() as f64;
+    let measured = (plan.phases.warmup.as_secs_f64() + plan.phases.runtime.as_secs_f64()) * points;
+    writeln!(
+        out,
+        "Time                  {} of WARMUP and RUN, and filling {}:",
+        span(measured),
+        Bytes(filled)
+    )?;
+    for (rate, bytes_per_s) in FILL_RATES {
+        let fill = filled as f64 / bytes_per_s;
+        writeln!(
+            out,
+            "                      {} in all if it fills at {rate}",
+            span(measured + fill)
+        )?;
+    }
+    Ok(())
+}
+
+fn remarks(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    let changed =
+        |f: &&filermark_model::Finding| f.rule == Rule::NotStandard && f.severity > Severity::Note;
+    let (fixed, others): (Vec<_>, Vec<_>) = plan.findings.iter().partition(|f| changed(f));
+    if fixed.is_empty() {
+        writeln!(
+            out,
+            "\nAll parameters that a standard run fixes have their standard values."
+        )?;
+    } else {
+        writeln!(out, "\nNot a standard run:")?;
+    }
+    for finding in fixed {
+        let text = finding.message.strip_prefix("not standard: ");
+        writeln!(out, "  {}", text.unwrap_or(&finding.message))?;
+    }
+    if !others.is_empty() {
+        writeln!(out, "\nNotes:")?;
+    }
+    for finding in others {
+        writeln!(out, "  {}", finding.message)?;
+    }
+    writeln!(out, "\n{}", filermark_model::NOT_A_SPEC_RESULT)
+}
+
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn duration(t: Nanos) -> String {
+    span(t.as_secs_f64())
+}
+
+/// A span of time for people: 5 s, 5 min, 1 h 40 min.
+fn span(seconds: f64) -> String {
+    if seconds < 120.0 {
+        let tenths = (seconds * 10.0).round() / 10.0;
+        return format!("{tenths} s");
+    }
+    let minutes = (seconds / 60.0).round() as u64;
+    match (minutes / 60, minutes % 60) {
+        (0, m) => format!("{m} min"),
+        (h, 0) => format!("{h} h"),
+        (h, m) if h < 48 => format!("{h} h {m} min"),
+        (h, _) => format!("{} days {} h", h / 24, h % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span;
+
+    #[test]
+    fn spans_for_people() {
+        let cases = [
+            (0.25, "0.3 s"),
+            (5.0, "5 s"),
+            (300.0, "5 min"),
+            (6_000.0, "1 h 40 min"),
+            (7_200.0, "2 h"),
+            (200_000.0, "2 days 7 h"),
+        ];
+        for (seconds, want) in cases {
+            assert_eq!(span(seconds), want);
+        }
+    }
+}

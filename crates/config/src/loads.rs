@@ -1,0 +1,233 @@
+//! Load points: from LOAD, INCR_LOAD and NUM_RUNS to what every proc can do.
+
+use crate::error::{ConfigError, Place, quoted};
+use crate::params::{LOAD_MAX, RUNS_MAX};
+use crate::values::Values;
+use filermark_model::benchmark::Standard;
+use filermark_model::plan::LoadPoint;
+use filermark_model::{Finding, OpsPerSec, Rule, Severity};
+
+/// The asked loads in op/s, in order; empty when one was wrong.
+pub(crate) fn asked(
+    values: &Values,
+    findings: &mut Vec<Finding>,
+    errors: &mut Vec<ConfigError>,
+) -> Vec<u64> {
+    let Some(given) = values.given("LOAD") else {
+        if values.is_bad("LOAD") {
+            return Vec::new();
+        }
+        errors.push(ConfigError::new(
+            Place::Missing,
+            "LOAD is not set",
+            "give the load in op/s, e.g. LOAD=100 INCR_LOAD=100 NUM_RUNS=10",
+        ));
+        return Vec::new();
+    };
+    let mut loads = Vec::new();
+    let before = errors.len();
+    for word in values.list("LOAD") {
+        match word.parse::<u64>() {
+            Ok(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
+            _ => errors.push(ConfigError::new(
+                given.place.clone(),
+                format!("load '{}' in LOAD is impossible", quoted(&word)),
+                format!("give whole numbers from 1 to {LOAD_MAX} op/s, blanks between them"),
+            )),
+        }
+    }
+    if loads.len() as u64 > RUNS_MAX {
+        errors.push(ConfigError::new(
+            given.place.clone(),
+            format!("LOAD lists {} load points", loads.len()),
+            format!("{RUNS_MAX} is the most"),
+        ));
+    }
+    if errors.len() > before || values.is_bad("INCR_LOAD") || values.is_bad("NUM_RUNS") {
+        return Vec::new();
+    }
+    match (loads.as_slice(), values.int("INCR_LOAD")) {
+        ([first], Some(step)) => series(*first, step, values, errors),
+        (_, step) => {
+            unused(values, step.is_some(), findings);
+            loads
+        }
+    }
+}
+
+fn series(first: u64, step: u64, values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u64> {
+    let runs = values.int("NUM_RUNS").unwrap_or(1);
+    let last = first.saturating_add(step.saturating_mul(runs.saturating_sub(1)));
+    if last > LOAD_MAX {
+        errors.push(ConfigError::new(
+            values.place("INCR_LOAD"),
+            format!("the last of {runs} load points would be {last} op/s"),
+            format!("{LOAD_MAX} is the most: lower INCR_LOAD or NUM_RUNS"),
+        ));
+        return Vec::new();
+    }
+    (0..runs).map(|i| first + step * i).collect()
+}
+
+fn unused(values: &Values, has_step: bool, findings: &mut Vec<Finding>) {
+    let why = if has_step {
+        "LOAD lists the load points itself"
+    } else {
+        "INCR_LOAD is not set"
+    };
+    for name in ["INCR_LOAD", "NUM_RUNS"] {
+        if let Some(given) = values.given(name) {
+            let text = format!("{} is not used: {why}", given.shown());
+            findings.push(Finding::new(Rule::LoadPoints, Severity::Note, text));
+        }
+    }
+}
+
+/// Rounds the asked loads down to whole op/s per proc (seed 001, section 3.3).
+pub(crate) fn round(
+    asked: &[u64],
+    procs: u64,
+    place: &Place,
+    errors: &mut Vec<ConfigError>,
+) -> Vec<LoadPoint> {
+    let mut points = Vec::new();
+    for (i, &load) in asked.iter().enumerate() {
+        let per_proc = load / procs.max(1);
+        if per_proc == 0 {
+            errors.push(ConfigError::new(
+                place.clone(),
+                format!("load {load} on {procs} procs is less than 1 op/s per proc"),
+                format!(
+                    "raise the load to {procs} or more, or lower PROCS to {load} or fewer in all"
+                ),
+            ));
+            continue;
+        }
+        points.push(LoadPoint {
+            number: i as u32 + 1,
+            asked: OpsPerSec(load as f64),
+            requested: OpsPerSec((per_proc * procs) as f64),
+        });
+    }
+    points
+}
+
+/// What there is to say about the points: rounding, spacing, load per proc.
+pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut note = |rule, text: String| findings.push(Finding::new(rule, Severity::Note, text));
+    let changed: Vec<String> = points
+        .iter()
+        .filter(|p| p.asked != p.requested)
+        .map(|p| format!("{} to {}", p.asked.0, p.requested.0))
+        .collect();
+    if !changed.is_empty() {
+        let more = changed.len().saturating_sub(10);
+        let mut list = changed.into_iter().take(10).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            list += &format!(" and {more} more");
+        }
+        note(
+            Rule::LoadPoints,
+            format!("rounded down to whole op/s for each of {procs} procs: {list}"),
+        );
+    }
+    let least = standard.load_points_min as usize;
+    if points.len() < least {
+        note(
+            Rule::LoadPoints,
+            format!(
+                "{} load points; a standard run has {least} or more",
+                points.len()
+            ),
+        );
+    }
+    let asked: Vec<f64> = points.iter().map(|p| p.asked.0).collect();
+    if let Some(text) = spacing(&asked) {
+        note(Rule::LoadPoints, text);
+    }
+    let rates = points.iter().map(|p| p.requested.0 / procs.max(1) as f64);
+    let top = rates.clone().fold(0.0, f64::max);
+    let bottom = rates.fold(f64::INFINITY, f64::min);
+    let source = "seed 001, section 1.3, PROCS";
+    if top > standard.ops_per_proc_max {
+        let text = format!(
+            "{top} op/s per proc at the highest load; above {} use more procs",
+            standard.ops_per_proc_max
+        );
+        let finding = Finding::new(Rule::ProcLoad, Severity::Note, text);
+        findings.push(finding.with_limit(top, standard.ops_per_proc_max, source));
+    }
+    if bottom < standard.ops_per_proc_min {
+        let text = format!(
+            "{bottom} op/s per proc at the lowest load; below {} use fewer procs",
+            standard.ops_per_proc_min
+        );
+        let finding = Finding::new(Rule::ProcLoad, Severity::Note, text);
+        findings.push(finding.with_limit(bottom, standard.ops_per_proc_min, source));
+    }
+    findings
+}
+
+/// Whether the loads are evenly spaced from the first on; else how they are not.
+fn spacing(asked: &[f64]) -> Option<String> {
+    if asked.windows(2).any(|w| w[1] <= w[0]) {
+        return Some("the load points do not rise; a standard run's do, evenly".into());
+    }
+    let first = *asked.first()?;
+    if asked.len() > 1 && asked.windows(2).any(|w| w[1] - w[0] != first) {
+        return Some(format!(
+            "the load points are not evenly spaced: {first} to begin with, then other steps"
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::Benchmark;
+
+    fn rounded(asked: &[u64], procs: u64) -> Vec<f64> {
+        let mut errors = Vec::new();
+        let points = round(asked, procs, &Place::Missing, &mut errors);
+        assert_eq!(errors, []);
+        points.iter().map(|p| p.requested.0).collect()
+    }
+
+    #[test]
+    fn the_manuals_example_of_rounding() {
+        // Seed 001, section 3.3: 200/200/10 on 4 clients x 8 procs.
+        let asked: Vec<u64> = (1..=10).map(|i| i * 200).collect();
+        let want = [
+            192.0, 384.0, 576.0, 800.0, 992.0, 1184.0, 1376.0, 1600.0, 1792.0, 1984.0,
+        ];
+        assert_eq!(rounded(&asked, 32), want);
+        assert_eq!(rounded(&[100, 300, 700], 8), [96.0, 296.0, 696.0]);
+    }
+
+    #[test]
+    fn less_than_one_per_proc_is_impossible() {
+        let mut errors = Vec::new();
+        assert!(round(&[31], 32, &Place::Missing, &mut errors).is_empty());
+        assert!(errors[0].message.contains("less than 1 op/s per proc"));
+    }
+
+    #[test]
+    fn remarks_tell_what_is_unusual_and_nothing_else() {
+        let standard = Benchmark::shipped("general-nfs3").unwrap().standard;
+        let say = |asked: &[u64], procs| {
+            let points = round(asked, procs, &Place::Missing, &mut Vec::new());
+            let found = remarks(&points, procs, &standard);
+            found.iter().map(|f| f.to_string()).collect::<Vec<_>>()
+        };
+        let even: Vec<u64> = (1..=10).map(|i| i * 80).collect();
+        assert_eq!(say(&even, 8), [""; 0]);
+        assert!(say(&[80, 160], 8)[0].contains("2 load points"));
+        assert!(say(&[80, 90], 8).iter().any(|s| s.contains("not evenly")));
+        assert!(say(&[160, 80], 8).iter().any(|s| s.contains("do not rise")));
+        assert!(say(&even, 2).iter().any(|s| s.contains("above 250")));
+        assert!(say(&even, 16).iter().any(|s| s.contains("below 10")));
+        assert!(say(&[81], 8)[0].contains("81 to 80"));
+    }
+}

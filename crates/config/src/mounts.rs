@@ -1,0 +1,368 @@
+//! MNT_POINTS: the three classical forms, and which proc gets which.
+
+use crate::error::{ConfigError, Place, quoted};
+use filermark_model::plan::{ClientPlan, MountPoint};
+
+/// RFC 1813, section 5.1.1: MNTPATHLEN.
+const PATH_BYTES_MAX: usize = 1024;
+/// RFC 1035, section 2.3.4.
+const HOST_BYTES_MAX: usize = 255;
+
+/// One word of MNT_POINTS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountWord {
+    /// The server and the path.
+    pub mount: MountPoint,
+    /// The port, where an nfs:// URL names one.
+    pub port: Option<u16>,
+}
+
+/// Whether a word is meant as a file name rather than as a mount point.
+pub(crate) fn looks_like_file(word: &str) -> bool {
+    !word.contains(":/") && !word.starts_with(r"\\") && !word.contains(':')
+}
+
+/// Reads `host:/path`, `[address]:/path` or `nfs://host[:port]/path`.
+///
+/// # Errors
+/// (what is wrong, what to try).
+pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
+    let shown = quoted(word);
+    let wrong =
+        |what: &str, hint: &str| Err((format!("mount point '{shown}' {what}"), hint.to_owned()));
+    if word.starts_with(r"\\") || word.starts_with("//") || word.starts_with("smb://") {
+        return wrong(
+            "is a CIFS share; SMB is not built yet",
+            "name an NFS export as host:/path",
+        );
+    }
+    let (host, port, path) = match word.strip_prefix("nfs://") {
+        Some(url) => match split_url(url) {
+            Ok(parts) => parts,
+            Err(what) => return wrong(what, "write nfs://host/path or nfs://host:port/path"),
+        },
+        None => match split_classical(word) {
+            Ok((host, path)) => (host, None, path.to_owned()),
+            Err(what) => return wrong(what, "write host:/path, or [address]:/path for IPv6"),
+        },
+    };
+    let address = host.split('%').next().unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if host.contains(':') {
+        if address.parse::<std::net::Ipv6Addr>().is_err() {
+            return wrong("has no IPv6 address in its brackets", "write [::1]:/export");
+        }
+    } else if host.is_empty() || host.len() > HOST_BYTES_MAX || !host.chars().all(is_name) {
+        return wrong("has no host name that can be", "write host:/path");
+    }
+    if path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control) {
+        return wrong(
+            "has a path that NFS cannot carry",
+            "a path has 1024 bytes at most and no control characters",
+        );
+    }
+    let mount = MountPoint {
+        host: host.to_owned(),
+        path,
+    };
+    Ok(MountWord { mount, port })
+}
+
+fn split_classical(word: &str) -> Result<(&str, &str), &'static str> {
+    if let Some(rest) = word.strip_prefix('[') {
+        let (host, rest) = rest.split_once(']').ok_or("has no closing bracket")?;
+        if !host.contains(':') {
+            return Err("has no IPv6 address in its brackets");
+        }
+        let path = rest
+            .strip_prefix(':')
+            .ok_or("has no ':' after the bracket")?;
+        return match path.starts_with('/') {
+            true => Ok((host, path)),
+            false => Err("has a path that does not begin with /"),
+        };
+    }
+    let Some((host, _)) = word.split_once(":/") else {
+        return Err("is not host:/path");
+    };
+    if host.contains(':') {
+        return Err("has an IPv6 address without brackets");
+    }
+    Ok((host, &word[host.len() + 1..]))
+}
+
+/// RFC 2224's URL, the path taken as absolute.
+fn split_url(url: &str) -> Result<(&str, Option<u16>, String), &'static str> {
+    let at = url.find('/').ok_or("has no path")?;
+    let (authority, path) = url.split_at(at);
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']').ok_or("has no closing bracket")?;
+            if !host.contains(':') {
+                return Err("has no IPv6 address in its brackets");
+            }
+            match rest {
+                "" => (host, None),
+                _ => (
+                    host,
+                    Some(rest.strip_prefix(':').ok_or("has no ':' before its port")?),
+                ),
+            }
+        }
+        None => match authority.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err("has an IPv6 address without brackets");
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match port.map(str::parse::<u16>) {
+        None => None,
+        Some(Ok(port)) if port > 0 => Some(port),
+        Some(_) => return Err("has a port that is not 1 to 65535"),
+    };
+    let path = percent_decoded(path).ok_or("has a wrong %-escape in its path")?;
+    Ok((host, port, format!("/{}", path.trim_start_matches('/'))))
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        if b != b'%' {
+            out.push(b);
+            continue;
+        }
+        let high = char::from(bytes.next()?).to_digit(16)?;
+        let low = char::from(bytes.next()?).to_digit(16)?;
+        out.push((high * 16 + low) as u8);
+    }
+    String::from_utf8(out).ok()
+}
+
+/// Deals a list out to the clients (seed 001, section 3.3, NUM_PROCS).
+///
+/// # Errors
+/// The rule with its three numbers, when the list is neither PROCS long, nor
+/// PROCS times the clients, nor a single one.
+pub fn deal(
+    mounts: &[MountPoint],
+    clients: &[String],
+    procs: u32,
+) -> Result<Vec<ClientPlan>, String> {
+    let per_client = procs as usize;
+    let all = per_client.saturating_mul(clients.len());
+    let take = |i: usize| -> Vec<MountPoint> {
+        match mounts {
+            [one] => vec![one.clone(); per_client],
+            _ if mounts.len() == per_client => mounts.to_vec(),
+            _ => mounts[i * per_client..(i + 1) * per_client].to_vec(),
+        }
+    };
+    if ![1, per_client, all].contains(&mounts.len()) {
+        return Err(format!(
+            "MNT_POINTS lists {} mount points, PROCS is {procs} and CLIENTS names {}: \
+             the list must have {per_client} (PROCS){}, or a single one for all",
+            mounts.len(),
+            clients.len(),
+            if all == per_client {
+                String::new()
+            } else {
+                format!(" or {all} (PROCS x CLIENTS)")
+            },
+        ));
+    }
+    let plan = |(i, name): (usize, &String)| ClientPlan {
+        name: name.clone(),
+        mounts: take(i),
+    };
+    Ok(clients.iter().enumerate().map(plan).collect())
+}
+
+/// A mount point file, read: for every client that it names, its words.
+#[derive(Debug, Default)]
+pub(crate) struct MountFile {
+    pub lines: Vec<(String, Place, Vec<MountWord>)>,
+}
+
+/// Reads `client host:/path ...` lines; `#` begins a comment.
+pub(crate) fn parse_mount_file(file: &str, text: &str, errors: &mut Vec<ConfigError>) -> MountFile {
+    let mut found = MountFile::default();
+    for (i, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
+        let Some(client) = words.next() else { continue };
+        let place = Place::line(file, i + 1, 1);
+        let mut mounts = Vec::new();
+        for word in words {
+            match parse_mount(word) {
+                Ok(mount) => mounts.push(mount),
+                Err((message, hint)) => errors.push(ConfigError::new(place.clone(), message, hint)),
+            }
+        }
+        if found
+            .lines
+            .iter()
+            .any(|(name, ..)| name.eq_ignore_ascii_case(client))
+        {
+            errors.push(ConfigError::new(
+                place,
+                format!("client {} has a line already", quoted(client)),
+                "put all its mount points on one line",
+            ));
+            continue;
+        }
+        found.lines.push((client.to_owned(), place, mounts));
+    }
+    found
+}
+
+impl MountFile {
+    /// Deals the lines out: each client has one, with PROCS mount points.
+    pub fn deal(
+        &self,
+        file: &str,
+        clients: &[String],
+        procs: u32,
+        errors: &mut Vec<ConfigError>,
+    ) -> Vec<ClientPlan> {
+        let mut plans = Vec::new();
+        for client in clients {
+            let line = self
+                .lines
+                .iter()
+                .find(|(name, ..)| name.eq_ignore_ascii_case(client));
+            let Some((_, place, words)) = line else {
+                errors.push(ConfigError::new(
+                    Place::File(file.to_owned()),
+                    format!("there is no line for client {}", quoted(client)),
+                    format!("add: {} and {procs} mount points", quoted(client)),
+                ));
+                continue;
+            };
+            if words.len() != procs as usize {
+                errors.push(ConfigError::new(
+                    place.clone(),
+                    format!(
+                        "client {} has {} mount points, PROCS is {procs}",
+                        quoted(client),
+                        words.len()
+                    ),
+                    "give every client exactly PROCS of them; one may be repeated",
+                ));
+                continue;
+            }
+            plans.push(ClientPlan {
+                name: client.clone(),
+                mounts: words.iter().map(|w| w.mount.clone()).collect(),
+            });
+        }
+        plans
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(word: &str) -> String {
+        match parse_mount(word) {
+            Ok(m) => match m.port {
+                Some(port) => format!("{} {port}", m.mount),
+                None => m.mount.to_string(),
+            },
+            Err((message, _)) => message,
+        }
+    }
+
+    #[test]
+    fn mount_points_of_every_form() {
+        let cases = [
+            ("server:/export", "server:/export"),
+            ("server:/", "server:/"),
+            ("10.0.0.1:/a/b:/c", "10.0.0.1:/a/b:/c"),
+            ("[::1]:/export", "[::1]:/export"),
+            ("[fe80::1%eth0]:/x", "[fe80::1%eth0]:/x"),
+            ("nfs://server/export", "server:/export"),
+            ("nfs://server:2050//a%20b", "server:/a b 2050"),
+            ("nfs://[::1]:2050/x", "[::1]:/x 2050"),
+        ];
+        for (word, want) in cases {
+            assert_eq!(shown(word), want);
+        }
+        let bad = [
+            (r"\\server\share", "is a CIFS share"),
+            ("smb://server/share", "is a CIFS share"),
+            ("server", "is not host:/path"),
+            ("server:export", "is not host:/path"),
+            (":/export", "has no host name"),
+            ("::1:/export", "without brackets"),
+            ("[::1:/export", "closing bracket"),
+            ("[host]:/export", "no IPv6 address"),
+            ("[zz::1]:/export", "no IPv6 address"),
+            ("[::1]/export", "no ':' after the bracket"),
+            ("[::1]:export", "begin with /"),
+            ("ser ver:/export", "has no host name"),
+            ("nfs://server", "has no path"),
+            ("nfs://server:0/x", "has a port"),
+            ("nfs://server:99999/x", "has a port"),
+            ("nfs://::1/x", "without brackets"),
+            ("nfs://server/%zz", "%-escape"),
+            ("nfs://server/%f", "%-escape"),
+        ];
+        for (word, want) in bad {
+            let got = shown(word);
+            assert!(got.contains(want), "{word}: {got}");
+        }
+        assert!(shown(&format!("h:/{}", "x".repeat(2000))).contains("NFS cannot carry"));
+    }
+
+    fn mounts(n: usize) -> Vec<MountPoint> {
+        (0..n)
+            .map(|i| parse_mount(&format!("s:/{i}")).unwrap().mount)
+            .collect()
+    }
+
+    #[test]
+    fn dealing_follows_the_rule_of_three_numbers() {
+        let clients = ["a".to_owned(), "b".to_owned()];
+        let paths = |plans: &[ClientPlan]| -> Vec<String> {
+            let path = |c: &ClientPlan| c.mounts.iter().map(|m| m.path.as_str()).collect();
+            plans.iter().map(path).collect()
+        };
+        let same = deal(&mounts(3), &clients, 3).unwrap();
+        assert_eq!(paths(&same), ["/0/1/2", "/0/1/2"]);
+        let each = deal(&mounts(6), &clients, 3).unwrap();
+        assert_eq!(paths(&each), ["/0/1/2", "/3/4/5"]);
+        let one = deal(&mounts(1), &clients, 3).unwrap();
+        assert_eq!(paths(&one), ["/0/0/0", "/0/0/0"]);
+        let error = deal(&mounts(4), &clients, 3).unwrap_err();
+        assert!(
+            error.contains("lists 4") && error.contains("PROCS is 3"),
+            "{error}"
+        );
+        assert!(
+            error.contains("names 2") && error.contains("6 (PROCS x CLIENTS)"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_mount_file_gives_each_client_its_line() {
+        let mut errors = Vec::new();
+        let text = "# who what\r\na s:/1 s:/2\r\n\nb s:/3 nfs://s/4 # x\n";
+        let file = parse_mount_file("mounts", text, &mut errors);
+        let plans = file.deal("mounts", &["b".into(), "A".into()], 2, &mut errors);
+        assert_eq!(errors, []);
+        assert_eq!(plans[0].mounts[1].to_string(), "s:/4");
+        assert_eq!(plans[1].mounts[0].to_string(), "s:/1");
+
+        let file = parse_mount_file("mounts", "a s:/1\na s:/2\nb s/3\n", &mut errors);
+        file.deal("mounts", &["a".into(), "c".into()], 2, &mut errors);
+        let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert!(said[0].starts_with("mounts:2:1: client a has a line already"));
+        assert!(said[1].starts_with("mounts:3:1: mount point 's/3' is not host:/path"));
+        assert!(said[2].starts_with("mounts:1:1: client a has 1 mount points, PROCS is 2"));
+        assert!(said[3].starts_with("mounts: there is no line for client c"));
+    }
+}

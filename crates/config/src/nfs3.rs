@@ -1,0 +1,150 @@
+//! Parameters of the NFSv3 driver.
+
+use crate::error::{ConfigError, quoted};
+use crate::layout::Layout;
+use crate::sources::Sources;
+use crate::values::Values;
+use filermark_model::plan::{ClientPlan, Connections, IpChoice, Nfs3Plan};
+use filermark_model::{Finding, Rule, Severity};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
+const GROUPS_MAX: usize = 16;
+/// RFC 5531, appendix A: bytes of the machine name in AUTH_SYS.
+const MACHINE_NAME_BYTES_MAX: usize = 255;
+/// Source ports that may be had below 1024, less some that others hold.
+const RESVPORTS_MAX: u32 = 1_000;
+
+/// Resolves them.
+pub(crate) fn nfs3(
+    values: &Values,
+    sources: &Sources,
+    layout: Option<&Layout>,
+    findings: &mut Vec<Finding>,
+    errors: &mut Vec<ConfigError>,
+) -> Nfs3Plan {
+    let port = |name: &str| values.int(name).and_then(|n| u16::try_from(n).ok());
+    let int = |name: &str| values.int32(name).unwrap_or_default();
+    let connections = match values.int32("CONNECTIONS") {
+        Some(n) => Connections::Shared(n),
+        None => Connections::PerProc,
+    };
+    let resvport = values.switch("RESVPORT");
+    let procs = layout.map_or(0, |l| l.procs_per_client);
+    if resvport && connections == Connections::PerProc && procs > RESVPORTS_MAX {
+        errors.push(ConfigError::new(
+            values.place("RESVPORT"),
+            format!("{procs} procs with a connection each need more ports below 1024 than there are"),
+            "share connections (e.g. CONNECTIONS=16), or export with 'insecure' and set RESVPORT=off",
+        ));
+    }
+    Nfs3Plan {
+        uid: values.int32("SFS_NFS_USER_ID").unwrap_or(sources.host.uid),
+        gid: values.int32("SFS_NFS_GROUP_ID").unwrap_or(sources.host.gid),
+        gids: groups(values, errors),
+        machine_name: machine_name(values, sources, errors),
+        resvport,
+        block_size_max: values
+            .int32("BLOCK_SIZE")
+            .map(|kib| kib.saturating_mul(1024)),
+        biod_max_reads: int("BIOD_MAX_READS"),
+        biod_max_writes: int("BIOD_MAX_WRITES"),
+        nfs_port: nfs_port(port("NFS_PORT"), layout, values, errors),
+        mount_port: port("MOUNT_PORT"),
+        portmap_port: port("PORTMAP_PORT").unwrap_or(111),
+        ip: ip(values, layout, findings),
+        connections,
+        rpc_timeout_ms: int("RPC_TIMEOUT_MS"),
+        rpc_retries: int("RPC_RETRIES"),
+        connect_timeout_ms: int("CONNECT_TIMEOUT_MS"),
+        jukebox_delay_ms: int("JUKEBOX_DELAY_MS"),
+        jukebox_retries: int("JUKEBOX_RETRIES"),
+    }
+}
+
+fn groups(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u32> {
+    let words = values.list("NFS_GROUPS");
+    let mut complain = |message: String| {
+        let hint = "give group numbers with blanks between them, 16 at most";
+        errors.push(ConfigError::new(values.place("NFS_GROUPS"), message, hint));
+    };
+    if words.len() > GROUPS_MAX {
+        complain(format!(
+            "NFS_GROUPS lists {} groups; AUTH_SYS carries {GROUPS_MAX}",
+            words.len()
+        ));
+    }
+    let mut groups = Vec::new();
+    for word in words {
+        match word.parse() {
+            Ok(gid) => groups.push(gid),
+            Err(_) => complain(format!(
+                "'{}' in NFS_GROUPS is no group number",
+                quoted(&word)
+            )),
+        }
+    }
+    groups
+}
+
+fn machine_name(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> String {
+    let Some(name) = values.text("MACHINE_NAME") else {
+        let name = sources.host.name.chars().filter(char::is_ascii);
+        return name.take(MACHINE_NAME_BYTES_MAX).collect();
+    };
+    if name.len() > MACHINE_NAME_BYTES_MAX {
+        errors.push(ConfigError::new(
+            values.place("MACHINE_NAME"),
+            format!(
+                "MACHINE_NAME has {} bytes; AUTH_SYS carries {MACHINE_NAME_BYTES_MAX}",
+                name.len()
+            ),
+            "shorten it",
+        ));
+    }
+    name
+}
+
+/// NFS_PORT, or the port of the nfs:// URLs; both only when they agree.
+fn nfs_port(
+    given: Option<u16>,
+    layout: Option<&Layout>,
+    values: &Values,
+    errors: &mut Vec<ConfigError>,
+) -> Option<u16> {
+    let url = layout.and_then(|l| l.url_port);
+    if let (Some(given), Some(url)) = (given, url)
+        && given != url
+    {
+        errors.push(ConfigError::new(
+            values.place("NFS_PORT"),
+            format!("NFS_PORT={given}, but the nfs:// URLs in MNT_POINTS name port {url}"),
+            "leave one of them out",
+        ));
+    }
+    given.or(url)
+}
+
+/// IPV6_ENABLE, unless an address in MNT_POINTS says otherwise.
+fn ip(values: &Values, layout: Option<&Layout>, findings: &mut Vec<Finding>) -> IpChoice {
+    let clients = layout.map_or(&[] as &[ClientPlan], |l| &l.clients);
+    let mut hosts = clients.iter().flat_map(|c| &c.mounts).map(|m| &m.host);
+    let is_v6 = |host: &String| host.contains(':') || host.parse::<Ipv6Addr>().is_ok();
+    let (choice, other) = match values.word("IPV6_ENABLE") {
+        "off" => (IpChoice::V4, hosts.find(|h| is_v6(h))),
+        "on" => (IpChoice::V6, hosts.find(|h| h.parse::<Ipv4Addr>().is_ok())),
+        word_any => {
+            debug_assert!(matches!(word_any, "any" | ""));
+            return IpChoice::Any;
+        }
+    };
+    let Some(other) = other else { return choice };
+    findings.push(Finding::new(
+        Rule::NotStandard,
+        Severity::Note,
+        format!(
+            "IPV6_ENABLE does not fit {other} in MNT_POINTS: every server is taken as it comes"
+        ),
+    ));
+    IpChoice::Any
+}

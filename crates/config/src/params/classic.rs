@@ -1,0 +1,338 @@
+//! The parameters of the 2008 generation's rc file, in its order
+//! (facts.md 2.2; meanings: seed 001, sections 1.3, 3.3 and 3.3.1).
+
+use super::{Group, Kind, Parameter, Standard};
+
+const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, group, kind, one_line)
+}
+
+/// The largest load that is taken for meant, in op/s.
+pub(crate) const LOAD_MAX: u64 = 1_000_000_000;
+/// The most load points of a sweep.
+pub(crate) const RUNS_MAX: u64 = 1_000;
+/// The most procs per client.
+pub(crate) const PROCS_MAX: u64 = 100_000;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    p(
+        "LOAD",
+        Group::Load,
+        Kind::List,
+        "Requested load in op/s: the first point, or all of them",
+    )
+    .example("100")
+    .help(
+        "One number: the load of the first (or only) load point; INCR_LOAD and NUM_RUNS make \
+         the others. Several numbers in double quotes: the load points themselves. A load is \
+         the sum over all procs of all clients; it is rounded down so that every proc gets a \
+         whole number of operations per second. LOAD=200 INCR_LOAD=200 NUM_RUNS=3 on 32 procs \
+         gives 192, 384 and 576.",
+    ),
+    p(
+        "INCR_LOAD",
+        Group::Load,
+        Kind::Int(1, LOAD_MAX, "op/s"),
+        "How much the load grows from point to point",
+    )
+    .example("100")
+    .help("Used when LOAD is a single number. Equal to LOAD, the points are evenly spaced."),
+    p(
+        "NUM_RUNS",
+        Group::Load,
+        Kind::Int(1, RUNS_MAX, "load points"),
+        "How many load points there are",
+    )
+    .default("10")
+    .help("Used when INCR_LOAD is given. A standard run has 10 or more."),
+    p(
+        "PROCS",
+        Group::Load,
+        Kind::Int(1, PROCS_MAX, "procs"),
+        "Load-generating procs on each client",
+    )
+    .alias(&["NUM_PROCS"])
+    .example("8")
+    .help(
+        "A proc is one simulated process: its own identity, its own part of the file set, one \
+         operation at a time. Choose so many that the highest load is below 250 op/s per proc \
+         and the lowest above 10. A proc costs about 64 KiB of memory, not a thread.",
+    ),
+    p(
+        "CLIENTS",
+        Group::Load,
+        Kind::List,
+        "The hosts that make the load",
+    )
+    .default("localhost")
+    .help("In this version one host: the one that Filermark is started on."),
+    p(
+        "MNT_POINTS",
+        Group::Load,
+        Kind::List,
+        "What to measure: host:/path for every proc, or a file that lists them",
+    )
+    .example("server:/export")
+    .help(
+        "Three forms. A list of PROCS mount points: proc N of every client uses number N. A \
+         list of PROCS times the number of CLIENTS: the first client takes the first PROCS of \
+         them, and so on. A file name (relative to the rc file): every line has a client's name \
+         and its PROCS mount points. A single mount point is used by all procs. Nothing needs \
+         to be mounted. IPv6 addresses stand in brackets: [::1]:/export. nfs://host:port/path \
+         works too; its port counts as NFS_PORT.",
+    ),
+    p(
+        "BIOD_MAX_WRITES",
+        Group::Transport,
+        Kind::Int(0, 32, "calls"),
+        "Physical writes that one logical write keeps outstanding",
+    )
+    .default("2")
+    .help("0 works as 1: each waits for the one before."),
+    p(
+        "BIOD_MAX_READS",
+        Group::Transport,
+        Kind::Int(0, 32, "calls"),
+        "Physical reads that one logical read keeps outstanding",
+    )
+    .default("2")
+    .help("0 works as 1: each waits for the one before."),
+    p(
+        "IPV6_ENABLE",
+        Group::Server,
+        Kind::Choice(&["off", "on", "any"]),
+        "Address family of server names: off IPv4, on IPv6, any what comes first",
+    )
+    .default("any")
+    .help("An address written out in MNT_POINTS is used as it is."),
+    p(
+        "FS_PROTOCOL",
+        Group::Server,
+        Kind::Choice(&["nfs", "cifs"]),
+        "The protocol; nfs is NFS version 3",
+    )
+    .default("nfs")
+    .help("cifs is known and refused: SMB is not built yet."),
+    p(
+        "USERNAME",
+        Group::Legacy,
+        Kind::Text,
+        "CIFS user name; not built yet",
+    )
+    .standard(Standard::Refused),
+    p(
+        "PASSWORD",
+        Group::Legacy,
+        Kind::Secret,
+        "CIFS password; not built yet",
+    )
+    .standard(Standard::Refused),
+    p(
+        "DOMAIN",
+        Group::Legacy,
+        Kind::Text,
+        "CIFS domain; not built yet",
+    )
+    .standard(Standard::Refused),
+    p(
+        "SFS_DIR",
+        Group::Legacy,
+        Kind::Path,
+        "Directory of the benchmark's programs; Filermark is one program",
+    )
+    .standard(Standard::NoEffect),
+    p(
+        "SUFFIX",
+        Group::Output,
+        Kind::Text,
+        "End of the names of the result files (sfssum.SUFFIX ...); same as -s",
+    )
+    .default("sfs")
+    .help("Letters, digits, '.', '_' and '-', 64 at most."),
+    p(
+        "WORK_DIR",
+        Group::Output,
+        Kind::Path,
+        "Directory of the result files; same as -d",
+    )
+    .default("result")
+    .help("Relative to the current directory. Mix files are looked for here first."),
+    p(
+        "PRIME_MON_SCRIPT",
+        Group::Output,
+        Kind::Path,
+        "A program to start at the begin and end of every phase",
+    )
+    .example("./sfs_ext_mon")
+    .help(
+        "Called as: SCRIPT [PRIME_MON_ARGS] --phase INIT|WARMUP|RUN|CLEANUP --event begin|end \
+         --load N --run K --suffix S. A name with a '/' that is not absolute is looked for \
+         beside the rc file. examples/sfs_ext_mon is one to start from.",
+    ),
+    p(
+        "PRIME_MON_ARGS",
+        Group::Output,
+        Kind::List,
+        "Arguments for PRIME_MON_SCRIPT, before those that Filermark adds",
+    ),
+    p(
+        "INIT_TIMEOUT",
+        Group::Time,
+        Kind::Real(1.0, 604_800.0, "seconds"),
+        "Longest that filling the file set may take at one load point",
+    )
+    .default("8000"),
+    p(
+        "BLOCK_SIZE",
+        Group::Transport,
+        Kind::Int(1, 4096, "KB"),
+        "Largest physical transfer; not set: what the server prefers",
+    )
+    .example("32")
+    .help("In binary kilobytes. It caps what FSINFO negotiates, never raises it."),
+    p(
+        "SFS_NFS_USER_ID",
+        Group::Server,
+        Kind::Int(0, u32::MAX as u64, "user id"),
+        "AUTH_SYS user id; not set: that of the user who starts Filermark",
+    )
+    .example("500"),
+    p(
+        "SFS_NFS_GROUP_ID",
+        Group::Server,
+        Kind::Int(0, u32::MAX as u64, "group id"),
+        "AUTH_SYS group id; not set: that of the user who starts Filermark",
+    )
+    .example("500"),
+    p(
+        "RUNTIME",
+        Group::Time,
+        Kind::Real(0.1, 604_800.0, "seconds"),
+        "Length of RUN, the measured phase",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.runtime_s)),
+    p(
+        "WARMUP_TIME",
+        Group::Time,
+        Kind::Real(0.0, 604_800.0, "seconds"),
+        "Length of WARMUP, the phase before RUN",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.warmup_s)),
+    p(
+        "MIXFILE",
+        Group::Workload,
+        Kind::Path,
+        "A file with another operation mix",
+    )
+    .example("getattr.mix")
+    .standard(Standard::Unset)
+    .help(
+        "Looked for in WORK_DIR, then beside the rc file. The first line is exactly \
+         'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
+         an operation's name and its share: 'getattr 26%', one to three digits, 100 in total. \
+         Names: null getattr setattr lookup access readlink read write create mkdir symlink \
+         mknod remove rmdir rename link readdir readdirplus fsstat fsinfo pathconf commit; root \
+         and wrcache are NFSv2 and refused.",
+    ),
+    p(
+        "ACCESS_PCNT",
+        Group::Workload,
+        Kind::Real(0.1, 100.0, "percent"),
+        "Share of the I/O files that RUN touches",
+    )
+    .standard(Standard::Benchmark(|b| b.fileset.access_pcnt)),
+    p(
+        "APPEND_PCNT",
+        Group::Workload,
+        Kind::Real(0.0, 100.0, "percent"),
+        "Share of the writes that append; the others overwrite",
+    )
+    .standard(Standard::Benchmark(|b| b.fileset.append_pcnt)),
+    p(
+        "BLOCK_FILE",
+        Group::Workload,
+        Kind::Path,
+        "A file with other transfer sizes",
+    )
+    .example("blocks")
+    .standard(Standard::Unset)
+    .help(
+        "Looked for in WORK_DIR, then beside the rc file. Every line is 'read KB PERCENT%' or \
+         'write KB PERCENT%', for example 'read 4 25%'; # begins a comment. The shares of the \
+         reads add up to 100, and so do those of the writes; a kind without a line keeps the \
+         benchmark's sizes.",
+    ),
+    p(
+        "DIR_COUNT",
+        Group::Workload,
+        Kind::Int(1, 1_000_000, "directories"),
+        "Directories per proc",
+    )
+    .standard(Standard::Benchmark(|b| f64::from(b.fileset.dir_count))),
+    p(
+        "FILE_COUNT",
+        Group::Workload,
+        Kind::Int(0, 1_000_000, "files"),
+        "Files per proc that are not for reading and writing",
+    )
+    .standard(Standard::Benchmark(|b| f64::from(b.fileset.file_count))),
+    p(
+        "SYMLINK_COUNT",
+        Group::Workload,
+        Kind::Int(0, 1_000_000, "links"),
+        "Symbolic links per proc",
+    )
+    .standard(Standard::Benchmark(|b| f64::from(b.fileset.symlink_count))),
+    p(
+        "TCP",
+        Group::Transport,
+        Kind::Switch,
+        "TCP as transport; UDP is not supported, so it can only be on",
+    )
+    .default("on")
+    .standard(Standard::Fixed("on")),
+    p(
+        "DEBUG",
+        Group::Output,
+        Kind::Text,
+        "Debugging messages by flag number, e.g. 3,4,8-10",
+    )
+    .example("4,8-10")
+    .standard(Standard::Unset)
+    .help("Numbers and ranges between commas; the table below tells what each turns on."),
+    p(
+        "DUMP",
+        Group::Legacy,
+        Kind::Text,
+        "No effect: the run record holds what it would dump",
+    )
+    .standard(Standard::NoEffect),
+    p(
+        "POPULATE",
+        Group::Legacy,
+        Kind::Text,
+        "No effect: INIT fills the file set; see KEEP and REUSE",
+    )
+    .standard(Standard::NoEffect),
+    p(
+        "LAT_GRAPH",
+        Group::Legacy,
+        Kind::Text,
+        "No effect: every report has the latency histograms",
+    )
+    .standard(Standard::NoEffect),
+    p(
+        "PRIME_SLEEP",
+        Group::Legacy,
+        Kind::Text,
+        "No effect: phases follow each other without a pause",
+    )
+    .standard(Standard::NoEffect),
+    p(
+        "PRIME_TIMEOUT",
+        Group::Legacy,
+        Kind::Text,
+        "No effect: every wait has its own limit (INIT_TIMEOUT, RPC_TIMEOUT_MS)",
+    )
+    .standard(Standard::NoEffect),
+];

@@ -1,0 +1,244 @@
+//! Filermark's own parameters: what the 2008 generation had no name for.
+
+use super::{Group, Kind, Parameter, Standard};
+
+const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, group, kind, one_line).own()
+}
+
+const PORT: Kind = Kind::Int(1, 65_535, "port");
+const TIMEOUT_MS: Kind = Kind::Int(1, 86_400_000, "ms");
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    p(
+        "BENCHMARK",
+        Group::Workload,
+        Kind::Text,
+        "The benchmark, by name",
+    )
+    .default("general-nfs3")
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules."),
+    p(
+        "BENCHMARK_FILE",
+        Group::Workload,
+        Kind::Path,
+        "A benchmark definition of your own (TOML) instead",
+    )
+    .example("mine.toml")
+    .standard(Standard::Unset)
+    .help("Relative to the rc file. Start from crates/model/definitions/general-nfs3.toml and give it another name."),
+    p(
+        "DRIVER",
+        Group::Workload,
+        Kind::Choice(&["nfs3", "null"]),
+        "What makes the operations: nfs3, or null to measure the generator",
+    )
+    .default("nfs3")
+    .standard(Standard::Fixed("nfs3"))
+    .help("null answers every operation at once and needs no MNT_POINTS."),
+    p(
+        "SEED",
+        Group::Workload,
+        Kind::Int(0, u64::MAX, "seed"),
+        "The number that every random choice derives from",
+    )
+    .default("1")
+    .help("The same seed gives the same file set and the same operations. It is in the run record."),
+    p(
+        "FILESET_MB_PER_OP",
+        Group::Workload,
+        Kind::Real(0.001, 1_000_000.0, "MB per op/s"),
+        "Size of the file set per op/s of load, in binary megabytes",
+    )
+    .standard(Standard::Benchmark(|b| b.fileset.mb_per_op))
+    .help("The size depends on the load alone, never on the number of procs or clients."),
+    p(
+        "VERIFY",
+        Group::Workload,
+        Kind::Switch,
+        "Stamp every block that is written and check every block that is read",
+    )
+    .default("off")
+    .standard(Standard::Fixed("off"))
+    .help("Finds servers that give back wrong data; costs processor time on the client."),
+    p(
+        "KEEP",
+        Group::Workload,
+        Kind::Switch,
+        "Leave the file set on the server at the end",
+    )
+    .default("off"),
+    p(
+        "REUSE",
+        Group::Workload,
+        Kind::Switch,
+        "Let a load point grow the file set of the one before",
+    )
+    .default("on")
+    .help("off: every load point makes its file set anew and removes it."),
+    p(
+        "PACING",
+        Group::Time,
+        Kind::Choice(&["closed", "open"]),
+        "closed: one operation at a time per proc; open: the rate is kept",
+    )
+    .default("closed")
+    .standard(Standard::Fixed("closed"))
+    .help(
+        "closed is the classical behaviour: a slow server slows the load down. open starts \
+         operations at their intended times whatever the server does, up to BACKLOG_MAX.",
+    ),
+    p(
+        "ARRIVALS",
+        Group::Time,
+        Kind::Choice(&["uniform", "poisson"]),
+        "How intended starts lie around their mean gap",
+    )
+    .default("uniform")
+    .standard(Standard::Fixed("uniform"))
+    .help("uniform: one in every slot of the mean gap. poisson: independent of each other."),
+    p(
+        "BACKLOG_MAX",
+        Group::Time,
+        Kind::Int(1, 1_000_000, "operations"),
+        "Open pacing: most operations waiting or in flight per proc",
+    )
+    .default("256"),
+    p(
+        "SHARDS",
+        Group::Transport,
+        Kind::Int(1, 1024, "threads"),
+        "Threads that make the load; not set: one per core, two at least",
+    )
+    .example("4"),
+    p(
+        "INIT_WINDOW",
+        Group::Transport,
+        Kind::Int(1, 4096, "operations"),
+        "Operations in flight per thread while the file set is made or removed",
+    )
+    .default("64"),
+    p(
+        "CONNECTIONS",
+        Group::Transport,
+        Kind::WordOrInt("proc", 1, 65_535),
+        "TCP connections: one per proc, or this many per client and server",
+    )
+    .default("proc")
+    .standard(Standard::Fixed("proc"))
+    .help("A number shares connections as kernel clients do (nconnect)."),
+    p(
+        "RPC_TIMEOUT_MS",
+        Group::Transport,
+        TIMEOUT_MS,
+        "How long a reply may take before the call is sent again",
+    )
+    .default("60000")
+    .help("It is sent again on a new connection, as RFC 1813 servers expect over TCP."),
+    p(
+        "RPC_RETRIES",
+        Group::Transport,
+        Kind::Int(0, 1000, "times"),
+        "How often a call is sent again before its operation fails",
+    )
+    .default("5"),
+    p(
+        "CONNECT_TIMEOUT_MS",
+        Group::Transport,
+        TIMEOUT_MS,
+        "Longest wait for a connection or a mount",
+    )
+    .default("10000"),
+    p(
+        "JUKEBOX_DELAY_MS",
+        Group::Transport,
+        TIMEOUT_MS,
+        "First wait after NFS3ERR_JUKEBOX; doubled each time",
+    )
+    .default("100"),
+    p(
+        "JUKEBOX_RETRIES",
+        Group::Transport,
+        Kind::Int(0, 30, "times"),
+        "How often an operation waits for NFS3ERR_JUKEBOX before it fails",
+    )
+    .default("8"),
+    p(
+        "NFS_PORT",
+        Group::Server,
+        PORT,
+        "Port of the NFS program; not set: ask the portmapper",
+    )
+    .example("2049"),
+    p(
+        "MOUNT_PORT",
+        Group::Server,
+        PORT,
+        "Port of the MOUNT program; not set: ask the portmapper",
+    )
+    .example("20048"),
+    p(
+        "PORTMAP_PORT",
+        Group::Server,
+        PORT,
+        "Port of the portmapper (rpcbind)",
+    )
+    .default("111"),
+    p(
+        "RESVPORT",
+        Group::Server,
+        Kind::Switch,
+        "Call from a source port below 1024, as exports without 'insecure' want",
+    )
+    .default("off")
+    .help("Needs root or CAP_NET_BIND_SERVICE. There are about 1,000 such ports: use CONNECTIONS with many procs."),
+    p(
+        "NFS_GROUPS",
+        Group::Server,
+        Kind::List,
+        "AUTH_SYS supplementary groups, 16 at most",
+    )
+    .example("100 1000"),
+    p(
+        "MACHINE_NAME",
+        Group::Server,
+        Kind::Text,
+        "AUTH_SYS machine name; not set: this host's name",
+    )
+    .example("client1"),
+    p(
+        "RESPONSE_LIMIT_MS",
+        Group::Limits,
+        Kind::Real(0.001, 3_600_000.0, "ms"),
+        "Largest mean service time of a load point",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.response_limit_ms)),
+    p(
+        "ACHIEVED_PCNT_MIN",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percent"),
+        "Least share of the requested load that must be achieved",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.achieved_pcnt_min)),
+    p(
+        "PROC_PCNT_MIN",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percent"),
+        "Least share of its own rate that every proc must achieve",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.proc_pcnt_min)),
+    p(
+        "MIX_DEVIATION_MAX",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percentage points"),
+        "Largest distance of an operation's share from the mix",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.mix_deviation_pcnt_max)),
+    p(
+        "ERROR_PCNT_MAX",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percent"),
+        "Share of failed operations from which on a load point does not count",
+    )
+    .standard(Standard::Benchmark(|b| b.standard.error_pcnt_invalid)),
+];

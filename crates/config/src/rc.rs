@@ -1,0 +1,327 @@
+//! The rc file: shell-like assignments, read without a shell.
+//!
+//! `NAME=value`, `NAME="several words"` (also over several lines), `NAME='...'`,
+//! `#` comments, an optional `export`. Nothing is expanded or executed. This
+//! room knows which names exist only to tell where a quote was forgotten.
+
+use crate::error::{ConfigError, Place, quoted};
+use crate::params::Parameter;
+
+/// One assignment, as it stands in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The name before the `=`; not looked up yet.
+    pub name: String,
+    /// The value without its quotes.
+    pub value: String,
+    /// Where the name stands.
+    pub place: Place,
+}
+
+/// What an rc file says: all that can be read beside all that is wrong, so that
+/// the user learns of every mistake at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RcText {
+    /// The assignments, in order.
+    pub assignments: Vec<Assignment>,
+    /// What is wrong.
+    pub errors: Vec<ConfigError>,
+    /// Names whose value could not be read; they are set, but not known how.
+    pub broken: Vec<String>,
+}
+
+/// Reads the text of an rc file; `file` is what messages call it.
+pub fn parse_rc(file: &str, text: &str) -> RcText {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines: Vec<&str> = text
+        .split('\n')
+        .map(|l| l.strip_suffix('\r').unwrap_or(l))
+        .collect();
+    let mut rc = RcText::default();
+    let mut at = 0;
+    while at < lines.len() {
+        match parse_line(file, &lines, at, &mut rc.broken) {
+            Ok((found, next)) => {
+                rc.assignments.extend(found);
+                at = next;
+            }
+            Err(error) => {
+                rc.errors.push(error);
+                at += 1;
+            }
+        }
+    }
+    rc
+}
+
+/// Reads the assignment that begins on a line, if there is one; also tells the
+/// line to go on with.
+fn parse_line(
+    file: &str,
+    lines: &[&str],
+    at: usize,
+    broken: &mut Vec<String>,
+) -> Result<(Option<Assignment>, usize), ConfigError> {
+    let line = lines[at];
+    let mut rest = line.trim_start();
+    if rest.is_empty() || rest.starts_with('#') {
+        return Ok((None, at + 1));
+    }
+    if let Some(after) = rest.strip_prefix("export")
+        && after.starts_with([' ', '\t'])
+    {
+        rest = after.trim_start();
+    }
+    let column = |rest: &str| line.chars().count() - rest.chars().count() + 1;
+    let place = Place::line(file, at + 1, column(rest));
+    let Some((name, value)) = rest.split_once('=') else {
+        return Err(ConfigError::new(
+            place,
+            format!("'{}' has no '='", quoted(rest.trim_end())),
+            "write NAME=value, put lists in double quotes, begin comments with #",
+        ));
+    };
+    let name = name.trim_end();
+    let valid = |(i, c): (usize, char)| {
+        c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit())
+    };
+    if name.is_empty() || !name.chars().enumerate().all(valid) {
+        return Err(ConfigError::new(
+            place,
+            format!("'{}' before '=' is not a name", quoted(name)),
+            "names are letters, digits and _, as in RUNTIME=300",
+        ));
+    }
+    let value = value.trim_start();
+    let mut scan = Scan {
+        file,
+        lines,
+        at,
+        column: column(value),
+        chars: value.chars().collect(),
+        pos: 0,
+        value: String::new(),
+    };
+    if let Err(error) = scan.run(name) {
+        broken.push(name.to_owned());
+        return Err(error);
+    }
+    let assignment = Assignment {
+        name: name.to_owned(),
+        value: scan.value,
+        place,
+    };
+    Ok((Some(assignment), scan.at + 1))
+}
+
+/// Reads one value, from line to line while a quote is open.
+struct Scan<'a> {
+    file: &'a str,
+    lines: &'a [&'a str],
+    /// The current line, from 0.
+    at: usize,
+    /// Column of `chars[0]`, from 1.
+    column: usize,
+    chars: Vec<char>,
+    pos: usize,
+    value: String,
+}
+
+impl Scan<'_> {
+    fn place(&self) -> Place {
+        Place::line(self.file, self.at + 1, self.column + self.pos)
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.chars.get(self.pos).copied()?;
+        self.pos += 1;
+        Some(c)
+    }
+
+    fn run(&mut self, name: &str) -> Result<(), ConfigError> {
+        loop {
+            let place = self.place();
+            match self.next() {
+                None => return Ok(()),
+                Some('#') if self.value.is_empty() && self.pos == 1 => return Ok(()),
+                Some(c) if c.is_whitespace() => return self.end(name),
+                Some(quote @ ('"' | '\'')) => self.quote(name, quote, place)?,
+                Some(c) => {
+                    self.refuse_expansion(name, c, &place)?;
+                    self.value.push(c);
+                }
+            }
+        }
+    }
+
+    /// After a value only a comment may follow.
+    fn end(&mut self, name: &str) -> Result<(), ConfigError> {
+        while self.chars.get(self.pos).is_some_and(|c| c.is_whitespace()) {
+            self.pos += 1;
+        }
+        match self.chars.get(self.pos) {
+            None | Some('#') => Ok(()),
+            Some(_) => Err(ConfigError::new(
+                self.place(),
+                format!("{name} has more than one word"),
+                "put a value with blanks in double quotes, as in LOAD=\"100 200\"",
+            )),
+        }
+    }
+
+    /// Reads to the closing quote. A later line that assigns a known parameter
+    /// shows that the quote was forgotten, and where.
+    fn quote(&mut self, name: &str, quote: char, opened: Place) -> Result<(), ConfigError> {
+        loop {
+            let place = self.place();
+            match self.next() {
+                Some(c) if c == quote => return Ok(()),
+                Some('\\') if quote == '"' => match self.chars.get(self.pos) {
+                    Some('"') => {
+                        self.pos += 1;
+                        self.value.push('"');
+                    }
+                    // Backslash at the end of a line joins it with the next.
+                    None if self.at + 1 < self.lines.len() => {}
+                    _ => self.value.push('\\'),
+                },
+                Some(c) => {
+                    if quote == '"' {
+                        self.refuse_expansion(name, c, &place)?;
+                    }
+                    self.value.push(c);
+                }
+                None => {
+                    let next = self.lines.get(self.at + 1);
+                    let Some(next) = next.filter(|l| !assigns_known(l)) else {
+                        return Err(ConfigError::new(
+                            opened,
+                            format!(
+                                "the quote {quote} that opens the value of {name} is never closed"
+                            ),
+                            format!("put {quote} at the end of the value"),
+                        ));
+                    };
+                    self.at += 1;
+                    self.chars = next.chars().collect();
+                    self.column = 1;
+                    self.pos = 0;
+                    self.value.push('\n');
+                }
+            }
+        }
+    }
+
+    /// A shell would put something else here; silence would mislead.
+    fn refuse_expansion(&self, name: &str, c: char, place: &Place) -> Result<(), ConfigError> {
+        let next = self.chars.get(self.pos);
+        let expands = c == '`'
+            || c == '$' && next.is_some_and(|n| n.is_ascii_alphabetic() || "_{(".contains(*n));
+        if !expands {
+            return Ok(());
+        }
+        Err(ConfigError::new(
+            place.clone(),
+            format!("the value of {name} has a {c} that a shell would expand; Filermark does not"),
+            "write the value out, or put it in single quotes if it is meant literally",
+        ))
+    }
+}
+
+/// Whether a line looks like the assignment of a parameter that exists.
+fn assigns_known(line: &str) -> bool {
+    let line = line.trim_start();
+    let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
+    line.split_once('=')
+        .is_some_and(|(name, _)| Parameter::find(name.trim_end()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good(text: &str) -> Vec<(String, String)> {
+        let rc = parse_rc("rc", text);
+        assert_eq!(rc.errors, [], "{text}");
+        rc.assignments
+            .into_iter()
+            .map(|a| (a.name, a.value))
+            .collect()
+    }
+
+    fn bad(text: &str) -> Vec<String> {
+        parse_rc("rc", text)
+            .errors
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_read() {
+        let cases = [
+            ("", vec![]),
+            ("\n# only\n  # comments\r\n", vec![]),
+            ("LOAD=100", vec![("LOAD", "100")]),
+            ("\u{feff}LOAD=100\r\n", vec![("LOAD", "100")]),
+            ("  export LOAD=100 # x", vec![("LOAD", "100")]),
+            ("LOAD = 100", vec![("LOAD", "100")]),
+            ("LOAD=", vec![("LOAD", "")]),
+            ("LOAD= # none", vec![("LOAD", "")]),
+            ("LOAD=\"\"", vec![("LOAD", "")]),
+            ("LOAD=\"1 2\" # x", vec![("LOAD", "1 2")]),
+            ("LOAD='1 2'\nPROCS=3", vec![("LOAD", "1 2"), ("PROCS", "3")]),
+            ("A=\"1\n2\r\n 3\"\nB=4", vec![("A", "1\n2\n 3"), ("B", "4")]),
+            ("A=\"1 \\\n2\"", vec![("A", "1 \n2")]),
+            ("A=x#y", vec![("A", "x#y")]),
+            ("A=\"x # y\"", vec![("A", "x # y")]),
+            ("A='$HOME'", vec![("A", "$HOME")]),
+            ("A=5$", vec![("A", "5$")]),
+            ("A=\"say \\\"x\\\"\"", vec![("A", "say \"x\"")]),
+            ("A=\"\\\\srv\\share\"", vec![("A", "\\\\srv\\share")]),
+            ("A=a\"b c\"'d'", vec![("A", "ab cd")]),
+            ("exported=1", vec![("exported", "1")]),
+        ];
+        for (text, want) in cases {
+            let want: Vec<_> = want
+                .into_iter()
+                .map(|(n, v)| (n.to_owned(), v.to_owned()))
+                .collect();
+            assert_eq!(good(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_and_where() {
+        let cases = [
+            ("LOAD 100", "rc:1:1: 'LOAD 100' has no '='"),
+            ("  2X=1", "rc:1:3: '2X' before '=' is not a name"),
+            ("\n=1", "rc:2:1: '' before '=' is not a name"),
+            ("LOAD=1 2", "rc:1:8: LOAD has more than one word"),
+            ("LOAD=\"1\" 2", "rc:1:10: LOAD has more than one word"),
+            (
+                "LOAD=\"1 2",
+                "rc:1:6: the quote \" that opens the value of LOAD",
+            ),
+            ("LOAD='1 2\n", "rc:1:6: the quote ' that opens"),
+            ("DIR=$HOME/x", "rc:1:5: the value of DIR has a $"),
+            ("DIR=\"`pwd`\"", "rc:1:6: the value of DIR has a `"),
+        ];
+        for (text, want) in cases {
+            let got = bad(text);
+            assert_eq!(got.len(), 1, "{text:?}: {got:?}");
+            assert!(got[0].starts_with(want), "{text:?}: {}", got[0]);
+        }
+    }
+
+    #[test]
+    fn a_forgotten_quote_is_told_where_it_was_and_the_rest_is_still_read() {
+        let text = "LOAD=\"100 200\nPROCS=4\nMNT_POINTS=\"a:/x b:/y\"\n";
+        let rc = parse_rc("rc", text);
+        assert_eq!(rc.broken, ["LOAD"]);
+        assert_eq!(rc.errors.len(), 1);
+        assert!(rc.errors[0].to_string().starts_with("rc:1:6: the quote"));
+        let names: Vec<_> = rc.assignments.iter().map(|a| a.name.as_str()).collect();
+        assert_eq!(names, ["PROCS", "MNT_POINTS"]);
+    }
+}

@@ -1,0 +1,241 @@
+//! Texts made from the parameter table: help, the reference page, the template.
+
+use crate::debug::DEBUG_FLAGS;
+use crate::error::nearest;
+use crate::params::{Group, Kind, Parameter, Standard};
+use filermark_model::Benchmark;
+use std::fmt::Write;
+
+/// How wide the texts are, in columns.
+const WIDTH: usize = 78;
+
+/// The benchmark whose standard values the texts show.
+fn shown_benchmark() -> Option<Benchmark> {
+    Benchmark::shipped("general-nfs3").ok()
+}
+
+fn default_text(p: &Parameter) -> String {
+    let text = shown_benchmark().and_then(|b| p.default_text(&b));
+    text.unwrap_or_else(|| "not set".into())
+}
+
+fn standard_text(p: &Parameter) -> String {
+    match p.standard {
+        Standard::NoEffect => "no effect".into(),
+        Standard::Refused => "refused".into(),
+        _ => {
+            let text = shown_benchmark().and_then(|b| p.standard_text(&b));
+            text.unwrap_or_else(|| "free".into())
+        }
+    }
+}
+
+fn kind_text(kind: Kind) -> String {
+    match kind {
+        Kind::Text | Kind::Secret => "text".into(),
+        Kind::Path => "path".into(),
+        Kind::List => "list in double quotes".into(),
+        Kind::Switch => "on or off".into(),
+        Kind::Choice(words) => words.join(", "),
+        Kind::Int(min, u64::MAX, unit) => format!("{unit}, whole number from {min}"),
+        Kind::Int(min, max, unit) => format!("{unit}, whole number from {min} to {max}"),
+        Kind::Real(min, max, unit) => format!("{unit}, {min} to {max}"),
+        Kind::WordOrInt(word, min, max) => format!("{word}, or a whole number from {min} to {max}"),
+    }
+}
+
+/// All parameters, one line each: `filermark params`.
+pub fn help_params() -> String {
+    let mut out = String::from(
+        "Parameters stand in the rc file as NAME=value (lists in double quotes) and on the\n\
+         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone.\n",
+    );
+    for group in Group::ALL {
+        out += &format!("\n{}\n", group.title());
+        for p in Parameter::all().filter(|p| p.group == *group) {
+            let star = if p.is_fixed() { '*' } else { ' ' };
+            out += &format!(" {star}{:<19} {}\n", p.name, p.one_line);
+        }
+    }
+    out
+}
+
+/// Everything about one parameter: `filermark params NAME`.
+///
+/// # Errors
+/// There is none of that name; the text says which may be meant.
+pub fn help_parameter(name: &str) -> Result<String, String> {
+    let upper = name.to_ascii_uppercase();
+    let Some(p) = Parameter::find(&upper) else {
+        let near = nearest(&upper, Parameter::all().map(|p| p.name));
+        let hint = match near {
+            Some(near) => format!("did you mean {near}?"),
+            None => "'filermark params' lists all that there are".into(),
+        };
+        let name = crate::error::quoted(name);
+        return Err(format!("there is no parameter {name}; {hint}"));
+    };
+    let mut out = format!("{}: {}\n\n", p.name, p.one_line);
+    if !p.aliases.is_empty() {
+        out += &format!("  other name   {}\n", p.aliases.join(", "));
+    }
+    out += &format!("  value        {}\n", kind_text(p.kind));
+    out += &format!("  default      {}\n", default_text(p));
+    out += &format!("  standard run {}\n", standard_text(p));
+    out += &format!("  known from   {}\n", p.origin);
+    if !p.long_help.is_empty() {
+        out.push('\n');
+        for line in wrapped(p.long_help, WIDTH) {
+            out += &format!("{line}\n");
+        }
+    }
+    if p.name == "DEBUG" {
+        out += "\n";
+        for flag in DEBUG_FLAGS {
+            out += &format!("{:>4}  {}\n", flag.number, flag.about);
+        }
+    }
+    Ok(out)
+}
+
+/// The reference page, docs/src/reference/parameters.md.
+pub fn reference_markdown() -> String {
+    let mut out = String::from(
+        "# Parameters\n\n\
+         <!-- Made from crates/config/src/params; a test of that crate keeps the two equal. -->\n\n\
+         Parameters stand in the rc file as `NAME=value` and on the command line as\n\
+         `-o NAME=VALUE`; the command line wins. In the rc file lists stand in double quotes and\n\
+         may run over several lines, `#` begins a comment, an empty value counts as not set, and\n\
+         the last of several assignments counts. Nothing is expanded as a shell would.\n\n\
+         **Standard** is what a standard run of the benchmark `general-nfs3` has: `free` may be\n\
+         anything; any other value than the one named becomes a finding in the result (\"not\n\
+         standard: RUNTIME=5\").\n",
+    );
+    // Writing to a String cannot fail, here and below.
+    for group in Group::ALL {
+        let _ = write!(out, "\n## {}\n\n", group.title());
+        out += "| Name | Default | Standard | What it is |\n|---|---|---|---|\n";
+        let of_group = || Parameter::all().filter(|p| p.group == *group);
+        for p in of_group() {
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} | {} |",
+                p.name,
+                cell(&default_text(p)),
+                cell(&standard_text(p)),
+                cell(p.one_line)
+            );
+        }
+        for p in of_group() {
+            section(&mut out, p);
+        }
+    }
+    out += "\n## DEBUG flags\n\n| Number | Tells about | Filter directive |\n|---|---|---|\n";
+    for flag in DEBUG_FLAGS {
+        let directive = match flag.directive {
+            "" => "-".to_owned(),
+            text => format!("`{text}`"),
+        };
+        let _ = writeln!(out, "| {} | {} | {directive} |", flag.number, flag.about);
+    }
+    out
+}
+
+fn section(out: &mut String, p: &Parameter) {
+    let _ = write!(out, "\n### {}\n\n{}.", p.name, p.one_line);
+    if !p.aliases.is_empty() {
+        let _ = write!(out, " Other name: {}.", p.aliases.join(", "));
+    }
+    let _ = writeln!(out, " Value: {}. From: {}.", kind_text(p.kind), p.origin);
+    if !p.long_help.is_empty() {
+        out.push('\n');
+        for line in wrapped(p.long_help, 90) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The commented rc file to start from: `filermark template`, examples/sfs_rc.
+pub fn template_rc() -> String {
+    let mut out = String::from(
+        "# A Filermark rc file. Set the first four, then: filermark plan -r sfs_rc\n\
+         # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
+         # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
+         # A parameter marked [standard] makes the run not standard when it is changed.\n",
+    );
+    for group in Group::ALL.iter().filter(|g| **g != Group::Legacy) {
+        let title = group.title();
+        let _ = write!(
+            out,
+            "\n### {title} {}\n",
+            "#".repeat(WIDTH.saturating_sub(title.len() + 5))
+        );
+        for p in Parameter::all().filter(|p| p.group == *group) {
+            out.push('\n');
+            let mark = if p.is_fixed() { " [standard]" } else { "" };
+            for line in wrapped(&format!("{}{mark}", p.one_line), WIDTH - 2) {
+                let _ = writeln!(out, "# {line}");
+            }
+            template_line(&mut out, p);
+        }
+    }
+    out
+}
+
+fn template_line(out: &mut String, p: &Parameter) {
+    let quote = |text: &str| match p.kind {
+        Kind::List => format!("\"{text}\""),
+        _ => text.to_owned(),
+    };
+    let default = shown_benchmark().and_then(|b| p.default_text(&b));
+    let must_be_set = ["LOAD", "INCR_LOAD", "PROCS", "MNT_POINTS"].contains(&p.name);
+    let _ = match (default, p.example) {
+        (_, example) if must_be_set => writeln!(out, "{}={}", p.name, quote(example)),
+        (Some(default), _) => writeln!(out, "#{}={}", p.name, quote(&default)),
+        (None, "") => writeln!(out, "#{}=", p.name),
+        (None, example) => writeln!(out, "#{}={}   # e.g.", p.name, quote(example)),
+    };
+}
+
+/// Breaks a text at blanks into lines of at most `width` columns.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.len() + 1 + word.len() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_tells_every_parameter_and_suggests() {
+        let all = help_params();
+        for p in Parameter::all() {
+            assert!(all.contains(p.name));
+            assert!(help_parameter(p.name).unwrap().contains(p.one_line));
+        }
+        assert!(help_parameter("num_procs").unwrap().starts_with("PROCS:"));
+        assert!(help_parameter("RUNTIM").unwrap_err().contains("RUNTIME?"));
+    }
+
+    #[test]
+    fn lines_are_wrapped() {
+        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+}

@@ -1,0 +1,292 @@
+//! Resolution: all sources together, every mistake at once, one plan out.
+
+use crate::debug::parse_debug;
+use crate::error::{ConfigError, quoted};
+use crate::params::{Parameter, Standard};
+use crate::rc::parse_rc;
+use crate::sources::Sources;
+use crate::values::{Given, Value, Values, check};
+use crate::{layout, loads, nfs3, workload};
+use filermark_model::plan::{
+    Arrivals, DriverPlan, FileSetPlan, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
+};
+use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
+use std::path::{Path, PathBuf};
+
+/// The longest SUFFIX; it becomes part of file names.
+const SUFFIX_CHARS_MAX: usize = 64;
+
+/// A run plan, and what concerns only the host that the user sits at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The plan; goes to agents and into the record.
+    pub plan: RunPlan,
+    /// End of the names of the result files.
+    pub suffix: String,
+    /// Directory of the result files; may not exist yet.
+    pub work_dir: PathBuf,
+    /// DEBUG flags, see [`crate::debug_filter`].
+    pub debug: Vec<u8>,
+}
+
+/// Resolves an rc file and options into a plan.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text.
+pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
+    let mut errors = Vec::new();
+    let values = gather(sources, &mut errors);
+    let resolved = build(&values, sources, &mut errors);
+    match resolved {
+        Some(resolved) if errors.is_empty() => Ok(resolved),
+        _ => {
+            errors.sort_by(|a, b| a.place.cmp(&b.place));
+            errors.dedup();
+            Err(errors)
+        }
+    }
+}
+
+/// Reads all sources; the command line wins over the rc file.
+fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
+    let mut values = Values::default();
+    if let Some(rc) = &sources.rc {
+        let rc = parse_rc(&rc.name, &rc.text);
+        errors.extend(rc.errors);
+        values.take(&rc.assignments, errors);
+        values.broken = rc.broken;
+    }
+    values.take(&sources.overrides, errors);
+    values
+}
+
+fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Option<Resolved> {
+    let mut findings = Vec::new();
+    refuse(values, errors);
+    let suffix = suffix(values, errors);
+    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    let debug = debug(values, errors);
+
+    let definition = workload::definition(values, sources, errors);
+    let layout = layout::layout(values, sources, &mut findings, errors);
+    let asked = loads::asked(values, &mut findings, errors);
+    let driver = match values.word("DRIVER") {
+        "null" => DriverPlan::Null,
+        _ => DriverPlan::Nfs3(nfs3::nfs3(
+            values,
+            sources,
+            layout.as_ref(),
+            &mut findings,
+            errors,
+        )),
+    };
+    let monitor = monitor(values, sources, errors);
+    let definition = definition?;
+    let mut benchmark = definition.clone();
+    workload::change(&mut benchmark, values, sources, &work_dir, errors);
+    let layout = layout?;
+    let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
+    let points = loads::round(&asked, procs, &values.place("LOAD"), errors);
+    findings.extend(loads::remarks(&points, procs, &definition.standard));
+    findings.splice(0..0, changes(values, &definition));
+
+    let plan = RunPlan {
+        points,
+        clients: layout.clients,
+        procs_per_client: layout.procs_per_client,
+        driver,
+        pacing: pacing(values),
+        phases: phases(values, &definition),
+        fileset: FileSetPlan {
+            keep: values.switch("KEEP"),
+            reuse: values.switch("REUSE"),
+            verify: values.switch("VERIFY"),
+            init_window: values.int32("INIT_WINDOW").unwrap_or(1),
+        },
+        seed: values.int("SEED").unwrap_or_default(),
+        shards: values.int32("SHARDS"),
+        monitor,
+        limits: limits(values, &definition),
+        findings,
+        parameters: values
+            .all()
+            .map(|g| (g.parameter.name.to_owned(), g.shown_value()))
+            .collect(),
+        benchmark,
+    };
+    Some(Resolved {
+        plan,
+        suffix,
+        work_dir,
+        debug,
+    })
+}
+
+/// What is known and cannot be had.
+fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
+    let mut error = |name: &str, message: String, hint: &str| {
+        errors.push(ConfigError::new(values.place(name), message, hint));
+    };
+    if values.word("FS_PROTOCOL") == "cifs" {
+        let hint = "set FS_PROTOCOL=nfs, or wait for a version with SMB";
+        error("FS_PROTOCOL", "CIFS (SMB) is not built yet".into(), hint);
+    }
+    if values.given("TCP").is_some() && !values.is_bad("TCP") && !values.switch("TCP") {
+        error(
+            "TCP",
+            "UDP is not supported".into(),
+            "set TCP=on or leave it out",
+        );
+    }
+    for given in values.all() {
+        if matches!(given.parameter.standard, Standard::Refused) {
+            let name = given.parameter.name;
+            let message = format!("{name} belongs to CIFS (SMB), which is not built yet");
+            error(name, message, "leave it out or empty");
+        }
+    }
+}
+
+fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
+    let suffix = values.text("SUFFIX").unwrap_or_default();
+    let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if suffix.len() > SUFFIX_CHARS_MAX || !suffix.chars().all(ok) || suffix.starts_with('.') {
+        errors.push(ConfigError::new(
+            values.place("SUFFIX"),
+            format!(
+                "SUFFIX={} cannot be the end of a file name",
+                quoted(&suffix)
+            ),
+            "use letters, digits, '.', '_' and '-', 64 at most, no '.' at the begin",
+        ));
+    }
+    suffix
+}
+
+fn debug(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u8> {
+    let text = values.text("DEBUG").unwrap_or_default();
+    parse_debug(&text).unwrap_or_else(|why| {
+        let message = format!("DEBUG={}: {why}", quoted(&text));
+        let hint = "give numbers and ranges, e.g. DEBUG=3,4,8-10";
+        errors.push(ConfigError::new(values.place("DEBUG"), message, hint));
+        Vec::new()
+    })
+}
+
+fn monitor(
+    values: &Values,
+    sources: &Sources,
+    errors: &mut Vec<ConfigError>,
+) -> Option<MonitorPlan> {
+    let name = values.text("PRIME_MON_SCRIPT")?;
+    let beside = sources.folder().join(&name);
+    let script = if beside.is_file() {
+        // A bare name would be looked for in PATH.
+        match beside.parent() == Some(Path::new("")) {
+            true => Path::new(".").join(&beside),
+            false => beside,
+        }
+    } else {
+        if name.contains('/') {
+            errors.push(ConfigError::new(
+                values.place("PRIME_MON_SCRIPT"),
+                format!(
+                    "the program {} is not there",
+                    quoted(&beside.display().to_string())
+                ),
+                "give its path from the rc file's folder or from /, or a name in PATH",
+            ));
+        }
+        PathBuf::from(name)
+    };
+    Some(MonitorPlan {
+        script: script.display().to_string(),
+        args: values.list("PRIME_MON_ARGS"),
+    })
+}
+
+fn pacing(values: &Values) -> Pacing {
+    Pacing {
+        mode: match values.word("PACING") {
+            "open" => PacingMode::Open,
+            _ => PacingMode::Closed,
+        },
+        arrivals: match values.word("ARRIVALS") {
+            "poisson" => Arrivals::Poisson,
+            _ => Arrivals::Uniform,
+        },
+        backlog_max_per_proc: values.int32("BACKLOG_MAX").unwrap_or(1),
+    }
+}
+
+fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
+    let seconds = |name: &str, other: f64| Nanos::from_secs_f64(values.real(name).unwrap_or(other));
+    PhasePlan {
+        warmup: seconds("WARMUP_TIME", definition.standard.warmup_s),
+        runtime: seconds("RUNTIME", definition.standard.runtime_s),
+        init_timeout: seconds("INIT_TIMEOUT", 8_000.0),
+    }
+}
+
+fn limits(values: &Values, definition: &Benchmark) -> Limits {
+    let s = &definition.standard;
+    let real = |name: &str, other: f64| values.real(name).unwrap_or(other);
+    Limits {
+        response_ms: real("RESPONSE_LIMIT_MS", s.response_limit_ms),
+        achieved_pcnt_min: real("ACHIEVED_PCNT_MIN", s.achieved_pcnt_min),
+        proc_pcnt_min: real("PROC_PCNT_MIN", s.proc_pcnt_min),
+        mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", s.mix_deviation_pcnt_max),
+        error_pcnt_max: real("ERROR_PCNT_MAX", s.error_pcnt_invalid),
+    }
+}
+
+/// Findings about the parameters themselves: changed, without effect, replaced.
+fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = values
+        .all()
+        .filter_map(|g| not_standard(g, definition).or_else(|| without_effect(g)))
+        .collect();
+    for (old, by) in &values.replaced {
+        let text = format!("{} ({}) is replaced by {by}", old.shown(), old.place);
+        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    }
+    findings
+}
+
+/// A parameter that the standard fixes and that has another value.
+fn not_standard(given: &Given, definition: &Benchmark) -> Option<Finding> {
+    let p: &Parameter = given.parameter;
+    let standard = p.standard_text(definition)?;
+    let fixed = match p.standard {
+        Standard::Unset => None,
+        _ => check(p, &standard).ok(),
+    };
+    if fixed.is_some() && fixed == given.value {
+        return None;
+    }
+    let text = format!("not standard: {} (standard: {standard})", given.shown());
+    let finding = Finding::new(Rule::NotStandard, Severity::Warning, text);
+    let number = |v: &Option<Value>| match v {
+        Some(Value::Int(n)) => Some(*n as f64),
+        Some(Value::Real(x)) => Some(*x),
+        _ => None,
+    };
+    Some(match (number(&given.value), number(&fixed)) {
+        (Some(value), Some(limit)) => {
+            let source = format!("{} version {}", definition.name, definition.version);
+            finding.with_limit(value, limit, &source)
+        }
+        _ => finding,
+    })
+}
+
+/// A parameter of the 2008 generation that does nothing here.
+fn without_effect(given: &Given) -> Option<Finding> {
+    let idle = ["0", "off", "no"].contains(&given.raw.as_str());
+    let silent = idle || given.parameter.name == "SFS_DIR";
+    if !matches!(given.parameter.standard, Standard::NoEffect) || silent {
+        return None;
+    }
+    let text = format!("{} has no effect here", given.shown());
+    Some(Finding::new(Rule::NotStandard, Severity::Note, text))
+}

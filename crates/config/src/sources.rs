@@ -1,0 +1,170 @@
+//! Where parameters come from: an rc file, the command line, this host.
+
+use crate::error::{ConfigError, Place};
+use crate::rc::Assignment;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most that is read of any file; none of ours comes near.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Everything that a run's parameters come from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The rc file; `None`: everything is on the command line.
+    pub rc: Option<RcFile>,
+    /// What the command line sets, in order; wins over the rc file.
+    pub overrides: Vec<Assignment>,
+    /// What this host is and who runs us.
+    pub host: Host,
+}
+
+/// An rc file, read.
+#[derive(Clone, Debug)]
+pub struct RcFile {
+    /// What messages call it: the name that the user gave.
+    pub name: String,
+    /// Its folder; mount point files and the like are looked for there.
+    pub folder: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// This host and the user, as far as defaults need them.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The user's id.
+    pub uid: u32,
+    /// The user's group.
+    pub gid: u32,
+}
+
+impl Sources {
+    /// An rc file, or none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn from_rc(path: Option<&Path>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            rc: path.map(RcFile::read).transpose()?,
+            overrides: Vec::new(),
+            host: Host::detect(),
+        })
+    }
+
+    /// Adds a `-o NAME=VALUE`.
+    ///
+    /// # Errors
+    /// There is no `=` in it.
+    pub fn set_option(&mut self, text: &str) -> Result<(), ConfigError> {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(ConfigError::new(
+                Place::Option(format!("-o {}", crate::error::quoted(text))),
+                "there is no '='",
+                "write -o NAME=VALUE, e.g. -o RUNTIME=60",
+            ));
+        };
+        let name = name.trim();
+        self.set(&format!("-o {}", crate::error::quoted(name)), name, value);
+        Ok(())
+    }
+
+    /// Sets a parameter from another option, e.g. `set("-s", "SUFFIX", "mine")`.
+    pub fn set(&mut self, option: &str, name: &str, value: &str) {
+        self.overrides.push(Assignment {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            place: Place::Option(option.to_owned()),
+        });
+    }
+
+    /// The folder that files beside the rc file are in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.rc.as_ref().map_or(Path::new(""), |rc| &rc.folder)
+    }
+}
+
+impl RcFile {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The file cannot be read, is too large, or is not UTF-8.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = read_text(path).map_err(|why| {
+            ConfigError::new(
+                Place::File(name.clone()),
+                format!("the rc file {why}"),
+                "'filermark template' prints one to start from",
+            )
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name, folder, text })
+    }
+
+    /// A text that is already there, e.g. in tests.
+    pub fn from_text(name: &str, folder: &Path, text: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+}
+
+impl Host {
+    /// This one.
+    pub fn detect() -> Self {
+        let uname = rustix::system::uname();
+        Self {
+            name: uname.nodename().to_string_lossy().into_owned(),
+            uid: rustix::process::getuid().as_raw(),
+            gid: rustix::process::getgid().as_raw(),
+        }
+    }
+
+    /// Whether a client's name or address means this host.
+    pub(crate) fn is_me(&self, client: &str) -> bool {
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        if client.eq_ignore_ascii_case("localhost")
+            || client.eq_ignore_ascii_case(&self.name)
+            || client.eq_ignore_ascii_case(&short(&self.name))
+        {
+            return true;
+        }
+        let bare = client.trim_start_matches('[').trim_end_matches(']');
+        // Only an own address can be bound to; nothing is sent.
+        bare.parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| std::net::UdpSocket::bind((ip, 0)).is_ok())
+    }
+}
+
+/// Reads a text file; the error goes on after "the file ...".
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|e| format!("cannot be opened: {e}"))?;
+    let is_file = file.metadata().is_ok_and(|m| !m.is_dir());
+    if !is_file {
+        return Err("is a directory".into());
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("cannot be read: {e}"))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("is larger than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".into())
+}
+
+/// Reads the first of `folders` joined with `name` that exists: its path and text.
+pub(crate) fn read_beside(name: &str, folders: &[&Path]) -> Result<(String, String), String> {
+    let paths: Vec<PathBuf> = folders.iter().map(|f| f.join(name)).collect();
+    let Some(path) = paths.iter().find(|p| p.exists()) else {
+        let mut tried: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+        tried.dedup();
+        return Err(format!("is not there (looked for {})", tried.join(" and ")));
+    };
+    Ok((path.display().to_string(), read_text(path)?))
+}

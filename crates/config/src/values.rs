@@ -1,0 +1,284 @@
+//! Given values: looked up, checked against their kind, typed.
+
+use crate::error::{ConfigError, Place, nearest, quoted};
+use crate::params::{Kind, Parameter};
+use crate::rc::Assignment;
+use std::collections::BTreeMap;
+
+/// A value of one of the kinds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    List(Vec<String>),
+    Switch(bool),
+    Word(&'static str),
+    Int(u64),
+    Real(f64),
+}
+
+/// A parameter as it was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub parameter: &'static Parameter,
+    /// As written.
+    pub raw: String,
+    /// `None`: it was wrong, which has been told.
+    pub value: Option<Value>,
+    pub place: Place,
+}
+
+impl Given {
+    /// `NAME=value` as messages and records may show it.
+    pub fn shown(&self) -> String {
+        format!("{}={}", self.parameter.name, quoted(&self.shown_value()))
+    }
+
+    /// The value as messages and records may show it.
+    pub fn shown_value(&self) -> String {
+        match self.parameter.kind {
+            Kind::Secret => "********".to_owned(),
+            _ => self.raw.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// All given parameters, by name. An empty value counts as not given.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    given: BTreeMap<&'static str, Given>,
+    /// Parameters that a later assignment in the same source has replaced.
+    pub replaced: Vec<(Given, Place)>,
+    /// Names whose text could not be read, as written.
+    pub broken: Vec<String>,
+}
+
+impl Values {
+    /// Takes a source's assignments in; later sources win over earlier ones.
+    pub fn take(&mut self, assignments: &[Assignment], errors: &mut Vec<ConfigError>) {
+        let mut here = BTreeMap::<&'static str, Given>::new();
+        for a in assignments {
+            let Some(parameter) = Parameter::find(&a.name) else {
+                errors.push(unknown(a));
+                continue;
+            };
+            let value = match check(parameter, a.value.trim()) {
+                _ if a.value.trim().is_empty() => None,
+                Ok(value) => Some(value),
+                Err((message, hint)) => {
+                    errors.push(ConfigError::new(a.place.clone(), message, hint));
+                    None
+                }
+            };
+            let given = Given {
+                parameter,
+                raw: a.value.trim().to_owned(),
+                value,
+                place: a.place.clone(),
+            };
+            if let Some(old) = here.insert(parameter.name, given) {
+                self.replaced.push((old, a.place.clone()));
+            }
+        }
+        self.given.extend(here);
+    }
+
+    /// A parameter as given; `None`: it was not, or was left empty.
+    pub fn given(&self, name: &str) -> Option<&Given> {
+        self.given.get(name).filter(|g| !g.raw.is_empty())
+    }
+
+    /// All that were given, in the order of the table.
+    pub fn all(&self) -> impl Iterator<Item = &Given> {
+        Parameter::all().filter_map(|p| self.given(p.name))
+    }
+
+    /// Whether it was given and is wrong, as has been told; further checks would only confuse.
+    pub fn is_bad(&self, name: &str) -> bool {
+        let broken = |text: &String| Parameter::find(text).is_some_and(|p| p.name == name);
+        self.given(name).is_some_and(|g| g.value.is_none()) || self.broken.iter().any(broken)
+    }
+
+    /// Where it was given.
+    pub fn place(&self, name: &str) -> Place {
+        self.given(name).map_or(Place::Missing, |g| g.place.clone())
+    }
+
+    /// The given value, or the default of the table.
+    fn value(&self, name: &str) -> Option<Value> {
+        if let Some(value) = self.given(name).and_then(|g| g.value.clone()) {
+            return Some(value);
+        }
+        let parameter = Parameter::find(name)?;
+        match parameter.default {
+            "" => None,
+            default => check(parameter, default).ok(),
+        }
+    }
+
+    pub fn int(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Int(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub fn int32(&self, name: &str) -> Option<u32> {
+        self.int(name).and_then(|n| u32::try_from(n).ok())
+    }
+
+    pub fn real(&self, name: &str) -> Option<f64> {
+        match self.value(name)? {
+            Value::Real(x) => Some(x),
+            Value::Int(n) => Some(n as f64),
+            _ => None,
+        }
+    }
+
+    pub fn switch(&self, name: &str) -> bool {
+        self.value(name) == Some(Value::Switch(true))
+    }
+
+    /// A chosen word; empty where a number was chosen or nothing is set.
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.value(name) {
+            Some(Value::Word(word)) => word,
+            _ => "",
+        }
+    }
+
+    pub fn text(&self, name: &str) -> Option<String> {
+        match self.value(name)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn list(&self, name: &str) -> Vec<String> {
+        match self.value(name) {
+            Some(Value::List(words)) => words,
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn unknown(a: &Assignment) -> ConfigError {
+    let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
+    let hint = match nearest(&a.name, names) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "'filermark params' lists all that there are".to_owned(),
+    };
+    let message = format!("there is no parameter {}", quoted(&a.name));
+    ConfigError::new(a.place.clone(), message, hint)
+}
+
+/// Checks a text against a parameter's kind; the error is (message, hint).
+pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)> {
+    let wrong = |what: &str, hint: String| {
+        let shown = match p.kind {
+            Kind::Secret => "********".to_owned(),
+            _ => quoted(text),
+        };
+        Err((format!("{}={shown} {what}", p.name), hint))
+    };
+    match p.kind {
+        Kind::Text | Kind::Secret | Kind::Path => {
+            if text.chars().any(char::is_control) {
+                return wrong(
+                    "has a line break or another control character",
+                    "write it on one line".into(),
+                );
+            }
+            Ok(Value::Text(text.to_owned()))
+        }
+        Kind::List => Ok(Value::List(
+            text.split_whitespace().map(str::to_owned).collect(),
+        )),
+        Kind::Switch => match text.to_ascii_lowercase().as_str() {
+            "on" | "1" | "yes" | "true" => Ok(Value::Switch(true)),
+            "off" | "0" | "no" | "false" => Ok(Value::Switch(false)),
+            _ => wrong(
+                "is neither on nor off",
+                format!("write {}=on or {}=off", p.name, p.name),
+            ),
+        },
+        Kind::Choice(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(text)) {
+            Some(word) => Ok(Value::Word(word)),
+            None => wrong(
+                "is not one of the choices",
+                format!("choose one of: {}", words.join(", ")),
+            ),
+        },
+        Kind::WordOrInt(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
+        Kind::WordOrInt(word, min, max) => match text.parse::<u64>() {
+            Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
+            _ => wrong(
+                &format!("is neither '{word}' nor a whole number from {min} to {max}"),
+                format!("write {}={word} or a number", p.name),
+            ),
+        },
+        Kind::Int(min, max, unit) => match text.parse::<u64>() {
+            Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
+            Ok(_) => wrong(
+                "is out of bounds",
+                format!("give {} to {} {unit}", min, max),
+            ),
+            Err(_) => wrong(
+                "is not a whole number",
+                format!("give {min} to {max} {unit}, digits only"),
+            ),
+        },
+        Kind::Real(min, max, unit) => match text.parse::<f64>() {
+            Ok(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
+            Ok(x) if x.is_finite() => {
+                wrong("is out of bounds", format!("give {min} to {max} {unit}"))
+            }
+            _ => wrong(
+                "is not a number",
+                format!("give {min} to {max} {unit}, without the unit"),
+            ),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(name: &str, text: &str) -> Result<Value, String> {
+        check(Parameter::find(name).unwrap(), text).map_err(|(m, h)| format!("{m}; {h}"))
+    }
+
+    #[test]
+    fn values_by_kind() {
+        assert_eq!(checked("PROCS", "8"), Ok(Value::Int(8)));
+        assert_eq!(checked("RUNTIME", "0.5"), Ok(Value::Real(0.5)));
+        assert_eq!(checked("TCP", "1"), Ok(Value::Switch(true)));
+        assert_eq!(checked("FS_PROTOCOL", "NFS"), Ok(Value::Word("nfs")));
+        assert_eq!(checked("CONNECTIONS", "proc"), Ok(Value::Word("proc")));
+        assert_eq!(checked("CONNECTIONS", "4"), Ok(Value::Int(4)));
+        let bad = [
+            ("PROCS", "eight", "is not a whole number"),
+            ("PROCS", "0", "is out of bounds"),
+            ("PROCS", "-1", "is not a whole number"),
+            ("PROCS", "99999999999999999999999", "is not a whole number"),
+            ("RUNTIME", "5m", "is not a number"),
+            ("RUNTIME", "nan", "is not a number"),
+            ("RUNTIME", "inf", "is not a number"),
+            ("RUNTIME", "-3", "is out of bounds"),
+            ("TCP", "maybe", "is neither on nor off"),
+            ("PACING", "half", "choose one of: closed, open"),
+            ("CONNECTIONS", "0", "is neither 'proc' nor"),
+            ("SUFFIX", "a\nb", "has a line break"),
+        ];
+        for (name, text, want) in bad {
+            let got = checked(name, text).unwrap_err();
+            assert!(got.contains(want), "{got}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_never_shown() {
+        let error = checked("PASSWORD", "geheim\n").unwrap_err();
+        assert!(!error.contains("geheim"), "{error}");
+    }
+}

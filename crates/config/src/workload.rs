@@ -1,0 +1,190 @@
+//! The benchmark of a run: a shipped or an own definition, with the changes
+//! that parameters make to it.
+
+use crate::blockfile::parse_blockfile;
+use crate::error::{ConfigError, Place};
+use crate::mixfile::parse_mixfile;
+use crate::sources::{Sources, read_beside};
+use crate::values::Values;
+use filermark_model::{Benchmark, Op};
+use std::path::Path;
+
+/// The benchmark as defined, before any change; `None`: it is wrong, as told.
+pub(crate) fn definition(
+    values: &Values,
+    sources: &Sources,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Benchmark> {
+    if values.is_bad("BENCHMARK_FILE") || values.is_bad("BENCHMARK") {
+        return None;
+    }
+    let Some(file) = values.text("BENCHMARK_FILE") else {
+        let name = values.text("BENCHMARK").unwrap_or_default();
+        return Benchmark::shipped(&name)
+            .map_err(|e| {
+                let hint = "choose one of these, or set BENCHMARK_FILE";
+                errors.push(ConfigError::new(
+                    values.place("BENCHMARK"),
+                    e.to_string(),
+                    hint,
+                ));
+            })
+            .ok();
+    };
+    let place = values.place("BENCHMARK_FILE");
+    let (path, text) = read_beside(&file, &[sources.folder()])
+        .map_err(|why| {
+            let message = format!("BENCHMARK_FILE={file} {why}");
+            errors.push(ConfigError::new(
+                place,
+                message,
+                "name a definition file (TOML)",
+            ));
+        })
+        .ok()?;
+    let benchmark: Benchmark = toml::from_str(&text)
+        .map_err(|e| errors.push(toml_error(&path, &text, &e)))
+        .ok()?;
+    match nonsense(&benchmark) {
+        None => Some(benchmark),
+        Some(what) => {
+            let hint = "compare with crates/model/definitions/general-nfs3.toml";
+            errors.push(ConfigError::new(Place::File(path), what, hint));
+            None
+        }
+    }
+}
+
+fn toml_error(path: &str, text: &str, e: &toml::de::Error) -> ConfigError {
+    let place = match e.span().and_then(|s| text.get(..s.start)) {
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            Place::line(path, line, column)
+        }
+        None => Place::File(path.to_owned()),
+    };
+    let message = e.message().lines().collect::<Vec<_>>().join(" ");
+    let hint = "compare with crates/model/definitions/general-nfs3.toml";
+    ConfigError::new(place, message, hint)
+}
+
+/// The first figure of a definition that no run could work with.
+fn nonsense(b: &Benchmark) -> Option<String> {
+    let s = &b.standard;
+    let f = &b.fileset;
+    let figures = [
+        ("standard.warmup_s", s.warmup_s, 0.0, 604_800.0),
+        ("standard.runtime_s", s.runtime_s, 0.1, 604_800.0),
+        (
+            "standard.response_limit_ms",
+            s.response_limit_ms,
+            0.001,
+            3_600_000.0,
+        ),
+        ("standard.ops_per_proc_max", s.ops_per_proc_max, 0.0, 1e12),
+        ("standard.ops_per_proc_min", s.ops_per_proc_min, 0.0, 1e12),
+        (
+            "standard.achieved_pcnt_min",
+            s.achieved_pcnt_min,
+            0.0,
+            100.0,
+        ),
+        ("standard.proc_pcnt_min", s.proc_pcnt_min, 0.0, 100.0),
+        (
+            "standard.mix_deviation_pcnt_max",
+            s.mix_deviation_pcnt_max,
+            0.0,
+            100.0,
+        ),
+        ("standard.error_pcnt_max", s.error_pcnt_max, 0.0, 100.0),
+        (
+            "standard.error_pcnt_invalid",
+            s.error_pcnt_invalid,
+            0.0,
+            100.0,
+        ),
+        ("fileset.mb_per_op", f.mb_per_op, 0.001, 1e6),
+        ("fileset.access_pcnt", f.access_pcnt, 0.1, 100.0),
+        ("fileset.append_pcnt", f.append_pcnt, 0.0, 100.0),
+        ("fileset.dir_count", f64::from(f.dir_count), 1.0, 1e6),
+        (
+            "fileset.symlink_count",
+            f64::from(f.symlink_count),
+            0.0,
+            1e6,
+        ),
+        ("fileset.file_count", f64::from(f.file_count), 0.0, 1e6),
+    ];
+    figures
+        .into_iter()
+        .find(|(_, value, min, max)| !(min..=max).contains(&value))
+        .map(|(name, value, min, max)| format!("{name} = {value} is not within {min} to {max}"))
+}
+
+/// Changes the definition as the parameters say.
+pub(crate) fn change(
+    benchmark: &mut Benchmark,
+    values: &Values,
+    sources: &Sources,
+    work_dir: &Path,
+    errors: &mut Vec<ConfigError>,
+) {
+    let rule = &mut benchmark.fileset;
+    let real = |name: &str, old: f64| values.real(name).unwrap_or(old);
+    let count = |name: &str, old: u32| values.int32(name).unwrap_or(old);
+    rule.mb_per_op = real("FILESET_MB_PER_OP", rule.mb_per_op);
+    rule.access_pcnt = real("ACCESS_PCNT", rule.access_pcnt);
+    rule.append_pcnt = real("APPEND_PCNT", rule.append_pcnt);
+    rule.dir_count = count("DIR_COUNT", rule.dir_count);
+    rule.file_count = count("FILE_COUNT", rule.file_count);
+    rule.symlink_count = count("SYMLINK_COUNT", rule.symlink_count);
+
+    let folders = [work_dir, sources.folder()];
+    let read = |name: &str, errors: &mut Vec<ConfigError>| {
+        let file = values.text(name)?;
+        read_beside(&file, &folders)
+            .map_err(|why| {
+                let message = format!("{name}={file} {why}");
+                let hint = "give its path, from WORK_DIR, the rc file's folder or /";
+                errors.push(ConfigError::new(values.place(name), message, hint));
+            })
+            .ok()
+    };
+    if let Some((path, text)) = read("MIXFILE", errors) {
+        match parse_mixfile(&path, &text) {
+            Ok(mix) => benchmark.mix = mix,
+            Err(found) => errors.extend(found),
+        }
+    }
+    if let Some((path, text)) = read("BLOCK_FILE", errors) {
+        match parse_blockfile(&path, &text) {
+            Ok(blocks) => {
+                benchmark.read_sizes = blocks.read.unwrap_or(benchmark.read_sizes.clone());
+                benchmark.write_sizes = blocks.write.unwrap_or(benchmark.write_sizes.clone());
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    contradictions(benchmark, values, errors);
+}
+
+/// What the changes make impossible.
+fn contradictions(benchmark: &Benchmark, values: &Values, errors: &mut Vec<ConfigError>) {
+    if benchmark.mix.percent(Op::Readlink) > 0.0 && benchmark.fileset.symlink_count == 0 {
+        errors.push(ConfigError::new(
+            values.place("SYMLINK_COUNT"),
+            "the mix has readlink, but SYMLINK_COUNT is 0",
+            "give every proc at least one symbolic link, or take readlink out of the mix",
+        ));
+    }
+    let largest = benchmark.file_sizes.max();
+    let transfer = benchmark.read_sizes.max().max(benchmark.write_sizes.max());
+    if transfer > largest {
+        errors.push(ConfigError::new(
+            values.place("BLOCK_FILE"),
+            format!("a transfer of {transfer} is larger than the largest file, {largest}"),
+            "lower the sizes in the block file",
+        ));
+    }
+}

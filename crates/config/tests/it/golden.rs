@@ -1,0 +1,112 @@
+//! Texts that are kept as files: shipped ones, and messages to look at.
+//!
+//! `FILERMARK_BLESS=1 cargo test -p filermark-config` writes them anew.
+
+use crate::{LEAST, bad, good};
+use filermark_config::{
+    RcFile, Sources, explain, help_parameter, help_params, reference_markdown, resolve, template_rc,
+};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn equal(path: &Path, text: &str) {
+    if std::env::var_os("FILERMARK_BLESS").is_some() {
+        std::fs::write(path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        kept == text,
+        "{} is not what is made now; look at the difference, then FILERMARK_BLESS=1",
+        path.display()
+    );
+}
+
+fn golden(name: &str, text: &str) {
+    equal(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/golden")
+            .join(name),
+        text,
+    );
+}
+
+#[test]
+fn the_reference_page_is_made_from_the_table() {
+    equal(
+        &root().join("docs/src/reference/parameters.md"),
+        &reference_markdown(),
+    );
+}
+
+#[test]
+fn the_template_is_the_example_and_resolves() {
+    equal(&root().join("examples/sfs_rc"), &template_rc());
+    let resolved = good(&template_rc(), &[]);
+    assert_eq!(resolved.plan.points.len(), 10);
+    // What is commented out has the value shown: uncommented, the run is the same.
+    let uncommented: String = template_rc()
+        .lines()
+        .filter(|l| !l.contains("# e.g."))
+        .map(|l| match l.strip_prefix('#') {
+            Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => format!("{rest}\n"),
+            _ => format!("{l}\n"),
+        })
+        .collect();
+    let mut all = good(&uncommented, &[]);
+    assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
+    all.plan.parameters.clone_from(&resolved.plan.parameters);
+    assert_eq!(all, resolved);
+}
+
+#[test]
+fn the_shipped_examples_are_read() {
+    let rc = RcFile::read(&root().join("examples/sfs_rc")).unwrap();
+    let mut sources = Sources::from_rc(None).unwrap();
+    sources.rc = Some(rc);
+    for option in [
+        "MIXFILE=getattr.mix",
+        "BLOCK_FILE=blocks",
+        "PRIME_MON_SCRIPT=./sfs_ext_mon",
+    ] {
+        sources.set_option(option).unwrap();
+    }
+    let plan = resolve(&sources).unwrap().plan;
+    assert!(plan.monitor.unwrap().script.ends_with("sfs_ext_mon"));
+}
+
+#[test]
+fn the_messages_of_a_really_bad_rc_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let text = std::fs::read_to_string(folder.join("bad_rc")).unwrap();
+    let messages = bad(
+        Path::new("/nowhere"),
+        &text,
+        &["RUNTIME=abc", "VERIFY=maybe"],
+    );
+    golden("bad_rc.messages", &format!("{}\n", messages.join("\n")));
+}
+
+#[test]
+fn the_texts_for_the_terminal() {
+    golden("params.txt", &help_params());
+    golden(
+        "params_mnt_points.txt",
+        &help_parameter("MNT_POINTS").unwrap(),
+    );
+    golden("plan.txt", &explain(&good(LEAST, &[]).plan));
+    let options = [
+        "RUNTIME=5",
+        "WARMUP_TIME=1",
+        "LOAD=100 300 700",
+        "FILESET_MB_PER_OP=1",
+        "REUSE=off",
+        "CONNECTIONS=2",
+        "BLOCK_SIZE=32",
+        "MNT_POINTS=a:/1 a:/1 [::1]:/2 a:/1",
+        "PROCS=4",
+    ];
+    golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
+}

@@ -1,0 +1,45 @@
+//! From text to plan, as a user meets it: whole rc files, files beside them,
+//! the texts that are shipped.
+
+mod golden;
+mod monitor_script;
+mod never_panics;
+mod plans;
+mod refusals;
+
+use filermark_config::{Host, RcFile, Resolved, Sources, resolve};
+use std::path::Path;
+
+/// Sources as on a host named `testhost` with user 1000.
+fn sources(folder: &Path, rc: &str, options: &[&str]) -> Sources {
+    let mut sources = Sources {
+        rc: Some(RcFile::from_text("sfs_rc", folder, rc)),
+        overrides: Vec::new(),
+        host: Host {
+            name: "testhost.example.org".into(),
+            uid: 1000,
+            gid: 100,
+        },
+    };
+    for option in options {
+        sources.set_option(option).unwrap();
+    }
+    sources
+}
+
+/// The least that a run needs, 8 procs.
+const LEAST: &str = "LOAD=80\nINCR_LOAD=80\nNUM_RUNS=10\nPROCS=8\nMNT_POINTS=\"srv:/export\"\n";
+
+fn good(rc: &str, options: &[&str]) -> Resolved {
+    match resolve(&sources(Path::new("/nowhere"), rc, options)) {
+        Ok(resolved) => resolved,
+        Err(errors) => panic!("{rc}: {errors:#?}"),
+    }
+}
+
+fn bad(folder: &Path, rc: &str, options: &[&str]) -> Vec<String> {
+    match resolve(&sources(folder, rc, options)) {
+        Ok(_) => panic!("resolved: {rc} {options:?}"),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}

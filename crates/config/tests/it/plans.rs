@@ -1,0 +1,343 @@
+//! What good texts resolve into.
+
+use crate::{LEAST, good, sources};
+use filermark_config::{debug_filter, resolve};
+use filermark_model::plan::{Arrivals, Connections, DriverPlan, IpChoice, Nfs3Plan, PacingMode};
+use filermark_model::{Finding, Nanos, Op, Rule, RunPlan, Severity};
+
+fn nfs3(plan: &RunPlan) -> &Nfs3Plan {
+    match &plan.driver {
+        DriverPlan::Nfs3(nfs) => nfs,
+        DriverPlan::Null => panic!("null"),
+    }
+}
+
+fn said(findings: &[Finding], severity: Severity) -> Vec<&str> {
+    let of = findings.iter().filter(|f| f.severity == severity);
+    of.map(|f| f.message.as_str()).collect()
+}
+
+#[test]
+fn the_least_rc_file_gives_a_standard_run() {
+    let resolved = good(LEAST, &[]);
+    let plan = &resolved.plan;
+    assert_eq!(plan.points.len(), 10);
+    assert_eq!(plan.points[9].requested.0, 800.0);
+    assert_eq!(plan.clients.len(), 1);
+    assert_eq!(plan.clients[0].name, "localhost");
+    assert_eq!(plan.clients[0].mounts.len(), 8);
+    assert_eq!(plan.phases.runtime, Nanos::from_secs(300));
+    assert_eq!(plan.phases.warmup, Nanos::from_secs(300));
+    assert_eq!(plan.phases.init_timeout, Nanos::from_secs(8000));
+    assert_eq!(plan.limits.response_ms, 20.0);
+    assert_eq!(plan.limits.error_pcnt_max, 1.0);
+    assert_eq!((plan.seed, plan.shards), (1, None));
+    assert!(plan.fileset.reuse && !plan.fileset.keep && !plan.fileset.verify);
+    let nfs = nfs3(plan);
+    assert_eq!((nfs.uid, nfs.gid), (1000, 100));
+    assert_eq!(nfs.machine_name, "testhost.example.org");
+    assert_eq!(
+        (nfs.nfs_port, nfs.mount_port, nfs.portmap_port),
+        (None, None, 111)
+    );
+    assert_eq!((nfs.rpc_timeout_ms, nfs.rpc_retries), (60_000, 5));
+    assert_eq!((nfs.biod_max_reads, nfs.biod_max_writes), (2, 2));
+    assert_eq!((nfs.block_size_max, nfs.ip), (None, IpChoice::Any));
+    assert_eq!(nfs.connections, Connections::PerProc);
+    assert_eq!(said(&plan.findings, Severity::Warning), [""; 0]);
+    let notes = said(&plan.findings, Severity::Note);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("not classical: all 8 procs use the one mount point srv:/export"));
+    assert_eq!(resolved.suffix, "sfs");
+    assert_eq!(resolved.work_dir.to_str(), Some("result"));
+    assert_eq!(plan.parameters[0], ("LOAD".to_owned(), "80".to_owned()));
+}
+
+#[test]
+fn every_field_has_a_parameter() {
+    let options = [
+        "SFS_NFS_USER_ID=7",
+        "SFS_NFS_GROUP_ID=8",
+        "NFS_GROUPS=1 2 3",
+        "MACHINE_NAME=box",
+        "RESVPORT=on",
+        "BLOCK_SIZE=32",
+        "BIOD_MAX_READS=0",
+        "BIOD_MAX_WRITES=32",
+        "NFS_PORT=2049",
+        "MOUNT_PORT=20048",
+        "PORTMAP_PORT=1111",
+        "IPV6_ENABLE=off",
+        "CONNECTIONS=4",
+        "RPC_TIMEOUT_MS=1",
+        "RPC_RETRIES=0",
+        "CONNECT_TIMEOUT_MS=2",
+        "JUKEBOX_DELAY_MS=3",
+        "JUKEBOX_RETRIES=4",
+        "PACING=open",
+        "ARRIVALS=poisson",
+        "BACKLOG_MAX=5",
+        "KEEP=on",
+        "REUSE=off",
+        "VERIFY=on",
+        "INIT_WINDOW=6",
+        "SEED=18446744073709551615",
+        "SHARDS=3",
+        "RUNTIME=0.5",
+        "WARMUP_TIME=0",
+        "INIT_TIMEOUT=9",
+        "RESPONSE_LIMIT_MS=1.5",
+        "ACHIEVED_PCNT_MIN=90",
+        "PROC_PCNT_MIN=50",
+        "MIX_DEVIATION_MAX=2",
+        "ERROR_PCNT_MAX=3",
+        "FILESET_MB_PER_OP=1",
+        "ACCESS_PCNT=50",
+        "APPEND_PCNT=0",
+        "DIR_COUNT=2",
+        "FILE_COUNT=3",
+        "SYMLINK_COUNT=4",
+        "SUFFIX=mine",
+        "WORK_DIR=out",
+        "DEBUG=4,8-10",
+        "PRIME_MON_SCRIPT=monitor",
+        "PRIME_MON_ARGS=-a b",
+    ];
+    let resolved = good(LEAST, &options);
+    let plan = &resolved.plan;
+    let nfs = nfs3(plan);
+    assert_eq!((nfs.uid, nfs.gid), (7, 8));
+    assert_eq!(nfs.gids, [1, 2, 3]);
+    assert_eq!(nfs.machine_name, "box");
+    assert!(nfs.resvport);
+    assert_eq!(nfs.block_size_max, Some(32 * 1024));
+    assert_eq!((nfs.biod_max_reads, nfs.biod_max_writes), (0, 32));
+    assert_eq!(nfs.nfs_port, Some(2049));
+    assert_eq!((nfs.mount_port, nfs.portmap_port), (Some(20048), 1111));
+    assert_eq!(
+        (nfs.ip, nfs.connections),
+        (IpChoice::V4, Connections::Shared(4))
+    );
+    assert_eq!(
+        (nfs.rpc_timeout_ms, nfs.rpc_retries, nfs.connect_timeout_ms),
+        (1, 0, 2)
+    );
+    assert_eq!((nfs.jukebox_delay_ms, nfs.jukebox_retries), (3, 4));
+    assert_eq!(plan.pacing.mode, PacingMode::Open);
+    assert_eq!(plan.pacing.arrivals, Arrivals::Poisson);
+    assert_eq!(plan.pacing.backlog_max_per_proc, 5);
+    let f = plan.fileset;
+    assert!(f.keep && !f.reuse && f.verify && f.init_window == 6);
+    assert_eq!((plan.seed, plan.shards), (u64::MAX, Some(3)));
+    assert_eq!(plan.phases.runtime, Nanos::from_millis(500));
+    assert_eq!(plan.phases.warmup, Nanos::ZERO);
+    assert_eq!(plan.phases.init_timeout, Nanos::from_secs(9));
+    let l = plan.limits;
+    assert_eq!(
+        (l.response_ms, l.achieved_pcnt_min, l.proc_pcnt_min),
+        (1.5, 90.0, 50.0)
+    );
+    assert_eq!((l.mix_deviation_pcnt_max, l.error_pcnt_max), (2.0, 3.0));
+    let r = &plan.benchmark.fileset;
+    assert_eq!(
+        (r.mb_per_op, r.access_pcnt, r.append_pcnt),
+        (1.0, 50.0, 0.0)
+    );
+    assert_eq!((r.dir_count, r.file_count, r.symlink_count), (2, 3, 4));
+    assert_eq!(resolved.suffix, "mine");
+    assert_eq!(resolved.work_dir.to_str(), Some("out"));
+    assert_eq!(
+        debug_filter(&resolved.debug),
+        "filermark_engine::errors=debug,filermark_engine::ops=trace,\
+         filermark_engine::files=trace,filermark_nfs::rpc=trace"
+    );
+    let monitor = plan.monitor.as_ref().unwrap();
+    assert_eq!(
+        (monitor.script.as_str(), monitor.args.join("|")),
+        ("monitor", "-a|b".into())
+    );
+}
+
+#[test]
+fn changed_standard_parameters_are_findings_with_their_figures() {
+    let plan = good(
+        LEAST,
+        &[
+            "RUNTIME=5",
+            "WARMUP_TIME=300.0",
+            "TCP=1",
+            "PACING=open",
+            "DEBUG=4",
+        ],
+    )
+    .plan;
+    let warned = said(&plan.findings, Severity::Warning);
+    assert_eq!(
+        warned,
+        [
+            "not standard: RUNTIME=5 (standard: 300)",
+            "not standard: DEBUG=4 (standard: not set)",
+            "not standard: PACING=open (standard: closed)",
+        ]
+    );
+    let runtime = &plan.findings[0];
+    assert_eq!(
+        (runtime.rule, runtime.value, runtime.limit),
+        (Rule::NotStandard, Some(5.0), Some(300.0))
+    );
+    assert_eq!(runtime.source.as_deref(), Some("general-nfs3 version 1"));
+}
+
+#[test]
+fn notes_about_what_does_nothing_or_counts_twice() {
+    let rc = format!(
+        "{LEAST}DUMP=on\nPRIME_SLEEP=0\nPOPULATE=\nSEED=4\nSFS_DIR=src\nSEED=5\nNUM_PROCS=8\n"
+    );
+    let plan = good(&rc, &["SEED=6"]).plan;
+    assert_eq!(plan.seed, 6);
+    let notes = said(&plan.findings, Severity::Note).join("\n");
+    assert!(notes.contains("DUMP=on has no effect here"), "{notes}");
+    assert!(
+        !notes.contains("PRIME_SLEEP") && !notes.contains("SFS_DIR"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("SEED=4 (sfs_rc:9:1) is replaced by sfs_rc:11:1"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("PROCS=8 (sfs_rc:4:1) is replaced by sfs_rc:12:1"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn loads_as_a_list_are_rounded_too_and_it_is_told() {
+    let plan = good(LEAST, &["LOAD=100 300 700"]).plan;
+    let requested: Vec<f64> = plan.points.iter().map(|p| p.requested.0).collect();
+    assert_eq!(requested, [96.0, 296.0, 696.0]);
+    assert_eq!(plan.points[2].asked.0, 700.0);
+    let notes = said(&plan.findings, Severity::Note).join("\n");
+    assert!(
+        notes.contains("INCR_LOAD=80 is not used: LOAD lists the load points"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("8 procs: 100 to 96, 300 to 296, 700 to 696"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("3 load points; a standard run has 10 or more"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn mount_points_of_all_forms() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("mounts"),
+        "localhost a:/1 b:/2\nother c:/3 c:/4\n",
+    )
+    .unwrap();
+    let mounts = |value: &str| -> Vec<String> {
+        let options = [&format!("MNT_POINTS={value}"), "PROCS=2"];
+        let plan = resolve(&sources(dir.path(), LEAST, &options)).unwrap().plan;
+        plan.clients[0]
+            .mounts
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    assert_eq!(mounts("mounts"), ["a:/1", "b:/2"]);
+    assert_eq!(mounts("./mounts"), ["a:/1", "b:/2"]);
+    assert_eq!(mounts("x:/1 [::1]:/2"), ["x:/1", "[::1]:/2"]);
+    assert_eq!(mounts("x:/1"), ["x:/1", "x:/1"]);
+
+    let plan = good(LEAST, &["MNT_POINTS=nfs://[::1]:2050/x", "IPV6_ENABLE=off"]).plan;
+    assert_eq!(nfs3(&plan).nfs_port, Some(2050));
+    assert_eq!(nfs3(&plan).ip, IpChoice::Any);
+    assert_eq!(plan.clients[0].mounts[0].host, "::1");
+    let plan = good(LEAST, &["IPV6_ENABLE=on"]).plan;
+    assert_eq!(nfs3(&plan).ip, IpChoice::V6);
+}
+
+#[test]
+fn this_host_may_be_named_in_several_ways() {
+    for name in ["localhost", "testhost", "TESTHOST.example.org", "127.0.0.1"] {
+        let plan = good(LEAST, &[&format!("CLIENTS={name}")]).plan;
+        assert_eq!(plan.clients[0].name, name);
+    }
+}
+
+#[test]
+fn the_null_driver_needs_no_server() {
+    let plan = good("LOAD=100\nPROCS=2\nDRIVER=null", &[]).plan;
+    assert_eq!(plan.driver, DriverPlan::Null);
+    assert_eq!(plan.clients[0].mounts.len(), 2);
+    let warned = said(&plan.findings, Severity::Warning);
+    assert_eq!(warned, ["not standard: DRIVER=null (standard: nfs3)"]);
+}
+
+#[test]
+fn files_beside_the_rc_file_change_the_benchmark() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    write("mix", "SFS MIXFILE VERSION 2\nread 70%\nwrite 30%\n");
+    write("blocks", "read 4 100%\n");
+    let general = filermark_model::benchmark::SHIPPED[0].1;
+    write(
+        "own.toml",
+        &general.replace("runtime_s = 300", "runtime_s = 60"),
+    );
+    write("monitor", "#!/bin/sh\n");
+    let options = [
+        "MIXFILE=mix",
+        "BLOCK_FILE=blocks",
+        "BENCHMARK_FILE=own.toml",
+        "PRIME_MON_SCRIPT=monitor",
+        "RUNTIME=60",
+    ];
+    let plan = resolve(&sources(dir.path(), LEAST, &options)).unwrap().plan;
+    assert_eq!(plan.benchmark.mix.percent(Op::Read), 70.0);
+    assert_eq!(plan.benchmark.read_sizes.mean_bytes(), 4096.0);
+    assert_eq!(plan.benchmark.write_sizes.max().0, 256 << 10);
+    assert_eq!(plan.phases.runtime, Nanos::from_secs(60));
+    assert_eq!(
+        plan.monitor.unwrap().script,
+        dir.path().join("monitor").to_str().unwrap()
+    );
+    let warned = said(&plan.findings, Severity::Warning).join("\n");
+    assert!(
+        warned.contains("MIXFILE=mix (standard: not set)"),
+        "{warned}"
+    );
+    assert!(warned.contains("BENCHMARK_FILE=own.toml"), "{warned}");
+    assert!(
+        !warned.contains("RUNTIME"),
+        "an own definition has its own standard: {warned}"
+    );
+
+    // WORK_DIR is looked in before the rc file's folder.
+    let work = dir.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    std::fs::write(work.join("mix"), "SFS MIXFILE VERSION 2\nnull 100%\n").unwrap();
+    let option = format!("WORK_DIR={}", work.display());
+    let plan = resolve(&sources(dir.path(), LEAST, &["MIXFILE=mix", &option]))
+        .unwrap()
+        .plan;
+    assert_eq!(plan.benchmark.mix.percent(Op::Null), 100.0);
+}
+
+#[test]
+fn later_options_win_and_an_empty_one_unsets() {
+    let mut sources = sources(
+        std::path::Path::new("/nowhere"),
+        LEAST,
+        &["BLOCK_SIZE=8", "BLOCK_SIZE="],
+    );
+    sources.set("-s", "SUFFIX", "one");
+    let resolved = resolve(&sources).unwrap();
+    assert_eq!(nfs3(&resolved.plan).block_size_max, None);
+    assert_eq!(resolved.suffix, "one");
+}

@@ -1,0 +1,231 @@
+//! What bad texts are answered with: one plain sentence each.
+
+use crate::{LEAST, bad};
+use filermark_config::Sources;
+use std::path::Path;
+
+/// Every option that is wrong by itself, and the one message that it gives.
+#[test]
+fn one_wrong_option_gives_one_message() {
+    let cases = [
+        (
+            "RUNTIM=5",
+            "-o RUNTIM: there is no parameter RUNTIM; did you mean RUNTIME?",
+        ),
+        (
+            "load=5",
+            "-o load: there is no parameter load; did you mean LOAD?",
+        ),
+        (
+            "ZZZZZZ=5",
+            "-o ZZZZZZ: there is no parameter ZZZZZZ; 'filermark params'",
+        ),
+        (
+            "RUNTIME=5m",
+            "-o RUNTIME: RUNTIME=5m is not a number; give 0.1 to 604800 seconds",
+        ),
+        (
+            "PROCS=0",
+            "-o PROCS: PROCS=0 is out of bounds; give 1 to 100000 procs",
+        ),
+        (
+            "BIOD_MAX_READS=33",
+            "-o BIOD_MAX_READS: BIOD_MAX_READS=33 is out of bounds; give 0 to 32",
+        ),
+        ("LOAD=0", "-o LOAD: load '0' in LOAD is impossible"),
+        ("LOAD=-5", "-o LOAD: load '-5' in LOAD is impossible"),
+        ("LOAD=10.5", "-o LOAD: load '10.5' in LOAD is impossible"),
+        (
+            "LOAD=9999999999",
+            "-o LOAD: load '9999999999' in LOAD is impossible",
+        ),
+        (
+            "LOAD=7",
+            "-o LOAD: load 7 on 8 procs is less than 1 op/s per proc; raise the load to 8",
+        ),
+        (
+            "INCR_LOAD=1000000000",
+            "-o INCR_LOAD: the last of 10 load points would be 9000000080",
+        ),
+        (
+            "CLIENTS=a b c",
+            "-o CLIENTS: CLIENTS names 3 hosts; several client hosts are not built",
+        ),
+        (
+            "CLIENTS=elsewhere",
+            "-o CLIENTS: client 'elsewhere' is not this host (testhost",
+        ),
+        (
+            "MNT_POINTS=a:/1 a:/2 a:/3",
+            "-o MNT_POINTS: MNT_POINTS lists 3 mount points, PROCS is 8 and",
+        ),
+        (
+            "MNT_POINTS=export",
+            "-o MNT_POINTS: MNT_POINTS=export is no mount point, and a file",
+        ),
+        (
+            "MNT_POINTS=\\\\s\\share",
+            "-o MNT_POINTS: mount point '\\\\s\\share' is a CIFS share",
+        ),
+        (
+            "MNT_POINTS=::1:/x",
+            "-o MNT_POINTS: mount point '::1:/x' has an IPv6 address without",
+        ),
+        (
+            "FS_PROTOCOL=cifs",
+            "-o FS_PROTOCOL: CIFS (SMB) is not built yet; set FS_PROTOCOL=nfs",
+        ),
+        (
+            "USERNAME=me",
+            "-o USERNAME: USERNAME belongs to CIFS (SMB), which is not built yet",
+        ),
+        ("TCP=off", "-o TCP: UDP is not supported; set TCP=on"),
+        (
+            "SUFFIX=a/b",
+            "-o SUFFIX: SUFFIX=a/b cannot be the end of a file name",
+        ),
+        (
+            "SUFFIX=..",
+            "-o SUFFIX: SUFFIX=.. cannot be the end of a file name",
+        ),
+        (
+            "DEBUG=3-99",
+            "-o DEBUG: DEBUG=3-99: '99' is no flag from 1 to 13",
+        ),
+        (
+            "MIXFILE=none.mix",
+            "-o MIXFILE: MIXFILE=none.mix is not there (looked for result/none.mix",
+        ),
+        (
+            "BENCHMARK=genral",
+            "-o BENCHMARK: there is no benchmark 'genral'; known: general-nfs3",
+        ),
+        (
+            "BENCHMARK_FILE=x.toml",
+            "-o BENCHMARK_FILE: BENCHMARK_FILE=x.toml is not there",
+        ),
+        (
+            "SYMLINK_COUNT=0",
+            "-o SYMLINK_COUNT: the mix has readlink, but SYMLINK_COUNT is 0",
+        ),
+        (
+            "NFS_GROUPS=1 x",
+            "-o NFS_GROUPS: 'x' in NFS_GROUPS is no group number",
+        ),
+        (
+            "PRIME_MON_SCRIPT=./no",
+            "-o PRIME_MON_SCRIPT: the program /nowhere/./no is not there",
+        ),
+        (
+            "CONNECTIONS=many",
+            "-o CONNECTIONS: CONNECTIONS=many is neither 'proc' nor a whole",
+        ),
+    ];
+    for (option, want) in cases {
+        let got = bad(Path::new("/nowhere"), LEAST, &[option]);
+        assert_eq!(got.len(), 1, "{option}: {got:#?}");
+        assert!(got[0].starts_with(want), "{option}: {}", got[0]);
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_together() {
+    let got = bad(Path::new("/nowhere"), "", &[]);
+    let names = [
+        "LOAD is not set",
+        "PROCS is not set",
+        "MNT_POINTS is not set",
+    ];
+    assert_eq!(got.len(), names.len(), "{got:#?}");
+    for name in names {
+        assert!(got.iter().any(|g| g.contains(name)), "{name}: {got:#?}");
+    }
+}
+
+#[test]
+fn options_that_contradict_each_other() {
+    let port = ["MNT_POINTS=nfs://a:1/x", "NFS_PORT=2"];
+    let got = bad(Path::new("/nowhere"), LEAST, &port);
+    assert!(
+        got[0].contains("NFS_PORT=2, but the nfs:// URLs in MNT_POINTS name port 1"),
+        "{got:?}"
+    );
+    let ports = ["MNT_POINTS=nfs://a:1/x nfs://a:2/x", "PROCS=2"];
+    let got = bad(Path::new("/nowhere"), LEAST, &ports);
+    assert!(got[0].contains("different ports: 1, 2"), "{got:?}");
+    let reserved = ["PROCS=2000", "LOAD=2000", "RESVPORT=on"];
+    let got = bad(Path::new("/nowhere"), LEAST, &reserved);
+    assert!(got[0].contains("need more ports below 1024"), "{got:?}");
+}
+
+#[test]
+fn a_password_is_shown_nowhere() {
+    let got = bad(Path::new("/nowhere"), LEAST, &["PASSWORD=geheim"]);
+    assert!(!got.concat().contains("geheim"), "{got:?}");
+}
+
+#[test]
+fn files_are_told_by_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let write = |name: &str, text: &[u8]| std::fs::write(dir.path().join(name), text).unwrap();
+    write("mix", b"SFS MIXFILE VERSION 2\nread 50%\nroot 50%\n");
+    write("blocks", b"read 64000000 100%\n");
+    write("toml", b"name = 'x'\nversion = \"one\"\n");
+    write("binary", &[0xff, 0xfe, 0x00]);
+    let cases = [
+        (
+            "MIXFILE=mix",
+            format!("{}:3:1: operation root belongs", path("mix")),
+        ),
+        (
+            "BLOCK_FILE=blocks",
+            format!("{}:1:1: '64000000' is no size", path("blocks")),
+        ),
+        (
+            "BENCHMARK_FILE=toml",
+            format!("{}:2:11: invalid type", path("toml")),
+        ),
+        (
+            "MIXFILE=binary",
+            "-o MIXFILE: MIXFILE=binary is not UTF-8 text".into(),
+        ),
+        ("MIXFILE=.", "-o MIXFILE: MIXFILE=. is a directory".into()),
+    ];
+    for (option, want) in cases {
+        let work = format!("WORK_DIR={}", dir.path().display());
+        let got = bad(dir.path(), LEAST, &[option, &work]);
+        assert_eq!(got.len(), 1, "{option}: {got:#?}");
+        assert!(got[0].starts_with(&want), "{option}: {}", got[0]);
+        assert!(!got[0].contains('\n'), "{}", got[0]);
+    }
+}
+
+#[test]
+fn an_own_benchmark_must_make_sense() {
+    let dir = tempfile::tempdir().unwrap();
+    let general = filermark_model::benchmark::SHIPPED[0].1;
+    let text = general.replace("mb_per_op = 120.0", "mb_per_op = nan");
+    std::fs::write(dir.path().join("own.toml"), text).unwrap();
+    let got = bad(dir.path(), LEAST, &["BENCHMARK_FILE=own.toml"]);
+    assert!(
+        got[0].contains("fileset.mb_per_op = NaN is not within"),
+        "{got:?}"
+    );
+}
+
+#[test]
+fn an_rc_file_that_is_not_there() {
+    let error = Sources::from_rc(Some(Path::new("/nowhere/sfs_rc"))).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.starts_with("/nowhere/sfs_rc: the rc file cannot be opened:"),
+        "{said}"
+    );
+    let mut sources = Sources::from_rc(None).unwrap();
+    let said = sources.set_option("RUNTIME").unwrap_err().to_string();
+    assert!(
+        said.starts_with("-o RUNTIME: there is no '='; write -o NAME=VALUE"),
+        "{said}"
+    );
+}

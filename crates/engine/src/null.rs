@@ -1,0 +1,91 @@
+//! The null driver: every operation succeeds at once. Measures the generator.
+
+use crate::clock::Clock;
+use crate::driver::*;
+use filermark_model::plan::MountPoint;
+use filermark_model::{Nanos, OpSet};
+use std::collections::BTreeMap;
+
+/// Answers everything at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullDriver;
+
+impl Driver for NullDriver {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::ALL,
+            blocking: false,
+        }
+    }
+
+    fn claim(&self, _: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
+        Ok(ClaimReport::default())
+    }
+
+    fn release(&self, _: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
+        Ok(ClaimReport::default())
+    }
+
+    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
+        Ok(Box::new(NullShard {
+            clock: setup.clock,
+            done_count: 0,
+        }))
+    }
+
+    fn status_text(&self, code: u32) -> String {
+        format!("status {code}")
+    }
+
+    fn fatal_advice(&self, _: u32) -> Option<&'static str> {
+        None
+    }
+}
+
+struct NullShard {
+    clock: Clock,
+    done_count: u64,
+}
+
+impl ShardDriver for NullShard {
+    #[inline]
+    fn submit(&mut self, request: &Request) -> Submit {
+        let (read_bytes, written_bytes) = match request.action {
+            Action::Read { length, .. } => (length, 0),
+            Action::Write { length, .. } => (0, length),
+            _ => (0, 0),
+        };
+        self.done_count += 1;
+        let sent = self.clock.now();
+        Submit::Done(Outcome {
+            status: Status::Ok,
+            sent,
+            done: self.clock.now(),
+            physical: 1,
+            read_bytes,
+            written_bytes,
+            end: true,
+        })
+    }
+
+    fn flush(&mut self) {}
+
+    fn poll(&mut self, deadline: Nanos, _: &mut Vec<Completion>) -> Result<(), DriverError> {
+        self.clock.sleep_until(deadline);
+        Ok(())
+    }
+
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        *into.entry("NULL".into()).or_default() += std::mem::take(&mut self.done_count);
+    }
+
+    fn transfer_bytes(&self) -> (u32, u32) {
+        (1 << 20, 1 << 20)
+    }
+
+    fn forget_objects(&mut self, _: u32, _: ObjectId) {}
+}

@@ -1,0 +1,208 @@
+//! A shard: one thread that drives many procs through one [`ShardDriver`].
+//!
+//! The proc loop is written once, here, for socket drivers (requests queue and
+//! complete later), blocking drivers (requests are done when submitted) and the
+//! simulated ones of the tests. Nothing in it allocates or locks per operation
+//! once a run is under way.
+
+mod load;
+mod slots;
+mod tasks;
+
+pub use load::RunTimes;
+pub use tasks::TaskReport;
+
+use crate::clock::Clock;
+use crate::driver::{
+    Completion, DriverError, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
+};
+use crate::fileset::Deal;
+use crate::proc::{Proc, Workload};
+use crate::recorder::Live;
+use crate::schedule::Schedule;
+use filermark_model::plan::{Arrivals, Pacing};
+use filermark_model::{Nanos, Rng};
+use slots::{Slots, Work};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+/// Longest time that a shard goes without looking at the stop flag.
+const GLANCE: Nanos = Nanos::from_millis(100);
+/// Lost operations in a row, without one success, after which a server is gone.
+const LOST_IN_A_ROW: u32 = 3;
+
+/// Why a phase ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PhaseError {
+    /// The driver, or the server through it, gave up.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// INIT took longer than INIT_TIMEOUT.
+    #[error(
+        "INIT was not finished within {0} s (INIT_TIMEOUT); raise it, lower the load, or see why the server fills slowly"
+    )]
+    InitTimeout(u64),
+    /// Somebody wished to stop.
+    #[error("stopped on request")]
+    Stopped,
+    /// A thread of the generator died.
+    #[error("a load-making thread died: this is a defect of Filermark, please report it ({0})")]
+    Died(String),
+}
+
+/// What a shard is made of.
+pub struct Shard {
+    pub(crate) driver: Box<dyn ShardDriver>,
+    pub(crate) clock: Clock,
+    pub(crate) stop: StopFlag,
+    pub(crate) procs: Vec<Proc>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) pacing: Pacing,
+    pub(crate) explain: Arc<dyn crate::driver::Driver>,
+    pub(crate) live: Option<SyncSender<Live>>,
+    slots: Slots,
+    done: Vec<Completion>,
+    deferred: Vec<Request>,
+    lost_in_a_row: u32,
+}
+
+/// What a shard is given at its start.
+pub struct ShardParts {
+    /// Its use of the driver.
+    pub driver: Box<dyn ShardDriver>,
+    /// The driver itself, to explain refusals.
+    pub explain: Arc<dyn crate::driver::Driver>,
+    /// The agent's clock.
+    pub clock: Clock,
+    /// The agent's wish to stop.
+    pub stop: StopFlag,
+    /// Its procs: number in the run, and the host it works on.
+    pub procs: Vec<(u32, String)>,
+    /// Procs in the whole run.
+    pub proc_count: u32,
+    /// What all procs do.
+    pub workload: Arc<Workload>,
+    /// How they are paced.
+    pub pacing: Pacing,
+    /// The run's seed.
+    pub seed: u64,
+    /// Where to tell how it goes.
+    pub live: Option<SyncSender<Live>>,
+}
+
+impl Shard {
+    /// A shard with idle procs.
+    pub fn new(parts: ShardParts) -> Self {
+        let in_flight = parts.procs.len().saturating_mul(match parts.pacing.mode {
+            filermark_model::plan::PacingMode::Closed => 1,
+            filermark_model::plan::PacingMode::Open => 8,
+        });
+        let mut rng = Rng::new(parts.seed, u64::MAX);
+        let idle = Schedule::new(Arrivals::Uniform, 1.0, Nanos::ZERO, &mut rng);
+        let procs = parts.procs.iter().map(|(number, _)| {
+            let deal = Deal {
+                proc_count: parts.proc_count,
+                proc: *number,
+            };
+            Proc::new(deal, &parts.workload, parts.seed, idle)
+        });
+        Self {
+            procs: procs.collect(),
+            hosts: parts.procs.iter().map(|(_, host)| host.clone()).collect(),
+            driver: parts.driver,
+            clock: parts.clock,
+            stop: parts.stop,
+            workload: parts.workload,
+            pacing: parts.pacing,
+            explain: parts.explain,
+            live: parts.live,
+            slots: Slots::with_capacity(in_flight.clamp(64, 1 << 16)),
+            done: Vec::with_capacity(1024),
+            deferred: Vec::with_capacity(64),
+            lost_in_a_row: 0,
+        }
+    }
+
+    /// Largest read and write transfer in use, in bytes.
+    pub fn transfer_bytes(&self) -> (u32, u32) {
+        self.driver.transfer_bytes()
+    }
+
+    /// The driver's counters since the last call.
+    pub fn take_counters(&mut self) -> BTreeMap<String, u64> {
+        let mut counters = BTreeMap::new();
+        self.driver.take_counters(&mut counters);
+        counters
+    }
+
+    /// Submits `action` for a proc with its books in `work`. Gives the outcome
+    /// where the driver has it at once.
+    #[inline]
+    fn submit(&mut self, request: Request) -> Option<Outcome> {
+        match self.driver.submit(&request) {
+            Submit::Done(outcome) => Some(outcome),
+            Submit::Queued => None,
+            Submit::Busy => {
+                self.deferred.push(request);
+                None
+            }
+        }
+    }
+
+    /// Tries again what found no room.
+    fn submit_deferred(&mut self) {
+        for _ in 0..self.deferred.len() {
+            let request = self.deferred.swap_remove(0);
+            let before = self.deferred.len();
+            if let Some(outcome) = self.submit(request) {
+                self.done.push(Completion {
+                    token: request.token,
+                    outcome,
+                });
+            }
+            if self.deferred.len() > before {
+                break;
+            }
+        }
+    }
+
+    /// Notices when a server does not answer any more.
+    fn watch_losses(&mut self, proc: usize, status: Status, phase: &str) -> Result<(), PhaseError> {
+        match status {
+            Status::TimedOut | Status::Disconnected => self.lost_in_a_row += 1,
+            _ => self.lost_in_a_row = 0,
+        }
+        if self.lost_in_a_row < LOST_IN_A_ROW.max(self.procs.len() as u32) {
+            return Ok(());
+        }
+        self.lost_in_a_row = 0;
+        Err(PhaseError::Driver(DriverError {
+            place: self.hosts.get(proc).cloned().unwrap_or_default(),
+            step: phase.into(),
+            reason: "the server does not answer any more".into(),
+            advice: "see whether it is still up and reachable, then run again".into(),
+        }))
+    }
+
+    /// Explains a failed outcome in words.
+    fn status_text(&self, status: Status) -> String {
+        status_text(&*self.explain, status)
+    }
+}
+
+/// Explains a failed outcome in words.
+pub fn status_text(driver: &dyn crate::driver::Driver, status: Status) -> String {
+    match status {
+        Status::Ok => "ok".into(),
+        Status::Refused(code) => driver.status_text(code),
+        Status::TimedOut => "no reply in time".into(),
+        Status::Disconnected => "connection lost".into(),
+        Status::Garbage => "reply that makes no sense".into(),
+        Status::Corrupt => "data read is not what was written".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

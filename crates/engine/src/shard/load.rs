@@ -1,0 +1,415 @@
+//! WARMUP and RUN: the proc loop.
+
+use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
+use crate::driver::{Completion, Outcome, Request, Status};
+use crate::proc::Choice;
+use crate::recorder::Recorder;
+use crate::schedule::Schedule;
+use filermark_model::plan::PacingMode;
+use filermark_model::{Mix, Nanos, Op, PointStats};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How often progress is held against the schedule (seed 001, table 3, flag 6).
+const CHECKPOINT: Nanos = Nanos::from_secs(10);
+/// How long replies are waited for when RUN is over.
+const DRAIN: Nanos = Nanos::from_secs(15);
+/// Starts per proc before the others have their turn.
+const BURST: u32 = 64;
+/// Starts between two looks at the clock.
+const TURN: u32 = 256;
+/// Sleeps are not shorter than this when a shard starts more than
+/// [`DENSE_RATE`] operations a second: fewer wake-ups, more in one write.
+const SLEEP_MIN: Nanos = Nanos::from_micros(50);
+const DENSE_RATE: f64 = 20_000.0;
+/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
+/// first child on the first client).
+const WATCHED_PROC: u32 = 0;
+
+/// The instants of a load point, on the agent's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// WARMUP begins.
+    pub warmup_start: Nanos,
+    /// WARMUP ends and RUN begins.
+    pub run_start: Nanos,
+    /// RUN ends.
+    pub run_end: Nanos,
+}
+
+/// What the loop keeps besides the shard.
+struct Load {
+    times: RunTimes,
+    recorder: Recorder,
+    due: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Most operations of one proc under way.
+    cap: u32,
+    measuring: bool,
+    next_roll: Nanos,
+    next_check: Nanos,
+    sleep_min: Nanos,
+    cpu_start_ns: u64,
+}
+
+impl Shard {
+    /// Makes `rate_per_proc` op/s of load per proc from `warmup_start` on and
+    /// measures it between `run_start` and `run_end`.
+    ///
+    /// # Errors
+    /// The server is gone, or somebody wished to stop.
+    pub fn run(
+        &mut self,
+        mix: &Mix,
+        rate_per_proc: f64,
+        times: RunTimes,
+    ) -> Result<PointStats, PhaseError> {
+        let accessed_base: u64 = self.procs.iter().map(|p| p.files.bytes()).sum();
+        let mut load = self.prepare_load(mix, rate_per_proc, times);
+        self.clock.sleep_until(times.warmup_start);
+        load.cpu_start_ns = thread_cpu_ns();
+        load.recorder.begin(self.clock.now(), times.run_start);
+        load.next_roll = load.recorder.roll(self.clock.now());
+        let ended = self.turn_around(&mut load);
+        let cpu_ns = thread_cpu_ns().saturating_sub(load.cpu_start_ns);
+        let now = self.clock.now();
+        load.recorder.roll(now.min(times.run_end));
+        let backlog_end = self.backlog(now);
+        let leftover = self.drain(now + DRAIN);
+        ended?;
+        let explain = self.explain.clone();
+        let mut stats = load
+            .recorder
+            .finish(|status| super::status_text(&*explain, status));
+        stats.window_ns = times.run_end.since(times.run_start).0;
+        stats.generator_cpu_ns = cpu_ns;
+        stats.backlog_end = backlog_end;
+        stats.shard_count = 1;
+        stats.transfer_bytes = self.driver.transfer_bytes();
+        stats.accessed_base_bytes = accessed_base;
+        stats.accessed_end_bytes = self.procs.iter().map(|p| p.files.bytes()).sum();
+        let created: u64 = self.procs.iter().map(|p| p.created_bytes).sum();
+        stats.fileset_bytes = created + stats.accessed_end_bytes - accessed_base;
+        let wanted = (rate_per_proc * stats.window_ns as f64 / 1e9).round() as u64;
+        stats.procs = self.procs.iter().map(|p| p.stats).collect();
+        for proc in &mut stats.procs {
+            proc.wanted_count = wanted;
+        }
+        if leftover > 0 {
+            stats
+                .counters
+                .insert("unanswered_at_end".into(), leftover as u64);
+        }
+        Ok(stats)
+    }
+
+    fn prepare_load(&mut self, mix: &Mix, rate_per_proc: f64, times: RunTimes) -> Load {
+        let mut due = BinaryHeap::with_capacity(self.procs.len() + 1);
+        for (at, proc) in self.procs.iter_mut().enumerate() {
+            proc.schedule = Schedule::new(
+                self.pacing.arrivals,
+                rate_per_proc,
+                times.warmup_start,
+                &mut proc.rng,
+            );
+            proc.free_since = Nanos::ZERO;
+            proc.queued = true;
+            due.push(Reverse((proc.schedule.next(), at as u32)));
+        }
+        let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
+        let rate = rate_per_proc * self.procs.len() as f64;
+        tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate_per_proc, mode = ?self.pacing.mode, "load");
+        Load {
+            times,
+            recorder: Recorder::new(mix, seconds as usize, self.live.clone()),
+            due,
+            cap: match self.pacing.mode {
+                PacingMode::Closed => 1,
+                PacingMode::Open => self.pacing.backlog_max_per_proc.max(1),
+            },
+            measuring: false,
+            next_roll: Nanos::ZERO,
+            next_check: times.warmup_start + CHECKPOINT,
+            sleep_min: if rate > DENSE_RATE {
+                SLEEP_MIN
+            } else {
+                Nanos::ZERO
+            },
+            cpu_start_ns: 0,
+        }
+    }
+
+    fn turn_around(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+        loop {
+            let now = self.clock.now();
+            if now >= load.times.run_end {
+                return Ok(());
+            }
+            if self.stop.is_raised() {
+                tracing::debug!(target: "filermark_engine::signal", "the wish to stop is heard");
+                return Err(PhaseError::Stopped);
+            }
+            if !load.measuring && now >= load.times.run_start {
+                self.begin_run(load, now);
+            }
+            if now >= load.next_roll {
+                load.next_roll = load.recorder.roll(now);
+                let backlog = self.backlog(now);
+                load.recorder.backlog_max = load.recorder.backlog_max.max(backlog);
+            }
+            if now >= load.next_check {
+                load.next_check = now + CHECKPOINT;
+                self.checkpoint(load, now);
+            }
+            self.submit_deferred();
+            self.start_due(load, now);
+            self.driver.flush();
+            let wait = self.wait_until(load, now);
+            self.driver.poll(wait, &mut self.done)?;
+            self.take_completions(load)?;
+        }
+    }
+
+    /// The next instant at which the loop has something to do by itself.
+    fn wait_until(&self, load: &Load, now: Nanos) -> Nanos {
+        if !self.done.is_empty() {
+            return now;
+        }
+        let due = load.due.peek().map_or(Nanos::MAX, |Reverse((due, _))| *due);
+        if due <= now {
+            return now;
+        }
+        let border = if load.measuring {
+            load.times.run_end
+        } else {
+            load.times.run_start
+        };
+        due.max(now + load.sleep_min)
+            .min(load.next_roll)
+            .min(border)
+            .min(now + GLANCE)
+    }
+
+    fn begin_run(&mut self, load: &mut Load, now: Nanos) {
+        load.measuring = true;
+        load.recorder.roll(now);
+        load.recorder.begin_run();
+        load.cpu_start_ns = thread_cpu_ns();
+        load.next_check = now + CHECKPOINT;
+        for proc in &mut self.procs {
+            proc.stats = filermark_model::stats::ProcStats {
+                proc: proc.deal.proc,
+                ..Default::default()
+            };
+        }
+        self.driver.take_counters(&mut Default::default());
+        if self.pacing.mode == PacingMode::Open {
+            return;
+        }
+        // Closed pacing: what WARMUP missed is not owed to RUN.
+        load.due.clear();
+        for (at, proc) in self.procs.iter_mut().enumerate() {
+            proc.schedule.rebase(load.times.run_start, &mut proc.rng);
+            proc.queued = proc.in_flight < load.cap;
+            if proc.queued {
+                load.due.push(Reverse((proc.schedule.next(), at as u32)));
+            }
+        }
+    }
+
+    /// Every 10 s: closed pacing forgives what cannot be caught up, open pacing
+    /// drops what is beyond the bounded backlog.
+    fn checkpoint(&mut self, load: &mut Load, now: Nanos) {
+        let horizon = CHECKPOINT;
+        for proc in &mut self.procs {
+            match self.pacing.mode {
+                PacingMode::Closed => {
+                    if now.since(proc.schedule.next()) > horizon {
+                        proc.schedule.rebase(now, &mut proc.rng);
+                        load.recorder.rescheduled_count += 1;
+                    }
+                }
+                PacingMode::Open => {
+                    let limit = u64::from(load.cap);
+                    let mut waiting = proc.schedule.waiting_at(now);
+                    while waiting > limit {
+                        proc.schedule.advance(&mut proc.rng);
+                        load.recorder.dropped_count += 1;
+                        waiting -= 1;
+                    }
+                }
+            }
+        }
+        tracing::debug!(target: "filermark_engine::checkpoint",
+            rescheduled = load.recorder.rescheduled_count, dropped = load.recorder.dropped_count,
+            in_flight = self.slots.len(), "checkpoint");
+    }
+
+    /// Operations that should have started by now and have not.
+    fn backlog(&self, now: Nanos) -> u64 {
+        match self.pacing.mode {
+            PacingMode::Closed => 0,
+            PacingMode::Open => self.procs.iter().map(|p| p.schedule.waiting_at(now)).sum(),
+        }
+    }
+
+    fn start_due(&mut self, load: &mut Load, now: Nanos) {
+        for _ in 0..TURN {
+            let Some(Reverse((due, at))) = load.due.peek().copied() else {
+                return;
+            };
+            if due > now || !self.deferred.is_empty() {
+                return;
+            }
+            load.due.pop();
+            self.procs[at as usize].queued = false;
+            self.start_proc(load, at, now);
+        }
+    }
+
+    /// Starts what a proc has due, as far as it may.
+    fn start_proc(&mut self, load: &mut Load, at: u32, now: Nanos) {
+        for _ in 0..BURST {
+            let proc = &mut self.procs[at as usize];
+            let intended = proc.schedule.next();
+            if intended > now || proc.in_flight >= load.cap || !self.deferred.is_empty() {
+                break;
+            }
+            let was_free = proc.free_since <= intended;
+            let op = self.workload.draw_op(&mut proc.rng);
+            proc.schedule.advance(&mut proc.rng);
+            self.start_op(load, at, op, intended, was_free);
+        }
+        self.requeue(load, at);
+    }
+
+    fn requeue(&mut self, load: &mut Load, at: u32) {
+        let proc = &mut self.procs[at as usize];
+        if !proc.queued && proc.in_flight < load.cap {
+            proc.queued = true;
+            load.due.push(Reverse((proc.schedule.next(), at)));
+        }
+    }
+
+    fn start_op(&mut self, load: &mut Load, at: u32, op: Op, intended: Nanos, was_free: bool) {
+        // A preparation that is done at once is followed by another try.
+        for _ in 0..3 {
+            let proc = &mut self.procs[at as usize];
+            let (action, hold, work) = match proc.choose(op, &self.workload) {
+                Choice::Measured(action, hold) => (
+                    action,
+                    hold,
+                    Work::Measured {
+                        op,
+                        intended,
+                        was_free,
+                    },
+                ),
+                Choice::Prepare(action, hold) => {
+                    load.recorder.preparation_count += 1;
+                    (
+                        action,
+                        hold,
+                        Work::Preparing {
+                            op,
+                            intended,
+                            was_free,
+                        },
+                    )
+                }
+            };
+            if proc.deal.proc == WATCHED_PROC {
+                tracing::trace!(target: "filermark_engine::ops", %op, intended_ns = intended.0, "begin");
+                tracing::trace!(target: "filermark_engine::files", %op, ?action, "works on");
+            }
+            proc.in_flight += 1;
+            let slot = Slot {
+                proc: at,
+                work,
+                hold,
+            };
+            let token = self.slots.put(slot);
+            let request = Request {
+                token,
+                proc: at,
+                action,
+            };
+            let Some(outcome) = self.submit(request) else {
+                return;
+            };
+            self.slots.take(token);
+            if !self.complete(load, &slot, &outcome) {
+                return;
+            }
+        }
+    }
+
+    fn take_completions(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+        let mut done = std::mem::take(&mut self.done);
+        let mut result = Ok(());
+        for Completion { token, outcome } in done.drain(..) {
+            let Some(slot) = self.slots.take(token) else {
+                continue;
+            };
+            if self.complete(load, &slot, &outcome)
+                && let Work::Preparing {
+                    op,
+                    intended,
+                    was_free,
+                } = slot.work
+            {
+                self.start_op(load, slot.proc, op, intended, was_free);
+            }
+            self.requeue(load, slot.proc);
+            if outcome.status != Status::Ok {
+                tracing::debug!(target: "filermark_engine::errors", proc = slot.proc, work = ?slot.work, status = ?outcome.status, "failed");
+            }
+            if result.is_ok() {
+                result = self.watch_losses(slot.proc as usize, outcome.status, "RUN");
+            }
+        }
+        self.done = done;
+        result
+    }
+
+    /// Books an outcome. Says whether it was a preparation, so that the
+    /// operation itself comes next.
+    #[inline]
+    fn complete(&mut self, load: &mut Load, slot: &Slot, outcome: &Outcome) -> bool {
+        self.settle(slot, outcome);
+        let proc = &mut self.procs[slot.proc as usize];
+        proc.free_since = outcome.done;
+        let Work::Measured {
+            op,
+            intended,
+            was_free,
+        } = slot.work
+        else {
+            return matches!(slot.work, Work::Preparing { .. });
+        };
+        let in_window = outcome.done < load.times.run_end
+            && (!load.measuring || outcome.done >= load.times.run_start);
+        if proc.deal.proc == WATCHED_PROC {
+            let (status, service_ns) = (outcome.status, outcome.done.since(outcome.sent).0);
+            let late_ns = outcome.sent.since(intended).0;
+            tracing::trace!(target: "filermark_engine::ops", %op, ?status, service_ns, "end");
+            tracing::trace!(target: "filermark_engine::timing", %op, late_ns, was_free, "pace");
+        }
+        if in_window {
+            load.recorder.record(op, intended, was_free, outcome);
+            if outcome.status == Status::Ok {
+                let service = outcome.done.since(outcome.sent).0;
+                proc.stats.success_count += 1;
+                proc.stats.service_sum_ns += service;
+                proc.stats.service_max_ns = proc.stats.service_max_ns.max(service);
+            } else {
+                proc.stats.error_count += 1;
+            }
+        }
+        false
+    }
+}
+
+/// Processor time of this thread so far, in nanoseconds.
+fn thread_cpu_ns() -> u64 {
+    crate::sys::thread_cpu().0
+}

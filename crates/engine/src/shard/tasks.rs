@@ -1,0 +1,266 @@
+//! INIT and CLEANUP: a window of population tasks kept under way.
+
+use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
+use crate::driver::{Completion, DriverError, Outcome, Request, Status};
+use crate::population::{Next, Population, Task};
+use crate::recorder::Live;
+use filermark_model::Nanos;
+
+/// How long lost replies are waited for when a phase is broken off.
+const BREAK_OFF: Nanos = Nanos::from_secs(5);
+
+/// What INIT or CLEANUP did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskReport {
+    /// Tasks done.
+    pub task_count: u64,
+    /// Tasks that failed (CLEANUP goes on after them).
+    pub failed_count: u64,
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+impl Shard {
+    /// INIT: deals `total_files` files and makes what is missing of this shard's
+    /// part of the file set.
+    ///
+    /// # Errors
+    /// The first task that failed; INIT_TIMEOUT; a wish to stop.
+    pub fn init(
+        &mut self,
+        total_files: u64,
+        window: usize,
+        limit: Nanos,
+    ) -> Result<TaskReport, PhaseError> {
+        for proc in &mut self.procs {
+            let count = proc.deal.count(total_files);
+            proc.files.grow(&self.workload.files, proc.deal, count);
+            tracing::debug!(target: "filermark_engine::setup", proc = proc.deal.proc, files = count,
+                accessed = proc.files.len(), accessed_bytes = proc.files.bytes(), "file set");
+        }
+        let mut population = Population::fill();
+        let deadline = self.clock.now() + limit;
+        let report = self.pump(&mut population, window, deadline, "INIT", false);
+        // Also after a failure: whatever was begun must be cleaned up.
+        for proc in &mut self.procs {
+            proc.populated = true;
+        }
+        match report {
+            Err(PhaseError::InitTimeout(_)) => {
+                Err(PhaseError::InitTimeout(limit.0 / 1_000_000_000))
+            }
+            other => other,
+        }
+    }
+
+    /// CLEANUP: removes everything that this shard's procs have made. Goes on
+    /// after refusals, since what stays is swept up afterwards.
+    ///
+    /// # Errors
+    /// The server is gone, or the time is up.
+    pub fn cleanup(&mut self, window: usize, limit: Nanos) -> Result<TaskReport, PhaseError> {
+        self.drain(self.clock.now() + BREAK_OFF);
+        let mut population = Population::empty(&self.procs);
+        let deadline = self.clock.now() + limit;
+        let report = self.pump(&mut population, window, deadline, "CLEANUP", true);
+        for (at, proc) in self.procs.iter_mut().enumerate() {
+            proc.forget_names(self.workload.layout);
+            self.driver
+                .forget_objects(at as u32, crate::driver::ObjectId(0));
+        }
+        report
+    }
+
+    fn pump(
+        &mut self,
+        population: &mut Population,
+        window: usize,
+        deadline: Nanos,
+        phase: &str,
+        go_on: bool,
+    ) -> Result<TaskReport, PhaseError> {
+        let result = self.pump_tasks(population, window, deadline, phase, go_on);
+        if result.is_err() {
+            self.drain(self.clock.now() + BREAK_OFF);
+        }
+        result
+    }
+
+    fn pump_tasks(
+        &mut self,
+        population: &mut Population,
+        window: usize,
+        deadline: Nanos,
+        phase: &str,
+        go_on: bool,
+    ) -> Result<TaskReport, PhaseError> {
+        let window = window.max(1);
+        let mut report = TaskReport::default();
+        let mut told = TaskReport::default();
+        let mut tell_at = self.clock.now() + GLANCE;
+        let mut more = true;
+        let mut barrier = false;
+        loop {
+            self.submit_deferred();
+            while more && !barrier && self.deferred.is_empty() && self.slots.len() < window {
+                match population.next(&mut self.procs, &self.workload.clone()) {
+                    Next::Task(task) => self.submit_task(task),
+                    Next::Barrier => barrier = true,
+                    Next::Done => more = false,
+                }
+            }
+            if self.slots.len() == 0 {
+                barrier = false;
+                if !more {
+                    self.tell(&report, &mut told);
+                    return Ok(report);
+                }
+                continue;
+            }
+            self.driver.flush();
+            let now = self.clock.now();
+            if now >= tell_at {
+                self.tell(&report, &mut told);
+                tell_at = now + GLANCE;
+            }
+            if self.stop.is_raised() {
+                return Err(PhaseError::Stopped);
+            }
+            if now >= deadline {
+                return Err(PhaseError::InitTimeout(0));
+            }
+            let wait = if self.done.is_empty() {
+                deadline.min(now + GLANCE)
+            } else {
+                now
+            };
+            self.driver.poll(wait, &mut self.done)?;
+            self.take_task_completions(&mut report, phase, go_on)?;
+        }
+    }
+
+    fn submit_task(&mut self, task: Task) {
+        let token = self.slots.put(Slot {
+            proc: task.proc as u32,
+            work: Work::Task { bytes: task.bytes },
+            hold: task.hold,
+        });
+        let request = Request {
+            token,
+            proc: task.proc as u32,
+            action: task.action,
+        };
+        if let Some(outcome) = self.submit(request) {
+            self.done.push(Completion { token, outcome });
+        }
+    }
+
+    fn take_task_completions(
+        &mut self,
+        report: &mut TaskReport,
+        phase: &str,
+        go_on: bool,
+    ) -> Result<(), PhaseError> {
+        let mut done = std::mem::take(&mut self.done);
+        let mut result = Ok(());
+        for completion in done.drain(..) {
+            let Some(slot) = self.slots.take(completion.token) else {
+                continue;
+            };
+            let at = slot.proc as usize;
+            let Work::Task { bytes } = slot.work else {
+                self.settle(&slot, &completion.outcome);
+                continue;
+            };
+            let status = completion.outcome.status;
+            report.task_count += 1;
+            if status == Status::Ok {
+                report.bytes += bytes;
+            } else {
+                report.failed_count += 1;
+                if !go_on && result.is_ok() {
+                    result = Err(PhaseError::Driver(self.task_error(at, status, phase)));
+                }
+            }
+            if result.is_ok() {
+                result = self.watch_losses(at, status, phase);
+            }
+        }
+        self.done = done;
+        result
+    }
+
+    fn task_error(&self, proc: usize, status: Status, phase: &str) -> DriverError {
+        let advice = match status {
+            Status::Refused(code) => self.explain.fatal_advice(code).unwrap_or(""),
+            Status::TimedOut | Status::Disconnected => {
+                "see whether the server is still up and reachable"
+            }
+            _ => "",
+        };
+        DriverError {
+            place: self.hosts.get(proc).cloned().unwrap_or_default(),
+            step: phase.into(),
+            reason: self.status_text(status),
+            advice: advice.into(),
+        }
+    }
+
+    fn tell(&self, report: &TaskReport, told: &mut TaskReport) {
+        if let Some(live) = &self.live {
+            let _ = live.try_send(Live::Population {
+                task_count: report.task_count - told.task_count,
+                bytes: report.bytes - told.bytes,
+            });
+        }
+        *told = *report;
+    }
+
+    /// Waits for what is under way and forgets its outcome; what has not come
+    /// by `deadline` is left over. Gives how many that are.
+    pub(super) fn drain(&mut self, deadline: Nanos) -> usize {
+        for request in std::mem::take(&mut self.deferred) {
+            if let Some(slot) = self.slots.take(request.token) {
+                self.settle_failed(&slot);
+            }
+        }
+        while self.slots.len() > 0 && self.clock.now() < deadline {
+            self.driver.flush();
+            let wait = deadline.min(self.clock.now() + GLANCE);
+            if self.driver.poll(wait, &mut self.done).is_err() {
+                break;
+            }
+            let mut done = std::mem::take(&mut self.done);
+            for completion in done.drain(..) {
+                if let Some(slot) = self.slots.take(completion.token) {
+                    self.settle(&slot, &completion.outcome);
+                }
+            }
+            self.done = done;
+        }
+        self.slots.make_stale()
+    }
+
+    pub(super) fn settle(&mut self, slot: &Slot, outcome: &Outcome) {
+        let layout = self.workload.layout;
+        let proc = &mut self.procs[slot.proc as usize];
+        if !matches!(slot.work, Work::Task { .. }) {
+            proc.in_flight = proc.in_flight.saturating_sub(1);
+        }
+        proc.settle(slot.hold, outcome.status == Status::Ok, outcome.end, layout);
+    }
+
+    fn settle_failed(&mut self, slot: &Slot) {
+        let now = self.clock.now();
+        let outcome = Outcome {
+            status: Status::Disconnected,
+            sent: now,
+            done: now,
+            physical: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            end: false,
+        };
+        self.settle(slot, &outcome);
+    }
+}

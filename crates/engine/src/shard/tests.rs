@@ -1,0 +1,344 @@
+//! The proc loop under a virtual clock: seconds pass in no time and every run
+//! is the same for the same seed.
+
+use super::*;
+use crate::driver::*;
+use crate::name::Name;
+use crate::null::NullDriver;
+use filermark_model::plan::PacingMode;
+use filermark_model::{Benchmark, Mix, PointStats};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// A server that takes `service(n)` for its n-th request, one at a time or all at once.
+struct SimServer {
+    clock: Clock,
+    queue: std::collections::BinaryHeap<std::cmp::Reverse<(Nanos, u32, u64)>>,
+    service: Box<dyn FnMut(u64, Nanos) -> (Nanos, Status)>,
+    serial: bool,
+    free_at: Nanos,
+    count: u64,
+    outcomes: std::collections::HashMap<u64, (Nanos, Status)>,
+    actions: Rc<RefCell<Vec<(Nanos, u32, Action)>>>,
+}
+
+impl ShardDriver for SimServer {
+    fn submit(&mut self, request: &Request) -> Submit {
+        let now = self.clock.now();
+        let (service, status) = (self.service)(self.count, now);
+        let start = if self.serial {
+            self.free_at.max(now)
+        } else {
+            now
+        };
+        self.free_at = start + service;
+        self.outcomes.insert(self.count, (now, status));
+        self.queue
+            .push(std::cmp::Reverse((self.free_at, request.token, self.count)));
+        self.actions
+            .borrow_mut()
+            .push((now, request.proc, request.action));
+        self.count += 1;
+        Submit::Queued
+    }
+    fn flush(&mut self) {}
+    fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError> {
+        let next = self.queue.peek().map_or(Nanos::MAX, |r| r.0.0);
+        self.clock.sleep_until(next.min(deadline));
+        let now = self.clock.now();
+        while let Some(std::cmp::Reverse((at, token, n))) = self.queue.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.queue.pop();
+            let (sent, status) = self.outcomes.remove(&n).unwrap();
+            done.push(Completion {
+                token,
+                outcome: Outcome {
+                    status,
+                    sent,
+                    done: at,
+                    physical: 1,
+                    read_bytes: 0,
+                    written_bytes: 0,
+                    end: true,
+                },
+            });
+        }
+        Ok(())
+    }
+    fn take_counters(&mut self, _: &mut BTreeMap<String, u64>) {}
+    fn transfer_bytes(&self) -> (u32, u32) {
+        (65536, 65536)
+    }
+    fn forget_objects(&mut self, _: u32, _: ObjectId) {}
+}
+
+struct Sim {
+    shard: Shard,
+    actions: Rc<RefCell<Vec<(Nanos, u32, Action)>>>,
+    mix: Mix,
+}
+
+type Service = Box<dyn FnMut(u64, Nanos) -> (Nanos, Status)>;
+
+fn sim(procs: u32, mode: PacingMode, serial: bool, service: Service) -> Sim {
+    let clock = Clock::virtual_at_zero();
+    let benchmark = Benchmark::shipped("general-nfs3").unwrap();
+    let actions = Rc::new(RefCell::new(Vec::new()));
+    let driver = SimServer {
+        clock: clock.clone(),
+        queue: Default::default(),
+        service,
+        serial,
+        free_at: Nanos::ZERO,
+        count: 0,
+        outcomes: Default::default(),
+        actions: actions.clone(),
+    };
+    let shard = Shard::new(ShardParts {
+        driver: Box::new(driver),
+        explain: Arc::new(NullDriver),
+        clock,
+        stop: StopFlag::new(),
+        procs: (0..procs).map(|n| (n, format!("host{n}"))).collect(),
+        proc_count: procs,
+        workload: Arc::new(Workload::new(&benchmark, 42)),
+        pacing: Pacing {
+            mode,
+            arrivals: Arrivals::Uniform,
+            backlog_max_per_proc: 4,
+        },
+        seed: 42,
+        live: None,
+    });
+    Sim {
+        shard,
+        actions,
+        mix: benchmark.mix,
+    }
+}
+
+fn fixed(service: Nanos) -> Service {
+    Box::new(move |_, _| (service, Status::Ok))
+}
+
+fn times(start: Nanos) -> RunTimes {
+    RunTimes {
+        warmup_start: start,
+        run_start: start + Nanos::from_secs(5),
+        run_end: start + Nanos::from_secs(35),
+    }
+}
+
+fn init_and_run(sim: &mut Sim, files: u64, rate: f64) -> PointStats {
+    sim.shard.init(files, 16, Nanos::from_secs(1000)).unwrap();
+    let start = sim.shard.clock.now() + Nanos::from_secs(1);
+    sim.shard.run(&sim.mix, rate, times(start)).unwrap()
+}
+
+#[test]
+fn below_saturation_the_rate_is_kept_and_the_service_time_is_the_servers() {
+    for mode in [PacingMode::Closed, PacingMode::Open] {
+        let mut sim = sim(8, mode, false, fixed(Nanos::from_millis(2)));
+        let stats = init_and_run(&mut sim, 1000, 50.0);
+        let achieved = stats.achieved_ops_per_sec();
+        assert!(
+            (achieved / 400.0 - 1.0).abs() < 0.005,
+            "{mode:?}: {achieved}"
+        );
+        assert_eq!(stats.error_count(), 0);
+        assert!((stats.service().mean_ns() - 2e6).abs() < 1.0);
+        assert!(stats.response().mean_ns() >= stats.service().mean_ns());
+        for (op, percent) in sim.mix.shares() {
+            let got = stats.op(*op).unwrap().success_count as f64 / stats.success_count() as f64;
+            assert!((got * 100.0 - percent).abs() < 1.5, "{op}: {got}");
+        }
+        assert_eq!(stats.procs.len(), 8);
+        assert!(stats.procs.iter().all(|p| p.wanted_count == 1500));
+        assert_eq!(stats.intervals.iter().filter(|i| i.second >= 0).count(), 30);
+    }
+}
+
+#[test]
+fn closed_pacing_never_has_two_in_flight_and_slows_down_with_the_server() {
+    // 4 procs on a server that does 100 a second: a third of what is wanted.
+    let mut sim = sim(4, PacingMode::Closed, true, fixed(Nanos::from_millis(10)));
+    let stats = init_and_run(&mut sim, 100, 80.0);
+    assert!((stats.achieved_ops_per_sec() - 100.0).abs() < 1.0);
+    assert!(
+        (stats.service().mean_ns() - 40e6).abs() < 2e6,
+        "four queue at the server"
+    );
+    assert!(
+        stats.response().mean_ns() > 1e9,
+        "lateness shows in the response time"
+    );
+    assert!(stats.rescheduled_count > 0);
+    assert_eq!(stats.dropped_count, 0);
+}
+
+#[test]
+fn open_pacing_keeps_arriving_and_bounds_its_backlog() {
+    let mut sim = sim(4, PacingMode::Open, true, fixed(Nanos::from_millis(10)));
+    let stats = init_and_run(&mut sim, 100, 40.0);
+    assert!(stats.dropped_count > 500, "{}", stats.dropped_count);
+    assert!(stats.backlog_max > 0);
+    assert!(stats.achieved_ops_per_sec() < 101.0);
+}
+
+#[test]
+fn a_stall_is_seen_by_the_response_time_and_not_by_the_service_time_alone() {
+    // One second in thirty the server does nothing.
+    let service: Service = Box::new(|_, now| {
+        let in_stall = (20_000_000_000..21_000_000_000).contains(&now.0);
+        let wait = if in_stall { 21_000_000_000 - now.0 } else { 0 };
+        (Nanos(wait + 1_000_000), Status::Ok)
+    });
+    let mut sim = sim(1, PacingMode::Closed, false, service);
+    let stats = init_and_run(&mut sim, 10, 100.0);
+    let (service, response) = (stats.service(), stats.response());
+    assert!(service.percentile_ns(99.0) < 3_000_000);
+    assert!(
+        response.percentile_ns(97.5) > 200_000_000,
+        "{}",
+        response.percentile_ns(97.5)
+    );
+    assert!(
+        (stats.achieved_ops_per_sec() - 100.0).abs() < 0.5,
+        "the debt is worked off"
+    );
+}
+
+#[test]
+fn the_same_seed_makes_the_same_run() {
+    let run = || {
+        let mut sim = sim(5, PacingMode::Closed, false, fixed(Nanos::from_micros(300)));
+        init_and_run(&mut sim, 500, 20.0);
+        sim.actions.take()
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn init_makes_parents_first_and_cleanup_removes_all_that_was_made() {
+    let mut sim = sim(3, PacingMode::Closed, false, fixed(Nanos::from_micros(100)));
+    init_and_run(&mut sim, 700, 30.0);
+    sim.shard.cleanup(16, Nanos::from_secs(1000)).unwrap();
+    let mut there: HashSet<(u32, ObjectId, Name)> = HashSet::new();
+    let mut dirs: HashSet<(u32, ObjectId)> = HashSet::new();
+    let mut proc_dirs = HashSet::new();
+    for (_, proc, action) in sim.actions.take() {
+        match action {
+            Action::MakeProcDir { .. } => {
+                proc_dirs.insert(proc);
+                dirs.insert((proc, PROC_DIR));
+            }
+            Action::Mkdir { dir, name, object } => {
+                assert!(dirs.contains(&(proc, dir)));
+                dirs.insert((proc, object));
+                there.insert((proc, dir, name));
+            }
+            Action::Fill { dir, name, .. }
+            | Action::Create { dir, name, .. }
+            | Action::Symlink { dir, name, .. } => {
+                assert!(dirs.contains(&(proc, dir)), "{name:?} before its directory");
+                there.insert((proc, dir, name));
+            }
+            Action::Remove { dir, name } | Action::Rmdir { dir, name } => {
+                assert!(
+                    there.remove(&(proc, dir, name)),
+                    "{name:?} removed but never made"
+                );
+            }
+            Action::RemoveProcDir { .. } => assert!(proc_dirs.remove(&proc)),
+            _ => {}
+        }
+    }
+    assert!(
+        there.is_empty() && proc_dirs.is_empty(),
+        "left behind: {there:?}"
+    );
+}
+#[test]
+fn a_second_init_only_grows_and_restores() {
+    let mut sim = sim(2, PacingMode::Closed, false, fixed(Nanos::from_micros(100)));
+    init_and_run(&mut sim, 300, 50.0);
+    sim.actions.take();
+    let report = sim.shard.init(400, 16, Nanos::from_secs(1000)).unwrap();
+    let actions = sim.actions.take();
+    let fills = actions
+        .iter()
+        .filter(|a| matches!(a.2, Action::Fill { .. }))
+        .count();
+    let cuts = actions
+        .iter()
+        .filter(|a| matches!(a.2, Action::Setattr { size: Some(_), .. }))
+        .count();
+    assert_eq!(fills, 100);
+    assert!(cuts > 0, "files that had grown are cut back");
+    assert_eq!(report.task_count as usize, fills + cuts);
+}
+
+#[test]
+fn a_refusal_ends_init_but_only_counts_in_run() {
+    let refusing = |from: u64| -> Service {
+        Box::new(move |n, _| {
+            let status = if n >= from {
+                Status::Refused(28)
+            } else {
+                Status::Ok
+            };
+            (Nanos::from_micros(50), status)
+        })
+    };
+    let mut full = sim(1, PacingMode::Closed, false, refusing(200));
+    let error = full.shard.init(1000, 8, Nanos::from_secs(9)).unwrap_err();
+    assert!(
+        error.to_string().contains("host0: INIT: status 28"),
+        "{error}"
+    );
+
+    let mut later = sim(1, PacingMode::Closed, false, refusing(10_000));
+    let stats = init_and_run(&mut later, 10, 1000.0);
+    assert!(stats.error_count() > 0);
+    assert!(
+        stats.errors.keys().any(|k| k.ends_with("status 28")),
+        "{:?}",
+        stats.errors
+    );
+}
+
+#[test]
+fn a_server_that_is_gone_ends_the_run_early() {
+    let service: Service = Box::new(|_, now| match now.0 {
+        0..10_000_000_000 => (Nanos::from_micros(50), Status::Ok),
+        _ => (Nanos::from_millis(100), Status::Disconnected),
+    });
+    let mut sim = sim(4, PacingMode::Closed, false, service);
+    sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
+    let error = sim
+        .shard
+        .run(&sim.mix.clone(), 50.0, times(Nanos::from_secs(1)))
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("does not answer any more"),
+        "{error}"
+    );
+    assert!(sim.shard.clock.now() < Nanos::from_secs(12));
+}
+
+#[test]
+fn a_wish_to_stop_is_heard() {
+    let mut sim = sim(4, PacingMode::Closed, false, fixed(Nanos::from_millis(1)));
+    sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
+    sim.shard.stop.raise();
+    let mix = sim.mix.clone();
+    assert_eq!(
+        sim.shard
+            .run(&mix, 5.0, times(Nanos::from_secs(1)))
+            .unwrap_err(),
+        PhaseError::Stopped
+    );
+}

@@ -1,0 +1,6 @@
+//! What belongs to one operating system, one module each.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use linux::*;

@@ -1,0 +1,412 @@
+//! The command line, declared: subcommands, options, help, examples.
+//!
+//! Only declarations; what a subcommand does is in its own file. Man pages and
+//! shell completions are made from here.
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the manual's shortest version stands in the help.
+const EXAMPLES: &str = "\
+Examples:
+  filermark demo                              measure an embedded server, about a minute
+  filermark template > sfs_rc                 an rc file to start from
+  filermark plan -r sfs_rc                    what would run; nothing is touched
+  filermark validate -r sfs_rc -s mine        does the server speak NFSv3 correctly?
+  filermark run -r sfs_rc -s mine             the sweep
+  filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
+  filermark params BIOD_MAX_READS             what a parameter means
+
+Results are written to ./result (-d, WORK_DIR): sfssum.SUFFIX, sfslog.SUFFIX,
+sfsres.SUFFIX, sfsc0001.SUFFIX, SUFFIX.run.jsonl and SUFFIX.html.
+stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
+run, the server or a test failed; 2: the command line or the rc file is wrong;
+130: interrupted.";
+
+/// Measures file servers: load sweeps over NFS, from rc file to report.
+#[derive(Debug, Parser)]
+#[command(name = "filermark", version, about, after_help = EXAMPLES)]
+#[command(
+    propagate_version = true,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure an embedded server and show what a report looks like
+    Demo(DemoArgs),
+    /// Show what would run: points, procs, file set, space, memory, time
+    ///
+    /// Nothing is touched: no server is asked and no file is written.
+    Plan(PlanArgs),
+    /// Test whether the server speaks the protocol correctly
+    Validate(ValidateArgs),
+    /// Run the load sweep and write its results
+    Run(RunArgs),
+    /// Serve an in-memory file system over NFSv3
+    Serve(ServeArgs),
+    /// List the parameters, or explain one
+    Params(ParamsArgs),
+    /// Print a commented rc file to start from
+    Template,
+    /// Make the report again from a run record
+    Report(ReportArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one per subcommand
+    Man(ManArgs),
+}
+
+/// Where the parameters come from.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SourceArgs {
+    /// The rc file
+    #[arg(short = 'r', long = "rc", value_name = "RC")]
+    pub rc: Option<PathBuf>,
+    /// End of the names of the result files (SUFFIX)
+    #[arg(short, long, value_name = "SUFFIX")]
+    pub suffix: Option<String>,
+    /// Directory of the result files (WORK_DIR) [default: result]
+    #[arg(short, long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Set a parameter; wins over the rc file; may be repeated
+    #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+}
+
+/// How a subcommand talks.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutputArgs {
+    /// Print the product as JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Print no colours (also: NO_COLOR, or no terminal)
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// How much a subcommand says on stderr.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct VerboseArgs {
+    /// Say more; -vv says everything
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// `demo`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  filermark demo -d /tmp/demo --seconds 5")]
+pub struct DemoArgs {
+    /// Directory of the result files
+    #[arg(short, long, value_name = "DIR", default_value = "result")]
+    pub dir: PathBuf,
+    /// Length of RUN at each load point, in seconds
+    #[arg(long, value_name = "S", default_value = "4", value_parser = parse_seconds)]
+    pub seconds: Duration,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// `plan`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example:\n  filermark plan -r sfs_rc -o PROCS=16")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// `validate`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark validate -r sfs_rc -s mine             all tests; writes result/sfsval.mine
+  filermark validate -v 1 -o MNT_POINTS=nas:/vol1  without an rc file, stop at the first failure")]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// 1: stop at the first failure; 2: run all tests
+    #[arg(short = 'v', long, value_name = "LEVEL", default_value_t = 2)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub level: u8,
+    /// Say more; twice: everything
+    #[arg(long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark run -r sfs_rc -s mine
+  filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
+  filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o RUNTIME=5
+
+Ctrl-C ends a run: what was measured is kept, what was made on the server is removed.")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// `serve`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark serve                                  an empty /export on 127.0.0.1:2049
+  filermark serve --listen '[::1]:0' --portmap     the port is chosen and printed
+  filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
+  filermark serve --null                           canned replies: the generator's limit
+  mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
+pub struct ServeArgs {
+    /// Address and port to answer on; may be repeated; port 0 chooses one
+    #[arg(
+        short,
+        long,
+        value_name = "ADDR:PORT",
+        default_value = "127.0.0.1:2049"
+    )]
+    pub listen: Vec<SocketAddr>,
+    /// Answer at once with canned replies, without a file system
+    #[arg(long, conflicts_with_all = ["error", "unstable", "short", "capacity", "readonly"])]
+    pub null: bool,
+    /// Answer the portmapper program on the same port too
+    #[arg(long)]
+    pub portmap: bool,
+    /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub delay: DelaySpec,
+    /// Serve delays one after the other, as a single disk would
+    #[arg(long)]
+    pub queue: bool,
+    /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub error: ErrorSpec,
+    /// Lose things: conn@N closes each connection after N requests, reply@1% loses replies
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub drop: DropSpec,
+    /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs
+    #[arg(long, value_name = "SPEC", default_value = "", num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "on")]
+    pub unstable: UnstableSpec,
+    /// Read and write at most so many bytes per call
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub short: Option<u32>,
+    /// Refuse every mount
+    #[arg(long)]
+    pub refuse_mount: bool,
+    /// Seed of the faults that are drawn
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Threads that answer [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Most bytes of file data that are held: 512M, 8G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub capacity: Option<u64>,
+    /// Refuse every change with NFS3ERR_ROFS
+    #[arg(long)]
+    pub readonly: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// `params`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  filermark params\n  filermark params RUNTIME")]
+pub struct ParamsArgs {
+    /// The parameter to explain; without it all are listed
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print the reference page in Markdown
+    #[arg(long, conflicts_with = "name")]
+    pub markdown: bool,
+}
+
+/// `report`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark report result/mine.run.jsonl           writes result/mine.html again
+  filermark report mine.run.jsonl -d /tmp/again")]
+pub struct ReportArgs {
+    /// The run record
+    #[arg(value_name = "SUFFIX.run.jsonl")]
+    pub record: PathBuf,
+    /// Directory for the report [default: that of the record]
+    #[arg(short, long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// `completions`.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(
+    after_help = "Example:\n  filermark completions bash > ~/.local/share/bash-completion/completions/filermark"
+)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// `man`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  filermark man | man -l -\n  filermark man -d man1")]
+pub struct ManArgs {
+    /// Write filermark.1 and one page per subcommand into this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// The completion script of a shell.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "filermark", &mut out);
+    out
+}
+
+/// The manual page on `filermark` itself, as roff.
+///
+/// # Errors
+/// None that a `Vec` can cause.
+pub fn man_page() -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut out)?;
+    Ok(out)
+}
+
+/// Writes the manual page and one per subcommand into a directory.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn man_pages(dir: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    clap_mangen::generate_to(Cli::command(), dir)
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.1..=86_400.0).contains(&s) => Ok(Duration::from_secs_f64(s)),
+        _ => Err("give seconds from 0.1 to 86400".into()),
+    }
+}
+
+/// An amount in bytes, with K, M, G or T for binary multiples.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        Some((at, 'T' | 't')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(1 << shift))
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "give bytes, or a number with K, M, G or T".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_lines_of_the_manual_are_read() {
+        let good = [
+            "filermark demo",
+            "filermark plan -r sfs_rc",
+            "filermark validate -r sfs_rc -s mine -v 1",
+            "filermark run -r sfs_rc -s mine -d DIR -o A=1 -o B=2 --json -vv --no-color",
+            "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
+            "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
+            "filermark params RUNTIME",
+            "filermark params --markdown",
+            "filermark template",
+            "filermark report x.run.jsonl",
+            "filermark completions zsh",
+            "filermark man",
+        ];
+        for line in good {
+            assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
+        }
+        let bad = [
+            "filermark",
+            "filermark measure",
+            "filermark validate -v 3",
+            "filermark serve --delay 5parsecs",
+            "filermark serve --error READ@1%",
+            "filermark serve --null --readonly",
+            "filermark serve --capacity 0",
+            "filermark serve --capacity 99999999T",
+            "filermark demo --seconds 0",
+        ];
+        for line in bad {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn given_options_replace_defaults() {
+        let Ok(Cli {
+            command: Command::Serve(args),
+        }) = parse("filermark serve --listen [::1]:7 --delay 250us --capacity 2M")
+        else {
+            panic!("serve");
+        };
+        assert_eq!(args.listen, ["[::1]:7".parse().unwrap()]);
+        assert_eq!(args.delay, "250us".parse().unwrap());
+        assert_eq!(args.capacity, Some(2 << 20));
+    }
+
+    #[test]
+    fn completions_and_manual_name_every_subcommand() {
+        let bash = String::from_utf8(completions(Shell::Bash)).unwrap();
+        let man = String::from_utf8(man_page().unwrap()).unwrap();
+        for command in Cli::command().get_subcommands() {
+            assert!(bash.contains(command.get_name()), "{command}");
+            assert!(man.contains(command.get_name()), "{command}");
+        }
+        let dir = std::env::temp_dir().join(format!("filermark-man-{}", std::process::id()));
+        man_pages(&dir).unwrap();
+        assert!(dir.join("filermark-run.1").exists());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,393 @@
+//! Decides whether a load point counts: small rules, each with its figure, its
+//! limit and where the limit comes from.
+//!
+//! A rule looks at what was measured and at the plan, and says nothing or
+//! gives findings; no rule knows another. All rules are explained in
+//! `docs/src/reference/rules.md`.
+
+use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
+use filermark_model::stats::{PointStats, ProcStats};
+use filermark_model::{Finding, Rule, Severity};
+
+/// Operations that a proc may be short of whatever its share: those in flight
+/// at the edges of the window.
+const PROC_EDGE_OPS: f64 = 2.0;
+/// Standard errors within which a share's distance from the mix is chance.
+const CHANCE_STD_ERRORS: f64 = 4.0;
+/// Open pacing: waiting work at the end of the window, in seconds of the
+/// requested load, from which on the backlog counts as growing.
+const BACKLOG_SECONDS_MAX: f64 = 0.5;
+/// Median lateness of the generator's wake-ups that is remarked, in ms.
+const WAKEUP_MS_P50_MAX: f64 = 0.1;
+/// 99th percentile of the same, in ms.
+const WAKEUP_MS_P99_MAX: f64 = 1.0;
+/// Share of its processors that the generator may take, in percent.
+const GENERATOR_PCNT_MAX: f64 = 85.0;
+/// Shortest window for stable figures, in seconds.
+const WINDOW_SECONDS_MIN: f64 = 30.0;
+/// Fewest operations for stable figures.
+const OPS_MIN: f64 = 1_000.0;
+/// Kinds of errors that a finding names.
+const ERRORS_NAMED: usize = 3;
+/// Filermark's own limits are explained here.
+const OWN: &str = "Filermark, docs/src/reference/rules.md";
+
+/// The counter of reads whose data was not as written (VERIFY).
+pub const VERIFY_ERRORS: &str = "verify_errors";
+
+/// The counters that tell of something unusual on the server's side: (name,
+/// how much it matters, what it means).
+pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
+    (
+        "retransmits",
+        Severity::Warning,
+        "calls were sent again because their reply did not come in time",
+    ),
+    (
+        "reconnects",
+        Severity::Warning,
+        "connections were lost and made again",
+    ),
+    (
+        "verifier_changes",
+        Severity::Warning,
+        "times the server's write verifier changed (it restarted, or lost unstable data), and the writes went again",
+    ),
+    (
+        "timeouts",
+        Severity::Warning,
+        "times a reply was so late that its connection was given up",
+    ),
+    (
+        "bad_replies",
+        Severity::Warning,
+        "replies that could not be decoded",
+    ),
+    (
+        "stream_errors",
+        Severity::Warning,
+        "connections whose record marking fell out of step",
+    ),
+    (
+        "readdir_restarts",
+        Severity::Note,
+        "listings begun anew because the server's cookie was stale",
+    ),
+    (
+        "jukebox_waits",
+        Severity::Note,
+        "times the server asked to try later (NFS3ERR_JUKEBOX)",
+    ),
+    (
+        "short_reads",
+        Severity::Note,
+        "reads that returned less than asked, and were continued",
+    ),
+    (
+        "short_writes",
+        Severity::Note,
+        "writes that took less than offered, and were continued",
+    ),
+];
+
+/// What a rule looks at.
+struct Case<'a> {
+    stats: &'a PointStats,
+    load: LoadPoint,
+    plan: &'a RunPlan,
+    core_count: u32,
+}
+
+/// What the rules say of a measured load point.
+///
+/// `core_count` are the processors of all client hosts together
+/// ([`crate::Environment::core_count`]); zero: unknown.
+pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u32) -> Vec<Finding> {
+    let case = Case {
+        stats,
+        load,
+        plan,
+        core_count,
+    };
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 9] = [
+        data_verify,
+        errors,
+        response_limit,
+        achieved_rate,
+        proc_rate,
+        mix_deviation,
+        saturated,
+        lateness,
+        generator_busy,
+    ];
+    let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
+    findings.extend(server_events(&case));
+    findings.extend(short_run(&case));
+    findings
+}
+
+/// Whether a load point with these findings counts.
+pub fn is_valid(findings: &[Finding]) -> bool {
+    !findings.iter().any(Finding::invalidates)
+}
+
+impl Case<'_> {
+    fn window_seconds(&self) -> f64 {
+        self.stats.window_ns as f64 / 1e9
+    }
+
+    /// The limit's source: the run's own parameter, or the benchmark's standard.
+    fn source(&self, parameter: &str, limit: f64, standard: f64) -> String {
+        let benchmark = &self.plan.benchmark;
+        if limit == standard {
+            format!("benchmark {} version {}", benchmark.name, benchmark.version)
+        } else {
+            format!("{parameter} of this run")
+        }
+    }
+}
+
+fn percent_of(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        100.0 * part / whole
+    } else {
+        0.0
+    }
+}
+
+fn response_limit(case: &Case<'_>) -> Option<Finding> {
+    let limit = case.plan.limits.response_ms;
+    let mean_ms = case.stats.service().mean_ns() / 1e6;
+    (mean_ms > limit).then(|| {
+        let message =
+            format!("the mean service time is {mean_ms:.1} ms, above the limit of {limit} ms");
+        let standard = case.plan.benchmark.standard.response_limit_ms;
+        let source = case.source("RESPONSE_LIMIT_MS", limit, standard);
+        Finding::new(Rule::ResponseLimit, Severity::Invalid, message)
+            .with_limit(mean_ms, limit, &source)
+    })
+}
+
+fn achieved_rate(case: &Case<'_>) -> Option<Finding> {
+    let limit = case.plan.limits.achieved_pcnt_min;
+    let (achieved, requested) = (case.stats.achieved_ops_per_sec(), case.load.requested.0);
+    let pcnt = percent_of(achieved, requested);
+    (pcnt < limit).then(|| {
+        let message = format!(
+            "{achieved:.1} op/s were achieved of {requested:.1} requested, {pcnt:.1} %; the least is {limit} %"
+        );
+        let standard = case.plan.benchmark.standard.achieved_pcnt_min;
+        let source = case.source("ACHIEVED_PCNT_MIN", limit, standard);
+        Finding::new(Rule::AchievedRate, Severity::Invalid, message)
+            .with_limit(pcnt, limit, &source)
+    })
+}
+
+/// What one proc was wanted to do in the window.
+fn wanted_of(case: &Case<'_>, proc: &ProcStats) -> f64 {
+    match proc.wanted_count {
+        0 => case.plan.rate_per_proc(case.load.requested).0 * case.window_seconds(),
+        wanted => wanted as f64,
+    }
+}
+
+fn proc_rate(case: &Case<'_>) -> Option<Finding> {
+    let limit = case.plan.limits.proc_pcnt_min;
+    let mut short_count = 0u32;
+    let mut worst: Option<(f64, &ProcStats)> = None;
+    for proc in &case.stats.procs {
+        let wanted = wanted_of(case, proc);
+        let pcnt = percent_of(proc.success_count as f64, wanted);
+        if pcnt < limit && wanted - proc.success_count as f64 > PROC_EDGE_OPS {
+            short_count += 1;
+            if worst.is_none_or(|(least, _)| pcnt < least) {
+                worst = Some((pcnt, proc));
+            }
+        }
+    }
+    let (pcnt, proc) = worst?;
+    let message = format!(
+        "{short_count} of {} procs got less than {limit} % of their own rate; the worst is proc {} with {} of {:.0} operations, {pcnt:.1} %",
+        case.stats.procs.len(),
+        proc.proc,
+        proc.success_count,
+        wanted_of(case, proc),
+    );
+    let standard = case.plan.benchmark.standard.proc_pcnt_min;
+    let source = case.source("PROC_PCNT_MIN", limit, standard);
+    let finding = Finding::new(Rule::ProcRate, Severity::Invalid, message);
+    Some(finding.with_limit(pcnt, limit, &source))
+}
+
+/// The op whose share is farthest off. In a small sample chance alone moves
+/// shares by more than the limit: then it is only noted.
+fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
+    let limit = case.plan.limits.mix_deviation_pcnt_max;
+    let total = case.stats.success_count() as f64;
+    let mix = &case.plan.benchmark.mix;
+    let count_of = |op| case.stats.op(op).map_or(0, |s| s.success_count);
+    let wanted = mix.shares().iter().map(|(op, _)| *op);
+    let unwanted = case.stats.ops.iter().map(|o| o.op);
+    let (op, actual, target) = wanted
+        .chain(unwanted.filter(|op| mix.percent(*op) == 0.0))
+        .map(|op| (op, percent_of(count_of(op) as f64, total), mix.percent(op)))
+        .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()))?;
+    let off = (actual - target).abs();
+    if total == 0.0 || off <= limit {
+        return None;
+    }
+    let share = target / 100.0;
+    let chance = CHANCE_STD_ERRORS * 100.0 * (share * (1.0 - share) / total).sqrt();
+    let (severity, remark) = if off > chance {
+        (Severity::Invalid, String::new())
+    } else {
+        let remark = format!(", which chance alone can give with only {total:.0} operations");
+        (Severity::Note, remark)
+    };
+    let message = format!(
+        "{op} made up {actual:.1} % of the operations instead of {target:.1} %, {off:.1} percentage points off; the most is {limit}{remark}"
+    );
+    let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
+    let source = case.source("MIX_DEVIATION_MAX", limit, standard);
+    Some(Finding::new(Rule::MixDeviation, severity, message).with_limit(off, limit, &source))
+}
+
+fn errors(case: &Case<'_>) -> Option<Finding> {
+    let failed = case.stats.error_count();
+    let tried = failed + case.stats.success_count();
+    let pcnt = percent_of(failed as f64, tried as f64);
+    let (warn, void) = (
+        case.plan.benchmark.standard.error_pcnt_max,
+        case.plan.limits.error_pcnt_max,
+    );
+    let (severity, limit) = match (pcnt > void, pcnt > warn) {
+        (true, _) => (Severity::Invalid, void),
+        (false, true) => (Severity::Warning, warn),
+        (false, false) => return None,
+    };
+    let mut kinds: Vec<(&String, &u64)> = case.stats.errors.iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let mut named: Vec<String> = kinds
+        .iter()
+        .take(ERRORS_NAMED)
+        .map(|(kind, n)| format!("{kind} ({n}×)"))
+        .collect();
+    if kinds.len() > ERRORS_NAMED {
+        named.push(format!("{} other kinds", kinds.len() - ERRORS_NAMED));
+    }
+    let list = if named.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", named.join(", "))
+    };
+    let message = format!("{failed} of {tried} operations failed, {pcnt:.3} %{list}");
+    let standard = case.plan.benchmark.standard.error_pcnt_invalid;
+    let source = match severity {
+        Severity::Invalid => case.source("ERROR_PCNT_MAX", void, standard),
+        _ => case.source("ERROR_PCNT_MAX", warn, warn),
+    };
+    Some(Finding::new(Rule::Errors, severity, message).with_limit(pcnt, limit, &source))
+}
+
+fn saturated(case: &Case<'_>) -> Option<Finding> {
+    if case.plan.pacing.mode != PacingMode::Open {
+        return None;
+    }
+    let stats = case.stats;
+    let limit =
+        (case.load.requested.0 * BACKLOG_SECONDS_MAX).max(f64::from(case.plan.proc_count()));
+    let waiting = stats.backlog_end as f64;
+    let message = if stats.dropped_count > 0 {
+        format!(
+            "the server did not keep up: {} operations were dropped because {} were waiting per proc",
+            stats.dropped_count, case.plan.pacing.backlog_max_per_proc
+        )
+    } else if waiting > limit {
+        format!(
+            "the server did not keep up: {waiting:.0} operations still waited to start when the window closed (the most is {limit:.0}, half a second of the load)"
+        )
+    } else {
+        return None;
+    };
+    let finding = Finding::new(Rule::Saturated, Severity::Invalid, message);
+    Some(finding.with_limit(waiting, limit, OWN))
+}
+
+fn lateness(case: &Case<'_>) -> Option<Finding> {
+    let ms = |percentile| case.stats.wakeup.percentile_ns(percentile) as f64 / 1e6;
+    let (which, value, limit) = if ms(99.0) > WAKEUP_MS_P99_MAX {
+        ("the 99th percentile", ms(99.0), WAKEUP_MS_P99_MAX)
+    } else if ms(50.0) > WAKEUP_MS_P50_MAX {
+        ("the median", ms(50.0), WAKEUP_MS_P50_MAX)
+    } else {
+        return None;
+    };
+    let message = format!(
+        "the generator itself started operations late: {which} is {value:.3} ms (the most is {limit} ms); response times contain it, service times do not"
+    );
+    Some(Finding::new(Rule::Lateness, Severity::Warning, message).with_limit(value, limit, OWN))
+}
+
+fn generator_busy(case: &Case<'_>) -> Option<Finding> {
+    let shards = case.stats.shard_count;
+    let processors = match case.core_count {
+        0 => shards,
+        cores => shards.min(cores),
+    };
+    let offered_ns = case.stats.window_ns as f64 * f64::from(processors);
+    let pcnt = percent_of(case.stats.generator_cpu_ns as f64, offered_ns);
+    (pcnt > GENERATOR_PCNT_MAX).then(|| {
+        let message = format!(
+            "the generator took {pcnt:.0} % of the {processors} processors it can use (the most is {GENERATOR_PCNT_MAX} %): the figures may be the client's and not the server's"
+        );
+        Finding::new(Rule::GeneratorBusy, Severity::Warning, message)
+            .with_limit(pcnt, GENERATOR_PCNT_MAX, OWN)
+    })
+}
+
+fn data_verify(case: &Case<'_>) -> Option<Finding> {
+    let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
+    (bad > 0).then(|| {
+        let message = format!("{bad} reads returned other data than had been written there");
+        Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(
+            bad as f64,
+            0.0,
+            "VERIFY of this run",
+        )
+    })
+}
+
+fn server_events<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Finding> + 'a {
+    SERVER_COUNTERS
+        .iter()
+        .filter_map(|(name, severity, meaning)| {
+            let n = *case.stats.counters.get(*name).unwrap_or(&0);
+            let message = format!("{name} = {n}: {meaning}");
+            (n > 0).then(|| {
+                Finding::new(Rule::ServerEvent, *severity, message).with_limit(n as f64, 0.0, OWN)
+            })
+        })
+}
+
+fn short_run(case: &Case<'_>) -> Option<Finding> {
+    let seconds = case.window_seconds();
+    let ops = case.stats.success_count() as f64;
+    let (message, value, limit) = if seconds < WINDOW_SECONDS_MIN {
+        let message = format!(
+            "the window was {seconds:.1} s long; below {WINDOW_SECONDS_MIN:.0} s figures vary much from run to run"
+        );
+        (message, seconds, WINDOW_SECONDS_MIN)
+    } else if ops < OPS_MIN {
+        let message = format!(
+            "only {ops:.0} operations were measured; below {OPS_MIN:.0} figures vary much from run to run"
+        );
+        (message, ops, OPS_MIN)
+    } else {
+        return None;
+    };
+    Some(Finding::new(Rule::ShortRun, Severity::Note, message).with_limit(value, limit, OWN))
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

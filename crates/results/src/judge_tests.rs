@@ -1,0 +1,178 @@
+use super::*;
+use crate::testing::{plan, quiet_point};
+use filermark_model::plan::Limits;
+use filermark_model::{Nanos, Op, OpsPerSec};
+
+const LOAD: LoadPoint = LoadPoint {
+    number: 1,
+    asked: OpsPerSec(1000.0),
+    requested: OpsPerSec(1000.0),
+};
+
+fn said(stats: &PointStats, plan: &RunPlan) -> Vec<(Rule, Severity)> {
+    judge(stats, LOAD, plan, 4)
+        .iter()
+        .map(|f| {
+            assert!(f.value.is_some() && f.limit.is_some() && f.source.is_some());
+            (f.rule, f.severity)
+        })
+        .collect()
+}
+
+/// What the rules say of a quiet point with something changed.
+fn after(change: impl FnOnce(&mut PointStats, &mut RunPlan)) -> Vec<(Rule, Severity)> {
+    let (mut stats, mut plan) = (quiet_point(1000.0, 30), plan());
+    change(&mut stats, &mut plan);
+    said(&stats, &plan)
+}
+
+#[test]
+fn a_quiet_point_has_no_findings() {
+    assert_eq!(after(|_, _| {}), []);
+    assert!(is_valid(&[]));
+}
+
+#[test]
+fn slow_answers_invalidate() {
+    let found = after(|_, plan| plan.limits.response_ms = 0.2);
+    assert_eq!(found, [(Rule::ResponseLimit, Severity::Invalid)]);
+    let (stats, mut plan) = (quiet_point(1000.0, 30), plan());
+    plan.limits = Limits {
+        response_ms: 0.2,
+        ..plan.limits
+    };
+    let findings = judge(&stats, LOAD, &plan, 4);
+    assert!(!is_valid(&findings));
+    assert_eq!(
+        findings[0].source.as_deref(),
+        Some("RESPONSE_LIMIT_MS of this run")
+    );
+}
+
+#[test]
+fn too_few_operations_invalidate() {
+    let found = after(|stats, _| stats.window_ns = stats.window_ns * 100 / 94);
+    assert_eq!(found, [(Rule::AchievedRate, Severity::Invalid)]);
+    assert_eq!(
+        after(|stats, _| stats.window_ns = stats.window_ns * 100 / 96),
+        []
+    );
+}
+
+#[test]
+fn the_worst_proc_is_named() {
+    let (mut stats, plan) = (quiet_point(1000.0, 30), plan());
+    stats.procs[3].success_count /= 2;
+    stats.procs[5].success_count /= 4;
+    let findings = judge(&stats, LOAD, &plan, 4);
+    assert_eq!(findings[0].rule, Rule::ProcRate);
+    assert!(findings[0].message.contains("proc 5 "), "{}", findings[0]);
+    assert!(findings[0].message.starts_with("2 of "), "{}", findings[0]);
+    // Two operations at the edges of the window are nobody's fault.
+    for proc in &mut stats.procs {
+        (proc.wanted_count, proc.success_count) = (3, 1);
+    }
+    assert_eq!(said(&stats, &plan), []);
+}
+
+#[test]
+fn a_shifted_mix_invalidates_unless_chance_explains_it() {
+    let found = after(|stats, _| stats.op_mut(Op::Read).success_count += 1_000);
+    assert_eq!(found, [(Rule::MixDeviation, Severity::Invalid)]);
+    // 26 % of 100 operations, give or take 17 by chance.
+    let found = after(|stats, _| {
+        for op in &mut stats.ops {
+            op.success_count = op.success_count * 100 / 30_000;
+        }
+        stats.op_mut(Op::Getattr).success_count += 5;
+        stats.window_ns /= 300;
+    });
+    assert!(
+        found.contains(&(Rule::MixDeviation, Severity::Note)),
+        "{found:?}"
+    );
+    let found = after(|stats, _| stats.op_mut(Op::Mknod).success_count = 1_000);
+    assert_eq!(found, [(Rule::MixDeviation, Severity::Invalid)]);
+}
+
+#[test]
+fn errors_warn_and_many_invalidate() {
+    let fail = |n: u64| {
+        move |stats: &mut PointStats, _: &mut RunPlan| {
+            stats.op_mut(Op::Write).error_count = n;
+            stats.errors.insert("write: NFS3ERR_NOSPC".into(), n);
+        }
+    };
+    assert_eq!(after(fail(3)), [(Rule::Errors, Severity::Warning)]);
+    assert_eq!(after(fail(600)), [(Rule::Errors, Severity::Invalid)]);
+    let (mut stats, mut p) = (quiet_point(1000.0, 30), plan());
+    fail(3)(&mut stats, &mut p);
+    let findings = judge(&stats, LOAD, &p, 4);
+    assert!(
+        findings[0].message.contains("write: NFS3ERR_NOSPC (3×)"),
+        "{}",
+        findings[0]
+    );
+}
+
+#[test]
+fn open_pacing_tells_of_saturation() {
+    let wait = |stats: &mut PointStats| stats.backlog_end = 501;
+    assert_eq!(after(|stats, _| wait(stats)), []);
+    let found = after(|stats, plan| {
+        wait(stats);
+        plan.pacing.mode = PacingMode::Open;
+    });
+    assert_eq!(found, [(Rule::Saturated, Severity::Invalid)]);
+    let found = after(|stats, plan| {
+        stats.dropped_count = 1;
+        plan.pacing.mode = PacingMode::Open;
+    });
+    assert_eq!(found, [(Rule::Saturated, Severity::Invalid)]);
+}
+
+#[test]
+fn a_generator_that_is_late_or_busy_is_told() {
+    let found = after(|stats, _| {
+        for _ in 0..40_000 {
+            stats.wakeup.record(Nanos::from_micros(200));
+        }
+    });
+    assert_eq!(found, [(Rule::Lateness, Severity::Warning)]);
+    let found = after(|stats, _| {
+        for _ in 0..1_000 {
+            stats.wakeup.record(Nanos::from_millis(5));
+        }
+    });
+    assert_eq!(found, [(Rule::Lateness, Severity::Warning)]);
+    let busy = |stats: &mut PointStats, _: &mut RunPlan| {
+        stats.shard_count = 8;
+        stats.generator_cpu_ns = stats.window_ns * 7 / 2;
+    };
+    assert_eq!(after(busy), [(Rule::GeneratorBusy, Severity::Warning)]);
+}
+
+#[test]
+fn wrong_data_and_server_events_are_told() {
+    let count = |name: &'static str| {
+        after(move |stats, _| {
+            stats.counters.insert(name.into(), 2);
+        })
+    };
+    assert_eq!(
+        count(VERIFY_ERRORS),
+        [(Rule::DataVerify, Severity::Invalid)]
+    );
+    assert_eq!(
+        count("reconnects"),
+        [(Rule::ServerEvent, Severity::Warning)]
+    );
+    assert_eq!(count("short_reads"), [(Rule::ServerEvent, Severity::Note)]);
+    assert_eq!(count("READ"), []);
+}
+
+#[test]
+fn short_windows_are_noted() {
+    let found = said(&quiet_point(1000.0, 5), &plan());
+    assert_eq!(found, [(Rule::ShortRun, Severity::Note)]);
+}

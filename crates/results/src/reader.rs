@@ -1,0 +1,141 @@
+//! Reads a run record back. The file is somebody else's: every line is checked,
+//! and nothing in it can make the reader panic or take unbounded memory.
+
+use crate::record::{Line, RunRecord, SCHEMA_VERSION};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Longest line that is accepted, in bytes.
+pub const LINE_LEN_MAX: usize = 64 << 20;
+/// Most lines that are accepted.
+pub const LINE_COUNT_MAX: usize = 1_000_000;
+
+/// Why a record cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file system said no.
+    #[error("{path}: cannot read the run record: {source}")]
+    Io {
+        /// The record.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line before the last one is no line of a record.
+    #[error("{path}:{line}: not a line of a run record: {reason}")]
+    Line {
+        /// The record.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It was written to another schema.
+    #[error(
+        "{path}: this run record has schema version {found}, and this program reads version {SCHEMA_VERSION}; render it with the Filermark version that wrote it ({writer})"
+    )]
+    Schema {
+        /// The record.
+        path: PathBuf,
+        /// Its schema version.
+        found: String,
+        /// The version of the program that wrote it.
+        writer: String,
+    },
+    /// There is no whole first line.
+    #[error("{0}: no run record: it has no whole first line of type \"run\"")]
+    NoRun(PathBuf),
+}
+
+/// Reads the record at `path`. A last line that was cut is left out and told
+/// in [`RunRecord::cut`].
+///
+/// # Errors
+/// The file cannot be read, is no record, has another schema version, or
+/// holds a line that is too long or makes no sense.
+pub fn read_record(path: &Path) -> Result<RunRecord, ReadError> {
+    let file = File::open(path).map_err(|source| ReadError::Io {
+        path: path.into(),
+        source,
+    })?;
+    read_from(BufReader::new(file), path)
+}
+
+/// The same from any source; `path` is only used in error messages.
+///
+/// # Errors
+/// As [`read_record`].
+pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, ReadError> {
+    let mut record: Option<RunRecord> = None;
+    let mut text = Vec::new();
+    for number in 1.. {
+        text.clear();
+        let mut limited = (&mut source).take(LINE_LEN_MAX as u64 + 1);
+        limited
+            .read_until(b'\n', &mut text)
+            .map_err(|source| ReadError::Io {
+                path: path.into(),
+                source,
+            })?;
+        let bad = |reason: String| ReadError::Line {
+            path: path.into(),
+            line: number,
+            reason,
+        };
+        if text.is_empty() {
+            break;
+        }
+        if text.len() > LINE_LEN_MAX {
+            return Err(bad(format!("longer than {LINE_LEN_MAX} bytes")));
+        }
+        if number > LINE_COUNT_MAX {
+            return Err(bad(format!("more than {LINE_COUNT_MAX} lines")));
+        }
+        let whole = text.last() == Some(&b'\n');
+        if record.is_none() {
+            check_schema(&text, path)?;
+        }
+        match (serde_json::from_slice::<Line>(&text), &mut record) {
+            (Ok(Line::Run(run)), None) => record = Some(RunRecord::new(*run)),
+            (Ok(Line::Run(run)), Some(r)) if run.fingerprint != r.run.fingerprint => {
+                return Err(bad("a second run with another plan".into()));
+            }
+            // A resumed run says again what it is; the first start counts.
+            (Ok(Line::Run(_)), Some(_)) => {}
+            (Ok(line), Some(record)) => record.push(line),
+            (Err(e), Some(record)) if !whole => {
+                record.cut = Some(format!("line {number} was cut and is left out ({e})"));
+            }
+            (Err(e), Some(_)) => return Err(bad(e.to_string())),
+            (_, None) => return Err(ReadError::NoRun(path.into())),
+        }
+    }
+    record.ok_or_else(|| ReadError::NoRun(path.into()))
+}
+
+/// The first line must be a run of our schema; said before the line is read in
+/// earnest, because another version's line may lack or add anything.
+fn check_schema(text: &[u8], path: &Path) -> Result<(), ReadError> {
+    let no_run = || ReadError::NoRun(path.into());
+    let first: serde_json::Value = serde_json::from_slice(text).map_err(|_| no_run())?;
+    if first["type"] != "run" {
+        return Err(no_run());
+    }
+    if first["schema"] != SCHEMA_VERSION {
+        return Err(ReadError::Schema {
+            path: path.into(),
+            found: first["schema"].to_string(),
+            writer: first["version"].as_str().unwrap_or("unknown").into(),
+        });
+    }
+    // A run line of our version that does not read is told with its reason.
+    serde_json::from_slice::<Line>(text)
+        .map(drop)
+        .map_err(|e| ReadError::Line {
+            path: path.into(),
+            line: 1,
+            reason: e.to_string(),
+        })
+}

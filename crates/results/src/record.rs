@@ -1,0 +1,514 @@
+//! The run record: what a run leaves, as types. One JSON object per line.
+//!
+//! The lines are described by `schema/run-record-v1.json`. Every other output
+//! is rendered from a [`RunRecord`]; nothing else is kept of a run.
+
+use crate::environment::Environment;
+use crate::ort;
+use crate::time::Timestamp;
+use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::stats::PointStats;
+use filermark_model::{Finding, NOT_A_SPEC_RESULT, Op, Severity};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+/// The version of the record's schema that this program writes and reads.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The JSON Schema of one line of a record.
+pub const SCHEMA: &str = include_str!("../schema/run-record-v1.json");
+
+/// One line of a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Line {
+    /// What was to be run; the first line.
+    Run(Box<RunHeader>),
+    /// A host that made load, and the servers it saw.
+    Environment(Environment),
+    /// A phase that ended, well or not.
+    Phase(PhaseRecord),
+    /// Something that happened.
+    Event(Event),
+    /// A load point that ended, well or not.
+    Point(Box<PointRecord>),
+    /// How the run ended; the last line of a whole record.
+    End(End),
+}
+
+/// The first line: what was to be run, by what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema: u32,
+    /// The program that wrote it: `filermark`.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// The suffix of the run's files (SUFFIX, `-s`).
+    pub suffix: String,
+    /// When the run began.
+    pub started: Timestamp,
+    /// [`fingerprint`] of the plan.
+    pub fingerprint: String,
+    /// [`NOT_A_SPEC_RESULT`], so that the record says it too.
+    pub notice: String,
+    /// The plan.
+    pub plan: RunPlan,
+}
+
+impl RunHeader {
+    /// The header of a run that begins now.
+    pub fn new(version: &str, suffix: &str, plan: RunPlan) -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            program: "filermark".into(),
+            version: version.into(),
+            suffix: suffix.into(),
+            started: Timestamp::now(),
+            fingerprint: fingerprint(&plan),
+            notice: NOT_A_SPEC_RESULT.into(),
+            plan,
+        }
+    }
+}
+
+/// The plan's fingerprint: SHA-256, in hexadecimal, of its JSON without blanks
+/// and with the members of every object in the order of their names.
+pub fn fingerprint(plan: &RunPlan) -> String {
+    let value = serde_json::to_value(plan).unwrap_or_default();
+    let mut canonical = String::new();
+    write_canonical(&value, &mut canonical);
+    let digest = Sha256::digest(canonical.as_bytes());
+    digest.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// serde_json sorts members or keeps their order as some crate of the build
+/// happened to ask for; a fingerprint must not depend on that.
+fn write_canonical(value: &serde_json::Value, out: &mut String) {
+    match value {
+        serde_json::Value::Object(map) => {
+            let sorted: BTreeMap<_, _> = map.iter().collect();
+            for (i, (name, member)) in sorted.into_iter().enumerate() {
+                out.push(if i == 0 { '{' } else { ',' });
+                let _ = write!(out, "{}:", serde_json::Value::from(name.as_str()));
+                write_canonical(member, out);
+            }
+            out.push_str(if map.is_empty() { "{}" } else { "}" });
+        }
+        serde_json::Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        plain => {
+            let _ = write!(out, "{plain}");
+        }
+    }
+}
+
+/// A phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Phase {
+    /// The server is checked for correct answers.
+    Validate,
+    /// The file set is made or grown.
+    Init,
+    /// Load is made and not measured.
+    Warmup,
+    /// Load is made and measured.
+    Run,
+    /// What the run made is removed.
+    Cleanup,
+}
+
+impl Phase {
+    /// The name in records and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Validate => "VALIDATE",
+            Self::Init => "INIT",
+            Self::Warmup => "WARMUP",
+            Self::Run => "RUN",
+            Self::Cleanup => "CLEANUP",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A phase that ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// The load point it belongs to, from 1; 0: to the run as a whole.
+    pub point: u32,
+    /// Which phase.
+    pub phase: Phase,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How long it took by the monotonic clock, in seconds.
+    pub seconds: f64,
+    /// What it did, in words: files created, MiB/s.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// Why it failed, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// On which host.
+    pub host: String,
+    /// What.
+    pub message: String,
+}
+
+/// Whether a load point was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum PointStatus {
+    /// Its figures are whole.
+    Measured,
+    /// It was not measured to its end.
+    Failed {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+/// A load point that ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// What was requested.
+    pub load: LoadPoint,
+    /// When its first phase began.
+    pub began: Timestamp,
+    /// When its last phase ended.
+    pub ended: Timestamp,
+    /// Whether it was measured.
+    pub status: PointStatus,
+    /// What all clients together measured; of a failed point what there was, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stats: Option<PointStats>,
+    /// What each client measured, in short.
+    #[serde(default)]
+    pub clients: Vec<ClientSummary>,
+    /// What the rules say of it ([`crate::judge()`]).
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+impl PointRecord {
+    /// The figures, when the point was measured to its end.
+    pub fn measured(&self) -> Option<&PointStats> {
+        match self.status {
+            PointStatus::Measured => self.stats.as_ref(),
+            PointStatus::Failed { .. } => None,
+        }
+    }
+
+    /// Why it was not measured, where it was not.
+    pub fn failure(&self) -> Option<&str> {
+        match &self.status {
+            PointStatus::Measured if self.stats.is_none() => Some("no figures were recorded"),
+            PointStatus::Measured => None,
+            PointStatus::Failed { reason } => Some(reason),
+        }
+    }
+
+    /// Whether it counts: measured, and no finding says otherwise.
+    pub fn is_valid(&self) -> bool {
+        self.measured().is_some() && crate::judge::is_valid(&self.findings)
+    }
+}
+
+/// What one client measured at a load point, in short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientSummary {
+    /// Its number, from 1.
+    pub client: u32,
+    /// Its name as the rc file gives it.
+    pub name: String,
+    /// The number of its first proc in the whole run.
+    pub first_proc: u32,
+    /// How many procs it has.
+    pub proc_count: u32,
+    /// Length of its measured window, in nanoseconds.
+    pub window_ns: u64,
+    /// Its operations.
+    pub ops: Vec<ClientOp>,
+    /// Median of its own wake-ups' lateness, in nanoseconds.
+    pub wakeup_ns_p50: u64,
+    /// 99th percentile of the same.
+    pub wakeup_ns_p99: u64,
+    /// Processor time that its threads took in the window, in nanoseconds.
+    pub generator_cpu_ns: u64,
+    /// Its load-making threads.
+    pub shard_count: u32,
+    /// The driver's counters.
+    pub counters: BTreeMap<String, u64>,
+    /// Failed operations by "op: what the server said".
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// One operation's figures on one client.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientOp {
+    /// Which operation.
+    pub op: Op,
+    /// Logical operations that succeeded.
+    pub success_count: u64,
+    /// Physical operations that they took.
+    pub physical_count: u64,
+    /// Logical operations that failed.
+    pub error_count: u64,
+    /// Bytes read by them.
+    pub read_bytes: u64,
+    /// Bytes written by them.
+    pub written_bytes: u64,
+    /// Mean service time, in nanoseconds.
+    pub service_ns_mean: f64,
+    /// 99th percentile of the service time, in nanoseconds.
+    pub service_ns_p99: u64,
+}
+
+impl ClientSummary {
+    /// The summary of what client number `client` (from 1) measured.
+    pub fn of(client: u32, name: &str, stats: &PointStats) -> Self {
+        Self {
+            client,
+            name: name.into(),
+            first_proc: stats.procs.iter().map(|p| p.proc).min().unwrap_or(0),
+            proc_count: stats.procs.len() as u32,
+            window_ns: stats.window_ns,
+            ops: stats
+                .ops
+                .iter()
+                .map(|o| ClientOp {
+                    op: o.op,
+                    success_count: o.success_count,
+                    physical_count: o.physical_count,
+                    error_count: o.error_count,
+                    read_bytes: o.read_bytes,
+                    written_bytes: o.written_bytes,
+                    service_ns_mean: o.service.mean_ns(),
+                    service_ns_p99: o.service.percentile_ns(99.0),
+                })
+                .collect(),
+            wakeup_ns_p50: stats.wakeup.percentile_ns(50.0),
+            wakeup_ns_p99: stats.wakeup.percentile_ns(99.0),
+            generator_cpu_ns: stats.generator_cpu_ns,
+            shard_count: stats.shard_count,
+            counters: stats.counters.clone(),
+            errors: stats.errors.clone(),
+        }
+    }
+
+    /// Logical operations that succeeded.
+    pub fn success_count(&self) -> u64 {
+        self.ops.iter().map(|o| o.success_count).sum()
+    }
+
+    /// Logical operations that failed.
+    pub fn error_count(&self) -> u64 {
+        self.ops.iter().map(|o| o.error_count).sum()
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Outcome {
+    /// Every load point was tried.
+    Complete,
+    /// The user ended it.
+    Interrupted,
+    /// It could not go on.
+    Failed {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// When.
+    pub at: Timestamp,
+    /// How.
+    pub outcome: Outcome,
+    /// How long the whole run took, in seconds.
+    pub wall_seconds: f64,
+    /// What was noticed about the run as a whole (left behind, interrupted ...).
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+}
+
+/// A whole record, as renderers take it.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// The first line.
+    pub run: RunHeader,
+    /// The hosts.
+    pub environments: Vec<Environment>,
+    /// The phases, in the order they ended.
+    pub phases: Vec<PhaseRecord>,
+    /// The events, in the order they happened.
+    pub events: Vec<Event>,
+    /// The load points, by number.
+    pub points: Vec<PointRecord>,
+    /// The last line; `None`: the run still goes on, or was cut.
+    pub end: Option<End>,
+    /// What the reader had to leave out of a file that was cut, in words.
+    pub cut: Option<String>,
+}
+
+impl RunRecord {
+    /// A record that only has its first line.
+    pub fn new(run: RunHeader) -> Self {
+        Self {
+            run,
+            environments: Vec::new(),
+            phases: Vec::new(),
+            events: Vec::new(),
+            points: Vec::new(),
+            end: None,
+            cut: None,
+        }
+    }
+
+    /// Takes in a further line. A point that was there is replaced: a resumed
+    /// run measures it again.
+    pub fn push(&mut self, line: Line) {
+        match line {
+            Line::Run(run) => self.run = *run,
+            Line::Environment(environment) => self.environments.push(environment),
+            Line::Phase(phase) => self.phases.push(phase),
+            Line::Event(event) => self.events.push(event),
+            Line::Point(point) => {
+                let number = point.load.number;
+                match self.points.binary_search_by_key(&number, |p| p.load.number) {
+                    Ok(at) => self.points[at] = *point,
+                    Err(at) => self.points.insert(at, *point),
+                }
+            }
+            Line::End(end) => self.end = Some(end),
+        }
+    }
+
+    /// The load points that count.
+    pub fn valid_points(&self) -> impl Iterator<Item = &PointRecord> {
+        self.points.iter().filter(|p| p.is_valid())
+    }
+
+    /// The valid load point with the highest achieved rate.
+    pub fn peak(&self) -> Option<&PointRecord> {
+        self.valid_points()
+            .max_by(|a, b| achieved(a).total_cmp(&achieved(b)))
+    }
+
+    /// The overall response time of the valid points, in milliseconds, the way
+    /// of the 2008 generation ([`ort::ort_2008`]).
+    pub fn ort_ms(&self) -> Option<f64> {
+        let points: Vec<_> = self
+            .valid_points()
+            .filter_map(PointRecord::measured)
+            .map(|s| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
+            .collect();
+        ort::ort_2008(&points)
+    }
+
+    /// What was noticed about the run as a whole: by the plan, and at the end.
+    pub fn run_findings(&self) -> impl Iterator<Item = &Finding> {
+        let at_end = self.end.iter().flat_map(|e| &e.findings);
+        self.run.plan.findings.iter().chain(at_end)
+    }
+
+    /// How the run stands: see [`Verdict`].
+    pub fn verdict(&self) -> Verdict {
+        let mut reasons: Vec<String> = self
+            .run_findings()
+            .filter(|f| f.severity == Severity::Invalid)
+            .map(|f| f.message.clone())
+            .collect();
+        match self.end.as_ref().map(|e| &e.outcome) {
+            Some(Outcome::Complete) => {}
+            Some(Outcome::Interrupted) => reasons.push("the run was interrupted".into()),
+            Some(Outcome::Failed { reason }) => reasons.push(format!("the run failed: {reason}")),
+            None => reasons.push("the record has no end: the run was cut or still goes on".into()),
+        }
+        for point in &self.points {
+            if let Some(reason) = point.failure() {
+                reasons.push(format!("load point {} failed: {reason}", point.load.number));
+            } else if !point.is_valid() {
+                reasons.push(format!("load point {} does not count", point.load.number));
+            }
+        }
+        let missing = self.run.plan.points.len().saturating_sub(self.points.len());
+        if missing > 0 {
+            reasons.push(format!("{missing} load points were not measured"));
+        }
+        match (reasons.is_empty(), self.valid_points().next()) {
+            (true, Some(_)) => Verdict::Valid,
+            (_, None) => Verdict::Invalid(reasons),
+            (false, Some(_)) => Verdict::Partly(reasons),
+        }
+    }
+}
+
+fn achieved(point: &PointRecord) -> f64 {
+    point
+        .measured()
+        .map_or(0.0, PointStats::achieved_ops_per_sec)
+}
+
+/// How far a run's result counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every planned load point counts.
+    Valid,
+    /// Some load points count, peak and ORT are theirs; and why not all.
+    Partly(Vec<String>),
+    /// No load point counts; and why.
+    Invalid(Vec<String>),
+}
+
+impl Verdict {
+    /// In one word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Partly(_) => "PARTLY VALID",
+            Self::Invalid(_) => "INVALID",
+        }
+    }
+
+    /// Why it is not VALID.
+    pub fn reasons(&self) -> &[String] {
+        match self {
+            Self::Valid => &[],
+            Self::Partly(reasons) | Self::Invalid(reasons) => reasons,
+        }
+    }
+}

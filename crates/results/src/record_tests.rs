@@ -1,0 +1,176 @@
+//! Writing and reading records, and the schema that describes them.
+
+use crate::reader::{ReadError, read_from, read_record};
+use crate::record::{Line, Outcome, RunRecord, SCHEMA, Verdict};
+use crate::testing;
+use crate::writer::{RecordWriter, WriteError};
+use std::io::BufReader;
+use std::path::Path;
+
+fn lines() -> Vec<Line> {
+    testing::lines()
+}
+
+fn text() -> String {
+    lines().iter().fold(String::new(), |all, line| {
+        all + &serde_json::to_string(line).unwrap() + "\n"
+    })
+}
+
+fn read(text: &str) -> Result<RunRecord, ReadError> {
+    read_from(BufReader::new(text.as_bytes()), Path::new("r.jsonl"))
+}
+
+#[test]
+fn a_record_reads_back_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.run.jsonl");
+    let mut writer = RecordWriter::create(&path).unwrap();
+    for line in lines() {
+        writer.write(&line).unwrap();
+    }
+    writer.finish().unwrap();
+    let record = read_record(&path).unwrap();
+    let original = testing::record();
+    assert_eq!(record.run, original.run);
+    assert_eq!(record.environments, original.environments);
+    assert_eq!(record.phases, original.phases);
+    assert_eq!(record.events, original.events);
+    assert_eq!(record.end, original.end);
+    assert_eq!(record.cut, None);
+    assert_eq!(record.points.len(), 12);
+    assert_eq!(record.ort_ms(), original.ort_ms());
+    assert!(matches!(
+        RecordWriter::create(&path),
+        Err(WriteError::Exists(_))
+    ));
+}
+
+#[test]
+fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
+    let whole = text();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.run.jsonl");
+    std::fs::write(&path, &whole[..whole.len() - 40]).unwrap();
+    let record = read_record(&path).unwrap();
+    assert!(record.cut.is_some() && record.end.is_none());
+    assert_eq!(record.points.len(), 12);
+    assert!(matches!(record.verdict(), Verdict::Partly(_)));
+
+    let mut writer = RecordWriter::append(&path).unwrap();
+    writer.write(lines().last().unwrap()).unwrap();
+    writer.finish().unwrap();
+    let record = read_record(&path).unwrap();
+    assert_eq!(record.cut, None);
+    assert_eq!(record.end.unwrap().outcome, Outcome::Complete);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+}
+
+#[test]
+fn appending_to_a_file_without_a_whole_line_starts_it_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.run.jsonl");
+    std::fs::write(&path, "x".repeat(200_000)).unwrap();
+    drop(RecordWriter::append(&path).unwrap());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+}
+
+#[test]
+fn other_versions_and_nonsense_are_refused_with_a_sentence() {
+    let other = text().replacen("\"schema\":1", "\"schema\":2", 1);
+    let message = read(&other).unwrap_err().to_string();
+    assert!(message.contains("schema version 2"), "{message}");
+    for nonsense in [
+        "",
+        "\n",
+        "hello\n",
+        "{\"type\":\"end\"}\n",
+        "{\"type\":\"run\"",
+    ] {
+        assert!(
+            matches!(read(nonsense), Err(ReadError::NoRun(_))),
+            "{nonsense}"
+        );
+    }
+    let lacking = "{\"type\":\"run\",\"schema\":1}\n";
+    let message = read(lacking).unwrap_err().to_string();
+    assert!(message.starts_with("r.jsonl:1: "), "{message}");
+    let first = text().lines().next().unwrap().to_owned();
+    let message = read(&format!("{first}\ngarbage\n{first}\n"))
+        .unwrap_err()
+        .to_string();
+    assert!(message.starts_with("r.jsonl:2: "), "{message}");
+    let changed = first.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1);
+    assert!(read(&format!("{first}\n{first}\n")).is_ok());
+    assert!(matches!(
+        read(&format!("{first}\n{changed}\n")),
+        Err(ReadError::Line { line: 2, .. })
+    ));
+}
+
+#[test]
+fn a_point_that_was_measured_again_replaces_the_first() {
+    let mut record = testing::record();
+    let again = record.points[2].clone();
+    record.push(Line::Point(Box::new(again)));
+    assert_eq!(record.points.len(), 12);
+}
+
+#[test]
+fn the_verdict_gives_its_reasons() {
+    let mut record = testing::record();
+    let verdict = record.verdict();
+    assert_eq!(verdict.word(), "PARTLY VALID");
+    assert!(
+        verdict.reasons()[0].contains("load point 11"),
+        "{verdict:?}"
+    );
+    assert!(
+        verdict.reasons()[1].contains("no space left"),
+        "{verdict:?}"
+    );
+    record.points.truncate(10);
+    record.run.plan.points.truncate(10);
+    assert_eq!(record.verdict(), Verdict::Valid);
+    assert_eq!(record.peak().unwrap().load.number, 10);
+    record.points.pop();
+    assert!(matches!(record.verdict(), Verdict::Partly(_)));
+    record.points.clear();
+    assert!(matches!(record.verdict(), Verdict::Invalid(_)));
+    assert_eq!(record.ort_ms(), None);
+}
+
+#[test]
+fn the_fingerprint_is_of_the_plan_alone() {
+    let plan = testing::plan();
+    let print = crate::fingerprint(&plan);
+    assert_eq!(print.len(), 64);
+    assert_eq!(print, crate::fingerprint(&plan.clone()));
+    let mut other = plan;
+    other.seed += 1;
+    assert_ne!(print, crate::fingerprint(&other));
+}
+
+/// Every line that we write has the form that the published schema promises,
+/// and the schema does refuse what is wrong.
+#[test]
+fn the_published_schema_describes_every_line() {
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    compiler.add_resource("mem://record.json", schema).unwrap();
+    let index = compiler.compile("mem://record.json", &mut schemas).unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    let mut all = lines();
+    all.extend(testing::other_lines());
+    for line in all {
+        let mut value = serde_json::to_value(&line).unwrap();
+        kinds.insert(value["type"].to_string());
+        if let Err(e) = schemas.validate(&value, index) {
+            panic!("{e:#}");
+        }
+        value["surprise"] = 1.into();
+        assert!(schemas.validate(&value, index).is_err());
+    }
+    assert_eq!(kinds.len(), 6, "{kinds:?}");
+}

@@ -1,0 +1,283 @@
+//! `sfslog`: per load point the table of operations and the summary block of
+//! the 2008 generation (seed 001, section 4.4), and below it what that
+//! generation did not tell: percentiles, counters, findings.
+
+use crate::record::{PointRecord, RunRecord};
+use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
+use filermark_model::{Mix, NOT_A_SPEC_RESULT, OpStats, PointStats};
+use std::fmt::Write as _;
+
+const RULE: &str = "------------------------------------------------------------------------------------------------------------";
+/// The head of the table of operations.
+const HEAD: [[&str; 10]; 3] = [
+    [
+        "",
+        "Target",
+        "Actual",
+        "Logical",
+        "Physical",
+        "",
+        "Mean",
+        "Std Dev",
+        "Std Error of",
+        "Pcnt",
+    ],
+    [
+        "",
+        "Mix",
+        "Mix",
+        "Success",
+        "Success",
+        "Error",
+        "Response",
+        "Response",
+        "Mean,95% Conf",
+        "of",
+    ],
+    [
+        "Op Type",
+        "Pcnt",
+        "Pcnt",
+        "Count",
+        "Count",
+        "Count",
+        "Msec/Op",
+        "Msec/Op",
+        "+-Msec/Op",
+        "Total",
+    ],
+];
+/// Bytes in the classical logs' MB.
+const MB: f64 = (1u64 << 20) as f64;
+
+/// The whole file.
+pub fn sfslog(record: &RunRecord) -> String {
+    let mut out = String::new();
+    for point in &record.points {
+        section(&mut out, record, point);
+    }
+    let run_findings: Vec<_> = record.run_findings().collect();
+    if !run_findings.is_empty() {
+        let _ = writeln!(out, "FINDINGS ABOUT THE RUN:");
+        for finding in run_findings {
+            let _ = writeln!(
+                out,
+                "  {}: {}",
+                severity_word(finding.severity),
+                finding_line(finding)
+            );
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+    out
+}
+
+fn section(out: &mut String, record: &RunRecord, point: &PointRecord) {
+    let _ = writeln!(
+        out,
+        "Filermark Aggregate Results for {} Client(s), {}",
+        record.run.plan.clients.len(),
+        point.ended.classical()
+    );
+    let _ = writeln!(
+        out,
+        "{} Protocol, load point {}\n",
+        protocol(record),
+        point.load.number
+    );
+    match point.measured() {
+        Some(stats) => {
+            op_table(out, &record.run.plan.benchmark.mix, stats);
+            summary(out, record, point, stats);
+            percentiles(out, stats);
+            remarks(out, point, stats);
+        }
+        None => {
+            let _ = writeln!(
+                out,
+                "FAILED: {}",
+                one_line(point.failure().unwrap_or_default())
+            );
+            let _ = writeln!(
+                out,
+                "AGGREGATE REQUESTED LOAD: {:.0} Ops/Sec",
+                point.load.requested.0
+            );
+        }
+    }
+    let _ = writeln!(out, "\n{RULE}\n");
+}
+
+fn protocol(record: &RunRecord) -> &'static str {
+    match protocol_name(record) {
+        "NFS3" => "NFS V3",
+        other => other,
+    }
+}
+
+fn op_table(out: &mut String, mix: &Mix, stats: &PointStats) {
+    for [
+        op,
+        target,
+        actual,
+        logical,
+        physical,
+        error,
+        mean,
+        dev,
+        conf,
+        total,
+    ] in HEAD
+    {
+        let _ = writeln!(
+            out,
+            "{op:<14} {target:>6}  {actual:>6}  {logical:>11}  {physical:>11}  {error:>7} {mean:>9} {dev:>11} {conf:>13} {total:>11}"
+        );
+    }
+    let _ = writeln!(out, "{RULE}");
+    let total = stats.success_count().max(1) as f64;
+    let time_ns: u64 = stats.ops.iter().map(|o| o.service.sum_ns()).sum();
+    for o in rows(mix, stats) {
+        let _ = writeln!(
+            out,
+            "{:<14} {:>5.1}%  {:>5.1}%  {:>11}  {:>11}  {:>7} {:>9.2} {:>11.2} {:>13.2} {:>10.1}%",
+            o.op.name().to_uppercase(),
+            mix.percent(o.op),
+            100.0 * o.success_count as f64 / total,
+            o.success_count,
+            o.physical_count,
+            o.error_count,
+            o.service.mean_ns() / 1e6,
+            o.service.std_dev_ns() / 1e6,
+            o.service.mean_confidence95_ns() / 1e6,
+            100.0 * o.service.sum_ns() as f64 / time_ns.max(1) as f64,
+        );
+    }
+}
+
+/// The measured operations, and those of the mix that never happened.
+fn rows(mix: &Mix, stats: &PointStats) -> Vec<OpStats> {
+    let missing = mix
+        .shares()
+        .iter()
+        .filter(|(op, percent)| *percent > 0.0 && stats.op(*op).is_none());
+    let mut rows: Vec<OpStats> = stats.ops.clone();
+    rows.extend(missing.map(|(op, _)| OpStats::new(*op)));
+    rows.sort_by_key(|o| o.op);
+    rows
+}
+
+fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &PointStats) {
+    let plan = &record.run.plan;
+    let name = match protocol_name(record) {
+        "NFS3" => "NFS",
+        other => other,
+    };
+    let seconds = stats.window_ns as f64 / 1e9;
+    let mixfile = plan
+        .parameters
+        .iter()
+        .find(|(n, v)| n == "MIXFILE" && !v.is_empty());
+    let mixfile = mixfile.map_or("benchmark default".into(), |(_, v)| one_line(v));
+    let (base, end) = (
+        stats.accessed_base_bytes as f64,
+        stats.accessed_end_bytes as f64,
+    );
+    let of_base = if base > 0.0 {
+        100.0 * end / base
+    } else {
+        100.0
+    };
+    let _ = write!(
+        out,
+        "
+        ------------------------------------------
+        |  FILERMARK AGGREGATE RESULTS SUMMARY   |
+        ------------------------------------------
+SFS {name} THROUGHPUT: {:.0} Ops/Sec   AVG. RESPONSE TIME: {:.1} Msec/Op
+TCP PROTOCOL (IPv{})
+{name} MIXFILE: [ {mixfile} ]
+AGGREGATE REQUESTED LOAD: {:.0} Ops/Sec
+TOTAL LOGICAL {name} OPERATIONS: {}   TEST TIME: {} Sec
+TOTAL PHYSICAL {name} OPERATIONS: {}
+PHYSICAL {name} IO THROUGHPUT: {:.0} Ops/sec
+NUMBER OF SFS CLIENTS: {}
+TOTAL FILE SET SIZE CREATED: {:.1} MB
+TOTAL FILE SET SIZE ACCESSED: {:.1} - {:.1} MB (100.00% to {of_base:.2}% of Base)
+
+",
+        stats.achieved_ops_per_sec(),
+        stats.service().mean_ns() / 1e6,
+        ip_version(record),
+        point.load.requested.0,
+        stats.success_count(),
+        stats.window_ns / 1_000_000_000,
+        stats.physical_count(),
+        stats.physical_count() as f64 / seconds.max(1e-9),
+        plan.clients.len(),
+        stats.fileset_bytes as f64 / MB,
+        base / MB,
+        end / MB,
+    );
+}
+
+fn percentiles(out: &mut String, stats: &PointStats) {
+    let _ = writeln!(
+        out,
+        "LATENCY PERCENTILES, Msec (service: reply - sent; response: reply - intended start)"
+    );
+    let _ = writeln!(
+        out,
+        "{:<14} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} {:>9}",
+        "Op Type", "Svc 50%", "90%", "95%", "99%", "99.9%", "Max", "Rsp 50%", "99%", "Max"
+    );
+    let mut line = |name: &str,
+                    service: &filermark_model::Latency,
+                    response: &filermark_model::Latency| {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let _ = writeln!(
+            out,
+            "{name:<14} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} | {:>9.3} {:>9.3} {:>9.3}",
+            ms(service.percentile_ns(50.0)),
+            ms(service.percentile_ns(90.0)),
+            ms(service.percentile_ns(95.0)),
+            ms(service.percentile_ns(99.0)),
+            ms(service.percentile_ns(99.9)),
+            ms(service.max_ns()),
+            ms(response.percentile_ns(50.0)),
+            ms(response.percentile_ns(99.0)),
+            ms(response.max_ns()),
+        );
+    };
+    for o in &stats.ops {
+        line(&o.op.name().to_uppercase(), &o.service, &o.response);
+    }
+    line("ALL", &stats.service(), &stats.response());
+}
+
+fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {
+    let us = |ns: u64| ns as f64 / 1e3;
+    let _ = writeln!(
+        out,
+        "\nSCHEDULE: starts late by {:.1} usec (median), {:.1} usec (99%), of which the generator's own {:.1} and {:.1}; schedules moved {} times",
+        us(stats.lateness.percentile_ns(50.0)),
+        us(stats.lateness.percentile_ns(99.0)),
+        us(stats.wakeup.percentile_ns(50.0)),
+        us(stats.wakeup.percentile_ns(99.0)),
+        stats.rescheduled_count,
+    );
+    for (kind, n) in &stats.errors {
+        let _ = writeln!(out, "ERRORS: {n} x {}", one_line(kind));
+    }
+    let verdict = if point.is_valid() { "VALID" } else { "INVALID" };
+    let _ = writeln!(out, "VALIDITY: {verdict}");
+    for finding in &point.findings {
+        let _ = writeln!(
+            out,
+            "  {}: {}",
+            severity_word(finding.severity),
+            finding_line(finding)
+        );
+    }
+}

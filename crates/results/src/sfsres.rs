@@ -1,0 +1,133 @@
+//! `sfsres`: the log of a run: its phases with their times, its events, and
+//! what came of each load point.
+
+use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
+use crate::sfssum::reasons;
+use crate::text::{finding_line, one_line, severity_word};
+use filermark_model::NOT_A_SPEC_RESULT;
+use std::fmt::Write as _;
+
+/// The whole file.
+pub fn sfsres(record: &RunRecord) -> String {
+    let mut out = String::new();
+    head(&mut out, record);
+    let mut entries: Vec<_> = record.phases.iter().map(phase_entry).collect();
+    entries.extend(record.points.iter().map(|p| (p.ended, 1, point_line(p))));
+    entries.extend(record.events.iter().map(|e| {
+        let text = format!("{}: {}", one_line(&e.host), one_line(&e.message));
+        (e.at, 2, text)
+    }));
+    // By time; what ends at one instant keeps its kinds in order.
+    entries.sort_by_key(|entry| (entry.0, entry.1));
+    for (at, _, text) in entries {
+        let _ = writeln!(out, "{}  {text}", at.readable());
+    }
+    tail(&mut out, record);
+    out
+}
+
+fn head(out: &mut String, record: &RunRecord) {
+    let (run, plan) = (&record.run, &record.run.plan);
+    let _ = writeln!(
+        out,
+        "{} {}: {} (version {}), run \"{}\"",
+        one_line(&run.program),
+        one_line(&run.version),
+        one_line(&plan.benchmark.title),
+        plan.benchmark.version,
+        one_line(&run.suffix)
+    );
+    let _ = writeln!(
+        out,
+        "{} load points, {} clients, {} procs on each, seed {}",
+        plan.points.len(),
+        plan.clients.len(),
+        plan.procs_per_client,
+        plan.seed
+    );
+    let _ = writeln!(out, "plan fingerprint {}", one_line(&run.fingerprint));
+    for finding in &plan.findings {
+        let _ = writeln!(
+            out,
+            "{}: {}",
+            severity_word(finding.severity),
+            finding_line(finding)
+        );
+    }
+    let _ = writeln!(out, "\n{}  the run began", run.started.readable());
+}
+
+fn phase_entry(phase: &PhaseRecord) -> (crate::Timestamp, u8, String) {
+    let mut text = match phase.point {
+        0 => format!("run: {}", phase.phase),
+        n => format!("load point {n}: {}", phase.phase),
+    };
+    let _ = write!(text, " took {:.1} s", phase.seconds);
+    if !phase.detail.is_empty() {
+        let _ = write!(text, ": {}", one_line(&phase.detail));
+    }
+    if let Some(reason) = &phase.failure {
+        let _ = write!(text, "; FAILED: {}", one_line(reason));
+    }
+    (phase.ended, 0, text)
+}
+
+fn point_line(point: &PointRecord) -> String {
+    let n = point.load.number;
+    let Some(stats) = point.measured() else {
+        let reason = one_line(point.failure().unwrap_or_default());
+        return format!("load point {n}: FAILED: {reason}");
+    };
+    let verdict = if point.is_valid() {
+        "VALID".to_owned()
+    } else {
+        format!("INVALID: {}", reasons(point))
+    };
+    format!(
+        "load point {n}: requested {:.0}, achieved {:.1} op/s, mean {:.2} ms, {} errors: {verdict}",
+        point.load.requested.0,
+        stats.achieved_ops_per_sec(),
+        stats.service().mean_ns() / 1e6,
+        stats.error_count(),
+    )
+}
+
+fn tail(out: &mut String, record: &RunRecord) {
+    match &record.end {
+        Some(end) => {
+            let how = match &end.outcome {
+                Outcome::Complete => "is complete".to_owned(),
+                Outcome::Interrupted => "was interrupted".to_owned(),
+                Outcome::Failed { reason } => format!("failed: {}", one_line(reason)),
+            };
+            let (at, seconds) = (end.at.readable(), end.wall_seconds);
+            let _ = writeln!(out, "{at}  the run {how} after {seconds:.1} s");
+            for finding in &end.findings {
+                let _ = writeln!(
+                    out,
+                    "{}: {}",
+                    severity_word(finding.severity),
+                    finding_line(finding)
+                );
+            }
+        }
+        None => out.push_str("the record has no end: the run was cut or still goes on\n"),
+    }
+    if let Some(cut) = &record.cut {
+        let _ = writeln!(out, "the record was cut: {}", one_line(cut));
+    }
+    match (
+        record.peak().and_then(PointRecord::measured),
+        record.ort_ms(),
+    ) {
+        (Some(peak), Some(ort)) => {
+            let peak = peak.achieved_ops_per_sec();
+            let _ = writeln!(
+                out,
+                "\npeak {peak:.0} op/s, overall response time {ort:.2} ms"
+            );
+        }
+        _ => out.push_str("\nno load point counts: no peak, no overall response time\n"),
+    }
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+}
