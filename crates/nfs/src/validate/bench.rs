@@ -3,6 +3,7 @@
 
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::{Patience, Target};
+use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::Nfs3Plan;
 use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
@@ -68,10 +69,27 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Makes the directory for a check.
-    pub(super) fn enter(&mut self, parent: &Fh, name: &[u8]) -> Result<(), Stop> {
-        self.dir = self.mkdir_in(parent, name)?;
-        Ok(())
+    /// Makes the directory for the check of this number, and tells its name. Takes
+    /// another one where a validation that was killed has left its own.
+    pub(super) fn enter(&mut self, parent: &Fh, number: u32) -> Result<NameText, Stop> {
+        const NAMES: u32 = 50;
+        let what = "MKDIR of the check's own directory";
+        for attempt in 0..NAMES {
+            let name = Name::new(NameKind::MadeDir, number + attempt * 1000).text();
+            let mode = Sattr3::mode(0o755);
+            match self.either(what, |nfs| nfs.mkdir(parent, name.as_bytes(), mode))? {
+                Ok(made) => {
+                    self.dir = self.handle_of(made.obj, parent, name.as_bytes())?;
+                    return Ok(name);
+                }
+                Err(Nfsstat3::Exist) => {}
+                Err(status) => return Err(Stop::fail(format!("{what}: NFS3_OK"), status)),
+            }
+        }
+        Err(Stop::fail(
+            "a free name for the check's own directory",
+            "none",
+        ))
     }
 
     /// Removes the directory of a check with all that is in it. What cannot be

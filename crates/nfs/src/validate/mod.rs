@@ -16,7 +16,6 @@ use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Stop};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
-use filermark_engine::name::{Name, NameKind};
 use filermark_model::plan::{MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::{Fh, Procedure};
 use std::time::Instant;
@@ -76,7 +75,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
     checks::TABLES.iter().copied().flatten()
 }
 
-/// How thorough.
+/// How thorough (`-v LEVEL` of the classical manual: 1 or 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Stops at the first failure.
@@ -137,15 +136,11 @@ pub fn validate(
 /// Runs a check in a new directory, and removes that.
 fn run_check(bench: &mut Bench<'_>, check: &Check, number: u32, run_dir: &Fh) -> CheckResult {
     let begun = Instant::now();
-    let name = Name::new(NameKind::MadeDir, number).text();
-    let outcome = match bench.enter(run_dir, name.as_bytes()) {
-        Ok(()) => {
-            let outcome = (check.run)(bench);
-            bench.leave(run_dir, name.as_bytes());
-            outcome
-        }
-        Err(stop) => Err(stop),
-    };
+    let outcome = bench.enter(run_dir, number).and_then(|name| {
+        let outcome = (check.run)(bench);
+        bench.leave(run_dir, name.as_bytes());
+        outcome
+    });
     CheckResult {
         id: check.id,
         procedure: check.procedure.name(),

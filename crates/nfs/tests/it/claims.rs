@@ -1,5 +1,6 @@
 //! Claiming and releasing: what is ours goes, what is not stays.
 
+use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::Claim;
 use filermark_engine::name::{MARKER, Name, NameKind};
@@ -7,7 +8,7 @@ use filermark_model::plan::Nfs3Plan;
 use filermark_nfs::claim::{claim_at, release_at};
 use filermark_nfs::client::Nfs3Client;
 use filermark_nfs::target::Target;
-use filermark_onc::nfs3::{Createhow3, Fh, Sattr3, StableHow};
+use filermark_onc::nfs3::{Createhow3, Fh, Procedure, Sattr3, StableHow};
 use filermark_server::{RunningServer, ServerOptions};
 
 /// A server, and our own way into it.
@@ -149,6 +150,26 @@ fn a_connection_that_breaks_does_not_matter() {
     assert!(report.removed_count <= left && report.removed_count > 100);
     let root = place.target.root;
     assert_eq!(place.find(&root, b"filermark.test"), None);
+}
+
+#[test]
+fn a_server_that_only_says_it_removes_is_not_asked_for_ever() {
+    let mut place = Place::new(ServerOptions {
+        errors: "REMOVE=NFS3ERR_IO".parse().expect("errors"),
+        ..ServerOptions::default()
+    });
+    let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
+    place.leftovers(&dir, 2);
+    let liar = lie_about(place.target.nfs_address.port(), |procedure, _, results| {
+        let (_, rest) = results.split_first_chunk::<4>()?;
+        (procedure == Procedure::Remove).then(|| [&[0; 4], rest].concat())
+    });
+    let target = Target::resolve(&mount(), &plan(liar)).expect("resolved");
+    let error = claim_at(&place.plan, &target, &claim()).expect_err("never empty");
+    assert!(
+        error.to_string().contains("does not become empty"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -4,13 +4,14 @@ use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
 use filermark_nfs::claim;
+use filermark_nfs::client::{NFS_V3, PortLookup, RESERVED_PORTS, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;
 use filermark_onc::record::append_fragments;
 use filermark_onc::rpc::{AcceptStat, AuthStat, CallHeader, RejectStat, ReplyHeader};
-use filermark_onc::xdr::{self, Decoder};
+use filermark_onc::xdr::{self, Decoder, Encoder};
 use filermark_server::ServerOptions;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// One sentence with these parts in this order.
@@ -173,6 +174,60 @@ fn a_portmapper_that_does_not_know() {
         &fails(&plan, &mount()),
         &["has not registered NFS version 3 for TCP", "NFS_PORT"],
     );
+}
+
+/// A portmapper that has only one version, 3 (rpcbind), and answers every
+/// question there with the port 2049.
+fn only_version_3(mut stream: TcpStream) {
+    let mut input = vec![0; 4096];
+    while let Ok(got @ 5..) = stream.read(&mut input) {
+        let Ok(call) = CallHeader::decode(&mut Decoder::new(&input[4..got])) else {
+            return;
+        };
+        let (mut reply, mut wire) = (Vec::new(), Vec::new());
+        if call.vers == 3 {
+            ReplyHeader::encode_success(&mut reply, call.xid);
+            Encoder::new(&mut reply).opaque(b"127.0.0.1.8.1");
+        } else {
+            let stat = AcceptStat::ProgMismatch { low: 3, high: 3 };
+            xdr::append(&mut reply, &ReplyHeader::accepted(call.xid, stat));
+        }
+        append_fragments(&mut wire, &reply, 1 << 20);
+        if stream.write_all(&wire).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn rpcbind_is_asked_where_there_is_no_portmapper() {
+    let portmapper = SocketAddr::from(([127, 0, 0, 1], server(only_version_3)));
+    let found = find_port(portmapper, NFS_V3, &RpcOptions::default()).expect("an answer");
+    assert_eq!(found, PortLookup::Port(2049));
+}
+
+#[test]
+fn a_reserved_source_port_or_why_not() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let address = listener.local_addr().expect("address");
+    let limit = Duration::from_secs(1);
+    // Twice at once: the second must not take the first one's port.
+    match (connect(address, true, limit), connect(address, true, limit)) {
+        (Ok(one), Ok(two)) => {
+            let port = |stream: &TcpStream| stream.local_addr().expect("address").port();
+            assert!(RESERVED_PORTS.contains(&port(&one)), "{one:?}");
+            assert!(RESERVED_PORTS.contains(&port(&two)), "{two:?}");
+            assert_ne!(port(&one), port(&two));
+        }
+        _ => {
+            let mut plan = plan(address.port());
+            plan.resvport = true;
+            says(
+                &fails(&plan, &mount()),
+                &["1023 to 512: permission denied", "RESVPORT=off"],
+            );
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use crate::proxy::{Lie, lie_about};
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::StopFlag;
+use filermark_nfs::claim::claim_at;
+use filermark_nfs::target::Target;
 use filermark_nfs::validate::{Level, Report, Verdict, checks, validate};
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{self, Decode, Encode};
@@ -59,6 +61,26 @@ fn a_wish_to_stop_ends_it_clean() {
     .expect("validation runs");
     assert_eq!((report.results.len(), report.is_success()), (3, false));
     assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+}
+
+#[test]
+fn leftovers_of_a_killed_validation_do_not_matter() {
+    let (_server, port) = start(ServerOptions::default());
+    let plan = plan(port);
+    let target = Target::resolve(&mount(), &plan).expect("resolved");
+    let (_, dir) = claim_at(&plan, &target, &claim()).expect("claimed");
+    let mut nfs = target.nfs_client(&plan);
+    let made = nfs.mkdir(&dir, b"m000002", Sattr3::mode(0o755));
+    let below = made
+        .expect("an answer")
+        .expect("made")
+        .obj
+        .expect("a handle");
+    let odd = nfs.mkdir(&below, b"entry", Sattr3::mode(0o755));
+    odd.expect("an answer").expect("made");
+    let report = run(port, Level::First);
+    assert!(report.is_success(), "{}", report.render_text());
+    assert_eq!(report.foreign, ["filermark.test/m000002/entry"]);
 }
 
 #[test]
