@@ -1,2 +1,36 @@
 //! The binary: glue only, one small file per subcommand.
-fn main() {}
+//!
+//! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
+//! run, the server or a test failed; 2 the command line or the rc file is wrong;
+//! 130 interrupted.
+
+mod cli;
+mod commands;
+mod exit;
+mod interrupt;
+mod plain;
+mod product;
+mod talk;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let ended = match Cli::parse().command {
+        Command::Demo(args) => commands::demo::demo(&args),
+        Command::Plan(args) => commands::plan::plan(&args),
+        Command::Validate(args) => commands::validate::validate(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Serve(args) => commands::serve::serve(&args),
+        Command::Params(args) => commands::params::params(&args),
+        Command::Template => commands::params::template(),
+        Command::Report(args) => commands::report::report(&args),
+        Command::Completions(args) => commands::manual::completions(args),
+        Command::Man(args) => commands::manual::man(&args),
+    };
+    match ended {
+        Ok(code) => code,
+        Err(failure) => failure.tell(),
+    }
+}

@@ -2,4 +2,7 @@
 
 pub mod claim;
 pub mod client;
+pub mod driver;
 pub mod target;
+
+pub use driver::Nfs3Driver;

@@ -1,1 +1,21 @@
 //! Renderings for people: the HTML report and the terminal summary.
+//!
+//! [`html()`] makes one self-contained page, [`summary()`] a table for the
+//! terminal, [`json_summary`] the same for programs, and [`progress_line`] what
+//! is said as each load point ends. All of them see a run record and nothing
+//! else: this room knows no server, no clock and no file.
+
+mod advice;
+mod charts;
+mod format;
+mod html;
+mod json;
+mod scale;
+mod summary;
+mod svg;
+mod view;
+
+pub use advice::advice;
+pub use html::{HtmlError, html};
+pub use json::json_summary;
+pub use summary::{progress_line, summary};

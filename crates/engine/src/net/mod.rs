@@ -1,2 +1,44 @@
 //! The thin event loop that socket drivers share: non-blocking TCP connections,
 //! readiness, coalesced writes. It moves bytes and knows no protocol.
+//!
+//! * [`Reactor`] says which connections are ready. What belongs to one operating
+//!   system is behind it, in one module per system.
+//! * [`Link`] is one connection: it takes whatever was encoded in one write, keeps
+//!   only what the system did not take, and hands out what came in place.
+//! * [`BufferPool`] lends the few buffers that are needed between turns, so that
+//!   an idle connection holds none.
+//!
+//! Nothing here allocates per message once the pool is warm.
+
+mod link;
+mod pool;
+mod socket;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "filermark-engine has an event loop for Linux only so far: write the few functions of \
+     crates/engine/src/net/linux.rs for your system beside it"
+);
+
+pub use link::{Feed, Input, Link};
+pub use pool::BufferPool;
+pub use socket::{ConnectOptions, RESERVED_PORTS, bind_reserved};
+pub use system::{Reactor, open_files_limit, prepare_thread};
+
+/// What a connection is ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The key it was added with.
+    pub key: u64,
+    /// There is something to read, or the end of the stream.
+    pub readable: bool,
+    /// There is room to write, or the connection has been made.
+    pub writable: bool,
+    /// The connection broke or was refused.
+    pub broken: bool,
+}

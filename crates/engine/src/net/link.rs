@@ -1,0 +1,225 @@
+//! One connection.
+
+use super::pool::BufferPool;
+use super::socket::{ConnectOptions, start_connect};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// From this many missing bytes on, they are read to where they belong; below it
+/// they are copied there, and the read may bring more messages behind them.
+const DIRECT_MIN: usize = 16 << 10;
+
+/// A TCP connection that never blocks.
+///
+/// Without anything under way it holds no buffer.
+#[derive(Debug)]
+pub struct Link {
+    stream: TcpStream,
+    /// What the system has not taken yet.
+    unsent: Vec<u8>,
+    unsent_from: usize,
+    /// The beginning of a message whose rest has not come.
+    partial: Vec<u8>,
+    /// How many bytes it lacks, at least.
+    wanted: usize,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Bytes at the front of the scratch buffer that [`Link::feed`] is to be given.
+    pub scratch_len: usize,
+    /// More may be waiting: read again.
+    pub more: bool,
+}
+
+/// What a protocol says about the bytes it was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// How many bytes at the front were whole messages, done with.
+    pub consumed: usize,
+    /// If bytes are left: how many are needed behind them, at least, before it
+    /// makes sense to look again. 0 counts as 1.
+    pub wanted: usize,
+}
+
+impl Link {
+    /// Begins to connect to `peer`. Add it to a reactor; when that says writable,
+    /// ask [`Link::connected`].
+    ///
+    /// # Errors
+    /// No socket, no reserved port, or the peer refused at once.
+    pub fn connect(peer: SocketAddr, options: ConnectOptions) -> io::Result<Self> {
+        Ok(Self {
+            stream: start_connect(peer, options)?,
+            unsent: Vec::new(),
+            unsent_from: 0,
+            partial: Vec::new(),
+            wanted: 0,
+        })
+    }
+
+    /// Whether the connection has been made by now.
+    ///
+    /// # Errors
+    /// Why it could not be made.
+    pub fn connected(&self) -> io::Result<bool> {
+        if let Some(error) = self.stream.take_error()? {
+            return Err(error);
+        }
+        match self.stream.peer_addr() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Bytes handed to [`Link::send`] that the system has not taken.
+    pub fn unsent_len(&self) -> usize {
+        self.unsent.len() - self.unsent_from
+    }
+
+    /// Sends `bytes` in one write; call it only when nothing is unsent. What the
+    /// system does not take is kept, and goes with [`Link::send_rest`]. Returns
+    /// how many bytes the system took.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn send(&mut self, bytes: &[u8], pool: &mut BufferPool) -> io::Result<usize> {
+        debug_assert_eq!(self.unsent_len(), 0, "order would be lost");
+        let taken = write_some(&self.stream, bytes)?;
+        if taken < bytes.len() {
+            self.unsent = pool.take();
+            self.unsent.extend_from_slice(&bytes[taken..]);
+            self.unsent_from = 0;
+        }
+        Ok(taken)
+    }
+
+    /// Sends what is unsent, as far as the system takes it. Returns how many bytes
+    /// it took.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn send_rest(&mut self, pool: &mut BufferPool) -> io::Result<usize> {
+        if self.unsent_len() == 0 {
+            return Ok(0);
+        }
+        let taken = write_some(&self.stream, &self.unsent[self.unsent_from..])?;
+        self.unsent_from += taken;
+        if self.unsent_len() == 0 {
+            self.unsent_from = 0;
+            pool.give_back(&mut self.unsent);
+        }
+        Ok(taken)
+    }
+
+    /// One read: into `scratch`, or straight into the message under way where that
+    /// lacks much. `None`: nothing is there.
+    ///
+    /// # Errors
+    /// The connection broke; its end is `UnexpectedEof`.
+    pub fn receive(&mut self, scratch: &mut [u8]) -> io::Result<Option<Input>> {
+        let direct = self.wanted >= DIRECT_MIN;
+        let read = if direct {
+            self.partial.reserve_exact(self.wanted);
+            rustix::io::read(&self.stream, spare_capacity(&mut self.partial))
+        } else {
+            rustix::io::read(&self.stream, &mut *scratch)
+        };
+        let came = match read {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(came) => came,
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(Errno::INTR) => {
+                return Ok(Some(Input {
+                    scratch_len: 0,
+                    more: true,
+                }));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if direct {
+            self.wanted = self.wanted.saturating_sub(came);
+            return Ok(Some(Input {
+                scratch_len: 0,
+                more: self.partial.len() == self.partial.capacity(),
+            }));
+        }
+        Ok(Some(Input {
+            scratch_len: came,
+            more: came == scratch.len(),
+        }))
+    }
+
+    /// Shows what [`Link::receive`] brought to `messages`, in pieces that begin at a
+    /// message: in place as a rule, out of the link's own buffer where a message
+    /// came in parts. What `messages` leaves is kept for the next time.
+    ///
+    /// # Errors
+    /// The first of `messages`; the connection is to be closed then.
+    pub fn feed<E>(
+        &mut self,
+        mut input: &[u8],
+        pool: &mut BufferPool,
+        mut messages: impl FnMut(&[u8]) -> Result<Feed, E>,
+    ) -> Result<(), E> {
+        loop {
+            if self.partial.is_empty() {
+                if input.is_empty() {
+                    return Ok(());
+                }
+                let feed = messages(input)?;
+                let rest = input.get(feed.consumed..).unwrap_or_default();
+                if !rest.is_empty() {
+                    self.partial = pool.take();
+                    self.partial.extend_from_slice(rest);
+                    self.wanted = feed.wanted.max(1);
+                }
+                return Ok(());
+            }
+            let (now, later) = input.split_at(self.wanted.min(input.len()));
+            self.partial.extend_from_slice(now);
+            self.wanted -= now.len();
+            input = later;
+            if self.wanted > 0 {
+                return Ok(());
+            }
+            let feed = messages(&self.partial)?;
+            if feed.consumed >= self.partial.len() {
+                pool.give_back(&mut self.partial);
+            } else {
+                self.partial.drain(..feed.consumed);
+                self.wanted = feed.wanted.max(1);
+            }
+        }
+    }
+
+    /// Gives its buffers back, before it is dropped.
+    pub fn close(mut self, pool: &mut BufferPool) {
+        pool.give_back(&mut self.unsent);
+        pool.give_back(&mut self.partial);
+    }
+}
+
+fn write_some(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match stream.write(bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests;

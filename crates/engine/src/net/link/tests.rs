@@ -1,0 +1,162 @@
+use super::*;
+use crate::net::{Reactor, Ready};
+use std::io::Read;
+use std::net::TcpListener;
+use std::time::Duration;
+
+/// Messages of one length byte and that many bytes.
+fn split(seen: &mut Vec<Vec<u8>>, bytes: &[u8]) -> Feed {
+    let mut at = 0;
+    while let Some(len) = bytes.get(at).map(|l| usize::from(*l)) {
+        match bytes.get(at + 1..at + 1 + len) {
+            Some(message) => seen.push(message.to_vec()),
+            None => {
+                return Feed {
+                    consumed: at,
+                    wanted: at + 1 + len - bytes.len(),
+                };
+            }
+        }
+        at += 1 + len;
+    }
+    Feed {
+        consumed: at,
+        wanted: 0,
+    }
+}
+
+fn wait(reactor: &mut Reactor, timeout: Duration) -> Vec<Ready> {
+    let mut ready = Vec::new();
+    reactor.wait(Some(timeout), &mut ready).expect("wait");
+    ready
+}
+
+fn connected() -> (Reactor, Link, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let peer = listener.local_addr().expect("address");
+    let link = Link::connect(peer, ConnectOptions::default()).expect("connect");
+    let mut reactor = Reactor::new().expect("reactor");
+    reactor.add(&link, 7).expect("add");
+    let (server, _) = listener.accept().expect("accept");
+    while !link.connected().expect("no error") {
+        wait(&mut reactor, Duration::from_millis(100));
+    }
+    (reactor, link, server)
+}
+
+#[test]
+fn messages_come_out_whole_wherever_the_stream_is_cut() {
+    let (_, mut link, _server) = connected();
+    let mut pool = BufferPool::new(1 << 20);
+    let stream: Vec<u8> = (0..40u8)
+        .flat_map(|n| std::iter::once(n).chain(std::iter::repeat_n(n, usize::from(n))))
+        .collect();
+    let mut whole = Vec::new();
+    split(&mut whole, &stream);
+    assert_eq!(whole.len(), 40);
+    for cut in 1..60 {
+        let mut seen = Vec::new();
+        for piece in stream.chunks(cut) {
+            link.feed(piece, &mut pool, |b| Ok::<_, ()>(split(&mut seen, b)))
+                .expect("no error");
+        }
+        assert_eq!(seen, whole, "pieces of {cut}");
+        assert_eq!(link.partial.capacity(), 0, "the buffer went back");
+    }
+}
+
+#[test]
+fn large_messages_are_read_in_place() {
+    let (mut reactor, mut link, mut server) = connected();
+    let mut pool = BufferPool::new(1 << 20);
+    let mut scratch = vec![0; 64];
+    let size = 100_000;
+    let sender = std::thread::spawn(move || {
+        server.write_all(&vec![9; size]).expect("send");
+        server.write_all(&[1; 10]).expect("send");
+        server
+    });
+    let (mut first, mut rest) = (0, 0);
+    while rest < 10 {
+        wait(&mut reactor, Duration::from_secs(1));
+        while let Some(input) = link.receive(&mut scratch).expect("alive") {
+            link.feed(&scratch[..input.scratch_len], &mut pool, |bytes| {
+                if first == 0 && bytes.len() < size {
+                    let wanted = size - bytes.len();
+                    return Ok::<_, ()>(Feed {
+                        consumed: 0,
+                        wanted,
+                    });
+                }
+                let nines = bytes.iter().filter(|b| **b == 9).count();
+                first += nines;
+                rest += bytes.len() - nines;
+                Ok(Feed {
+                    consumed: bytes.len(),
+                    wanted: 0,
+                })
+            })
+            .expect("no error");
+        }
+    }
+    assert_eq!((first, rest), (size, 10));
+    drop(sender.join().expect("sender"));
+    let end = link.receive(&mut scratch).expect_err("closed");
+    assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn what_the_system_does_not_take_is_kept_and_goes_later() {
+    let (mut reactor, mut link, mut server) = connected();
+    let mut pool = BufferPool::new(32 << 20);
+    let bytes: Vec<u8> = (0..16u32 << 20).map(|n| (n % 251) as u8).collect();
+    let mut sent = link.send(&bytes, &mut pool).expect("send");
+    assert!(sent < bytes.len(), "the socket took 16 MiB at once");
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        server.read_to_end(&mut all).expect("read");
+        all
+    });
+    while link.unsent_len() > 0 {
+        let ready = wait(&mut reactor, Duration::from_secs(5));
+        let expected = Ready {
+            key: 7,
+            readable: false,
+            writable: true,
+            broken: false,
+        };
+        assert_eq!(ready, [expected]);
+        sent += link.send_rest(&mut pool).expect("send");
+    }
+    assert_eq!(sent, bytes.len());
+    link.close(&mut pool);
+    assert!(pool.kept_bytes() > 0);
+    assert!(reader.join().expect("reader") == bytes);
+}
+
+#[test]
+fn a_refused_connection_is_told() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let peer = free.local_addr().expect("address");
+    drop(free);
+    let outcome = Link::connect(peer, ConnectOptions::default()).and_then(|link| {
+        let mut reactor = Reactor::new()?;
+        reactor.add(&link, 1)?;
+        wait(&mut reactor, Duration::from_secs(5));
+        link.connected()
+    });
+    let error = outcome.expect_err("nobody listens there");
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn short_waits_are_short() {
+    crate::net::prepare_thread();
+    let mut reactor = Reactor::new().expect("reactor");
+    let start = std::time::Instant::now();
+    for _ in 0..20 {
+        assert!(wait(&mut reactor, Duration::from_micros(100)).is_empty());
+    }
+    let took = start.elapsed();
+    assert!(took >= Duration::from_millis(2), "{took:?}");
+}

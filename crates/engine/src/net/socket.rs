@@ -1,0 +1,102 @@
+//! Making sockets: non-blocking connects, and source ports of the reserved range.
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// The source ports that some servers ask for: only a privileged process gets one.
+pub const RESERVED_PORTS: RangeInclusive<u16> = 512..=1023;
+
+/// How connections are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectOptions {
+    /// Take a source port of [`RESERVED_PORTS`].
+    pub reserved_port: bool,
+}
+
+/// Where the next search for a reserved port begins: procs of one client do not
+/// all try the same ports.
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
+
+/// Binds `socket` to a free port of the reserved range.
+///
+/// # Errors
+/// `PermissionDenied` without the privilege; `AddrInUse` when all are taken.
+pub fn bind_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
+    for _ in RESERVED_PORTS {
+        match socket.bind(&reserved_address(domain)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            other => return other,
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AddrInUse,
+        "all source ports from 512 to 1023 are in use",
+    ))
+}
+
+fn reserved_address(domain: Domain) -> SockAddr {
+    let count = RESERVED_PORTS.end() - RESERVED_PORTS.start() + 1;
+    let step = NEXT_PORT.fetch_add(1, Ordering::Relaxed) % count;
+    let any = if domain == Domain::IPV6 {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    } else {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+    };
+    SocketAddr::new(any, RESERVED_PORTS.end() - step).into()
+}
+
+/// Begins to connect, without waiting. The connection is made, or has failed,
+/// when the reactor says writable or broken.
+pub(super) fn start_connect(peer: SocketAddr, options: ConnectOptions) -> io::Result<TcpStream> {
+    let tries = if options.reserved_port { 16 } else { 1 };
+    let mut last = None;
+    for _ in 0..tries {
+        let domain = Domain::for_address(peer);
+        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(true)?;
+        if options.reserved_port {
+            // A port that waits in TIME_WAIT for another connection is free for this one.
+            socket.set_reuse_address(true)?;
+            bind_reserved(&socket, domain)?;
+        }
+        match socket.connect(&peer.into()) {
+            Ok(()) => return Ok(socket.into()),
+            Err(error) if in_progress(&error) => return Ok(socket.into()),
+            // This very pair of addresses and ports is taken: another source port.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable
+                ) =>
+            {
+                last = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()))
+}
+
+fn in_progress(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+        || error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_addresses_stay_in_the_range_and_change() {
+        let ports: Vec<u16> = (0..600)
+            .filter_map(|_| reserved_address(Domain::IPV4).as_socket())
+            .map(|a| a.port())
+            .collect();
+        assert!(ports.iter().all(|p| RESERVED_PORTS.contains(p)));
+        assert_ne!(ports[0], ports[1]);
+    }
+}

@@ -1,0 +1,65 @@
+//! `demo`: no server at hand, so an embedded one is measured.
+//!
+//! The server holds its replies back as one slow disk would, so that the curve
+//! has a knee on any machine.
+
+use super::run;
+use crate::cli::DemoArgs;
+use crate::exit::{Ended, Failure};
+use filermark_config::{Sources, resolve};
+use filermark_server::{EXPORT, Server, ServerOptions};
+
+/// What the demo's "disk" takes per operation: 200 microseconds in the mean of
+/// the mix, so about 5,000 op/s at most.
+const DISK: &str = "READ=uniform:200us-400us,WRITE=uniform:300us-500us,COMMIT=500us,\
+CREATE=uniform:300us-600us,REMOVE=uniform:300us-600us,SETATTR=250us,\
+READDIR=300us,READDIRPLUS=uniform:300us-600us,uniform:50us-200us";
+
+/// Starts the server, sweeps it, and ends with the path of the report.
+pub fn demo(args: &DemoArgs) -> Ended {
+    crate::plain::listen_to_rooms(&[], args.verbose.verbose);
+    let server = Server::start(ServerOptions {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        delay: DISK.parse().map_err(Failure::of)?,
+        queue: true,
+        ..ServerOptions::default()
+    })
+    .map_err(Failure::of)?;
+    let port = server.addrs()[0].port().to_string();
+    let mut sources = Sources::from_rc(None)?;
+    let seconds = args.seconds.as_secs_f64().to_string();
+    for (name, value) in [
+        ("LOAD", "480"),
+        ("INCR_LOAD", "480"),
+        ("NUM_RUNS", "10"),
+        ("PROCS", "16"),
+        ("WARMUP_TIME", "1"),
+        ("RUNTIME", &seconds),
+        ("FILESET_MB_PER_OP", "0.05"),
+        ("MNT_POINTS", &format!("127.0.0.1:{EXPORT}")),
+        ("NFS_PORT", &port),
+        ("MOUNT_PORT", &port),
+    ] {
+        sources.set("demo", name, value);
+    }
+    let suffix = free_suffix(&args.dir);
+    sources.set("demo", "SUFFIX", &suffix);
+    sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
+    let resolved = resolve(&sources)?;
+    let points = resolved.plan.points.len() as f64;
+    eprintln!("A server inside this program is measured at {points} load points; it takes about {:.0} s.",
+        points * (args.seconds.as_secs_f64() + 1.2));
+    let outcome = run::sweep(resolved, &args.output)?;
+    let code = run::finish(&outcome, &args.output)?;
+    server.stop();
+    Ok(code)
+}
+
+/// `demo`, or the first of `demo2`, `demo3` ... that has no record yet: results
+/// are never overwritten.
+fn free_suffix(dir: &std::path::Path) -> String {
+    (1..)
+        .map(|n| if n == 1 { "demo".to_owned() } else { format!("demo{n}") })
+        .find(|s| !dir.join(format!("{s}.run.jsonl")).exists())
+        .unwrap_or_else(|| "demo".to_owned())
+}

@@ -1,0 +1,10 @@
+//! One small file per subcommand.
+
+pub mod demo;
+pub mod manual;
+pub mod params;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod serve;
+pub mod validate;

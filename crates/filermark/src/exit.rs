@@ -1,0 +1,55 @@
+//! How the program ends.
+
+use filermark_config::ConfigError;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// The user interrupted.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why a subcommand could not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line or the rc file is wrong; a sentence each.
+    Usage(Vec<String>),
+    /// Something else went wrong.
+    Failed(String),
+}
+
+impl Failure {
+    /// From anything that explains itself.
+    pub fn of(reason: impl Display) -> Self {
+        Self::Failed(reason.to_string())
+    }
+
+    /// Tells it on stderr; gives the exit code.
+    pub fn tell(&self) -> ExitCode {
+        match self {
+            Self::Usage(sentences) => {
+                for sentence in sentences {
+                    eprintln!("filermark: {sentence}");
+                }
+                ExitCode::from(2)
+            }
+            Self::Failed(sentence) => {
+                eprintln!("filermark: {sentence}");
+                ExitCode::from(1)
+            }
+        }
+    }
+}
+
+impl From<Vec<ConfigError>> for Failure {
+    fn from(errors: Vec<ConfigError>) -> Self {
+        Self::Usage(errors.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        vec![error].into()
+    }
+}
+
+/// What subcommands give back.
+pub type Ended = Result<ExitCode, Failure>;

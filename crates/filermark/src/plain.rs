@@ -1,0 +1,41 @@
+//! From the options of a subcommand to a resolved plan.
+
+use crate::cli::SourceArgs;
+use crate::exit::Failure;
+use filermark_config::{Resolved, Sources, debug_filter, resolve};
+use tracing_subscriber::EnvFilter;
+
+/// Reads the rc file and the options, and resolves them.
+pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
+    let mut sources = Sources::from_rc(args.rc.as_deref())?;
+    for option in &args.options {
+        sources.set_option(option)?;
+    }
+    if let Some(suffix) = &args.suffix {
+        sources.set("-s", "SUFFIX", suffix);
+    }
+    if let Some(dir) = &args.dir {
+        sources.set("-d", "WORK_DIR", &dir.display().to_string());
+    }
+    Ok(resolve(&sources)?)
+}
+
+/// Sends the rooms' own words to stderr: DEBUG flags, `-v`, or RUST_LOG.
+pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
+    let base = match verbose {
+        0 => "warn",
+        1 => "filermark=info,warn",
+        _ => "debug",
+    };
+    let flags = debug_filter(debug);
+    let directives = match (std::env::var("RUST_LOG"), flags.is_empty()) {
+        (Ok(wish), _) if !wish.is_empty() => wish,
+        (_, true) => base.to_owned(),
+        (_, false) => format!("{base},{flags}"),
+    };
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(directives))
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
+}

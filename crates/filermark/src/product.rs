@@ -1,0 +1,58 @@
+//! The products of a run: the page beside the record, the words on stdout.
+
+use crate::cli::OutputArgs;
+use crate::exit::{Failure, INTERRUPTED};
+use filermark_results::{Outcome, RunRecord};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Writes the HTML report of a record into `dir`; gives its path.
+pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, Failure> {
+    let path = dir.join(format!("{}.html", record.run.suffix));
+    let page = filermark_report::html(record).map_err(Failure::of)?;
+    std::fs::write(&path, page)
+        .map_err(|e| Failure::of(format!("{}: cannot write the report: {e}", path.display())))?;
+    Ok(path)
+}
+
+/// Prints the summary of a record on stdout, as text or JSON.
+pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
+    if output.json {
+        print_json(&filermark_report::json_summary(record));
+        return;
+    }
+    let terminal = std::io::stdout().is_terminal();
+    let colour = terminal && !output.no_color && crate::talk::colour_wanted();
+    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+    print(&filermark_report::summary(record, colour, width));
+}
+
+/// Prints a value as JSON on stdout.
+pub fn print_json(value: &serde_json::Value) {
+    print(&format!("{value:#}\n"));
+}
+
+/// Prints on stdout; a reader that has gone is no error.
+pub fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// The exit code that a record stands for: a run that came to its end is 0 even
+/// where a point does not count; the record and the report say so.
+pub fn exit_code(record: &RunRecord) -> ExitCode {
+    match record.end.as_ref().map(|end| &end.outcome) {
+        Some(Outcome::Complete) => ExitCode::SUCCESS,
+        Some(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Some(Outcome::Failed { .. }) | None => ExitCode::from(1),
+    }
+}
+
+/// Why a run failed, to be said last on stderr.
+pub fn failure_of(record: &RunRecord) -> Option<String> {
+    match record.end.as_ref().map(|end| &end.outcome) {
+        Some(Outcome::Failed { reason }) => Some(reason.clone()),
+        _ => None,
+    }
+}
+

@@ -1,0 +1,182 @@
+//! The state of a shard without its sockets: procs, operations, calls, timers.
+//!
+//! It makes calls and judges replies, and never touches a connection itself: it
+//! puts calls into the queues of connections and marks those `dirty`.
+
+use super::calls::Calls;
+use super::counters::Counters;
+use super::handles::Handles;
+use super::ops::Ops;
+use filermark_model::Nanos;
+use filermark_engine::clock::Clock;
+use filermark_engine::data::DataSource;
+use filermark_engine::driver::{Completion, ObjectId, StopFlag};
+use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
+use filermark_onc::template::CallTemplate;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+impl Cursor {
+    pub(crate) const START: Self = Self {
+        cookie: 0,
+        verf: [0; 8],
+    };
+}
+
+/// How the driver behaves; the same for all connections of a shard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// READs and WRITEs of one operation under way at once.
+    pub(crate) reads_max: u32,
+    pub(crate) writes_max: u32,
+    pub(crate) rpc_timeout: Nanos,
+    pub(crate) rpc_retries: u16,
+    pub(crate) connect_timeout: Nanos,
+    pub(crate) jukebox_delay: Nanos,
+    pub(crate) jukebox_retries: u16,
+    pub(crate) reserved_port: bool,
+}
+
+/// One file system that procs of the shard work on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileSystem {
+    pub(crate) root: Fh,
+    /// The run's directory.
+    pub(crate) run_dir: Fh,
+    /// Largest READ and WRITE, in bytes.
+    pub(crate) rsize: u32,
+    pub(crate) wsize: u32,
+    /// Largest answer to READDIR and READDIRPLUS, in bytes.
+    pub(crate) readdir_bytes: u32,
+}
+
+/// A proc of the shard.
+#[derive(Debug)]
+pub(crate) struct Proc {
+    pub(crate) file_system: u32,
+    pub(crate) conn: u32,
+    pub(crate) handles: Handles,
+}
+
+/// Something that is to happen later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A call that waited for NFS3ERR_JUKEBOX goes again.
+    Jukebox { xid: u32 },
+    /// A connection has waited long enough to be tried again.
+    Reconnect { conn: u32, epoch: u32 },
+    /// A connection should be made by now.
+    Connect { conn: u32, epoch: u32 },
+}
+
+/// Where a listing goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    pub(crate) cookie: u64,
+    pub(crate) verf: Verf,
+}
+
+/// A handle without bytes: no server made it.
+const NO_HANDLE: FileHandle<'static> = match FileHandle::new(&[]) {
+    Some(handle) => handle,
+    None => panic!("checked by the compiler"),
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) clock: Clock,
+    /// The clock as it was read last: good enough for time-outs.
+    pub(crate) now: Nanos,
+    pub(crate) settings: Settings,
+    pub(crate) data: Arc<DataSource>,
+    pub(crate) stop: StopFlag,
+    pub(crate) template: CallTemplate,
+    pub(crate) file_systems: Vec<FileSystem>,
+    pub(crate) procs: Vec<Proc>,
+    pub(crate) ops: Ops,
+    pub(crate) calls: Calls,
+    pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
+    /// Listings that are not at their end, by proc, directory and READDIRPLUS.
+    pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,
+    pub(crate) counters: Counters,
+    /// Connections with calls to send; `is_dirty` says who is in it already.
+    pub(crate) dirty: Vec<u32>,
+    pub(crate) is_dirty: Vec<bool>,
+    pub(crate) done: Vec<Completion>,
+}
+
+/// What a call transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+}
+
+impl Span {
+    pub(crate) const NONE: Self = Self {
+        offset: 0,
+        length: 0,
+    };
+}
+
+impl Core {
+    /// Puts a call of `op` into the queue of its connection. Without room nothing
+    /// happens: an operation always has a call under way, or the slot of one that
+    /// has just ended, so that it goes on later.
+    pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
+        let logical = self.ops.get_mut(op);
+        let conn = self.procs[logical.proc as usize].conn;
+        if let Some(call) = self.calls.begin(op, conn, procedure, self.now) {
+            call.offset = span.offset;
+            call.length = span.length;
+            call.rewrite = logical.rewrite;
+            logical.outstanding += 1;
+            self.mark_dirty(conn);
+        }
+    }
+
+    /// This connection has something to send.
+    #[inline]
+    pub(crate) fn mark_dirty(&mut self, conn: u32) {
+        let is_dirty = &mut self.is_dirty[conn as usize];
+        if !*is_dirty {
+            *is_dirty = true;
+            self.dirty.push(conn);
+        }
+    }
+
+    pub(crate) fn proc_of(&mut self, op: u32) -> &mut Proc {
+        let proc = self.ops.get(op).proc;
+        &mut self.procs[proc as usize]
+    }
+
+    /// What a proc works on.
+    #[inline]
+    pub(crate) fn file_system(&self, proc: u32) -> &FileSystem {
+        &self.file_systems[self.procs[proc as usize].file_system as usize]
+    }
+
+    /// The handle of an object of the proc; an empty one where it is not known.
+    /// (Operations on unknown objects are refused before they begin.)
+    #[inline]
+    pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle<'_> {
+        let known = self.procs[proc as usize].handles.get(object);
+        known.unwrap_or(NO_HANDLE)
+    }
+
+    /// When something is to be done though nothing arrives.
+    pub(crate) fn next_wake(&self) -> Nanos {
+        let timer = self.timers.peek().map_or(Nanos::MAX, |t| t.0.0);
+        let reply = self
+            .calls
+            .oldest()
+            .map_or(Nanos::MAX, |call| call.since + self.settings.rpc_timeout);
+        timer.min(reply)
+    }
+
+    pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+    }
+}

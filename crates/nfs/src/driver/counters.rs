@@ -1,0 +1,89 @@
+//! What the driver counts beside the operations themselves.
+
+use filermark_onc::nfs3::Procedure;
+use std::collections::BTreeMap;
+
+macro_rules! tallies {
+    ($($variant:ident = $name:literal, $doc:literal;)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Tally { $(#[doc = $doc] $variant,)* }
+
+        const NAMES: &[&str] = &[$($name),*];
+    };
+}
+
+tallies! {
+    Retransmits = "retransmits", "Calls sent again with the same xid.";
+    Reconnects = "reconnects", "Connections made anew after the first time.";
+    ConnectFailures = "connect_failures", "Attempts to connect that failed.";
+    Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";
+    JukeboxWaits = "jukebox_waits", "Waits after NFS3ERR_JUKEBOX.";
+    ShortReads = "short_reads", "READ replies with less than was asked, before the end of the file.";
+    ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
+    VerifierChanges = "verifier_changes", "Times that a write verifier was not the one before.";
+    Rewrites = "rewrites", "WRITEs that went again because of that.";
+    ReaddirRestarts = "readdir_restarts", "Listings begun anew because the cookie was stale.";
+    ReplaysAccepted = "replays_accepted", "Retransmitted calls whose refusal shows that they had been executed.";
+    StaleReplies = "stale_replies", "Replies that nobody waited for any more.";
+    BadReplies = "bad_replies", "Replies that could not be decoded.";
+    StreamErrors = "stream_errors", "Streams out of step: not record marking any more.";
+    VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
+}
+
+/// The counters of one shard.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    procedures: [u64; Procedure::COUNT],
+    tallies: [u64; NAMES.len()],
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        Self {
+            procedures: [0; Procedure::COUNT],
+            tallies: [0; NAMES.len()],
+        }
+    }
+
+    /// A call went out for the first time.
+    #[inline]
+    pub(crate) fn call(&mut self, procedure: Procedure) {
+        self.procedures[procedure as usize] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, tally: Tally) {
+        self.tallies[tally as usize] += 1;
+    }
+
+    /// Adds everything that is not zero to `into`, and begins anew.
+    pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
+        let procedures = Procedure::ALL.iter().map(|p| p.name());
+        let all = procedures
+            .zip(&mut self.procedures)
+            .chain(NAMES.iter().copied().zip(&mut self.tallies));
+        for (name, count) in all.filter(|(_, count)| **count > 0) {
+            *into.entry(name.to_owned()).or_default() += std::mem::take(count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_taken_once() {
+        let mut counters = Counters::new();
+        counters.call(Procedure::Commit);
+        counters.add(Tally::VerifyErrors);
+        counters.add(Tally::VerifyErrors);
+        let mut all = BTreeMap::from([("COMMIT".to_owned(), 2)]);
+        counters.take(&mut all);
+        counters.take(&mut all);
+        assert_eq!(all["COMMIT"], 3);
+        assert_eq!(all["verify_errors"], 2);
+        assert_eq!(all.len(), 2);
+    }
+}

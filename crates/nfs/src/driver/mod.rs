@@ -1,0 +1,142 @@
+//! The NFSv3 load driver: many procs, few threads, no waiting.
+//!
+//! | module | room |
+//! |---|---|
+//! | `open` | which connections a shard has and who uses them |
+//! | `shard` | the loop: timers, sockets, completions |
+//! | `conn`, `records` | one connection; bytes into records |
+//! | `core` | the state behind: procs, operations, calls; touches no socket |
+//! | `begin`, `encode` | what an action calls first; calls as bytes |
+//! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
+//! | `retry` | time-outs, retransmissions, giving up |
+//! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
+//!
+//! A request becomes an entry in a table and a call in its connection's queue;
+//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued
+//! per connection and hands it over in one write. Nothing is kept of the bytes: a
+//! retransmission is encoded again. Nothing is allocated per operation once the
+//! tables have grown to what is under way at once.
+
+mod begin;
+mod calls;
+mod conn;
+mod core;
+mod counters;
+mod encode;
+mod handles;
+mod open;
+mod ops;
+mod readdir;
+mod records;
+mod reply;
+mod retry;
+mod shard;
+mod status;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+use crate::claim;
+use crate::target::Target;
+use filermark_engine::driver::{
+    Capabilities, Claim, ClaimReport, Driver, DriverError, ShardDriver, ShardSetup,
+};
+use filermark_model::OpSet;
+use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_onc::nfs3::Fh;
+use open::Place;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+pub use shard::Shard;
+
+/// Speaks NFSv3 over TCP; see the module.
+#[derive(Debug)]
+pub struct Nfs3Driver {
+    plan: Nfs3Plan,
+    /// Mount points that were found already, with the run's directory, so that
+    /// not every shard asks anew. Locked only while shards are opened.
+    places: Mutex<HashMap<(MountPoint, String), Place>>,
+}
+
+impl Nfs3Driver {
+    /// A driver with these settings. Nothing is reached yet.
+    pub fn new(plan: Nfs3Plan) -> Self {
+        Self {
+            plan,
+            places: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Where a mount point is, and the handle of the run's directory in it.
+    fn place(&self, mount: &MountPoint, dir_name: &str) -> Result<Place, DriverError> {
+        let key = (mount.clone(), dir_name.to_owned());
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = places.get(&key) {
+            return Ok(known.clone());
+        }
+        let target = Target::resolve(mount, &self.plan)?;
+        let run_dir = self.find_run_dir(&target, dir_name)?;
+        let place = Place::new(&target, run_dir);
+        places.insert(key, place.clone());
+        Ok(place)
+    }
+
+    fn find_run_dir(&self, target: &Target, dir_name: &str) -> Result<Fh, DriverError> {
+        let place = || format!("{}/{dir_name}", target.mount);
+        let mut client = target.nfs_client(&self.plan);
+        let found = client.lookup(&target.root, dir_name.as_bytes());
+        let reason = match found {
+            Ok(Ok(found)) => return Ok(found.object),
+            Ok(Err(failed)) => failed.status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err(DriverError {
+            place: place(),
+            step: "find the run's directory".to_owned(),
+            reason,
+            advice: "has something removed it since the run began?".to_owned(),
+        })
+    }
+
+    fn forget_place(&self, mount: &MountPoint) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(known, _), _| known != mount);
+    }
+}
+
+impl Driver for Nfs3Driver {
+    fn name(&self) -> &'static str {
+        "nfs3"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::ALL,
+            blocking: false,
+        }
+    }
+
+    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        self.forget_place(mount);
+        claim::claim(&self.plan, mount, claim)
+    }
+
+    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        self.forget_place(mount);
+        claim::release(&self.plan, mount, claim)
+    }
+
+    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
+        Ok(Box::new(self.shard(setup)?))
+    }
+
+    fn status_text(&self, code: u32) -> String {
+        status::text(code)
+    }
+
+    fn fatal_advice(&self, code: u32) -> Option<&'static str> {
+        status::fatal_advice(code)
+    }
+}

@@ -1,0 +1,205 @@
+//! Opening a shard: which file systems, which connections, who uses which.
+
+use super::Nfs3Driver;
+use super::calls::Calls;
+use super::conn::{Conn, Io};
+use super::core::{Core, FileSystem, Proc, Settings};
+use super::counters::Counters;
+use super::handles::Handles;
+use super::ops::Ops;
+use super::records::Records;
+use super::shard::Shard;
+use crate::target::{Target, credential};
+use filermark_model::Nanos;
+use filermark_engine::driver::{DriverError, ShardSetup};
+use filermark_engine::net::{BufferPool, Reactor, open_files_limit, prepare_thread};
+use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
+use filermark_model::rng::hash3;
+use filermark_onc::nfs3::{Fh, PROGRAM, VERSION};
+use filermark_onc::template::CallTemplate;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::SocketAddr;
+
+/// What is read in one go.
+const SCRATCH: usize = 1 << 20;
+/// Unused buffers that a shard keeps.
+const POOL_BYTES: usize = 32 << 20;
+/// Largest listing that is asked for, in bytes.
+const READDIR_BYTES: u32 = 32 << 10;
+/// What a reply may have beside its data.
+const REPLY_OVERHEAD: u32 = 8 << 10;
+/// Replies of up to this size are taken whatever the transfer sizes (READLINK).
+const REPLY_MIN: u32 = 128 << 10;
+
+/// A mount point as it was found: shared by all shards of a client.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) address: SocketAddr,
+    pub(super) file_system: FileSystem,
+}
+
+impl Place {
+    /// A target and the run's directory in it.
+    pub(super) fn new(target: &Target, run_dir: Fh) -> Self {
+        Self {
+            address: target.nfs_address,
+            file_system: FileSystem {
+                root: target.root,
+                run_dir,
+                rsize: target.rsize,
+                wsize: target.wsize,
+                readdir_bytes: target.fsinfo.rtmax.clamp(4096, READDIR_BYTES),
+            },
+        }
+    }
+}
+
+impl Settings {
+    fn of(plan: &Nfs3Plan) -> Self {
+        let millis = |ms: u32| Nanos::from_millis(ms.max(1).into());
+        Self {
+            reads_max: plan.biod_max_reads.max(1),
+            writes_max: plan.biod_max_writes.max(1),
+            rpc_timeout: millis(plan.rpc_timeout_ms),
+            rpc_retries: plan.rpc_retries.min(u16::MAX.into()) as u16,
+            connect_timeout: millis(plan.connect_timeout_ms),
+            jukebox_delay: millis(plan.jukebox_delay_ms),
+            jukebox_retries: plan.jukebox_retries.min(u16::MAX.into()) as u16,
+            reserved_port: plan.resvport,
+        }
+    }
+}
+
+/// Hands out connections to procs.
+struct Spread {
+    rule: Connections,
+    conns: Vec<Conn>,
+    /// Per server: its first connection, and how many procs it has.
+    servers: HashMap<SocketAddr, (u32, u32)>,
+}
+
+impl Spread {
+    fn add(&mut self, peer: SocketAddr) -> u32 {
+        let number = self.conns.len() as u32;
+        self.conns.push(Conn::new(number, peer));
+        number
+    }
+
+    /// The connection of the next proc that works on this server.
+    fn next(&mut self, peer: SocketAddr) -> u32 {
+        let per_server = match self.rule {
+            Connections::PerProc => return self.add(peer),
+            Connections::Shared(count) => count.max(1),
+        };
+        let next = self.conns.len() as u32;
+        let (first, procs) = *self.servers.entry(peer).or_insert((next, 0));
+        if first == next && procs == 0 {
+            for _ in 0..per_server {
+                self.add(peer);
+            }
+        }
+        self.servers.insert(peer, (first, procs + 1));
+        first + procs % per_server
+    }
+}
+
+impl Nfs3Driver {
+    /// The shard of `setup`, connected.
+    pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard, DriverError> {
+        prepare_thread();
+        // As many connections as the system allows; where that is not enough,
+        // connecting says so.
+        open_files_limit(u64::MAX);
+        let mut spread = Spread {
+            rule: self.plan.connections,
+            conns: Vec::new(),
+            servers: HashMap::new(),
+        };
+        let mut file_systems = Vec::new();
+        let mut numbers: HashMap<&MountPoint, (u32, SocketAddr)> = HashMap::new();
+        let mut procs = Vec::with_capacity(setup.procs.len());
+        for proc in &setup.procs {
+            let (file_system, address) = match numbers.get(&proc.mount) {
+                Some(known) => *known,
+                None => {
+                    let place = self.place(&proc.mount, &setup.claim.dir_name)?;
+                    let number = file_systems.len() as u32;
+                    file_systems.push(place.file_system);
+                    numbers.insert(&proc.mount, (number, place.address));
+                    (number, place.address)
+                }
+            };
+            procs.push(Proc {
+                file_system,
+                conn: spread.next(address),
+                handles: Handles::default(),
+            });
+        }
+        // Servers may remember xids of an earlier run from the same port.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let start = now.map_or(0, |t| t.as_nanos() as u64);
+        let calls = Calls::new(
+            spread.conns.len(),
+            hash3(start, setup.shard.into(), 0) as u32,
+        );
+        let mut shard = assemble(
+            &self.plan,
+            setup,
+            calls,
+            (file_systems, procs),
+            spread.conns,
+        )?;
+        shard.connect_all()?;
+        Ok(shard)
+    }
+}
+
+fn assemble(
+    plan: &Nfs3Plan,
+    setup: ShardSetup,
+    calls: Calls,
+    (file_systems, procs): (Vec<FileSystem>, Vec<Proc>),
+    conns: Vec<Conn>,
+) -> Result<Shard, DriverError> {
+    let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
+    let record_max = sizes.fold(REPLY_MIN, u32::max) + REPLY_OVERHEAD;
+    let reactor = Reactor::new().map_err(|error| DriverError {
+        place: "this client".to_owned(),
+        step: "make an event queue".to_owned(),
+        reason: error.to_string(),
+        advice: "raise the limit of open files (ulimit -n)".to_owned(),
+    })?;
+    let core = Core {
+        now: setup.clock.now(),
+        clock: setup.clock,
+        settings: Settings::of(plan),
+        data: setup.data,
+        stop: setup.stop,
+        template: CallTemplate::new(PROGRAM, VERSION, credential(plan).as_auth()),
+        file_systems,
+        procs,
+        ops: Ops::default(),
+        calls,
+        timers: BinaryHeap::new(),
+        cursors: HashMap::new(),
+        counters: Counters::new(),
+        dirty: Vec::with_capacity(conns.len()),
+        is_dirty: vec![false; conns.len()],
+        done: Vec::new(),
+    };
+    let io = Io {
+        reactor,
+        pool: BufferPool::new(POOL_BYTES),
+        scratch: vec![0; SCRATCH],
+        send: Vec::with_capacity(SCRATCH / 2),
+        records: Records::new(record_max as usize),
+        unread: Vec::new(),
+    };
+    Ok(Shard {
+        core,
+        io,
+        conns,
+        ready: Vec::new(),
+        stopping: false,
+    })
+}

@@ -1,0 +1,162 @@
+//! The logical operations that are under way.
+
+use super::core::Core;
+use filermark_model::Nanos;
+use filermark_engine::driver::{Action, Completion, Outcome, Request, Status};
+use filermark_onc::nfs3::{Fh, FileHandle, Verf};
+
+/// Most operations under way in a shard.
+const OPS_MAX: usize = 1 << 17;
+/// Stands for "nothing sent yet".
+const NOT_SENT: Nanos = Nanos::MAX;
+
+/// Where an operation of several steps is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Its one call, or the one that makes the object.
+    First,
+    /// LOOKUP of what was made, because no handle came with it.
+    FindMade,
+    /// READs or WRITEs.
+    Data,
+    /// COMMIT.
+    Commit,
+}
+
+/// An operation under way.
+#[derive(Clone, Debug)]
+pub(crate) struct LogicalOp {
+    pub(crate) token: u32,
+    /// Index into the shard's procs.
+    pub(crate) proc: u32,
+    pub(crate) action: Action,
+    pub(crate) step: Step,
+    pub(crate) outcome: Outcome,
+    /// Calls under way.
+    pub(crate) outstanding: u32,
+    /// Transfers: the next byte to ask for, and the end.
+    pub(crate) next: u64,
+    pub(crate) end: u64,
+    /// WRITE: the verifier of the unstable data so far. READDIR: the cookie's.
+    pub(crate) verf: Verf,
+    /// WRITE: something was answered UNSTABLE.
+    pub(crate) unstable: bool,
+    /// WRITE: the verifier changed, so that all data must go again.
+    pub(crate) changed: bool,
+    /// WRITE: the data goes again already.
+    pub(crate) rewrite: bool,
+    /// How often it went again, or READDIR was begun anew.
+    pub(crate) repeats: u8,
+}
+
+impl LogicalOp {
+    /// The first thing that goes wrong is how the operation ends.
+    pub(crate) fn fail(&mut self, status: Status) {
+        if self.outcome.status == Status::Ok {
+            self.outcome.status = status;
+        }
+    }
+}
+
+/// The operations of a shard, by slot.
+#[derive(Debug, Default)]
+pub(crate) struct Ops {
+    slots: Vec<LogicalOp>,
+    /// Handles of files that are being filled.
+    handles: Vec<Option<Fh>>,
+    free: Vec<u32>,
+}
+
+impl Ops {
+    /// Whether another one can begin.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.slots.len() < OPS_MAX
+    }
+
+    pub(crate) fn begin(&mut self, request: &Request) -> u32 {
+        let op = LogicalOp {
+            token: request.token,
+            proc: request.proc,
+            action: request.action,
+            step: Step::First,
+            outcome: Outcome {
+                status: Status::Ok,
+                sent: NOT_SENT,
+                done: Nanos::ZERO,
+                physical: 0,
+                read_bytes: 0,
+                written_bytes: 0,
+                end: false,
+            },
+            outstanding: 0,
+            next: 0,
+            end: 0,
+            verf: Verf::default(),
+            unstable: false,
+            changed: false,
+            rewrite: false,
+            repeats: 0,
+        };
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = op;
+                slot
+            }
+            None => {
+                self.slots.push(op);
+                self.handles.push(None);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, op: u32) -> &LogicalOp {
+        &self.slots[op as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, op: u32) -> &mut LogicalOp {
+        &mut self.slots[op as usize]
+    }
+
+    /// The handle of the file that this operation fills.
+    pub(crate) fn handle(&self, op: u32) -> Option<FileHandle<'_>> {
+        self.handles[op as usize].as_ref().map(Fh::handle)
+    }
+
+    pub(crate) fn set_handle(&mut self, op: u32, handle: FileHandle<'_>) {
+        self.handles[op as usize] = Some(handle.to_fh());
+    }
+
+    fn end(&mut self, op: u32) {
+        self.handles[op as usize] = None;
+        self.free.push(op);
+    }
+}
+
+impl Core {
+    /// A call of `op` is handed to the system just after `now`.
+    #[inline]
+    pub(crate) fn stamp_sent(&mut self, op: u32, now: Nanos) {
+        let sent = &mut self.ops.get_mut(op).outcome.sent;
+        if *sent == NOT_SENT {
+            *sent = now;
+        }
+    }
+
+    /// Ends an operation that has no call under way any more.
+    pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
+        let ended = self.ops.get_mut(op);
+        ended.outcome.done = now;
+        if ended.outcome.sent == NOT_SENT {
+            ended.outcome.sent = now;
+        }
+        self.done.push(Completion {
+            token: ended.token,
+            outcome: ended.outcome,
+        });
+        self.ops.end(op);
+    }
+}

@@ -1,0 +1,109 @@
+//! READDIR and READDIRPLUS: a directory in parts.
+
+use super::core::{Core, Cursor, Span};
+use super::counters::Tally;
+use super::reply::Verdict;
+use filermark_engine::driver::{Action, ObjectId, Status};
+use filermark_onc::nfs3::*;
+use filermark_onc::xdr::{Decode, DecodeError};
+
+/// What the driver wants to know of a list.
+struct Part {
+    cookie: Option<u64>,
+    eof: bool,
+}
+
+impl Core {
+    /// Lists on where this proc's last listing of `dir` ended.
+    pub(crate) fn list(&mut self, op: u32, dir: ObjectId, plus: bool) {
+        let logical = self.ops.get_mut(op);
+        let key = (logical.proc, dir, plus);
+        let cursor = self.cursors.get(&key).copied().unwrap_or(Cursor::START);
+        logical.verf = cursor.verf;
+        let procedure = match plus {
+            true => Procedure::Readdirplus,
+            false => Procedure::Readdir,
+        };
+        let span = Span {
+            offset: cursor.cookie,
+            length: 0,
+        };
+        self.call(op, procedure, span);
+    }
+
+    pub(crate) fn has_listed(&mut self, slot: u32, results: ReaddirRes<'_>) -> Verdict {
+        match results {
+            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
+            Err(failed) => self.not_listed(slot, failed.status),
+        }
+    }
+
+    pub(crate) fn has_listed_plus(&mut self, slot: u32, results: ReaddirplusRes<'_>) -> Verdict {
+        match results {
+            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
+            Err(failed) => self.not_listed(slot, failed.status),
+        }
+    }
+
+    fn listed(&mut self, slot: u32, verf: Verf, part: Result<Part, DecodeError>) -> Verdict {
+        let op = self.calls.get(slot).op;
+        let logical = self.ops.get_mut(op);
+        let Action::Readdir { dir, plus } = logical.action else {
+            return Verdict::Ends(Status::Garbage);
+        };
+        let key = (logical.proc, dir, plus);
+        match part {
+            Ok(Part { eof: true, .. }) => {
+                logical.outcome.end = true;
+                self.cursors.remove(&key);
+                Verdict::Good
+            }
+            Ok(Part {
+                cookie: Some(cookie),
+                ..
+            }) => {
+                self.cursors.insert(key, Cursor { cookie, verf });
+                Verdict::Good
+            }
+            // Neither entries nor the end: it would go on like this for ever.
+            Ok(Part { cookie: None, .. }) | Err(_) => {
+                self.cursors.remove(&key);
+                Verdict::Ends(Status::Garbage)
+            }
+        }
+    }
+
+    /// A cookie that has become stale: begins the listing anew, once.
+    fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> Verdict {
+        let call = self.calls.get(slot);
+        let logical = self.ops.get_mut(call.op);
+        if let Action::Readdir { dir, plus } = logical.action {
+            let stale = matches!(status, Nfsstat3::BadCookie | Nfsstat3::NotSync);
+            if stale {
+                self.cursors.remove(&(logical.proc, dir, plus));
+            }
+            if stale && call.offset != 0 && logical.repeats == 0 {
+                logical.repeats = 1;
+                logical.verf = Verf::default();
+                self.counters.add(Tally::ReaddirRestarts);
+                return Verdict::Again(Span::NONE);
+            }
+        }
+        Verdict::Failed(status)
+    }
+}
+
+fn part<'a, E: Decode<'a>>(
+    list: &DirList<'a, E>,
+    cookie_of: impl Fn(&E) -> u64,
+) -> Result<Part, DecodeError> {
+    let mut entries = list.iter();
+    let mut cookie = None;
+    for entry in &mut entries {
+        cookie = Some(cookie_of(&entry?));
+    }
+    Ok(Part {
+        cookie,
+        eof: entries.eof() == Some(true),
+    })
+}

@@ -1,0 +1,280 @@
+//! Replies: finding the call, judging what the server says, going on.
+
+use super::core::{Core, Span, Timer};
+use super::counters::Tally;
+use super::ops::Step;
+use super::status::rpc_code;
+use filermark_model::Nanos;
+use filermark_engine::driver::{Action, ObjectId, PROC_DIR, Status};
+use filermark_onc::nfs3::*;
+use filermark_onc::rpc::{ReplyHeader, peek_xid};
+use filermark_onc::xdr::{Decode, DecodeError, Decoder};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// As it should.
+    Good,
+    /// As it should, but the same procedure must be called again for the rest.
+    Again(Span),
+    /// The server refused it.
+    Failed(Nfsstat3),
+    /// It ends the operation like this.
+    Ends(Status),
+}
+
+impl From<DecodeError> for Verdict {
+    fn from(_: DecodeError) -> Self {
+        Self::Ends(Status::Garbage)
+    }
+}
+
+impl Core {
+    /// Takes a whole reply that came over `conn` by `now`.
+    pub(crate) fn reply(&mut self, conn: u32, record: &[u8], now: Nanos) {
+        let slot = peek_xid(record).and_then(|xid| self.calls.find(xid));
+        // A call that was never sent cannot have been answered either.
+        let slot = slot.filter(|slot| {
+            let call = self.calls.get(*slot);
+            call.conn == conn && call.on_wire && !call.parked
+        });
+        let Some(slot) = slot else {
+            self.counters.add(Tally::StaleReplies);
+            return;
+        };
+        let verdict = match self.judge(slot, record) {
+            Ok(verdict) | Err(verdict) => verdict,
+        };
+        if verdict == Verdict::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
+            return;
+        }
+        if verdict == Verdict::Ends(Status::Garbage) {
+            self.counters.add(Tally::BadReplies);
+        }
+        self.end_call(slot, verdict, now);
+    }
+
+    /// A call is over: ends its operation, or lets it go on.
+    pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, now: Nanos) {
+        let call = self.calls.get(slot);
+        let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
+        self.calls.end(slot);
+        let logical = self.ops.get_mut(op);
+        logical.outstanding -= 1;
+        match verdict {
+            Verdict::Good | Verdict::Again(_) => {}
+            Verdict::Failed(status) => logical.fail(Status::Refused(status.to_u32())),
+            Verdict::Ends(status) => logical.fail(status),
+        }
+        let answered = !matches!(
+            verdict,
+            Verdict::Ends(Status::TimedOut | Status::Disconnected)
+        );
+        let credited =
+            procedure != Procedure::Commit || matches!(logical.action, Action::Commit { .. });
+        if answered && credited && !rewrite {
+            logical.outcome.physical += 1;
+        }
+        if let (Verdict::Again(span), Status::Ok) = (verdict, logical.outcome.status) {
+            self.call(op, procedure, span);
+        }
+        self.go_on(op, now);
+    }
+
+    /// Makes the next calls of an operation, or completes it.
+    fn go_on(&mut self, op: u32, now: Nanos) {
+        let logical = self.ops.get(op);
+        if logical.outcome.status == Status::Ok {
+            match logical.step {
+                Step::Data => self.transfer_more(op),
+                Step::FindMade if logical.outstanding == 0 => self.find_made(op),
+                _ => {}
+            }
+        }
+        if self.ops.get(op).outstanding == 0 {
+            self.complete(op, now);
+        }
+    }
+
+    /// `Err` is only another way to say it, for `?`.
+    fn judge(&mut self, slot: u32, record: &[u8]) -> Result<Verdict, Verdict> {
+        let mut d = Decoder::new(record);
+        let header = ReplyHeader::decode(&mut d)?;
+        if let Err(refusal) = header.check() {
+            return Err(Verdict::Ends(Status::Refused(rpc_code(refusal))));
+        }
+        let d = &mut d;
+        let procedure = self.calls.get(slot).procedure;
+        Ok(match procedure {
+            Procedure::Null => Verdict::Good,
+            Procedure::Getattr => verdict(&GetattrRes::decode(d)?),
+            Procedure::Setattr => verdict(&SetattrRes::decode(d)?),
+            Procedure::Access => verdict(&AccessRes::decode(d)?),
+            Procedure::Readlink => verdict(&ReadlinkRes::decode(d)?),
+            Procedure::Fsstat => verdict(&FsstatRes::decode(d)?),
+            Procedure::Fsinfo => verdict(&FsinfoRes::decode(d)?),
+            Procedure::Pathconf => verdict(&PathconfRes::decode(d)?),
+            Procedure::Lookup => self.found(slot, LookupRes::decode(d)?),
+            Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
+                self.made(slot, CreateRes::decode(d)?)
+            }
+            Procedure::Remove | Procedure::Rmdir => {
+                let verdict = verdict(&RemoveRes::decode(d)?);
+                self.forgive(slot, verdict, Nfsstat3::Noent)
+            }
+            Procedure::Rename => {
+                let verdict = verdict(&RenameRes::decode(d)?);
+                self.renamed(slot, verdict)
+            }
+            Procedure::Link => {
+                let verdict = verdict(&LinkRes::decode(d)?);
+                self.linked(slot, verdict)
+            }
+            Procedure::Read => self.has_read(slot, ReadRes::decode(d)?),
+            Procedure::Write => self.has_written(slot, WriteRes::decode(d)?),
+            Procedure::Commit => self.has_committed(slot, CommitRes::decode(d)?),
+            Procedure::Readdir => self.has_listed(slot, ReaddirRes::decode(d)?),
+            Procedure::Readdirplus => self.has_listed_plus(slot, ReaddirplusRes::decode(d)?),
+        })
+    }
+
+    /// NFS3ERR_JUKEBOX: the call waits and goes again as a new one, unless it has
+    /// waited too often.
+    fn park(&mut self, slot: u32, now: Nanos) -> bool {
+        let waits = self.calls.get(slot).waits;
+        if waits >= self.settings.jukebox_retries || self.stop.is_raised() {
+            return false;
+        }
+        let factor = 1u64.checked_shl(waits.into()).unwrap_or(u64::MAX);
+        let delay = Nanos(self.settings.jukebox_delay.0.saturating_mul(factor));
+        let call = self.calls.get_mut(slot);
+        call.waits = waits + 1;
+        let xid = call.xid;
+        self.calls.park(slot);
+        self.counters.add(Tally::JukeboxWaits);
+        self.start_timer(now + delay, Timer::Jukebox { xid });
+        true
+    }
+
+    /// A refusal that only says that an earlier sending of the same call has been
+    /// executed is no refusal.
+    fn forgive(&mut self, slot: u32, verdict: Verdict, replayed: Nfsstat3) -> Verdict {
+        if verdict == Verdict::Failed(replayed) && self.calls.get(slot).retransmitted {
+            self.counters.add(Tally::ReplaysAccepted);
+            return Verdict::Good;
+        }
+        verdict
+    }
+
+    fn found(&mut self, slot: u32, results: LookupRes<'_>) -> Verdict {
+        match results {
+            Ok(found) => {
+                let op = self.calls.get(slot).op;
+                self.keep_made(op, found.object);
+                Verdict::Good
+            }
+            Err(failed) => Verdict::Failed(failed.status),
+        }
+    }
+
+    /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or asks for it.
+    fn made(&mut self, slot: u32, results: CreateRes<'_>) -> Verdict {
+        let op = self.calls.get(slot).op;
+        let verdict = match results {
+            Ok(CreateOk { obj: Some(obj), .. }) => {
+                self.keep_made(op, obj);
+                return Verdict::Good;
+            }
+            Ok(CreateOk { obj: None, .. }) => Verdict::Good,
+            // A proc's directory may be there from before.
+            Err(failed)
+                if failed.status == Nfsstat3::Exist
+                    && matches!(self.ops.get(op).action, Action::MakeProcDir { .. }) =>
+            {
+                Verdict::Good
+            }
+            Err(failed) => self.forgive(slot, Verdict::Failed(failed.status), Nfsstat3::Exist),
+        };
+        if verdict == Verdict::Good {
+            self.ops.get_mut(op).step = Step::FindMade;
+        }
+        verdict
+    }
+
+    fn find_made(&mut self, op: u32) {
+        self.ops.get_mut(op).step = Step::First;
+        self.call(op, Procedure::Lookup, Span::NONE);
+    }
+
+    /// Keeps the handle of what an operation made or found.
+    fn keep_made(&mut self, op: u32, handle: FileHandle<'_>) {
+        let logical = self.ops.get_mut(op);
+        let object = match logical.action {
+            Action::Lookup { object, .. }
+            | Action::Create { object, .. }
+            | Action::Mkdir { object, .. }
+            | Action::Symlink { object, .. }
+            | Action::Mknod { object, .. } => Some(object),
+            Action::MakeProcDir { .. } => Some(PROC_DIR),
+            Action::Fill { object, size, .. } => {
+                logical.step = Step::Data;
+                logical.end = size;
+                self.ops.set_handle(op, handle);
+                object
+            }
+            _ => None,
+        };
+        if let Some(object) = object {
+            self.proc_of(op).handles.set(object, handle.as_bytes());
+        }
+    }
+
+    fn renamed(&mut self, slot: u32, verdict: Verdict) -> Verdict {
+        let verdict = self.forgive(slot, verdict, Nfsstat3::Noent);
+        let op = self.calls.get(slot).op;
+        if let (
+            Verdict::Good,
+            Action::Rename {
+                object, new_object, ..
+            },
+        ) = (verdict, self.ops.get(op).action)
+        {
+            self.copy_handle(op, object, new_object);
+            if object != new_object {
+                self.proc_of(op).handles.clear(object);
+            }
+        }
+        verdict
+    }
+
+    fn linked(&mut self, slot: u32, verdict: Verdict) -> Verdict {
+        let verdict = self.forgive(slot, verdict, Nfsstat3::Exist);
+        let op = self.calls.get(slot).op;
+        if let (
+            Verdict::Good,
+            Action::Link {
+                object, new_object, ..
+            },
+        ) = (verdict, self.ops.get(op).action)
+        {
+            self.copy_handle(op, object, new_object);
+        }
+        verdict
+    }
+
+    fn copy_handle(&mut self, op: u32, from: ObjectId, to: ObjectId) {
+        let handles = &mut self.proc_of(op).handles;
+        if let Some(handle) = handles.get(from).map(FileHandle::to_fh) {
+            handles.set(to, handle.as_bytes());
+        }
+    }
+}
+
+/// The verdict on results of which only the status matters.
+#[inline]
+pub(crate) fn verdict<T, F>(results: &Res<T, F>) -> Verdict {
+    match results {
+        Ok(_) => Verdict::Good,
+        Err(failed) => Verdict::Failed(failed.status),
+    }
+}

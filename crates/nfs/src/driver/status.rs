@@ -1,0 +1,115 @@
+//! The numbers of refusals: those of NFSv3 as they are, those of the RPC layer
+//! and our own above them.
+
+use filermark_onc::nfs3::Nfsstat3;
+use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
+
+const ACCEPTED: u32 = 0x8000_0000;
+const RPC_MISMATCH: u32 = 0x8000_0100;
+const AUTH_ERROR: u32 = 0x8001_0000;
+const AUTH_ERROR_LAST: u32 = 0x8001_ffff;
+/// The object was never made, so there is no handle to work on.
+pub(crate) const NO_HANDLE: u32 = 0x8002_0000;
+/// The write verifier changed again and again.
+pub(crate) const VERIFIER_RESTLESS: u32 = 0x8002_0001;
+
+/// The number of a refusal by the RPC layer.
+pub(crate) fn rpc_code(refusal: RpcRefusal) -> u32 {
+    match refusal {
+        RpcRefusal::Accepted(stat) => {
+            ACCEPTED
+                + match stat {
+                    AcceptStat::Success => 0,
+                    AcceptStat::ProgUnavail => 1,
+                    AcceptStat::ProgMismatch { .. } => 2,
+                    AcceptStat::ProcUnavail => 3,
+                    AcceptStat::GarbageArgs => 4,
+                    AcceptStat::SystemErr => 5,
+                }
+        }
+        RpcRefusal::Denied(RejectStat::RpcMismatch { .. }) => RPC_MISMATCH,
+        RpcRefusal::Denied(RejectStat::AuthError(why)) => AUTH_ERROR + why.to_u32().min(0xffff),
+    }
+}
+
+/// A refusal's number in words.
+pub(crate) fn text(code: u32) -> String {
+    const STATS: [&str; 5] = [
+        "PROG_UNAVAIL",
+        "PROG_MISMATCH",
+        "PROC_UNAVAIL",
+        "GARBAGE_ARGS",
+        "SYSTEM_ERR",
+    ];
+    match code {
+        NO_HANDLE => "no handle: the object was not made or not found earlier".to_owned(),
+        VERIFIER_RESTLESS => "the write verifier changed with every try".to_owned(),
+        RPC_MISMATCH => "RPC_MISMATCH".to_owned(),
+        AUTH_ERROR..=AUTH_ERROR_LAST => {
+            format!("AUTH_ERROR {}", AuthStat::from_u32(code - AUTH_ERROR))
+        }
+        ACCEPTED.. => match STATS.get((code - ACCEPTED).wrapping_sub(1) as usize) {
+            Some(name) => (*name).to_owned(),
+            None => format!("refusal {code:#x}"),
+        },
+        _ => Nfsstat3::from_u32(code).to_string(),
+    }
+}
+
+/// What to try, for refusals after which going on makes no sense.
+pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
+    let status = Nfsstat3::from_u32(code);
+    match status {
+        Nfsstat3::Nospc
+        | Nfsstat3::Dquot
+        | Nfsstat3::Rofs
+        | Nfsstat3::Stale
+        | Nfsstat3::Badhandle
+        | Nfsstat3::Acces
+        | Nfsstat3::Perm => return Some(status.advice()),
+        _ => {}
+    }
+    match code {
+        AUTH_ERROR..=AUTH_ERROR_LAST => Some(AuthStat::from_u32(code - AUTH_ERROR).advice()),
+        RPC_MISMATCH => Some("the server does not speak version 2 of RPC; check the port"),
+        VERIFIER_RESTLESS => Some("the server seems to restart all the time; look at its log"),
+        ACCEPTED..RPC_MISMATCH if code - ACCEPTED <= 3 => Some(
+            "what answers on this port does not serve NFS version 3; check NFS_PORT and that the \
+             server has version 3 switched on",
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_refusal_has_its_own_words() {
+        let refusals = [
+            RpcRefusal::Accepted(AcceptStat::ProgMismatch { low: 4, high: 4 }),
+            RpcRefusal::Accepted(AcceptStat::GarbageArgs),
+            RpcRefusal::Accepted(AcceptStat::SystemErr),
+            RpcRefusal::Denied(RejectStat::RpcMismatch { low: 3, high: 3 }),
+            RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)),
+            RpcRefusal::Denied(RejectStat::AuthError(AuthStat::Unknown(u32::MAX))),
+        ];
+        let texts: Vec<_> = refusals.into_iter().map(|r| text(rpc_code(r))).collect();
+        assert_eq!(texts[0], "PROG_MISMATCH");
+        assert_eq!(texts[1], "GARBAGE_ARGS");
+        assert_eq!(texts[2], "SYSTEM_ERR");
+        assert_eq!(texts[3], "RPC_MISMATCH");
+        assert!(texts[4].contains("AUTH_TOOWEAK"), "{}", texts[4]);
+        assert!(texts[5].contains("65535"), "{}", texts[5]);
+        assert_eq!(text(28), "NFS3ERR_NOSPC");
+        assert!(fatal_advice(28).is_some() && fatal_advice(2).is_none());
+        assert!(fatal_advice(rpc_code(refusals[4])).is_some_and(|a| a.contains("RESVPORT")));
+        assert!(fatal_advice(rpc_code(refusals[0])).is_some_and(|a| a.contains("NFS_PORT")));
+        assert!(fatal_advice(rpc_code(refusals[1])).is_none());
+        assert!(fatal_advice(NO_HANDLE).is_none());
+        for code in (0..300).map(|n| 0x8000_0000 + n) {
+            assert!(!text(code).is_empty());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! READ, WRITE and COMMIT: one operation as a window of physical calls.
+//!
+//! WRITEs are sent UNSTABLE. Where the server took them so, a COMMIT ends the
+//! operation, and its verifier must be that of all the WRITEs: otherwise the
+//! server may have forgotten data, and all of the operation's data goes again.
+
+use super::core::{Core, Span};
+use super::counters::Tally;
+use super::ops::Step;
+use super::reply::Verdict;
+use super::status::VERIFIER_RESTLESS;
+use filermark_engine::driver::{Action, Status};
+use filermark_onc::nfs3::*;
+
+/// WRITEs under way for one file that is being filled.
+const FILL_WINDOW: u32 = 16;
+/// How often the data of one operation goes again because the verifier changed.
+const REWRITES_MAX: u8 = 8;
+
+/// How an action moves data.
+#[derive(Clone, Copy)]
+struct Transfer {
+    procedure: Procedure,
+    window: u32,
+    size_max: u32,
+    start: u64,
+}
+
+impl Core {
+    fn transfer(&self, op: u32) -> Transfer {
+        let settings = &self.settings;
+        let op = self.ops.get(op);
+        let file_system = self.file_system(op.proc);
+        match op.action {
+            Action::Read { offset, .. } => Transfer {
+                procedure: Procedure::Read,
+                window: settings.reads_max,
+                size_max: file_system.rsize,
+                start: offset,
+            },
+            Action::Write { offset, .. } => Transfer {
+                procedure: Procedure::Write,
+                window: settings.writes_max,
+                size_max: file_system.wsize,
+                start: offset,
+            },
+            _ => Transfer {
+                procedure: Procedure::Write,
+                window: FILL_WINDOW,
+                size_max: file_system.wsize,
+                start: 0,
+            },
+        }
+    }
+
+    /// Fills the window; when all data has been answered, commits what is unstable
+    /// or begins again where the verifier has changed.
+    pub(crate) fn transfer_more(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        let transfer = self.transfer(op);
+        let nothing_asked_for =
+            logical.end == transfer.start && !matches!(logical.action, Action::Fill { .. });
+        if nothing_asked_for && logical.outstanding == 0 && logical.outcome.physical == 0 {
+            let offset = transfer.start;
+            return self.call(op, transfer.procedure, Span { offset, length: 0 });
+        }
+        self.fill_window(op, transfer);
+        let logical = self.ops.get_mut(op);
+        if logical.outstanding > 0 || logical.next < logical.end {
+            return;
+        }
+        if logical.changed {
+            self.begin_again(op, transfer);
+        } else if logical.unstable {
+            logical.step = Step::Commit;
+            let span = match logical.action {
+                Action::Write { offset, length, .. } => Span { offset, length },
+                _ => Span::NONE,
+            };
+            self.call(op, Procedure::Commit, span);
+        }
+    }
+
+    /// The verifier has changed: all data of the operation goes again.
+    fn begin_again(&mut self, op: u32, transfer: Transfer) {
+        let logical = self.ops.get_mut(op);
+        logical.repeats += 1;
+        if logical.repeats > REWRITES_MAX {
+            return logical.fail(Status::Refused(VERIFIER_RESTLESS));
+        }
+        logical.next = transfer.start;
+        logical.unstable = false;
+        logical.changed = false;
+        logical.rewrite = true;
+        self.fill_window(op, transfer);
+    }
+
+    fn fill_window(&mut self, op: u32, transfer: Transfer) {
+        loop {
+            let logical = self.ops.get_mut(op);
+            let left = logical.end.saturating_sub(logical.next);
+            let window_full = logical.outstanding >= transfer.window;
+            // The first call of a window may take the last slot, the others leave some.
+            let no_room = logical.outstanding > 0 && self.calls.room() < 64;
+            if left == 0 || window_full || no_room {
+                return;
+            }
+            let span = Span {
+                offset: logical.next,
+                length: left.min(u64::from(transfer.size_max)) as u32,
+            };
+            logical.next += u64::from(span.length);
+            if logical.rewrite {
+                self.counters.add(Tally::Rewrites);
+            }
+            self.call(op, transfer.procedure, span);
+        }
+    }
+
+    pub(crate) fn has_read(&mut self, slot: u32, results: ReadRes<'_>) -> Verdict {
+        let read = match results {
+            Ok(read) => read,
+            Err(failed) => return Verdict::Failed(failed.status),
+        };
+        let call = self.calls.get(slot);
+        let (offset, asked) = (call.offset, call.length);
+        let logical = self.ops.get_mut(call.op);
+        let count = read.count;
+        let endless = count == 0 && asked > 0 && !read.eof;
+        if read.data.len() != count as usize || count > asked || endless {
+            return Verdict::Ends(Status::Garbage);
+        }
+        logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(count);
+        if let Action::Read { file, .. } = logical.action
+            && !self.data.check(file, offset, read.data)
+        {
+            self.counters.add(Tally::VerifyErrors);
+            return Verdict::Ends(Status::Corrupt);
+        }
+        if read.eof {
+            // What lies behind it need not be asked for.
+            logical.outcome.end = true;
+            logical.next = logical.end;
+        } else if count < asked {
+            self.counters.add(Tally::ShortReads);
+            return Verdict::Again(rest(offset, asked, count));
+        }
+        Verdict::Good
+    }
+
+    pub(crate) fn has_written(&mut self, slot: u32, results: WriteRes) -> Verdict {
+        let written = match results {
+            Ok(written) => written,
+            Err(failed) => return Verdict::Failed(failed.status),
+        };
+        let call = self.calls.get(slot);
+        let (offset, asked) = (call.offset, call.length);
+        let logical = self.ops.get_mut(call.op);
+        let count = written.count;
+        if count > asked || (count == 0 && asked > 0) {
+            return Verdict::Ends(Status::Garbage);
+        }
+        if !call.rewrite {
+            logical.outcome.written_bytes = logical.outcome.written_bytes.saturating_add(count);
+        }
+        if written.committed == StableHow::Unstable {
+            if logical.unstable && logical.verf != written.verf && !logical.changed {
+                logical.changed = true;
+                self.counters.add(Tally::VerifierChanges);
+            }
+            logical.unstable = true;
+            logical.verf = written.verf;
+        }
+        if count < asked {
+            self.counters.add(Tally::ShortWrites);
+            return Verdict::Again(rest(offset, asked, count));
+        }
+        Verdict::Good
+    }
+
+    pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> Verdict {
+        let committed = match results {
+            Ok(committed) => committed,
+            Err(failed) => return Verdict::Failed(failed.status),
+        };
+        let logical = self.ops.get_mut(self.calls.get(slot).op);
+        let ends_data = !matches!(logical.action, Action::Commit { .. });
+        if ends_data && committed.verf != logical.verf {
+            logical.changed = true;
+            logical.step = Step::Data;
+            self.counters.add(Tally::VerifierChanges);
+        }
+        Verdict::Good
+    }
+}
+
+/// What is left when `done` of `asked` bytes at `offset` are done.
+fn rest(offset: u64, asked: u32, done: u32) -> Span {
+    Span {
+        offset: offset + u64::from(done),
+        length: asked - done,
+    }
+}

@@ -1,0 +1,20 @@
+//! Writes the report of the synthetic record, to be looked at:
+//! `cargo run -p filermark-report --example synthetic -- report.html`
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let record = filermark_results::testing::record();
+    let Some(path) = std::env::args_os().nth(1) else {
+        print!("{}", filermark_report::summary(&record, true, 110));
+        return ExitCode::SUCCESS;
+    };
+    let page = filermark_report::html(&record).map_err(|e| e.to_string());
+    match page.and_then(|page| std::fs::write(&path, page).map_err(|e| e.to_string())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{}: {reason}", path.display());
+            ExitCode::FAILURE
+        }
+    }
+}

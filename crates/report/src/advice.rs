@@ -1,0 +1,57 @@
+//! What to do about a finding: one sentence per rule, the same in the report
+//! and in docs/src/reference/rules.md.
+
+use filermark_model::Rule;
+
+/// What the reader can do when this rule speaks.
+pub const fn advice(rule: Rule) -> &'static str {
+    match rule {
+        Rule::NotStandard => {
+            "Compare only with runs that made the same change; run again without it for a standard result."
+        }
+        Rule::ResponseLimit => {
+            "The server is past its useful load here: the highest valid point below is its result. Lower LOAD, or find the bottleneck (disk, network, processor) at this point."
+        }
+        Rule::AchievedRate => {
+            "The server, the network or the client could not carry the load. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
+        }
+        Rule::ProcRate => {
+            "One proc's mount point, connection or directory is slower than the others: look at its line in the client log, and at how MNT_POINTS spreads the procs."
+        }
+        Rule::MixDeviation => {
+            "Some operations were starved or failed. See the errors, or raise PROCS so that slow operations do not hold back the others."
+        }
+        Rule::Errors => {
+            "Look the error up in the client log and in the server's own log; a full file system and permissions are the usual causes."
+        }
+        Rule::Saturated => {
+            "The arrival rate was more than the server can do: lower LOAD to find the highest rate that it sustains."
+        }
+        Rule::Lateness => {
+            "Other work disturbs the client host: stop it, use a host with more cores, or lower the number of procs."
+        }
+        Rule::GeneratorBusy => {
+            "Use a faster client host or more of them, and measure this point again: the server may be able to do more."
+        }
+        Rule::DataVerify => {
+            "The server or the path to it changed data. Stop using it for anything valuable until this is explained."
+        }
+        Rule::Failed => "The reason names the host, the step and what to try.",
+        Rule::Interrupted => {
+            "What was measured before stays in the record; run again for the rest."
+        }
+        Rule::LeftBehind => {
+            "Remove it by hand; Filermark only deletes what it knows to be its own."
+        }
+        Rule::LoadPoints => {
+            "Use LOAD, INCR_LOAD and NUM_RUNS for ten or more evenly spaced load points."
+        }
+        Rule::ProcLoad => {
+            "Change PROCS or CLIENTS so that each proc makes between 10 and 250 op/s."
+        }
+        Rule::ServerEvent => {
+            "Look at the server's log for this time; expect higher latencies around it."
+        }
+        Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
+    }
+}

@@ -1,0 +1,197 @@
+//! Latency over achieved rate, and achieved over requested rate.
+
+use super::Fit;
+use super::frame::{Area, axes, legend};
+use crate::format::{duration, rate};
+use crate::scale::{LOG_FROM_RATIO, Scale};
+use crate::svg::{Anchor, Svg};
+use filermark_model::{Latency, PointStats};
+use filermark_results::{PointRecord, RunRecord};
+
+/// One measured point's figures.
+struct Dot {
+    number: u32,
+    valid: bool,
+    requested: f64,
+    achieved: f64,
+    /// In the order of [`LINES`], in milliseconds.
+    ms: [f64; 4],
+}
+
+/// The lines: (class, label).
+const LINES: [(&str, &str); 4] = [
+    ("line service", "mean service time"),
+    ("line p95", "95 % of service times"),
+    ("line p99", "99 % of service times"),
+    ("line response", "mean response time"),
+];
+
+fn dots(record: &RunRecord) -> Vec<Dot> {
+    let of = |point: &PointRecord, stats: &PointStats| {
+        let (service, response): (Latency, Latency) = (stats.service(), stats.response());
+        let figures = [
+            service.mean_ns(),
+            service.percentile_ns(95.0) as f64,
+            service.percentile_ns(99.0) as f64,
+            response.mean_ns(),
+        ];
+        Dot {
+            number: point.load.number,
+            valid: point.is_valid(),
+            requested: point.load.requested.0,
+            achieved: stats.achieved_ops_per_sec(),
+            ms: figures.map(|ns| ns / 1e6),
+        }
+    };
+    let measured = |p| PointRecord::measured(p).map(|stats| of(p, stats));
+    record.points.iter().filter_map(measured).collect()
+}
+
+/// Mean service time, its 95th and 99th percentile and the mean response time
+/// over the achieved rate; `None` when nothing was measured.
+pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
+    let dots = dots(record);
+    let values = || dots.iter().flat_map(|d| d.ms).filter(|v| *v > 0.0);
+    let low = values().min_by(f64::total_cmp)?;
+    let high = values().max_by(f64::total_cmp)?;
+    let top_rate = dots.iter().map(|d| d.achieved).max_by(f64::total_cmp)?;
+    let height = if fit == Fit::Narrow { 360.0 } else { 430.0 };
+    let mut svg = Svg::new(
+        &format!("curve-{}", fit.word()),
+        fit.width(),
+        height,
+        "Latency over achieved throughput",
+        &describe(&dots),
+    );
+    let legend_height = legend(&mut svg, &LINES, (10.0, 18.0), fit.width() - 20.0);
+    let area = Area {
+        left: 58.0,
+        top: legend_height + 30.0,
+        right: fit.width() - 16.0,
+        bottom: height - 46.0,
+    };
+    let y = if high / low > LOG_FROM_RATIO {
+        Scale::log(low, high, area.bottom, area.top)
+    } else {
+        Scale::linear(0.0, high, area.bottom, area.top)
+    };
+    let x = Scale::exact(0.0, top_rate * 1.03, area.left, area.right);
+    let y_title = if y.is_log() {
+        "milliseconds, logarithmic"
+    } else {
+        "milliseconds"
+    };
+    axes(&mut svg, &area, &x, &y, ("achieved op/s", y_title));
+    limit_line(&mut svg, record, &area, &y);
+    for (i, (class, _)) in LINES.iter().enumerate().rev() {
+        let at = |d: &Dot| (x.at(d.achieved), y.at(d.ms[i]));
+        draw_line(&mut svg, class, &dots, at);
+    }
+    for (i, (class, label)) in LINES.iter().enumerate().rev() {
+        for dot in &dots {
+            let at = (x.at(dot.achieved), y.at(dot.ms[i]));
+            draw_dot(
+                &mut svg,
+                class,
+                dot,
+                at,
+                &format!("{label} {}", duration(dot.ms[i] * 1e6)),
+            );
+        }
+    }
+    Some(svg.finish())
+}
+
+fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {
+    let limit = record.run.plan.limits.response_ms;
+    if (y.low()..=y.high()).contains(&limit) {
+        let at = y.at(limit);
+        svg.line("limit", (area.left, at), (area.right, at));
+        let label = format!("limit of the mean: {limit} ms");
+        svg.text(
+            "limit-label",
+            (area.left + 6.0, at - 6.0),
+            Anchor::Start,
+            &label,
+        );
+    }
+}
+
+/// Solid through the points that count, dotted to those that do not.
+fn draw_line(svg: &mut Svg, class: &str, dots: &[Dot], at: impl Fn(&Dot) -> (f64, f64)) {
+    let valid: Vec<_> = dots.iter().filter(|d| d.valid).map(&at).collect();
+    svg.polyline(class, &valid);
+    for pair in dots.windows(2).filter(|w| !w[0].valid || !w[1].valid) {
+        svg.polyline(&format!("{class} void"), &[at(&pair[0]), at(&pair[1])]);
+    }
+}
+
+fn draw_dot(svg: &mut Svg, class: &str, dot: &Dot, at: (f64, f64), what: &str) {
+    let verdict = if dot.valid { "" } else { ", INVALID" };
+    let title = format!(
+        "Load point {}{verdict}: {} op/s achieved of {} requested; {what}",
+        dot.number,
+        rate(dot.achieved),
+        rate(dot.requested),
+    );
+    let class = class.replace("line", "dot");
+    if dot.valid {
+        svg.circle(&class, at, 3.5, "");
+    } else {
+        svg.cross("cross", at, 4.5);
+    }
+    svg.circle("hit", at, 10.0, &title);
+}
+
+fn describe(dots: &[Dot]) -> String {
+    let point = |d: &Dot| {
+        format!(
+            "{} op/s: {:.2} ms{}",
+            rate(d.achieved),
+            d.ms[0],
+            if d.valid { "" } else { " (invalid)" }
+        )
+    };
+    let all: Vec<_> = dots.iter().map(point).collect();
+    format!("Mean service time by achieved rate: {}.", all.join("; "))
+}
+
+/// Achieved over requested rate, beside the line on which both are the same.
+pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
+    let dots = dots(record);
+    let rates = || dots.iter().flat_map(|d| [d.requested, d.achieved]);
+    let high = rates().max_by(f64::total_cmp)? * 1.03;
+    let height = 330.0;
+    let mut svg = Svg::new(
+        &format!("load-{}", fit.word()),
+        fit.width(),
+        height,
+        "Achieved over requested throughput",
+        "Points on the diagonal achieved what was requested.",
+    );
+    let entries = [("line service", "achieved"), ("ideal", "as requested")];
+    let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
+    let area = Area {
+        left: 58.0,
+        top: legend_height + 30.0,
+        right: fit.width() - 16.0,
+        bottom: height - 46.0,
+    };
+    let x = Scale::exact(0.0, high, area.left, area.right);
+    let y = Scale::exact(0.0, high, area.bottom, area.top);
+    axes(&mut svg, &area, &x, &y, ("requested op/s", "achieved op/s"));
+    svg.line("ideal", (x.at(0.0), y.at(0.0)), (x.at(high), y.at(high)));
+    let at = |d: &Dot| (x.at(d.requested), y.at(d.achieved));
+    draw_line(&mut svg, LINES[0].0, &dots, at);
+    for dot in &dots {
+        let pcnt = 100.0 * dot.achieved / dot.requested.max(1e-9);
+        draw_dot(&mut svg, LINES[0].0, dot, at(dot), &format!("{pcnt:.1} %"));
+    }
+    for failed in record.points.iter().filter(|p| p.measured().is_none()) {
+        let requested = failed.load.requested.0;
+        if requested <= high {
+            svg.cross("cross", (x.at(requested), area.bottom), 4.5);
+        }
+    }
+    Some(svg.finish())
+}

@@ -1,0 +1,48 @@
+//! The charts of the report, each a function from a record to an SVG text.
+//!
+//! The larger ones are drawn twice, for a desk and for a phone; the style
+//! sheet shows the one that fits, so that no text is ever scaled to nothing.
+
+mod curve;
+mod frame;
+mod histogram;
+mod phases;
+mod procs;
+mod series;
+
+pub use curve::{load_chart, response_chart};
+pub use histogram::{groups_chart, overlay_chart};
+pub use phases::phases_chart;
+pub use procs::procs_chart;
+pub use series::series_chart;
+
+/// For which width a chart is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// The whole width of the page on a desk.
+    Wide,
+    /// Half of that width.
+    Half,
+    /// A phone.
+    Narrow,
+}
+
+impl Fit {
+    /// The drawing's width, in its own units; text is 12 to 13 units high.
+    pub const fn width(self) -> f64 {
+        match self {
+            Self::Wide => 1040.0,
+            Self::Half => 510.0,
+            Self::Narrow => 380.0,
+        }
+    }
+
+    /// A word for identifiers.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Half => "half",
+            Self::Narrow => "narrow",
+        }
+    }
+}

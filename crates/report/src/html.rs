@@ -1,0 +1,255 @@
+//! The report as one self-contained HTML page: no network, no script, no
+//! foreign font.
+
+use crate::charts::{
+    Fit, groups_chart, load_chart, overlay_chart, phases_chart, procs_chart, response_chart,
+    series_chart,
+};
+use crate::view::{self, FindingView, ParameterRow, PhaseRow, PointRow, PointView};
+use askama::Template;
+use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_results::RunRecord;
+use filermark_results::text::one_line;
+
+/// The page could not be filled in (a defect).
+#[derive(Debug, thiserror::Error)]
+#[error("the HTML report cannot be made: {0}")]
+pub struct HtmlError(#[from] askama::Error);
+
+/// A chart in the forms that the page chooses from by its width.
+struct Chart {
+    wide: String,
+    narrow: String,
+}
+
+impl Chart {
+    fn of(wide: Fit, draw: impl Fn(Fit) -> Option<String>) -> Option<Self> {
+        Some(Self {
+            wide: draw(wide)?,
+            narrow: draw(Fit::Narrow)?,
+        })
+    }
+}
+
+/// A chart of the small multiples.
+struct Series {
+    number: u32,
+    requested: String,
+    verdict: &'static str,
+    svg: String,
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    style: &'static str,
+    suffix: String,
+    title: String,
+    benchmark: String,
+    started: String,
+    servers: Vec<String>,
+    verdict: &'static str,
+    verdict_class: &'static str,
+    reasons: Vec<String>,
+    cut: Option<String>,
+    figures: Vec<view::Figure>,
+    curve: Option<Chart>,
+    load: Option<Chart>,
+    procs: Option<Chart>,
+    point_heads: &'a [(&'a str, &'a str)],
+    points: Vec<PointRow>,
+    findings: Vec<FindingView>,
+    peak_number: Option<u32>,
+    groups: Option<Chart>,
+    overlay: Option<Chart>,
+    series: Vec<Series>,
+    op_heads: &'a [(&'a str, &'a str)],
+    details: Vec<PointView>,
+    phases: Option<Chart>,
+    phase_rows: Vec<PhaseRow>,
+    events: Vec<(String, String, String)>,
+    environments: Vec<Vec<(&'static str, String)>>,
+    parameters: Vec<ParameterRow>,
+    plan_rows: Vec<(&'static str, String)>,
+    fingerprint: String,
+    program: String,
+    notice: &'static str,
+}
+
+/// The report.
+///
+/// # Errors
+/// The template could not be filled in, which is a defect.
+pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
+    let run = &record.run;
+    let verdict = record.verdict();
+    let peak = record.peak();
+    let peak_stats = peak.and_then(|p| p.measured());
+    let mut servers: Vec<String> = run
+        .plan
+        .clients
+        .iter()
+        .flat_map(|c| &c.mounts)
+        .map(|m| one_line(&m.to_string()))
+        .collect();
+    servers.sort();
+    servers.dedup();
+    let page = Page {
+        style: include_str!("../templates/report.css"),
+        suffix: one_line(&run.suffix),
+        title: one_line(&run.plan.benchmark.title),
+        benchmark: format!(
+            "{} version {}",
+            run.plan.benchmark.name, run.plan.benchmark.version
+        ),
+        started: run.started.readable(),
+        servers,
+        verdict: verdict.word(),
+        verdict_class: match verdict {
+            filermark_results::Verdict::Valid => "valid",
+            filermark_results::Verdict::Partly(_) => "partly",
+            filermark_results::Verdict::Invalid(_) => "invalid",
+        },
+        reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
+        cut: record.cut.as_deref().map(one_line),
+        figures: view::figures(record),
+        curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit)),
+        load: Chart::of(Fit::Half, |fit| load_chart(record, fit)),
+        procs: Chart::of(Fit::Half, |fit| procs_chart(record, fit)),
+        point_heads: &view::POINT_HEADS,
+        points: view::point_rows(record),
+        findings: view::findings(record),
+        peak_number: peak.map(|p| p.load.number),
+        groups: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| groups_chart(s, fit))),
+        overlay: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| overlay_chart(s, fit))),
+        series: all_series(record),
+        op_heads: &view::OP_HEADS,
+        details: view::point_views(record),
+        phases: Chart::of(Fit::Wide, |fit| phases_chart(record, fit)),
+        phase_rows: view::phase_rows(record),
+        events: record
+            .events
+            .iter()
+            .map(|e| (e.at.readable(), one_line(&e.host), one_line(&e.message)))
+            .collect(),
+        environments: record.environments.iter().map(|e| e.rows()).collect(),
+        parameters: view::parameter_rows(record),
+        plan_rows: view::plan_rows(record),
+        fingerprint: one_line(&run.fingerprint),
+        program: one_line(&format!("{} {}", run.program, run.version)),
+        notice: NOT_A_SPEC_RESULT,
+    };
+    Ok(page.render()?)
+}
+
+fn all_series(record: &RunRecord) -> Vec<Series> {
+    let of = |point| {
+        Some(Series {
+            svg: series_chart(point)?,
+            number: point.load.number,
+            requested: crate::format::rate(point.load.requested.0),
+            verdict: view::verdict_word(point),
+        })
+    };
+    record.points.iter().filter_map(of).collect()
+}
+
+/// Compares with a file of `tests/golden`, or makes it with `UPDATE_GOLDEN=1`.
+#[cfg(test)]
+pub(crate) fn golden(name: &str, text: &str) {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(dir.join(name), text).unwrap();
+    }
+    let golden = std::fs::read_to_string(dir.join(name)).unwrap();
+    for (i, (new, old)) in text.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(new, old, "{name}, line {}", i + 1);
+    }
+    assert_eq!(text.len(), golden.len(), "{name}: another length");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::testing;
+
+    /// Everything between tags, and the tags' names, must balance.
+    fn assert_well_formed(page: &str) {
+        const VOID: [&str; 3] = ["meta", "br", "!doctype"];
+        let mut open: Vec<&str> = Vec::new();
+        let body = page.split_once("</style>").expect("a style sheet").1;
+        for piece in body.split('<').skip(1) {
+            let (tag, _) = piece.split_once('>').expect("every tag is closed");
+            let name = tag.split([' ', '/']).find(|w| !w.is_empty()).unwrap_or("");
+            if tag.starts_with('/') {
+                if name == "head" || name == "html" {
+                    continue; // opened before the style sheet
+                }
+                assert_eq!(open.pop(), Some(name), "at <{tag}>");
+            } else if !tag.ends_with('/') && !VOID.contains(&name) {
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "left open: {open:?}");
+    }
+
+    #[test]
+    fn the_page_is_whole_and_self_contained() {
+        let page = html(&testing::record()).unwrap();
+        assert_well_formed(&page);
+        for foreign in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.contains(foreign), "{foreign}");
+        }
+        for needed in [
+            NOT_A_SPEC_RESULT,
+            "PARTLY VALID",
+            "no space left (NFS3ERR_NOSPC)",
+            "not standard: RUNTIME=30",
+            "1,000",
+            "Service time",
+        ] {
+            assert!(page.contains(needed), "{needed}");
+        }
+        assert_eq!(page.matches("id=\"point-").count(), 11);
+    }
+
+    #[test]
+    fn every_identifier_is_the_only_one() {
+        let page = html(&testing::record()).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for piece in page.split(" id=\"").skip(1) {
+            let id = piece.split('"').next().unwrap();
+            assert!(seen.insert(id), "twice: {id}");
+        }
+        assert!(seen.len() > 20);
+    }
+
+    #[test]
+    fn what_the_record_says_is_never_markup() {
+        let mut record = testing::record();
+        record.run.suffix = "<script>alert('suffix')</script>".into();
+        record.run.fingerprint = "\"><script>".into();
+        record.run.version = "<script>".into();
+        record.environments[0].host = "<script>".into();
+        record.run.plan.benchmark.title = "<script>".into();
+        let page = html(&record).unwrap();
+        assert!(!page.contains("<script"));
+        assert!(page.contains("script"));
+        assert_well_formed(&page);
+    }
+
+    #[test]
+    fn an_empty_or_cut_record_still_gives_a_page() {
+        let mut record = testing::record();
+        record.points.clear();
+        record.phases.clear();
+        record.environments.clear();
+        record.events.clear();
+        record.run.plan.parameters.clear();
+        record.end = None;
+        record.cut = Some("line 7 was cut".into());
+        let page = html(&record).unwrap();
+        assert_well_formed(&page);
+        assert!(page.contains("line 7 was cut") && page.contains("INVALID"));
+    }
+}

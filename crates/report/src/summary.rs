@@ -1,0 +1,274 @@
+//! The result on a terminal: a table, the peak, the ORT, the findings.
+
+use crate::format::{count, ms, number, rate};
+use filermark_model::{NOT_A_SPEC_RESULT, Severity};
+use filermark_results::text::{one_line, severity_word};
+use filermark_results::{PointRecord, RunRecord, Verdict};
+use std::fmt::Write as _;
+
+/// Narrowest terminal that is written for, in columns.
+const WIDTH_MIN: usize = 60;
+
+/// SGR codes of the terminal, or nothing.
+struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    fn with(&self, code: &str, text: &str) -> String {
+        match self.on {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        }
+    }
+    fn good(&self, text: &str) -> String {
+        self.with("32", text)
+    }
+    fn bad(&self, text: &str) -> String {
+        self.with("31", text)
+    }
+    fn warn(&self, text: &str) -> String {
+        self.with("33", text)
+    }
+    fn strong(&self, text: &str) -> String {
+        self.with("1", text)
+    }
+    fn severity(&self, severity: Severity) -> String {
+        let word = format!("{:<7}", severity_word(severity));
+        match severity {
+            Severity::Note => word,
+            Severity::Warning => self.warn(&word),
+            Severity::Invalid => self.bad(&word),
+        }
+    }
+}
+
+/// The summary, for a terminal `width` columns wide, with colour when `colour`.
+pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
+    let (paint, width) = (Paint { on: colour }, width.max(WIDTH_MIN));
+    let mut out = String::new();
+    table(&mut out, record, &paint, width);
+    findings(&mut out, record, &paint, width);
+    headline(&mut out, record, &paint, width);
+    out
+}
+
+fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
+    let head = format!(
+        "{:>5} {:>10} {:>10} {:>7} {:>8} {:>8} {:>8} {:>6}",
+        "point", "requested", "achieved", "", "mean ms", "99% ms", "rsp 99%", "errors"
+    );
+    let _ = writeln!(out, "{}", paint.strong(&head));
+    for point in &record.points {
+        let number = point.load.number;
+        let requested = rate(point.load.requested.0);
+        match point.measured() {
+            Some(_) => {
+                let verdict = if point.is_valid() {
+                    paint.good("valid")
+                } else {
+                    paint.bad("INVALID")
+                };
+                let _ = writeln!(
+                    out,
+                    "{number:>5} {requested:>10} {} {verdict}",
+                    figures(point)
+                );
+            }
+            None => {
+                let reason = one_line(point.failure().unwrap_or_default());
+                let text = wrapped(&reason, width.saturating_sub(25), 25);
+                let failed = paint.bad("FAILED");
+                let _ = writeln!(out, "{number:>5} {requested:>10} {failed}  {text}");
+            }
+        }
+    }
+    if record.points.is_empty() {
+        out.push_str("no load point was measured\n");
+    }
+}
+
+/// Achieved rate, share, mean, percentiles and errors, in columns.
+fn figures(point: &PointRecord) -> String {
+    let Some(stats) = point.measured() else {
+        return String::new();
+    };
+    let achieved = stats.achieved_ops_per_sec();
+    let (service, response) = (stats.service(), stats.response());
+    format!(
+        "{:>10} {:>6}% {:>8} {:>8} {:>8} {:>6}",
+        rate(achieved),
+        number(100.0 * achieved / point.load.requested.0.max(1e-9), 1),
+        ms(service.mean_ns()),
+        ms(service.percentile_ns(99.0) as f64),
+        ms(response.percentile_ns(99.0) as f64),
+        count(stats.error_count()),
+    )
+}
+
+fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
+    let of_run = record.run_findings().map(|f| (String::new(), f));
+    let of_points = record.points.iter().flat_map(|p| {
+        let place = format!("point {}: ", p.load.number);
+        // What failed stands in the table already.
+        let told = p.measured().is_some();
+        let findings = p.findings.iter().filter(move |_| told);
+        findings.map(move |f| (place.clone(), f))
+    });
+    let all: Vec<_> = of_run.chain(of_points).collect();
+    if all.is_empty() {
+        return;
+    }
+    out.push('\n');
+    for (place, finding) in all {
+        let text = format!("{place}{} [{}]", one_line(&finding.message), finding.rule);
+        let severity = paint.severity(finding.severity);
+        let _ = writeln!(
+            out,
+            "{severity} {}",
+            wrapped(&text, width.saturating_sub(8), 8)
+        );
+    }
+}
+
+fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
+    out.push('\n');
+    if let Some(cut) = &record.cut {
+        let _ = writeln!(out, "the record was cut: {}", one_line(cut));
+    }
+    let verdict = record.verdict();
+    let word = match &verdict {
+        Verdict::Valid => paint.good(verdict.word()),
+        Verdict::Partly(_) => paint.warn(verdict.word()),
+        Verdict::Invalid(_) => paint.bad(verdict.word()),
+    };
+    match (
+        record.peak().and_then(PointRecord::measured),
+        record.ort_ms(),
+    ) {
+        (Some(peak), Some(ort)) => {
+            let peak = format!("{} op/s", rate(peak.achieved_ops_per_sec()));
+            let ort = format!("{} ms", number(ort, 2));
+            let (peak, ort) = (paint.strong(&peak), paint.strong(&ort));
+            let _ = writeln!(out, "peak {peak}   overall response time {ort}   {word}");
+        }
+        _ => {
+            let _ = writeln!(out, "no load point counts   {word}");
+        }
+    }
+    for reason in verdict.reasons() {
+        let _ = writeln!(
+            out,
+            "  - {}",
+            wrapped(&one_line(reason), width.saturating_sub(4), 4)
+        );
+    }
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+}
+
+/// The text broken between words into lines of at most `width` characters, the
+/// later ones set in by `indent`.
+fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let width = width.max(20);
+    let (mut out, mut used) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            let _ = write!(out, "\n{:indent$}", "");
+            used = 0;
+        }
+        if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out
+}
+
+/// What is said on stderr as a load point ends, `total` being planned.
+pub fn progress_line(point: &PointRecord, total: usize, colour: bool) -> String {
+    let paint = Paint { on: colour };
+    let head = format!("point {:>2} of {total}", point.load.number);
+    let requested = rate(point.load.requested.0);
+    let Some(stats) = point.measured() else {
+        let reason = one_line(point.failure().unwrap_or_default());
+        return format!("{head}: {requested} op/s {}: {reason}", paint.bad("FAILED"));
+    };
+    let service = stats.service();
+    let mut line = format!(
+        "{head}: {requested} op/s requested, {} achieved, mean {} ms, 99 % {} ms",
+        rate(stats.achieved_ops_per_sec()),
+        ms(service.mean_ns()),
+        ms(service.percentile_ns(99.0) as f64),
+    );
+    if stats.error_count() > 0 {
+        let _ = write!(line, ", {} errors", count(stats.error_count()));
+    }
+    if point.is_valid() {
+        let _ = write!(line, "  {}", paint.good("valid"));
+    } else {
+        let invalid = point.findings.iter().filter(|f| f.invalidates());
+        let rules: Vec<_> = invalid.map(|f| f.rule.name()).collect();
+        let _ = write!(line, "  {} ({})", paint.bad("INVALID"), rules.join(", "));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::testing;
+
+    #[test]
+    fn the_summary_is_as_it_was() {
+        let text = summary(&testing::record(), false, 100);
+        crate::html::golden("summary.txt", &text);
+    }
+
+    #[test]
+    fn lines_keep_to_the_terminals_width_and_colours_to_terminals() {
+        let record = testing::record();
+        let text = summary(&record, false, 80);
+        assert!(!text.contains('\x1b'));
+        for line in text.lines().filter(|l| *l != NOT_A_SPEC_RESULT) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert!(summary(&record, true, 80).contains("\x1b[31mINVALID\x1b[0m"));
+    }
+
+    #[test]
+    fn hostile_names_cannot_reach_the_terminal() {
+        let mut record = testing::record();
+        record.points[0].findings = vec![filermark_model::Finding::new(
+            filermark_model::Rule::Errors,
+            Severity::Warning,
+            "\x1b[2Jgone\nfake line",
+        )];
+        let text = summary(&record, false, 80);
+        assert!(!text.contains('\x1b') && !text.contains("\nfake"), "{text}");
+    }
+
+    #[test]
+    fn progress_is_one_line() {
+        let record = testing::record();
+        let lines: Vec<_> = record
+            .points
+            .iter()
+            .map(|p| progress_line(p, 12, false))
+            .collect();
+        assert!(lines[0].ends_with("  valid"), "{}", lines[0]);
+        assert!(
+            lines[10].ends_with("INVALID (response-limit, achieved-rate)"),
+            "{}",
+            lines[10]
+        );
+        assert!(
+            lines[11].contains("1,200 op/s FAILED: INIT on"),
+            "{}",
+            lines[11]
+        );
+        assert!(lines.iter().all(|l| !l.contains('\n')));
+    }
+}

@@ -1,0 +1,445 @@
+//! What the report's template shows, as texts: all arithmetic and wording of
+//! the page is here, the template only lays it out.
+
+use crate::advice::advice;
+use crate::format::{count, ms, number, plural, rate, seconds};
+use filermark_model::{Finding, OpStats, PointStats, Rule, Severity};
+use filermark_results::text::{one_line, severity_word};
+use filermark_results::{PointRecord, RunRecord};
+
+/// A figure of the headline.
+pub struct Figure {
+    pub label: &'static str,
+    pub value: String,
+    pub unit: &'static str,
+    pub note: String,
+}
+
+/// A finding, or several of the same rule, in words.
+pub struct FindingView {
+    pub severity: &'static str,
+    pub place: String,
+    pub message: String,
+    pub rule: &'static str,
+    pub source: String,
+    pub advice: &'static str,
+}
+
+/// A row of the table of load points.
+pub struct PointRow {
+    pub number: u32,
+    pub requested: String,
+    pub failure: Option<String>,
+    pub cells: Vec<String>,
+    pub verdict: &'static str,
+    pub is_peak: bool,
+}
+
+/// The details of one load point.
+pub struct PointView {
+    pub number: u32,
+    pub requested: String,
+    pub verdict: &'static str,
+    pub is_peak: bool,
+    pub ops: Vec<OpRow>,
+    pub remarks: Vec<String>,
+    pub errors: Vec<(String, String)>,
+    pub counters: Vec<(String, String)>,
+}
+
+/// A row of a table of operations.
+pub struct OpRow {
+    pub name: &'static str,
+    pub cells: Vec<String>,
+    pub has_errors: bool,
+}
+
+/// A row of the table of phases.
+pub struct PhaseRow {
+    pub point: String,
+    pub phase: &'static str,
+    pub began: String,
+    pub seconds: String,
+    pub detail: String,
+    pub failure: String,
+}
+
+/// A parameter as given.
+pub struct ParameterRow {
+    pub name: String,
+    pub value: String,
+    pub not_standard: bool,
+}
+
+/// VALID, INVALID or FAILED.
+pub fn verdict_word(point: &PointRecord) -> &'static str {
+    match (point.measured().is_some(), point.is_valid()) {
+        (false, _) => "FAILED",
+        (true, true) => "VALID",
+        (true, false) => "INVALID",
+    }
+}
+
+/// The headline's figures.
+pub fn figures(record: &RunRecord) -> Vec<Figure> {
+    let valid = record.valid_points().count();
+    let points = record.run.plan.points.len();
+    let points_figure = Figure {
+        label: "Load points that count",
+        value: format!("{valid} of {points}"),
+        unit: "",
+        note: record
+            .end
+            .as_ref()
+            .map_or(String::new(), |e| format!("in {}", seconds(e.wall_seconds))),
+    };
+    let Some((peak, stats)) = record.peak().and_then(|p| Some((p, p.measured()?))) else {
+        return vec![points_figure];
+    };
+    let ort = record.ort_ms().unwrap_or_default();
+    let service = stats.service();
+    vec![
+        Figure {
+            label: "Peak throughput",
+            value: rate(stats.achieved_ops_per_sec()),
+            unit: "op/s",
+            note: format!(
+                "load point {}, {} requested",
+                peak.load.number,
+                rate(peak.load.requested.0)
+            ),
+        },
+        Figure {
+            label: "Overall response time",
+            value: number(ort, 2),
+            unit: "ms",
+            note: "area under the curve, over the peak".into(),
+        },
+        Figure {
+            label: "Mean service time at the peak",
+            value: ms(service.mean_ns()),
+            unit: "ms",
+            note: format!("99 % within {} ms", ms(service.percentile_ns(99.0) as f64)),
+        },
+        points_figure,
+    ]
+}
+
+fn finding_view(finding: &Finding, place: String) -> FindingView {
+    FindingView {
+        severity: severity_word(finding.severity),
+        place,
+        message: one_line(&finding.message),
+        rule: finding.rule.name(),
+        source: one_line(finding.source.as_deref().unwrap_or_default()),
+        advice: advice(finding.rule),
+    }
+}
+
+/// All findings, what matters most first, those of the run before those of its points.
+pub fn findings(record: &RunRecord) -> Vec<FindingView> {
+    let mut all: Vec<(Severity, u32, FindingView)> = Vec::new();
+    for finding in record.run_findings() {
+        all.push((finding.severity, 0, finding_view(finding, "the run".into())));
+    }
+    for point in &record.points {
+        let n = point.load.number;
+        for finding in &point.findings {
+            let view = finding_view(finding, format!("load point {n}"));
+            all.push((finding.severity, n, view));
+        }
+    }
+    all.sort_by_key(|(severity, n, _)| (std::cmp::Reverse(*severity), *n));
+    all.into_iter().map(|(_, _, view)| view).collect()
+}
+
+/// The heads of the table of load points, behind number and requested.
+pub const POINT_HEADS: [(&str, &str); 11] = [
+    ("achieved", "op/s"),
+    ("of it", "%"),
+    ("mean", "ms"),
+    ("95 %", "ms"),
+    ("99 %", "ms"),
+    ("99.9 %", "ms"),
+    ("response mean", "ms"),
+    ("response 99 %", "ms"),
+    ("errors", ""),
+    ("read", "MiB/s"),
+    ("written", "MiB/s"),
+];
+
+/// The table of load points.
+pub fn point_rows(record: &RunRecord) -> Vec<PointRow> {
+    let peak = record.peak().map(|p| p.load.number);
+    let row = |point: &PointRecord| PointRow {
+        number: point.load.number,
+        requested: rate(point.load.requested.0),
+        failure: point.failure().map(one_line),
+        cells: point
+            .measured()
+            .map_or(Vec::new(), |s| point_cells(point, s)),
+        verdict: verdict_word(point),
+        is_peak: peak == Some(point.load.number),
+    };
+    record.points.iter().map(row).collect()
+}
+
+fn point_cells(point: &PointRecord, stats: &PointStats) -> Vec<String> {
+    let (service, response) = (stats.service(), stats.response());
+    let achieved = stats.achieved_ops_per_sec();
+    let seconds = (stats.window_ns as f64 / 1e9).max(1e-9);
+    let mib_per_s = |bytes: u64| number(bytes as f64 / f64::from(1u32 << 20) / seconds, 1);
+    let at = |percentile| ms(service.percentile_ns(percentile) as f64);
+    vec![
+        rate(achieved),
+        number(100.0 * achieved / point.load.requested.0.max(1e-9), 1),
+        ms(service.mean_ns()),
+        at(95.0),
+        at(99.0),
+        at(99.9),
+        ms(response.mean_ns()),
+        ms(response.percentile_ns(99.0) as f64),
+        count(stats.error_count()),
+        mib_per_s(stats.ops.iter().map(|o| o.read_bytes).sum()),
+        mib_per_s(stats.ops.iter().map(|o| o.written_bytes).sum()),
+    ]
+}
+
+/// The heads of a table of operations, behind the operation: (head, unit).
+pub const OP_HEADS: [(&str, &str); 13] = [
+    ("target", "%"),
+    ("actual", "%"),
+    ("logical", "ops"),
+    ("physical", "ops"),
+    ("errors", "ops"),
+    ("mean", "ms"),
+    ("50 %", "ms"),
+    ("95 %", "ms"),
+    ("99 %", "ms"),
+    ("99.9 %", "ms"),
+    ("longest", "ms"),
+    ("response 99 %", "ms"),
+    ("of all time", "%"),
+];
+
+/// The details of every load point that has figures.
+pub fn point_views(record: &RunRecord) -> Vec<PointView> {
+    let peak = record.peak().map(|p| p.load.number);
+    let view = |point: &PointRecord| {
+        let stats = point.measured()?;
+        Some(PointView {
+            number: point.load.number,
+            requested: rate(point.load.requested.0),
+            verdict: verdict_word(point),
+            is_peak: peak == Some(point.load.number),
+            ops: stats.ops.iter().map(|o| op_row(record, stats, o)).collect(),
+            remarks: remarks(stats),
+            errors: texts(&stats.errors),
+            counters: texts(&stats.counters),
+        })
+    };
+    record.points.iter().filter_map(view).collect()
+}
+
+fn texts(map: &std::collections::BTreeMap<String, u64>) -> Vec<(String, String)> {
+    map.iter()
+        .map(|(name, n)| (one_line(name), count(*n)))
+        .collect()
+}
+
+fn op_row(record: &RunRecord, stats: &PointStats, o: &OpStats) -> OpRow {
+    let total = stats.success_count().max(1) as f64;
+    let time_ns: u64 = stats.ops.iter().map(|o| o.service.sum_ns()).sum();
+    let at = |percentile| ms(o.service.percentile_ns(percentile) as f64);
+    OpRow {
+        name: o.op.name(),
+        has_errors: o.error_count > 0,
+        cells: vec![
+            number(record.run.plan.benchmark.mix.percent(o.op), 1),
+            number(100.0 * o.success_count as f64 / total, 1),
+            count(o.success_count),
+            count(o.physical_count),
+            count(o.error_count),
+            ms(o.service.mean_ns()),
+            at(50.0),
+            at(95.0),
+            at(99.0),
+            at(99.9),
+            ms(o.service.max_ns() as f64),
+            ms(o.response.percentile_ns(99.0) as f64),
+            number(100.0 * o.service.sum_ns() as f64 / time_ns.max(1) as f64, 1),
+        ],
+    }
+}
+
+/// What else there is to say of a point, in sentences.
+fn remarks(stats: &PointStats) -> Vec<String> {
+    let us = |ns: u64| number(ns as f64 / 1e3, 0);
+    let window = stats.window_ns as f64;
+    let mib = |bytes: u64| number(bytes as f64 / f64::from(1u32 << 20), 0);
+    let mut out = vec![
+        format!(
+            "The mean service time is known within ±{} ms (95 % confidence).",
+            ms(stats.service().mean_confidence95_ns())
+        ),
+        format!(
+            "Operations started {} µs after their intended time (median; 99 % within {} µs); the generator's own part was {} µs (99 % within {} µs).",
+            us(stats.lateness.percentile_ns(50.0)),
+            us(stats.lateness.percentile_ns(99.0)),
+            us(stats.wakeup.percentile_ns(50.0)),
+            us(stats.wakeup.percentile_ns(99.0)),
+        ),
+        format!(
+            "The file set was {} MiB at the end; its accessed part grew from {} to {} MiB.",
+            mib(stats.fileset_bytes),
+            mib(stats.accessed_base_bytes),
+            mib(stats.accessed_end_bytes),
+        ),
+        format!(
+            "The generator's {} {} took {} % of one processor on average, {} µs per operation.",
+            stats.shard_count,
+            plural(stats.shard_count as usize, "thread", "threads"),
+            number(100.0 * stats.generator_cpu_ns as f64 / window.max(1.0), 1),
+            number(
+                stats.generator_cpu_ns as f64 / 1e3 / stats.success_count().max(1) as f64,
+                1
+            ),
+        ),
+    ];
+    if stats.rescheduled_count > 0 {
+        out.push(format!(
+            "Procs fell so far behind that their schedule was moved {} times.",
+            count(stats.rescheduled_count)
+        ));
+    }
+    if stats.backlog_max > 0 {
+        out.push(format!(
+            "At most {} operations waited to start, {} when the window closed; {} were dropped.",
+            count(stats.backlog_max),
+            count(stats.backlog_end),
+            count(stats.dropped_count)
+        ));
+    }
+    out
+}
+
+/// The table of phases.
+pub fn phase_rows(record: &RunRecord) -> Vec<PhaseRow> {
+    let row = |p: &filermark_results::PhaseRecord| PhaseRow {
+        point: match p.point {
+            0 => "run".into(),
+            n => n.to_string(),
+        },
+        phase: p.phase.name(),
+        began: p.began.readable(),
+        seconds: number(p.seconds, 1),
+        detail: one_line(&p.detail),
+        failure: one_line(p.failure.as_deref().unwrap_or_default()),
+    };
+    record.phases.iter().map(row).collect()
+}
+
+/// The parameters as given; marked where a finding says that one is not standard.
+pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
+    let marked = |name: &str| {
+        let findings = record.run.plan.findings.iter();
+        let mut not_standard = findings.filter(|f| f.rule == Rule::NotStandard);
+        not_standard.any(|f| {
+            let words = f
+                .message
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.into_iter().any(|word| word == name)
+        })
+    };
+    let parameters = record.run.plan.parameters.iter();
+    parameters
+        .map(|(name, value)| ParameterRow {
+            not_standard: marked(name),
+            name: one_line(name),
+            value: one_line(value),
+        })
+        .collect()
+}
+
+/// The plan in words.
+pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
+    use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode};
+    let plan = &record.run.plan;
+    let span = |n: filermark_model::Nanos| seconds(n.as_secs_f64());
+    let clients: Vec<_> = plan.clients.iter().map(|c| one_line(&c.name)).collect();
+    let mut rows = vec![
+        ("Clients", clients.join(", ")),
+        (
+            "Procs",
+            format!(
+                "{} on each client, {} in all",
+                plan.procs_per_client,
+                plan.proc_count()
+            ),
+        ),
+        (
+            "Pacing",
+            format!(
+                "{}, {} gaps",
+                match plan.pacing.mode {
+                    PacingMode::Closed => "closed (one operation in flight per proc)",
+                    PacingMode::Open => "open (the arrival rate is kept)",
+                },
+                match plan.pacing.arrivals {
+                    Arrivals::Uniform => "uniform",
+                    Arrivals::Poisson => "Poisson",
+                }
+            ),
+        ),
+        (
+            "Phases",
+            format!(
+                "WARMUP {}, RUN {}",
+                span(plan.phases.warmup),
+                span(plan.phases.runtime)
+            ),
+        ),
+        (
+            "File set",
+            format!(
+                "{} MiB per op/s, {} % of it accessed, {} % of writes append",
+                plan.benchmark.fileset.mb_per_op,
+                plan.benchmark.fileset.access_pcnt,
+                plan.benchmark.fileset.append_pcnt
+            ),
+        ),
+        ("Seed", plan.seed.to_string()),
+    ];
+    match &plan.driver {
+        DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
+        DriverPlan::Nfs3(nfs3) => {
+            let connections = match nfs3.connections {
+                Connections::PerProc => "one connection per proc".into(),
+                Connections::Shared(n) => format!("{n} shared connections per client and server"),
+            };
+            rows.push((
+                "Driver",
+                format!(
+                    "NFSv3 over TCP, {connections}, up to {} reads and {} writes in flight per operation",
+                    nfs3.biod_max_reads.max(1),
+                    nfs3.biod_max_writes.max(1)
+                ),
+            ));
+        }
+    }
+    if let Some(stats) = record
+        .points
+        .iter()
+        .filter_map(PointRecord::measured)
+        .next()
+    {
+        let (read, write) = stats.transfer_bytes;
+        if read > 0 {
+            rows.push((
+                "Transfer sizes",
+                format!("{} KiB reads, {} KiB writes", read / 1024, write / 1024),
+            ));
+        }
+    }
+    rows
+}
