@@ -5,6 +5,7 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -175,7 +176,7 @@ pub struct RunArgs {
 Examples:
   filermark serve                                  an empty /export on 127.0.0.1:2049
   filermark serve --listen '[::1]:0' --portmap     the port is chosen and printed
-  filermark serve --delay 5ms --error 0.1 --unstable
+  filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
   filermark serve --null                           canned replies: the generator's limit
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
@@ -193,21 +194,31 @@ pub struct ServeArgs {
     /// Answer the portmapper program on the same port too
     #[arg(long)]
     pub portmap: bool,
-    /// Wait before every NFS reply: 500us, 5ms, 1s
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0ms")]
-    pub delay: Duration,
-    /// Share of the NFS calls answered with NFS3ERR_IO, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0")]
-    pub error: f64,
-    /// Share of the NFS calls whose connection is closed instead of a reply, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0")]
-    pub drop: f64,
-    /// Answer every WRITE with UNSTABLE, so that clients must COMMIT
+    /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub delay: DelaySpec,
+    /// Serve delays one after the other, as a single disk would
     #[arg(long)]
-    pub unstable: bool,
-    /// Share of the READs and WRITEs that move only a part, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "0")]
-    pub short: f64,
+    pub queue: bool,
+    /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub error: ErrorSpec,
+    /// Lose things: conn@N closes each connection after N requests, reply@1% loses replies
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub drop: DropSpec,
+    /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs
+    #[arg(long, value_name = "SPEC", default_value = "", num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "on")]
+    pub unstable: UnstableSpec,
+    /// Read and write at most so many bytes per call
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub short: Option<u32>,
+    /// Refuse every mount
+    #[arg(long)]
+    pub refuse_mount: bool,
+    /// Seed of the faults that are drawn
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
     /// Threads that answer [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -307,28 +318,6 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time with its unit: 500us, 5ms, 1.5s.
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    units
-        .into_iter()
-        .find_map(|(unit, factor)| {
-            let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
-            let seconds = number * factor;
-            (0.0..=3_600.0)
-                .contains(&seconds)
-                .then(|| Duration::from_secs_f64(seconds))
-        })
-        .ok_or_else(|| "give a time with its unit: 500us, 5ms or 1s; an hour at most".into())
-}
-
-fn parse_percent(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').parse::<f64>() {
-        Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
-        _ => Err("give a percentage from 0 to 100".into()),
-    }
-}
-
 /// An amount in bytes, with K, M, G or T for binary multiples.
 fn parse_size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
@@ -367,7 +356,7 @@ mod tests {
             "filermark validate -r sfs_rc -s mine -v 1",
             "filermark run -r sfs_rc -s mine -d DIR -o A=1 -o B=2 --json -vv --no-color",
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
-            "filermark serve --error 0.5 --drop 1% --short 10 --unstable --capacity 8G --readonly",
+            "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
             "filermark params RUNTIME",
             "filermark params --markdown",
             "filermark template",
@@ -382,8 +371,8 @@ mod tests {
             "filermark",
             "filermark measure",
             "filermark validate -v 3",
-            "filermark serve --delay 5",
-            "filermark serve --error 101",
+            "filermark serve --delay 5parsecs",
+            "filermark serve --error READ@1%",
             "filermark serve --null --readonly",
             "filermark serve --capacity 0",
             "filermark serve --capacity 99999999T",
@@ -403,7 +392,7 @@ mod tests {
             panic!("serve");
         };
         assert_eq!(args.listen, ["[::1]:7".parse().unwrap()]);
-        assert_eq!(args.delay, Duration::from_micros(250));
+        assert_eq!(args.delay, "250us".parse().unwrap());
         assert_eq!(args.capacity, Some(2 << 20));
     }
 

@@ -20,5 +20,7 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
             eprintln!("\n{first_word}");
         }
     };
-    let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
+    let _ = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(watch);
 }

@@ -24,7 +24,10 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
     }
     let terminal = std::io::stdout().is_terminal();
     let colour = terminal && !output.no_color && crate::talk::colour_wanted();
-    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(100);
+    let width = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(100);
     print(&filermark_report::summary(record, colour, width));
 }
 
@@ -55,4 +58,3 @@ pub fn failure_of(record: &RunRecord) -> Option<String> {
         _ => None,
     }
 }
-

@@ -41,7 +41,11 @@ impl Talk {
     /// Hears what goes on.
     pub fn hear(&mut self, progress: Progress<'_>) {
         match progress {
-            Progress::PhaseBegan { point, phase, expected } => self.phase(point, phase, expected),
+            Progress::PhaseBegan {
+                point,
+                phase,
+                expected,
+            } => self.phase(point, phase, expected),
             Progress::Tasks { task_count, bytes } => {
                 self.renew(&format!("{task_count} objects, {}", Bytes(bytes)));
             }
@@ -49,8 +53,12 @@ impl Talk {
                 let mean_ms = second.service_mean_ns() / 1e6;
                 self.renew(&format!("{} op/s, {mean_ms:.2} ms", second.success_count));
             }
-            Progress::PointEnded(record, point) => {
-                self.line(&filermark_report::progress_line(record, point, self.colour));
+            Progress::PointEnded(_, point) => {
+                self.line(&filermark_report::progress_line(
+                    point,
+                    self.points,
+                    self.colour,
+                ));
             }
             Progress::Remark(remark) => self.line(remark),
         }
@@ -70,9 +78,17 @@ impl Talk {
         eprintln!("{text}");
     }
 
-    fn phase(&mut self, point: Option<filermark_model::LoadPoint>, phase: Phase, expected: Option<Duration>) {
+    fn phase(
+        &mut self,
+        point: Option<filermark_model::LoadPoint>,
+        phase: Phase,
+        expected: Option<Duration>,
+    ) {
         self.heading = match point {
-            Some(point) => format!("[{}/{}] {} {phase}", point.number, self.points, point.requested),
+            Some(point) => format!(
+                "[{}/{}] {} {phase}",
+                point.number, self.points, point.requested
+            ),
             None => phase.to_string(),
         };
         self.began = Instant::now();

@@ -34,6 +34,7 @@ mod stats;
 pub use faults::{
     Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec,
 };
+pub use filermark_onc::nfs3::Procedure;
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};
 pub use stats::ServerStats;

@@ -33,6 +33,8 @@ pub struct ServerOptions {
     pub portmap: bool,
     /// Replies held back.
     pub delay: DelaySpec,
+    /// Delays are served one after the other, as by a single disk: under load, requests queue.
+    pub queue: bool,
     /// Requests answered with an error instead of being done.
     pub errors: ErrorSpec,
     /// Connections and replies lost.
@@ -69,6 +71,7 @@ impl Default for ServerOptions {
             null: false,
             portmap: false,
             delay: DelaySpec::default(),
+            queue: false,
             errors: ErrorSpec::default(),
             drop: DropSpec::default(),
             unstable: UnstableSpec::default(),

@@ -47,8 +47,10 @@ pub fn demo(args: &DemoArgs) -> Ended {
     sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
     let resolved = resolve(&sources)?;
     let points = resolved.plan.points.len() as f64;
-    eprintln!("A server inside this program is measured at {points} load points; it takes about {:.0} s.",
-        points * (args.seconds.as_secs_f64() + 1.2));
+    eprintln!(
+        "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
+        points * (args.seconds.as_secs_f64() + 1.2)
+    );
     let outcome = run::sweep(resolved, &args.output)?;
     let code = run::finish(&outcome, &args.output)?;
     server.stop();
@@ -59,7 +61,13 @@ pub fn demo(args: &DemoArgs) -> Ended {
 /// are never overwritten.
 fn free_suffix(dir: &std::path::Path) -> String {
     (1..)
-        .map(|n| if n == 1 { "demo".to_owned() } else { format!("demo{n}") })
+        .map(|n| {
+            if n == 1 {
+                "demo".to_owned()
+            } else {
+                format!("demo{n}")
+            }
+        })
         .find(|s| !dir.join(format!("{s}.run.jsonl")).exists())
         .unwrap_or_else(|| "demo".to_owned())
 }

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 pub fn params(args: &ParamsArgs) -> Ended {
     let text = match &args.name {
         _ if args.markdown => filermark_config::reference_markdown(),
-        Some(name) => filermark_config::help_parameter(name).map_err(|e| Failure::Usage(vec![e]))?,
+        Some(name) => {
+            filermark_config::help_parameter(name).map_err(|e| Failure::Usage(vec![e]))?
+        }
         None => filermark_config::help_params(),
     };
     product::print(&text);

@@ -13,7 +13,11 @@ pub fn report(args: &ReportArgs) -> Ended {
         eprintln!("{}: {cut}", args.record.display());
     }
     let own = args.record.parent().filter(|p| !p.as_os_str().is_empty());
-    let dir = args.dir.as_deref().or(own).unwrap_or_else(|| Path::new("."));
+    let dir = args
+        .dir
+        .as_deref()
+        .or(own)
+        .unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(dir)
         .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
     let files = filermark_results::files::write_files(&record, dir).map_err(Failure::of)?;

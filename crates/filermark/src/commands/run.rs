@@ -56,11 +56,22 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
 /// Prints the summary and says where everything is.
 pub fn finish(outcome: &RunOutcome, output: &OutputArgs) -> Ended {
     let record = &outcome.record;
-    let dir = outcome.record_path.parent().unwrap_or_else(|| std::path::Path::new("."));
+    let dir = outcome
+        .record_path
+        .parent()
+        .unwrap_or_else(|| std::path::Path::new("."));
     let page = product::write_html(record, dir)?;
     product::print_summary(record, output);
-    let names = outcome.files.iter().filter_map(|f| f.file_name()).map(|n| n.to_string_lossy());
-    eprintln!("files in {}: {}", dir.display(), names.collect::<Vec<_>>().join(" "));
+    let names = outcome
+        .files
+        .iter()
+        .filter_map(|f| f.file_name())
+        .map(|n| n.to_string_lossy());
+    eprintln!(
+        "files in {}: {}",
+        dir.display(),
+        names.collect::<Vec<_>>().join(" ")
+    );
     eprintln!("record: {}", outcome.record_path.display());
     eprintln!("report: {}", page.display());
     if let Some(reason) = product::failure_of(record) {

@@ -4,7 +4,7 @@ use crate::cli::ServeArgs;
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_engine::driver::StopFlag;
-use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
+use filermark_server::{EXPORT, Procedure, RunningServer, Server, ServerOptions};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,7 +17,9 @@ pub fn serve(args: &ServeArgs) -> Ended {
     for address in server.addrs() {
         let (ip, port) = (address.ip(), address.port());
         eprintln!("serving {EXPORT} on {address}; to mount it:");
-        eprintln!("  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {ip}:{EXPORT} /mnt");
+        eprintln!(
+            "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {ip}:{EXPORT} /mnt"
+        );
     }
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
@@ -51,13 +53,14 @@ fn options(args: &ServeArgs) -> ServerOptions {
 /// What was asked, per procedure, on stdout.
 fn tell(server: &RunningServer, args: &ServeArgs) {
     let stats = server.stats();
-    let counts = stats.nfs_counts().filter(|(_, n)| *n > 0);
+    let counts = Procedure::ALL.iter().map(|p| (p.name(), stats.of(*p)));
+    let counts = counts.filter(|(_, n)| *n > 0);
     if args.output.json {
-        let map: serde_json::Map<_, _> = counts.map(|(p, n)| (p.name().to_owned(), n.into())).collect();
+        let map: serde_json::Map<_, _> = counts.map(|(p, n)| (p.to_owned(), n.into())).collect();
         product::print_json(&map.into());
     } else {
         for (procedure, n) in counts {
-            product::print(&format!("{:<12} {n}\n", procedure.name()));
+            product::print(&format!("{procedure:<12} {n}\n"));
         }
     }
 }

@@ -425,10 +425,7 @@ mod tests {
         assert_eq!(calls.next_sent(1, base + 1), Some(slots[0]));
         assert_eq!(calls.next_sent(1, base + 1), None);
         calls.end(slots[1]);
-        assert_eq!(
-            calls.next_sent(1, base.wrapping_add(300)),
-            Some(slots[2])
-        );
+        assert_eq!(calls.next_sent(1, base.wrapping_add(300)), Some(slots[2]));
         assert_eq!(calls.next_sent(1, base.wrapping_add(999)), None);
         calls.rewind(1);
         assert_eq!(calls.next_to_encode(1), Some(slots[0]));

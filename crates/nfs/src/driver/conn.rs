@@ -4,8 +4,8 @@
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::records::Records;
-use filermark_model::Nanos;
 use filermark_engine::net::{BufferPool, ConnectOptions, Link, Reactor, Ready};
+use filermark_model::Nanos;
 use std::io;
 use std::net::SocketAddr;
 

@@ -1,8 +1,8 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
-use filermark_model::Nanos;
 use filermark_engine::driver::{Action, Completion, Outcome, Request, Status};
+use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Verf};
 
 /// Most operations under way in a shard.

@@ -8,8 +8,8 @@
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::reply::Verdict;
-use filermark_model::Nanos;
 use filermark_engine::driver::Status;
+use filermark_model::Nanos;
 use std::cmp::Reverse;
 
 impl Core {

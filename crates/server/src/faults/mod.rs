@@ -63,6 +63,8 @@ pub(crate) struct Faults {
     delays: [Option<Delay>; PROCEDURES],
     delay_seed: u64,
     delays_seen: AtomicU64,
+    /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
+    queue_free_at: Option<AtomicU64>,
     errors: Vec<(Procedure, Nfsstat3, Draw)>,
     swallow: Option<Draw>,
     /// Requests of one connection after which it is closed.
@@ -76,6 +78,17 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
+    /// When a reply that came in at `received_ns` and is held back for `delay_ns` is due.
+    pub(crate) fn due_ns(&self, received_ns: u64, delay_ns: u64) -> u64 {
+        let Some(free_at) = &self.queue_free_at else {
+            return received_ns + delay_ns;
+        };
+        let due = |free: u64| free.max(received_ns) + delay_ns;
+        let free =
+            free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| Some(due(free)));
+        due(free.unwrap_or(received_ns))
+    }
+
     pub(crate) fn new(options: &crate::ServerOptions) -> Faults {
         let seed = options.seed;
         let errors = options.errors.rules.iter().zip(1..);
@@ -83,6 +96,7 @@ impl Faults {
             delays: options.delay.per_procedure(),
             delay_seed: mix(seed),
             delays_seen: AtomicU64::new(0),
+            queue_free_at: options.queue.then(|| AtomicU64::new(0)),
             errors: errors
                 .map(|(rule, n)| (rule.procedure, rule.status, Draw::new(rule.share, seed, n)))
                 .collect(),

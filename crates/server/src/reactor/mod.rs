@@ -289,7 +289,8 @@ impl Reactor {
                     let reply = out[start..].to_vec();
                     out.truncate(start);
                     conn.delayed(reply.len());
-                    self.timers.add(received + delay, conn.token, reply);
+                    let due = self.service.shared.faults.due_ns(received, delay);
+                    self.timers.add(due, conn.token, reply);
                 }
                 Verdict::Lose => out.truncate(start),
                 Verdict::Close => {

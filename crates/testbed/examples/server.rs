@@ -1,0 +1,75 @@
+//! Starts a server of the test bed by hand and runs a command in its network:
+//!
+//! ```text
+//! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel [COMMAND [ARGS]]
+//! ```
+//!
+//! Without a command it is a shell. The export is in its environment:
+//! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT`. When the command ends, so
+//! does the server; its exit status is passed on.
+
+use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let start = Instant::now();
+    let outcome = match args.next().as_deref() {
+        Some("ganesha-vfs") => with_ganesha(Fsal::Vfs, start, args),
+        Some("ganesha-mem") => with_ganesha(Fsal::Mem, start, args),
+        Some("kernel") => {
+            KernelServer::start().map(|server| run(server.sandbox(), server.export(), start, args))
+        }
+        _ => {
+            eprintln!("usage: server ganesha-vfs|ganesha-mem|kernel [COMMAND [ARGS]]");
+            return ExitCode::from(2);
+        }
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn with_ganesha(
+    fsal: Fsal,
+    start: Instant,
+    args: impl Iterator<Item = String>,
+) -> filermark_testbed::Result<ExitCode> {
+    let ganesha = Ganesha::start(fsal)?;
+    Ok(run(ganesha.sandbox(), ganesha.export(), start, args))
+}
+
+/// Runs the command, or a shell, in the server's network.
+fn run(
+    sandbox: &Arc<Sandbox>,
+    export: &Export,
+    start: Instant,
+    mut args: impl Iterator<Item = String>,
+) -> ExitCode {
+    eprintln!(
+        "{} is up after {:.2?}; {export:?}",
+        export.mount_point(),
+        start.elapsed()
+    );
+    let program = args.next().unwrap_or_else(|| "bash".into());
+    let status = sandbox
+        .command(&program)
+        .args(args)
+        .env("ADDRESS", export.address.to_string())
+        .env("NFS_PORT", export.nfs_port.to_string())
+        .env("MOUNT_PORT", export.mount_port.to_string())
+        .env("EXPORT", &export.path)
+        .status();
+    match status {
+        Ok(status) => {
+            u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,31 @@
+# The beginning of every User Mode Linux init. The root is the host's, read-only.
+export PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin
+export HOME=/tmp LANG=C.UTF-8
+
+fail() {
+    echo "testbed: failed: $1"
+    sleep 60
+}
+step() {
+    "$@" || fail "$*"
+}
+tmpfs() {
+    step mount -t tmpfs -o "mode=755,size=${2:-50%}" tmpfs "$1"
+}
+
+step mount -t proc proc /proc
+step mount -t sysfs sysfs /sys
+tmpfs /run
+tmpfs /tmp
+tmpfs /var/lib/nfs
+# The one place where this machine and the host write to each other.
+mkdir /run/testbed
+step mount -t hostfs -o "$SHARED" none /run/testbed
+step modprobe -d /run/testbed/modules ipv6
+step ip link set lo up
+step ip address add "$ADDRESS/24" dev vec0
+step ip -6 address add "$ADDRESS6/64" dev vec0 nodad
+step ip link set vec0 up
+# Other machines of the sandbox are reached through it.
+step ip route add default via "$HOST"
+step ip -6 route add default via "$HOST6"

@@ -1,0 +1,329 @@
+//! What went over the wire, as Wireshark's dissectors see it.
+
+use crate::daemon::Daemon;
+use crate::tools::{need, search_path};
+use crate::{Error, Result, Sandbox};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
+
+/// dumpcap gets packets from the kernel in blocks, the last one after a
+/// time-out of at most a quarter of a second; ended sooner it would miss it.
+const LAST_BLOCK: Duration = Duration::from_millis(400);
+
+/// The kernel's buffer for dumpcap, in MiB: bursts must not be lost.
+const BUFFER_MIB: &str = "64";
+
+/// NFS's program number (RFC 1813, section 2).
+const NFS_PROGRAM: &str = "100003";
+
+/// Starts dumpcap and, when the input ends, lets it finish its file.
+const DUMPCAP: &str = r#"
+dumpcap "$@" </dev/null &
+read -r _
+kill -INT $!
+wait $!
+"#;
+
+/// A running capture of TCP traffic; dropped, it ends and its file goes.
+#[derive(Debug)]
+pub struct Capture {
+    dumpcap: Daemon,
+    file: PathBuf,
+    ports: Vec<u16>,
+    sandbox: Arc<Sandbox>,
+}
+
+impl Capture {
+    /// Captures whole packets from and to the given TCP ports on an interface
+    /// of the sandbox (`lo`, or what a fixture's `interface` says).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] without tshark; otherwise what dumpcap said.
+    pub fn start(sandbox: &Arc<Sandbox>, interface: &str, ports: &[u16]) -> Result<Capture> {
+        need(&[("dumpcap", "tshark"), ("tshark", "tshark")])?;
+        let name = format!("capture-{}", sandbox.next_number());
+        let file = sandbox.dir().join(format!("{name}.pcapng"));
+        let filter: Vec<String> = ports
+            .iter()
+            .map(|port| format!("tcp port {port}"))
+            .collect();
+        let path = file.display().to_string();
+        let mut dumpcap = Daemon::start(
+            sandbox,
+            &name,
+            "sh",
+            &[
+                "-c",
+                DUMPCAP,
+                "dumpcap",
+                "-i",
+                interface,
+                "-B",
+                BUFFER_MIB,
+                "-w",
+                &path,
+                "-f",
+                &filter.join(" or "),
+            ],
+        )?;
+        dumpcap.wait_for("it captures", START_LIMIT, |said| {
+            said.contains("File: ").then_some(())
+        })?;
+        Ok(Capture {
+            dumpcap,
+            file,
+            ports: ports.to_vec(),
+            sandbox: Arc::clone(sandbox),
+        })
+    }
+
+    /// Ends the capture. The file lives as long as the sandbox.
+    ///
+    /// # Errors
+    ///
+    /// When dumpcap fails or does not end.
+    pub fn stop(mut self) -> Result<Pcap> {
+        std::thread::sleep(LAST_BLOCK);
+        let status = self.dumpcap.finish(STOP_LIMIT)?;
+        let said = self.dumpcap.said();
+        if !status.success() {
+            return Err(Error::failed("dumpcap", status.to_string(), said));
+        }
+        let Some((packets, dropped)) = packets_and_drops(&said) else {
+            return Err(Error::failed("dumpcap", "no count of packets", said));
+        };
+        Ok(Pcap {
+            file: self.file.clone(),
+            ports: self.ports.clone(),
+            packets,
+            dropped,
+            _sandbox: Arc::clone(&self.sandbox),
+        })
+    }
+}
+
+/// Reads `Packets received/dropped on interface 'lo': 898/0 (...)`.
+fn packets_and_drops(said: &str) -> Option<(u64, u64)> {
+    let line = said
+        .lines()
+        .rev()
+        .find(|line| line.contains("received/dropped on"))?;
+    let (_, counts) = line.rsplit_once("': ")?;
+    let (received, dropped) = counts.split_whitespace().next()?.split_once('/')?;
+    Some((received.parse().ok()?, dropped.parse().ok()?))
+}
+
+/// A finished capture, to be asked about by means of tshark.
+#[derive(Debug)]
+pub struct Pcap {
+    file: PathBuf,
+    ports: Vec<u16>,
+    packets: u64,
+    dropped: u64,
+    _sandbox: Arc<Sandbox>,
+}
+
+/// What tshark says of one NFSv3 procedure: calls that got a reply, and the
+/// time from the last byte of the call to the reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcedureTimes {
+    /// Its number (RFC 1813, section 3.3).
+    pub procedure: u32,
+    /// Its name, in capitals, as in the RFC.
+    pub name: String,
+    /// Calls with a reply.
+    pub calls: u64,
+    /// The shortest time, in microseconds.
+    pub min_us: f64,
+    /// The longest time, in microseconds.
+    pub max_us: f64,
+    /// The mean time, in microseconds.
+    pub mean_us: f64,
+}
+
+impl Pcap {
+    /// The capture's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// Packets captured.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Packets that came too fast for dumpcap: the capture is complete when
+    /// this is 0, and its counts can be compared with others only then.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// How many packets tshark cannot make sense of, in whichever protocol.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails.
+    pub fn malformed(&self) -> Result<u64> {
+        let filter = "_ws.malformed || rpc.fragment.error";
+        let lines = self.tshark(&["-Y", filter, "-T", "fields", "-e", "frame.number"])?;
+        Ok(lines.lines().count() as u64)
+    }
+
+    /// NFSv3 calls sent, answered or not, by procedure number.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails.
+    pub fn calls(&self) -> Result<BTreeMap<u32, u64>> {
+        let to_server: Vec<String> = self
+            .ports
+            .iter()
+            .map(|port| format!("tcp.dstport=={port}"))
+            .collect();
+        let filter = format!("rpc.msgtyp && ({})", to_server.join(" || "));
+        let fields = [
+            "-e",
+            "rpc.program",
+            "-e",
+            "rpc.programversion",
+            "-e",
+            "rpc.procedure",
+        ];
+        let mut args = vec!["-Y", &filter, "-T", "fields", "-E", "occurrence=a"];
+        args.extend(fields);
+        count_calls(&self.tshark(&args)?)
+    }
+
+    /// Service times of NFSv3 by procedure, for those that were used.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails, or prints another table than expected.
+    pub fn times(&self) -> Result<Vec<ProcedureTimes>> {
+        let table = self.tshark(&["-q", "-z", &format!("rpc,srt,{NFS_PROGRAM},3")])?;
+        let rows: Vec<ProcedureTimes> = table.lines().filter_map(times_row).collect();
+        if table.contains("RPC SRT Statistics") {
+            Ok(rows)
+        } else {
+            Err(Error::failed("tshark -z rpc,srt", "no table", table))
+        }
+    }
+
+    /// Runs tshark on the file with further arguments and returns its output,
+    /// for questions that have no function here. The captured ports are
+    /// decoded as RPC.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails; with what it said.
+    pub fn tshark(&self, args: &[&str]) -> Result<String> {
+        let mut command = Command::new("tshark");
+        command.arg("-n").arg("-r").arg(&self.file);
+        for port in &self.ports {
+            command.arg("-d").arg(format!("tcp.port=={port},rpc"));
+        }
+        let output = command
+            .args(args)
+            .env("PATH", search_path())
+            // Not the user's own preferences.
+            .env("WIRESHARK_CONFIG_DIR", "/nonexistent")
+            .output()
+            .map_err(Error::io("start tshark"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Error::failed("tshark", output.status.to_string(), said))
+    }
+}
+
+/// Counts NFSv3 calls in lines of `program,...<TAB>version,...<TAB>procedure,...`,
+/// one line a packet, one number a message.
+fn count_calls(lines: &str) -> Result<BTreeMap<u32, u64>> {
+    let mut counts = BTreeMap::new();
+    for line in lines.lines() {
+        let mut columns = line.split('\t').map(|column| column.split(','));
+        let (Some(programs), Some(versions), Some(procedures)) =
+            (columns.next(), columns.next(), columns.next())
+        else {
+            return Err(Error::failed("tshark", "a line without three fields", line));
+        };
+        for ((program, version), procedure) in programs.zip(versions).zip(procedures) {
+            if (program, version) == (NFS_PROGRAM, "3") {
+                let number = procedure
+                    .parse()
+                    .map_err(|_| Error::failed("tshark", "no procedure number", line))?;
+                *counts.entry(number).or_insert(0) += 1;
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Reads a row of `-z rpc,srt`: index, name, calls, min, max, mean, sum (s).
+fn times_row(line: &str) -> Option<ProcedureTimes> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let [procedure, name, calls, min, max, _, sum] = columns[..] else {
+        return None;
+    };
+    let calls: u64 = calls.parse().ok()?;
+    let microseconds = |text: &str| text.parse::<f64>().ok().map(|seconds| seconds * 1e6);
+    Some(ProcedureTimes {
+        procedure: procedure.parse().ok()?,
+        name: name.to_owned(),
+        calls,
+        min_us: microseconds(min)?,
+        max_us: microseconds(max)?,
+        // More digits than in tshark's own column.
+        mean_us: microseconds(sum)? / calls as f64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dumpcap_s_last_line_is_read() {
+        let said = "Packets captured: 898\nPackets received/dropped on interface \
+                    'Loopback: lo': 898/7 (pcap:0/dumpcap:0/flushed:0/ps_ifdrop:0) (100.0%)\n";
+        assert_eq!(packets_and_drops(said), Some((898, 7)));
+        assert_eq!(packets_and_drops("Capturing on 'Loopback: lo'\n"), None);
+    }
+
+    #[test]
+    fn several_calls_in_one_packet_are_counted_and_other_programs_are_not() {
+        let lines = "100003\t3\t1\n100003,100003,100003\t3,3,3\t6,6,1\n100005\t3\t1\n";
+        let counts = count_calls(lines).expect("well-formed lines");
+        assert_eq!(counts, BTreeMap::from([(1, 2), (6, 2)]));
+        assert!(count_calls("100003\t3\n").is_err());
+        assert!(count_calls("100003\t3\tx\n").is_err());
+    }
+
+    #[test]
+    fn a_row_of_service_times_is_read_and_headings_are_not() {
+        let row = times_row("    6  READ   20   0.000072   0.000964   0.000587   0.011736");
+        let row = row.expect("a row");
+        assert_eq!(
+            (row.procedure, row.name.as_str(), row.calls),
+            (6, "READ", 20)
+        );
+        assert!((row.mean_us - 586.8).abs() < 0.01);
+        assert!((row.min_us - 72.0).abs() < 0.01);
+        assert_eq!(
+            times_row("Index  Procedure  Calls  Min SRT  Max SRT  Avg SRT  Sum SRT"),
+            None
+        );
+        assert_eq!(times_row("====="), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! An export as a client has to know it, and what a test may ask of a server.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Where an NFSv3 export is to be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// The server's address, inside the sandbox's network.
+    pub address: IpAddr,
+    /// TCP port of the NFS program.
+    pub nfs_port: u16,
+    /// TCP port of the MOUNT program.
+    pub mount_port: u16,
+    /// The path that MNT takes.
+    pub path: String,
+}
+
+impl Export {
+    /// The NFS program's address and port.
+    #[must_use]
+    pub fn nfs(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.nfs_port)
+    }
+
+    /// The MOUNT program's address and port.
+    #[must_use]
+    pub fn mount(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.mount_port)
+    }
+
+    /// `host:path` as an rc file's MNT_POINTS has it; IPv6 in brackets.
+    #[must_use]
+    pub fn mount_point(&self) -> String {
+        match self.address {
+            IpAddr::V4(address) => format!("{address}:{}", self.path),
+            IpAddr::V6(address) => format!("[{address}]:{}", self.path),
+        }
+    }
+
+    /// The URL of a file in the export for libnfs's tools (`nfs-ls`, `nfs-cp`,
+    /// `nfs-cat`) with explicit ports; `file` starts with a slash or is empty.
+    #[must_use]
+    pub fn libnfs_url(&self, file: &str) -> String {
+        format!(
+            "nfs://{}{}{file}?version=3&nfsport={}&mountport={}",
+            self.address, self.path, self.nfs_port, self.mount_port
+        )
+    }
+}
+
+/// What a test may ask of a server's export beyond the usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerOptions {
+    /// The export refuses every change (NFS3ERR_ROFS).
+    pub read_only: bool,
+    /// The export's whole space in MiB, for tests that fill the disk.
+    /// `None`: as much as the machine allows.
+    pub space_mib: Option<u32>,
+    /// The client's root is mapped to nobody, as servers do by default.
+    pub root_squash: bool,
+}

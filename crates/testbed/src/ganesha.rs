@@ -1,0 +1,271 @@
+//! nfs-ganesha: a user-space NFS server, with its rpcbind and D-Bus daemon.
+
+use crate::daemon::Daemon;
+use crate::tools::{last_words, need, wait_until, write};
+use crate::{Error, Export, Result, Sandbox, ServerOptions};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Not the standard ports, so that a client that ignores what it was told, or
+/// does not ask the portmapper, is found out.
+const NFS_PORT: u16 = 12049;
+const MOUNT_PORT: u16 = 12048;
+
+/// It takes less than 0.2 s on an idle machine.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// Where the exported files are, as ganesha sees it: a tmpfs of its own.
+const FILES: &str = "/run/export";
+
+/// Where ganesha keeps the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fsal {
+    /// In a real file system, a tmpfs made for the purpose: everything that is
+    /// written can be read back, and seen from outside with [`Ganesha::files`].
+    Vfs,
+    /// In ganesha's memory. It keeps only the first MiB of each file; reads
+    /// beyond that return filler, so data cannot be verified there.
+    Mem,
+}
+
+/// A running nfs-ganesha: NFSv3 and MOUNT over TCP, IPv4 and IPv6, without a
+/// grace period, on non-standard ports that its rpcbind knows.
+#[derive(Debug)]
+pub struct Ganesha {
+    export: Export,
+    fsal: Fsal,
+    log: PathBuf,
+    // In this order they go: the server before what it talks to.
+    _server: Daemon,
+    _bus: Daemon,
+    _rpcbind: Daemon,
+    sandbox: Arc<Sandbox>,
+}
+
+impl Ganesha {
+    /// Starts a server in a sandbox of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when not root or a package is missing; otherwise
+    /// what failed, with the end of ganesha's log.
+    pub fn start(fsal: Fsal) -> Result<Ganesha> {
+        Ganesha::start_in(&Sandbox::new()?, fsal, ServerOptions::default())
+    }
+
+    /// Starts a server in a sandbox that other fixtures share. There is room
+    /// for one ganesha in a sandbox.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ganesha::start`].
+    pub fn start_in(sandbox: &Arc<Sandbox>, fsal: Fsal, options: ServerOptions) -> Result<Ganesha> {
+        need(&[
+            ("ganesha.nfsd", "nfs-ganesha"),
+            ("rpcbind", "rpcbind"),
+            ("dbus-daemon", "dbus-daemon"),
+        ])?;
+        let size = options
+            .space_mib
+            .map_or_else(|| "100%".to_owned(), |mib| format!("{mib}m"));
+        sandbox.set_up("prepare for ganesha", PREPARE, &[FILES, &size])?;
+
+        let rpcbind = Daemon::start(sandbox, "rpcbind", "rpcbind", &["-f", "-w"])?;
+        let bus_config = write(sandbox.dir().join("dbus.conf"), BUS_CONFIG)?;
+        let config_arg = format!("--config-file={}", bus_config.display());
+        let bus = Daemon::start(
+            sandbox,
+            "dbus",
+            "dbus-daemon",
+            &["--nofork", "--nopidfile", &config_arg],
+        )?;
+        for socket in ["/run/rpcbind.sock", "/run/dbus/system_bus_socket"] {
+            let socket = sandbox.inside(socket);
+            let what = format!("{}", socket.display());
+            wait_until(&what, START_LIMIT, bus.log(), || {
+                Ok(socket.exists().then_some(()))
+            })?;
+        }
+        let (server, log) = start_server(sandbox, &configuration(fsal, options)?)?;
+        Ok(Ganesha {
+            export: Export {
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                nfs_port: NFS_PORT,
+                mount_port: MOUNT_PORT,
+                path: "/export".into(),
+            },
+            fsal,
+            log,
+            _server: server,
+            _bus: bus,
+            _rpcbind: rpcbind,
+            sandbox: Arc::clone(sandbox),
+        })
+    }
+
+    /// The export over IPv4; rpcbind answers on port 111 of the same address.
+    #[must_use]
+    pub fn export(&self) -> &Export {
+        &self.export
+    }
+
+    /// The export over IPv6.
+    #[must_use]
+    pub fn export_v6(&self) -> Export {
+        Export {
+            address: IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ..self.export.clone()
+        }
+    }
+
+    /// The exported directory as the host sees it; `None` for [`Fsal::Mem`].
+    #[must_use]
+    pub fn files(&self) -> Option<PathBuf> {
+        (self.fsal == Fsal::Vfs).then(|| self.sandbox.inside(FILES))
+    }
+
+    /// The interface that its traffic takes, for [`crate::Capture`].
+    #[must_use]
+    pub fn interface(&self) -> &'static str {
+        "lo"
+    }
+
+    /// What ganesha has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        last_words(&self.log)
+    }
+
+    /// The namespaces it runs in.
+    #[must_use]
+    pub fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+}
+
+/// Starts ganesha and waits until both ports answer.
+fn start_server(sandbox: &Arc<Sandbox>, config: &str) -> Result<(Daemon, PathBuf)> {
+    let config = write(sandbox.dir().join("ganesha.conf"), config)?;
+    let log = sandbox.dir().join("ganesha-own.log");
+    let (config, log_arg) = (config.display().to_string(), log.display().to_string());
+    let mut server = Daemon::start(
+        sandbox,
+        "ganesha",
+        "ganesha.nfsd",
+        &[
+            "-F",
+            "-L",
+            &log_arg,
+            "-f",
+            &config,
+            "-p",
+            "/run/ganesha.pid",
+        ],
+    )?;
+    wait_until("ganesha", START_LIMIT, &log, || {
+        if let Err(error) = server.check() {
+            return Err(Error::failed(
+                "ganesha",
+                error.to_string(),
+                last_words(&log),
+            ));
+        }
+        let up = sandbox.run(|| {
+            [NFS_PORT, MOUNT_PORT]
+                .iter()
+                .all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok())
+        });
+        // The ports are bound before the exports are there.
+        let initialized =
+            std::fs::read_to_string(&log).is_ok_and(|text| text.contains("NFS SERVER INITIALIZED"));
+        Ok((up && initialized).then_some(()))
+    })?;
+    Ok((server, log))
+}
+
+const PREPARE: &str = r#"
+mkdir -p /run/dbus /run/ganesha /var/lib/nfs/ganesha "$1"
+mount -t tmpfs -o "mode=755,size=$2" tmpfs "$1"
+"#;
+
+/// A bus that ganesha can own its name on; the host's configuration, and the
+/// user that it names, may be missing.
+const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>system</type>
+  <listen>unix:path=/run/dbus/system_bus_socket</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/>
+    <allow own="*"/>
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+  </policy>
+</busconfig>
+"#;
+
+/// ganesha.conf. `mount_path_pseudo` makes MNT take `/export`, wherever the
+/// files are.
+fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
+    let plugins = plugin_dir(fsal)?;
+    let (name, path) = match fsal {
+        Fsal::Vfs => ("VFS", FILES),
+        Fsal::Mem => ("MEM", "/export"),
+    };
+    let access = if options.read_only { "RO" } else { "RW" };
+    let squash = if options.root_squash {
+        "Root_Squash"
+    } else {
+        "No_Root_Squash"
+    };
+    Ok(format!(
+        r#"NFS_CORE_PARAM {{
+    NFS_Port = {NFS_PORT};
+    MNT_Port = {MOUNT_PORT};
+    NFS_Protocols = 3;
+    Enable_NLM = false;
+    Enable_RQUOTA = false;
+    mount_path_pseudo = true;
+    Plugins_Dir = "{plugins}";
+}}
+NFSV4 {{ Graceless = true; }}
+NFS_KRB5 {{ Active_krb5 = false; }}
+LOG {{ Default_Log_Level = EVENT; }}
+MEM {{ Inode_Size = 1048576; }}
+EXPORT {{
+    Export_Id = 1;
+    Path = {path};
+    Pseudo = /export;
+    Protocols = 3;
+    Transports = TCP;
+    Access_Type = {access};
+    Squash = {squash};
+    SecType = sys;
+    FSAL {{ Name = {name}; }}
+}}
+"#
+    ))
+}
+
+/// The directory of ganesha's FSAL modules; its name has the architecture in it.
+fn plugin_dir(fsal: Fsal) -> Result<String> {
+    let (module, package) = match fsal {
+        Fsal::Vfs => ("libfsalvfs.so", "nfs-ganesha-vfs"),
+        Fsal::Mem => ("libfsalmem.so", "nfs-ganesha-mem"),
+    };
+    let libraries = std::fs::read_dir("/usr/lib").map_err(Error::io("list /usr/lib"))?;
+    let found = libraries
+        .flatten()
+        .map(|entry| entry.path().join("ganesha"))
+        .chain([PathBuf::from("/usr/lib/ganesha")])
+        .find(|dir: &PathBuf| Path::new(dir).join(module).is_file());
+    match found {
+        Some(dir) => Ok(dir.display().to_string()),
+        None => Err(Error::Unavailable(format!(
+            "ganesha's {module} is missing (Debian package {package}); run ci/install-deps"
+        ))),
+    }
+}

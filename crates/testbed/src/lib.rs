@@ -1,0 +1,31 @@
+//! Real servers, a real client and a real protocol decoder, for tests.
+//!
+//! Everything runs in namespaces of its own (network, processes, mounts): no
+//! port, file system or service of the host is touched, and when the test
+//! ends, however it ends, the kernel takes all of it away. See the README of
+//! this crate for how to use it from a test.
+//!
+//! This room starts programs and reads their output. It must not know
+//! Filermark's own crates: it is the outside world they are judged against.
+//!
+//! Root is needed (namespaces, tap interfaces, file handles), and the Debian
+//! packages of `ci/apt-packages`. Where one of these is missing a fixture
+//! returns [`Error::Unavailable`], and [`available`] turns that into a skipped
+//! test, or into a failed one under `./test`.
+
+mod capture;
+mod daemon;
+mod error;
+mod export;
+mod ganesha;
+mod kernel;
+mod sandbox;
+mod tools;
+mod uml;
+
+pub use capture::{Capture, Pcap, ProcedureTimes};
+pub use error::{Error, Result, available};
+pub use export::{Export, ServerOptions};
+pub use ganesha::{Fsal, Ganesha};
+pub use kernel::{KernelClient, KernelServer, ScriptOutput};
+pub use sandbox::Sandbox;

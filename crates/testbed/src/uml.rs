@@ -1,0 +1,186 @@
+//! A Linux kernel as an ordinary process (User Mode Linux), with one network
+//! interface in the sandbox and the host's files, read-only, as its root.
+
+use crate::daemon::Daemon;
+use crate::tools::{need, search_path, write};
+use crate::{Error, Result, Sandbox};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where Debian's package puts the modules of its kernel.
+const MODULES: &str = "/usr/lib/uml/modules";
+
+/// A kernel is up in 2 to 5 seconds; a busy machine takes longer.
+const BOOT_LIMIT: Duration = Duration::from_secs(90);
+
+/// What every init script begins with.
+const COMMON: &str = include_str!("../scripts/uml-common.sh");
+
+/// A running User Mode Linux.
+#[derive(Debug)]
+pub(crate) struct Uml {
+    pub(crate) kernel: Daemon,
+    /// The directory that is `/run/testbed` inside.
+    pub(crate) shared: PathBuf,
+    pub(crate) interface: String,
+    net: Net,
+    sandbox: Arc<Sandbox>,
+}
+
+/// The addresses of one tap interface.
+#[derive(Debug, Clone, Copy)]
+struct Net(u8);
+
+impl Net {
+    fn host_v4(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 99, self.0, 1)
+    }
+    fn guest_v4(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 99, self.0, 2)
+    }
+    fn host_v6(self) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd99, 0, 0, u16::from(self.0), 0, 0, 0, 1)
+    }
+    fn guest_v6(self) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd99, 0, 0, u16::from(self.0), 0, 0, 0, 2)
+    }
+}
+
+impl Uml {
+    /// Boots a kernel whose init is `script`, after the common part, and waits
+    /// until it says `testbed: ready`. `settings` are its shell variables.
+    pub(crate) fn boot(
+        sandbox: &Arc<Sandbox>,
+        name: &str,
+        memory_mib: u32,
+        script: &str,
+        settings: &[(&str, String)],
+    ) -> Result<Uml> {
+        need(&[("linux.uml", "user-mode-linux"), ("modprobe", "kmod")])?;
+        if !Path::new("/dev/net/tun").exists() {
+            return Err(Error::Unavailable("/dev/net/tun is missing".into()));
+        }
+        let Ok(tap) = u8::try_from(sandbox.next_number()) else {
+            return Err(Error::Unavailable(
+                "a sandbox has addresses for 255 taps".into(),
+            ));
+        };
+        let net = Net(tap);
+        let interface = format!("tap{tap}");
+        let name = format!("{name}{tap}");
+        let shared = sandbox.dir().join(&name);
+        make_shared(&shared)?;
+        sandbox.set_up(
+            "make a tap interface",
+            MAKE_TAP,
+            &[
+                &interface,
+                &net.host_v4().to_string(),
+                &net.host_v6().to_string(),
+            ],
+        )?;
+        let mut init = format!(
+            "#!/bin/sh\nSHARED='{}'\nADDRESS={}\nADDRESS6={}\nHOST={}\nHOST6={}\n",
+            shared.display(),
+            net.guest_v4(),
+            net.guest_v6(),
+            net.host_v4(),
+            net.host_v6(),
+        );
+        for (variable, value) in settings {
+            init.push_str(&format!("{variable}='{}'\n", value.replace('\'', "'\\''")));
+        }
+        init.push_str(COMMON);
+        init.push_str(script);
+        let init = write(shared.join("init"), &init)?;
+        make_executable(&init)?;
+
+        let mut kernel = Daemon::start(
+            sandbox,
+            &name,
+            "linux.uml",
+            &[
+                &format!("mem={memory_mib}M"),
+                "root=/dev/root",
+                "rootfstype=hostfs",
+                "ro",
+                &format!("init={}", init.display()),
+                &format!("vec0:transport=tap,ifname={interface},depth=128,gro=1"),
+                "con=null",
+                "con0=fd:0,fd:1",
+                "uml_dir=/run/uml",
+                &format!("umid={name}"),
+                "quiet",
+            ],
+        )?;
+        let ready = kernel.wait_for("its init is ready", BOOT_LIMIT, |said| {
+            said.contains("testbed: ready")
+                .then_some(true)
+                .or_else(|| said.contains("testbed: failed").then_some(false))
+        })?;
+        if !ready {
+            return Err(Error::failed(name, "its init gave up", kernel.said()));
+        }
+        Ok(Uml {
+            kernel,
+            shared,
+            interface,
+            net,
+            sandbox: Arc::clone(sandbox),
+        })
+    }
+
+    /// The kernel's own address.
+    pub(crate) fn guest(&self) -> IpAddr {
+        IpAddr::V4(self.net.guest_v4())
+    }
+
+    /// The kernel's own address, IPv6.
+    pub(crate) fn guest_v6(&self) -> IpAddr {
+        IpAddr::V6(self.net.guest_v6())
+    }
+
+    /// The namespaces it runs in.
+    pub(crate) fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+}
+
+const MAKE_TAP: &str = r#"
+mkdir -p /run/uml
+ip tuntap add dev "$1" mode tap
+ip address add "$2/24" dev "$1"
+ip -6 address add "$3/64" dev "$1" nodad
+ip link set "$1" up
+"#;
+
+/// Makes the shared directory, with a tree in it where modprobe finds the
+/// modules of the kernel that is installed.
+fn make_shared(shared: &Path) -> Result<()> {
+    let output = Command::new("linux.uml")
+        .arg("--version")
+        .env("PATH", search_path())
+        .output()
+        .map_err(Error::io("ask linux.uml for its version"))?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let modules = Path::new(MODULES).join(&version);
+    if !modules.is_dir() {
+        return Err(Error::Unavailable(format!(
+            "{} is missing (Debian package user-mode-linux)",
+            modules.display()
+        )));
+    }
+    let tree = shared.join("modules/lib/modules");
+    std::fs::create_dir_all(&tree).map_err(Error::path("make", &tree))?;
+    let link = tree.join(&version);
+    std::os::unix::fs::symlink(&modules, &link).map_err(Error::path("link", &link))
+}
+
+fn make_executable(file: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
+        .map_err(Error::path("make executable", file))
+}

@@ -1,0 +1,155 @@
+//! Nothing is left running, whichever way a test ends.
+
+use filermark_testbed::{Capture, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Tells the child process of the SIGKILL test what it is.
+const HOLD: &str = "FILERMARK_TESTBED_HOLD";
+
+/// One of everything, in one sandbox.
+struct Everything {
+    sandbox: Arc<Sandbox>,
+    _ganesha: Ganesha,
+    _server: KernelServer,
+    _capture: Capture,
+}
+
+fn everything() -> Option<Everything> {
+    let sandbox = available(Sandbox::new())?;
+    let options = ServerOptions::default();
+    Some(Everything {
+        _ganesha: available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?,
+        _server: available(KernelServer::start_in(&sandbox, options))?,
+        _capture: available(Capture::start(&sandbox, "lo", &[2049]))?,
+        sandbox,
+    })
+}
+
+/// Processes in a network namespace. Every process of a sandbox is in its
+/// network; a namespace that nothing is in is gone, since nothing else (a
+/// mount, a descriptor) holds it.
+fn processes_in(network_id: u64) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("list /proc").flatten() {
+        let here = std::fs::metadata(entry.path().join("ns/net"));
+        if here.is_ok_and(|namespace| namespace.ino() == network_id) {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&command).replace('\0', " "));
+        }
+    }
+    found
+}
+
+/// Asserts that a sandbox is gone: at once, or within `patience`.
+fn assert_gone(network_id: u64, dir: &Path, patience: Duration) {
+    let start = Instant::now();
+    loop {
+        let processes = processes_in(network_id);
+        let mounts = std::fs::read_to_string("/proc/mounts").expect("read the mounts");
+        let name = dir.file_name().expect("a name").to_string_lossy();
+        let mounted = mounts.contains(name.as_ref());
+        if processes.is_empty() && !dir.exists() && !mounted {
+            return;
+        }
+        assert!(
+            start.elapsed() < patience,
+            "left: {processes:?}; directory {}; mounted {mounted}",
+            dir.exists()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_drop() {
+    let Some(all) = everything() else {
+        return;
+    };
+    let (network, dir) = (all.sandbox.network_id(), all.sandbox.dir().to_owned());
+    let running = processes_in(network).len();
+    assert!(
+        running >= 6,
+        "only {running} processes are seen in a full sandbox"
+    );
+    drop(all);
+    assert_gone(network, &dir, Duration::ZERO);
+}
+
+#[test]
+fn nothing_is_left_after_a_panic() {
+    let mut seen = None;
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let Some(all) = everything() else {
+            return;
+        };
+        seen = Some((all.sandbox.network_id(), all.sandbox.dir().to_owned()));
+        panic!("this panic is part of the test");
+    }));
+    let Some((network, dir)) = seen else {
+        return;
+    };
+    assert!(outcome.is_err());
+    assert_gone(network, &dir, Duration::ZERO);
+}
+
+#[test]
+fn nothing_is_left_after_sigkill() {
+    if available(Sandbox::new()).is_none() {
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().expect("this test's path"))
+        .args([
+            "--exact",
+            "leftovers::hold_everything",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env(HOLD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("start this test again");
+    let output = child.stdout.take().expect("its output");
+    let line = BufReader::new(output)
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| Some(line.split_once("holding ")?.1.to_owned()));
+    let line = line.expect("the child holds a sandbox");
+    let (network, dir) = line.split_once(' ').expect("two fields");
+    let (network, dir) = (network.parse().expect("a number"), PathBuf::from(dir));
+    assert!(processes_in(network).len() >= 6 && dir.exists());
+    child.kill().expect("kill it");
+    child.wait().expect("wait for it");
+    assert_gone(network, &dir, Duration::from_secs(10));
+}
+
+/// Not a test: what [`nothing_is_left_after_sigkill`] kills.
+#[test]
+#[ignore = "started by nothing_is_left_after_sigkill"]
+fn hold_everything() {
+    if std::env::var_os(HOLD).is_none() {
+        return;
+    }
+    let all = everything().expect("all fixtures");
+    // A command of the test itself, too.
+    let mut sleeper = all
+        .sandbox
+        .command("sleep")
+        .arg("1000")
+        .spawn()
+        .expect("start sleep");
+    println!(
+        "holding {} {}",
+        all.sandbox.network_id(),
+        all.sandbox.dir().display()
+    );
+    // Ends by itself should the parent be gone.
+    let _ = std::io::stdin().read_line(&mut String::new());
+    sleeper.kill().expect("kill sleep");
+    sleeper.wait().expect("wait for sleep");
+}
