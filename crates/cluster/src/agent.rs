@@ -64,7 +64,10 @@ fn relay_orders(stream: impl Read + Send + 'static, stop: StopFlag) -> Option<Re
             let mut stream = stream;
             loop {
                 match link::receive::<Order>(&mut stream) {
-                    Ok(Order::Stop) => stop.raise(),
+                    Ok(Order::Stop) => {
+                        tracing::debug!(target: "filermark_cluster::signal", "the prime says stop");
+                        stop.raise();
+                    }
                     Ok(order) => {
                         if sender.send(order).is_err() {
                             return;
@@ -145,6 +148,7 @@ struct Agent {
 impl Agent {
     fn obey(&mut self, orders: &Receiver<Order>) {
         while let Ok(order) = orders.recv() {
+            tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
             let report = match order {
                 Order::Hello(hello) => self.greet(&hello),
                 Order::Prepare {

@@ -104,6 +104,7 @@ impl From<&epoll::Event> for Ready {
             key: event.data.u64(),
             readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP),
             writable: flags.contains(epoll::EventFlags::OUT),
+            ended: flags.contains(epoll::EventFlags::RDHUP),
             broken: flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP),
         }
     }

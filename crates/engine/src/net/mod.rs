@@ -39,6 +39,9 @@ pub struct Ready {
     pub readable: bool,
     /// There is room to write, or the connection has been made.
     pub writable: bool,
+    /// The peer sends no more: read on to the end of the stream, for the end will
+    /// not be told again.
+    pub ended: bool,
     /// The connection broke or was refused.
     pub broken: bool,
 }

@@ -22,6 +22,9 @@ const TURN: u32 = 256;
 /// [`DENSE_RATE`] operations a second: fewer wake-ups, more in one write.
 const SLEEP_MIN: Nanos = Nanos::from_micros(50);
 const DENSE_RATE: f64 = 20_000.0;
+/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
+/// first child on the first client).
+const WATCHED_PROC: u32 = 0;
 
 /// The instants of a load point, on the agent's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +117,7 @@ impl Shard {
         }
         let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
         let rate = rate_per_proc * self.procs.len() as f64;
+        tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate_per_proc, mode = ?self.pacing.mode, "load");
         Load {
             times,
             recorder: Recorder::new(mix, seconds as usize, self.live.clone()),
@@ -141,6 +145,7 @@ impl Shard {
                 return Ok(());
             }
             if self.stop.is_raised() {
+                tracing::debug!(target: "filermark_engine::signal", "the wish to stop is heard");
                 return Err(PhaseError::Stopped);
             }
             if !load.measuring && now >= load.times.run_start {
@@ -312,6 +317,10 @@ impl Shard {
                     )
                 }
             };
+            if proc.deal.proc == WATCHED_PROC {
+                tracing::trace!(target: "filermark_engine::ops", %op, intended_ns = intended.0, "begin");
+                tracing::trace!(target: "filermark_engine::files", %op, ?action, "works on");
+            }
             proc.in_flight += 1;
             let slot = Slot {
                 proc: at,
@@ -379,6 +388,12 @@ impl Shard {
         };
         let in_window = outcome.done < load.times.run_end
             && (!load.measuring || outcome.done >= load.times.run_start);
+        if proc.deal.proc == WATCHED_PROC {
+            let (status, service_ns) = (outcome.status, outcome.done.since(outcome.sent).0);
+            let late_ns = outcome.sent.since(intended).0;
+            tracing::trace!(target: "filermark_engine::ops", %op, ?status, service_ns, "end");
+            tracing::trace!(target: "filermark_engine::timing", %op, late_ns, was_free, "pace");
+        }
         if in_window {
             load.recorder.record(op, intended, was_free, outcome);
             if outcome.status == Status::Ok {

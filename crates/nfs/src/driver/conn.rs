@@ -89,6 +89,17 @@ impl Conn {
         self.failure.as_deref()
     }
 
+    /// Bytes that were encoded and that the system has not taken.
+    #[cfg(test)]
+    pub(crate) fn unsent_len(&self) -> usize {
+        self.link.as_ref().map_or(0, Link::unsent_len)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn holds_no_buffer(&self) -> bool {
+        self.link.as_ref().is_none_or(|l| l.buffer_bytes() == 0)
+    }
+
     /// Begins to connect.
     pub(crate) fn connect(&mut self, core: &mut Core, io: &mut Io) -> io::Result<()> {
         let options = ConnectOptions {
@@ -177,7 +188,7 @@ impl Conn {
             self.finish_connect(ready, core, io);
         }
         if self.state == State::Up && (ready.readable || ready.broken) {
-            self.receive(core, io);
+            self.receive(ready.ended || ready.broken, core, io);
         }
         if ready.writable && self.state == State::Up {
             let blocked = self.link.as_ref().is_some_and(|l| l.unsent_len() > 0);
@@ -201,25 +212,26 @@ impl Conn {
         }
     }
 
-    /// Reads until nothing is left, and hands every reply to the core.
-    fn receive(&mut self, core: &mut Core, io: &mut Io) {
+    /// Reads until nothing is left, or to the end of the stream, and hands every
+    /// reply to the core.
+    fn receive(&mut self, to_the_end: bool, core: &mut Core, io: &mut Io) {
         for _ in 0..READS_MAX {
             match self.receive_once(core, io) {
-                Ok(true) => {}
-                Ok(false) => return,
+                Ok(Some(more)) if more || to_the_end => {}
+                Ok(_) => return,
                 Err(error) => return self.lost(core, io, &error),
             }
         }
         io.unread.push(self.key());
     }
 
-    /// Whether there may be more to read.
-    fn receive_once(&mut self, core: &mut Core, io: &mut Io) -> io::Result<bool> {
+    /// Whether there may be more to read; `None`: there was nothing.
+    fn receive_once(&mut self, core: &mut Core, io: &mut Io) -> io::Result<Option<bool>> {
         let Some(link) = &mut self.link else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(input) = link.receive(&mut io.scratch)? else {
-            return Ok(false);
+            return Ok(None);
         };
         core.now = core.clock.now();
         self.backoff = BACKOFF_MIN;
@@ -233,7 +245,7 @@ impl Conn {
             core.counters.add(Tally::StreamErrors);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
-        Ok(input.more)
+        Ok(Some(input.more))
     }
 
     /// The connection broke, or could not be made: it is tried again, at once or

@@ -26,12 +26,10 @@ impl Core {
             }
             call.on_wire = true;
             self.counters.call(call.procedure);
-            let (op, since) = (call.op, call.since);
+            let op = call.op;
             self.stamp_sent(op, self.now);
-            // Where it had to wait long before it was sent, its time begins here.
-            if self.now.since(since).0 > self.settings.rpc_timeout.0 / 8 {
-                self.calls.renew(slot, self.now);
-            }
+            // The time for the reply begins here, however long it waited before.
+            self.calls.renew(slot, self.now);
         }
     }
 

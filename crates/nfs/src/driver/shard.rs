@@ -41,6 +41,7 @@ impl Shard {
                 key,
                 readable: true,
                 writable: false,
+                ended: false,
                 broken: false,
             });
         }

@@ -123,6 +123,7 @@ fn what_the_system_does_not_take_is_kept_and_goes_later() {
             key: 7,
             readable: false,
             writable: true,
+            ended: false,
             broken: false,
         };
         assert_eq!(ready, [expected]);
