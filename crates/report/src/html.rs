@@ -252,4 +252,36 @@ mod tests {
         assert_well_formed(&page);
         assert!(page.contains("line 7 was cut") && page.contains("INVALID"));
     }
+
+    /// A record comes from anywhere: figures without sense must not panic.
+    #[test]
+    fn senseless_figures_still_give_a_page() {
+        let mut record = testing::record();
+        record.points.truncate(2);
+        let changes: [fn(&mut filermark_results::PointRecord); 6] = [
+            |p| p.load.requested.0 = 0.0,
+            |p| p.load.requested.0 = 1e300,
+            |p| p.load.number = u32::MAX,
+            |p| stats(p).window_ns = 0,
+            |p| stats(p).intervals[0].second = i64::MAX,
+            |p| {
+                let stats = stats(p);
+                stats.ops.clear();
+                stats.procs.clear();
+                stats.intervals.truncate(1);
+                stats.intervals[0].second = i64::MIN;
+            },
+        ];
+        for change in changes {
+            let mut record = record.clone();
+            record.points.iter_mut().for_each(change);
+            assert_well_formed(&html(&record).unwrap());
+            crate::summary(&record, true, 0);
+            crate::json_summary(&record);
+        }
+    }
+
+    fn stats(point: &mut filermark_results::PointRecord) -> &mut filermark_model::PointStats {
+        point.stats.as_mut().unwrap()
+    }
 }
