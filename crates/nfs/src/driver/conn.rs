@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 /// Calls are encoded up to about this many bytes before a write: what the system
 /// has not taken yet stays below that and one call.
 const CHUNK: usize = 256 << 10;
-/// First wait before a broken connection is tried again; doubled each time.
+/// A connection that has brought replies is tried again at once; from then on,
+/// until there is a reply again, after this wait, doubled each time.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
 /// How many reads of one connection in a turn before others get theirs.
@@ -70,7 +71,7 @@ impl Conn {
             epoch: 0,
             encoded: 0,
             sent: 0,
-            backoff: BACKOFF_MIN,
+            backoff: Nanos::ZERO,
             was_up: false,
             failure: None,
         }
@@ -234,12 +235,14 @@ impl Conn {
             return Ok(None);
         };
         core.now = core.clock.now();
-        self.backoff = BACKOFF_MIN;
         let (number, now) = (self.number, core.now);
         let bytes = io.scratch.get(..input.scratch_len).unwrap_or_default();
+        let backoff = &mut self.backoff;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
-            io.records
-                .split(bytes, |record| core.reply(number, record, now))
+            io.records.split(bytes, |record| {
+                *backoff = Nanos::ZERO;
+                core.reply(number, record, now);
+            })
         });
         if let Err(error) = fed {
             core.counters.add(Tally::StreamErrors);
@@ -264,9 +267,14 @@ impl Conn {
         if core.stop.is_raised() {
             return core.fail_all(self.number);
         }
+        let wait = self.backoff;
+        self.backoff = Nanos(wait.0 * 2).clamp(BACKOFF_MIN, BACKOFF_MAX);
+        if wait == Nanos::ZERO {
+            core.mark_dirty(self.number);
+            return;
+        }
         self.state = State::Waiting;
-        let at = core.now + self.backoff;
-        self.backoff = Nanos(self.backoff.0 * 2).min(BACKOFF_MAX);
+        let at = core.now + wait;
         let timer = self.timer(|conn, epoch| Timer::Reconnect { conn, epoch });
         core.start_timer(at, timer);
     }

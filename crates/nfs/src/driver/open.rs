@@ -11,7 +11,7 @@ use super::records::Records;
 use super::shard::Shard;
 use crate::target::{Target, credential};
 use filermark_engine::driver::{DriverError, ShardSetup};
-use filermark_engine::net::{BufferPool, Reactor, open_files_limit, prepare_thread};
+use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
 use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
 use filermark_model::rng::hash3;
@@ -106,7 +106,6 @@ impl Spread {
 impl Nfs3Driver {
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard, DriverError> {
-        prepare_thread();
         // As many connections as the system allows; where that is not enough,
         // connecting says so.
         open_files_limit(u64::MAX);
@@ -175,6 +174,7 @@ fn assemble(
         settings: Settings::of(plan),
         data: setup.data,
         stop: setup.stop,
+        stopping: false,
         template: CallTemplate::new(PROGRAM, VERSION, credential(plan).as_auth()),
         file_systems,
         procs,
@@ -200,6 +200,5 @@ fn assemble(
         io,
         conns,
         ready: Vec::new(),
-        stopping: false,
     })
 }

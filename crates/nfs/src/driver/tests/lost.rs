@@ -154,6 +154,29 @@ fn an_idle_connection_that_is_closed_is_made_again_when_it_is_needed() {
     assert_eq!(bench.counters(), expected);
 }
 
+#[test]
+fn the_wish_to_stop_ends_waits_for_replies_and_jukeboxes() {
+    let mut patient = plan();
+    patient.rpc_timeout_ms = 60_000;
+    patient.jukebox_delay_ms = 60_000;
+    let mut bench = Bench::with(patient, 2, false, |heard| match heard.args {
+        Args::Getattr(_) => refusal(heard, Nfsstat3::Jukebox),
+        _ => Vec::new(),
+    });
+    bench.submit(0, getattr());
+    bench.submit(1, Action::Null);
+    let mut done = Vec::new();
+    let soon = bench.shard.core.clock.now() + Nanos::from_millis(50);
+    bench.shard.flush();
+    bench.shard.poll(soon, &mut done).expect("sockets work");
+    assert!(done.is_empty());
+    assert_eq!(bench.counters()["jukebox_waits"], 1);
+    bench.stop.raise();
+    let outcomes = bench.wait(2);
+    assert_eq!(outcomes[&0].status, Status::Refused(10008));
+    assert_eq!(outcomes[&1].status, Status::TimedOut);
+}
+
 fn name_actions() -> [(Action, Nfsstat3); 6] {
     let dir = PROC_DIR;
     let small = name(NameKind::Small, 1);
