@@ -57,6 +57,7 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
     };
     let setup = ShardSetup {
         shard: 0,
+        shard_count: 1,
         clock: Clock::real(),
         data: Arc::new(DataSource::new(1, false)),
         procs: (0..procs)

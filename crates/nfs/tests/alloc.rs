@@ -178,6 +178,7 @@ fn nothing_is_allocated_per_operation() {
     };
     let setup = ShardSetup {
         shard: 0,
+        shard_count: 1,
         clock: Clock::real(),
         data: Arc::new(DataSource::new(1, true)),
         procs: (0..PROCS).map(proc).collect(),

@@ -73,6 +73,8 @@ impl Settings {
 /// Hands out connections to procs.
 struct Spread {
     rule: Connections,
+    /// The shard's number and how many there are.
+    shard: (u32, u32),
     conns: Vec<Conn>,
     /// Per server: its first connection, and how many procs it has.
     servers: HashMap<SocketAddr, (u32, u32)>,
@@ -89,7 +91,11 @@ impl Spread {
     fn next(&mut self, peer: SocketAddr) -> u32 {
         let per_server = match self.rule {
             Connections::PerProc => return self.add(peer),
-            Connections::Shared(count) => count.max(1),
+            // This shard's part of the agent's connections.
+            Connections::Shared(count) => {
+                let (shard, shards) = self.shard;
+                (count / shards + u32::from(shard < count % shards)).max(1)
+            }
         };
         let next = self.conns.len() as u32;
         let (first, procs) = *self.servers.entry(peer).or_insert((next, 0));
@@ -111,6 +117,7 @@ impl Nfs3Driver {
         open_files_limit(u64::MAX);
         let mut spread = Spread {
             rule: self.plan.connections,
+            shard: (setup.shard, setup.shard_count.max(1)),
             conns: Vec::new(),
             servers: HashMap::new(),
         };

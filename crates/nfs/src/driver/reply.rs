@@ -48,6 +48,8 @@ impl Core {
         let verdict = match self.judge(slot, record) {
             Ok(verdict) | Err(verdict) => verdict,
         };
+        let xid = self.calls.get(slot).xid;
+        tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
         if verdict == Verdict::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
             return;
         }

@@ -29,6 +29,7 @@ impl Core {
                 continue;
             }
             call.on_wire = true;
+            tracing::trace!(target: "filermark_nfs::rpc", conn, xid = call.xid, procedure = call.procedure.name(), "sent");
             self.counters.call(call.procedure);
             let op = call.op;
             self.stamp_sent(op, self.now);

@@ -2,9 +2,10 @@
 
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::DriverError;
+use filermark_engine::net::RESERVED_PORTS;
 use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
 use filermark_nfs::claim;
-use filermark_nfs::client::{NFS_V3, PortLookup, RESERVED_PORTS, RpcOptions, connect, find_port};
+use filermark_nfs::client::{NFS_V3, PortLookup, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;
 use filermark_onc::record::append_fragments;
 use filermark_onc::rpc::{AcceptStat, AuthStat, CallHeader, RejectStat, ReplyHeader};
