@@ -28,6 +28,12 @@ pub fn bind_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
     for _ in RESERVED_PORTS {
         match socket.bind(&reserved_address(domain)) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(io::Error::new(
+                    error.kind(),
+                    "source ports below 1024 are for root (or CAP_NET_BIND_SERVICE) alone",
+                ));
+            }
             other => return other,
         }
     }

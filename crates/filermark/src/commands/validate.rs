@@ -96,7 +96,7 @@ fn check(
     let mut hear = |result: &CheckResult| {
         let failed = result.is_failure();
         if failed || args.verbose > 0 {
-            eprint!("{}", result.render_text());
+            eprintln!("{}", result.render_text().trim_end());
         }
     };
     filermark_nfs::validate::validate(settings, mount, &claim, level, stop, &mut hear)

@@ -97,6 +97,12 @@ impl Conn {
     }
 
     #[cfg(test)]
+    pub(crate) fn local_port(&self) -> Option<u16> {
+        let address = self.link.as_ref()?.local_addr().ok()?;
+        Some(address.port())
+    }
+
+    #[cfg(test)]
     pub(crate) fn holds_no_buffer(&self) -> bool {
         self.link.as_ref().is_none_or(|l| l.buffer_bytes() == 0)
     }

@@ -23,6 +23,9 @@ pub fn lie_about(port: u16, lie: Lie) -> u16 {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let server = TcpStream::connect(("127.0.0.1", port)).expect("the server behind");
+            for stream in [&client, &server] {
+                stream.set_nodelay(true).expect("no delay");
+            }
             let pending = Pending::default();
             let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
             let calls = Arc::clone(&pending);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 fn hasty() -> Nfs3Plan {
     Nfs3Plan {
-        rpc_timeout_ms: 100,
+        rpc_timeout_ms: 250,
         connect_timeout_ms: 200,
         ..plan()
     }
@@ -60,7 +60,7 @@ fn a_swallowed_reply_is_asked_for_again_on_a_new_connection() {
     });
     let outcome = bench.run(getattr());
     assert_eq!(outcome.status, Status::Ok);
-    assert!(outcome.done.since(outcome.sent) >= Nanos::from_millis(100));
+    assert!(outcome.done.since(outcome.sent) >= Nanos::from_millis(250));
     let expected = counted(&[
         ("GETATTR", 1),
         ("retransmits", 1),
@@ -97,7 +97,7 @@ fn a_silent_server_times_out_after_all_retries() {
     assert_eq!(outcome.physical, 0);
     let took = outcome.done.since(outcome.sent);
     assert!(
-        took >= Nanos::from_millis(290) && took < Nanos::from_millis(900),
+        took >= Nanos::from_millis(740) && took < Nanos::from_millis(2500),
         "{took:?}"
     );
     let counters = bench.counters();
@@ -244,7 +244,7 @@ fn other_calls_of_the_connection_survive_a_lost_one() {
     assert!(outcomes.values().all(|o| o.status == Status::Ok));
     let slow = outcomes
         .values()
-        .filter(|o| o.done.since(o.sent) >= Nanos::from_millis(100));
+        .filter(|o| o.done.since(o.sent) >= Nanos::from_millis(250));
     assert_eq!(slow.count(), 1);
     assert_eq!(bench.counters()["retransmits"], 1);
 }
