@@ -57,6 +57,8 @@ pub(crate) struct Conn {
     sent: u32,
     backoff: Nanos,
     was_up: bool,
+    /// Since when the server could not be reached.
+    down_since: Option<Nanos>,
     /// Why the last attempt failed.
     failure: Option<Box<str>>,
 }
@@ -73,6 +75,7 @@ impl Conn {
             sent: 0,
             backoff: Nanos::ZERO,
             was_up: false,
+            down_since: None,
             failure: None,
         }
     }
@@ -211,6 +214,7 @@ impl Conn {
             Ok(true) => {
                 self.state = State::Up;
                 self.was_up = true;
+                self.down_since = None;
                 core.mark_dirty(self.number);
             }
             Ok(false) if !ready.broken => {}
@@ -270,7 +274,10 @@ impl Conn {
         if core.calls.first(self.number).is_none() {
             return;
         }
-        if core.stop.is_raised() {
+        // A server that cannot be reached for as long as a reply may take is gone.
+        let down_since = *self.down_since.get_or_insert(core.now);
+        let gone = core.now.since(down_since) >= core.settings.rpc_timeout;
+        if gone || core.stop.is_raised() {
             return core.fail_all(self.number);
         }
         let wait = self.backoff;
