@@ -392,7 +392,7 @@ mod tests {
             panic!("serve");
         };
         assert_eq!(args.listen, ["[::1]:7".parse().unwrap()]);
-        assert_eq!(args.delay, "250us".parse().unwrap());
+        assert_eq!(args.delay, Some("250us".parse().unwrap()));
         assert_eq!(args.capacity, Some(2 << 20));
     }
 

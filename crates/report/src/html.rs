@@ -69,6 +69,7 @@ struct Page<'a> {
     phase_rows: Vec<PhaseRow>,
     events: Vec<(String, String, String)>,
     environments: Vec<Vec<(&'static str, String)>>,
+    mounts: Vec<(String, Vec<(String, String)>)>,
     parameters: Vec<ParameterRow>,
     plan_rows: Vec<(&'static str, String)>,
     fingerprint: String,
@@ -133,6 +134,7 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
             .map(|e| (e.at.readable(), one_line(&e.host), one_line(&e.message)))
             .collect(),
         environments: record.environments.iter().map(|e| e.rows()).collect(),
+        mounts: view::mount_rows(record),
         parameters: view::parameter_rows(record),
         plan_rows: view::plan_rows(record),
         fingerprint: one_line(&run.fingerprint),

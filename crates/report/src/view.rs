@@ -456,3 +456,20 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
     }
     rows
 }
+
+/// What the servers said of themselves, mount point by mount point; once each,
+/// whatever number of clients saw it.
+pub(crate) fn mount_rows(record: &RunRecord) -> Vec<(String, Vec<(String, String)>)> {
+    let mut rows: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    for seen in record.environments.iter().flat_map(|e| &e.mounts) {
+        let mount = one_line(&seen.mount);
+        if rows.iter().all(|(known, _)| *known != mount) {
+            let facts = seen
+                .facts
+                .iter()
+                .map(|(name, value)| (one_line(name), one_line(value)));
+            rows.push((mount, facts.collect()));
+        }
+    }
+    rows
+}

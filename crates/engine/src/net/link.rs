@@ -82,6 +82,14 @@ impl Link {
         self.unsent.len() - self.unsent_from
     }
 
+    /// This end's address.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+
     /// Memory of the buffers it holds, in bytes: none when nothing is under way.
     pub fn buffer_bytes(&self) -> usize {
         self.unsent.capacity() + self.partial.capacity()

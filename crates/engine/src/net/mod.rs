@@ -28,7 +28,7 @@ compile_error!(
 pub use link::{Feed, Input, Link};
 pub use pool::BufferPool;
 pub use socket::{ConnectOptions, RESERVED_PORTS, bind_reserved};
-pub use system::{Reactor, open_files_limit, prepare_thread};
+pub use system::{Reactor, open_files_limit};
 
 /// What a connection is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,8 @@ use std::collections::BinaryHeap;
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// How long replies are waited for when RUN is over.
 const DRAIN: Nanos = Nanos::from_secs(15);
+/// A server that has let all requests wait for so long is gone.
+const SILENCE_MAX: Nanos = Nanos::from_secs(30);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -49,6 +51,10 @@ struct Load {
     next_check: Nanos,
     sleep_min: Nanos,
     cpu_start_ns: u64,
+    /// When the loop last looked at the clock.
+    now: Nanos,
+    /// When something last succeeded, or nothing was under way.
+    last_answer: Nanos,
 }
 
 impl Shard {
@@ -76,6 +82,9 @@ impl Shard {
         let backlog_end = self.backlog(now);
         let leftover = self.drain(now + DRAIN);
         ended?;
+        if leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
+            return Err(self.server_gone(0, "RUN"));
+        }
         let explain = self.explain.clone();
         let mut stats = load
             .recorder
@@ -135,12 +144,15 @@ impl Shard {
                 Nanos::ZERO
             },
             cpu_start_ns: 0,
+            now: times.warmup_start,
+            last_answer: times.warmup_start,
         }
     }
 
     fn turn_around(&mut self, load: &mut Load) -> Result<(), PhaseError> {
         loop {
             let now = self.clock.now();
+            load.now = now;
             if now >= load.times.run_end {
                 return Ok(());
             }
@@ -166,6 +178,9 @@ impl Shard {
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
             self.take_completions(load)?;
+            if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
+                return Err(self.server_gone(0, "RUN"));
+            }
         }
     }
 
@@ -322,6 +337,9 @@ impl Shard {
                 tracing::trace!(target: "filermark_engine::files", %op, ?action, "works on");
             }
             proc.in_flight += 1;
+            if self.slots.len() == 0 {
+                load.last_answer = load.now;
+            }
             let slot = Slot {
                 proc: at,
                 work,
@@ -360,7 +378,9 @@ impl Shard {
                 self.start_op(load, slot.proc, op, intended, was_free);
             }
             self.requeue(load, slot.proc);
-            if outcome.status != Status::Ok {
+            if outcome.status == Status::Ok {
+                load.last_answer = load.now;
+            } else {
                 tracing::debug!(target: "filermark_engine::errors", proc = slot.proc, work = ?slot.work, status = ?outcome.status, "failed");
             }
             if result.is_ok() {

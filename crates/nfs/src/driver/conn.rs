@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 /// Calls are encoded up to about this many bytes before a write: what the system
 /// has not taken yet stays below that and one call.
 const CHUNK: usize = 256 << 10;
-/// First wait before a broken connection is tried again; doubled each time.
+/// A connection that has brought replies is tried again at once; from then on,
+/// until there is a reply again, after this wait, doubled each time.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
 /// How many reads of one connection in a turn before others get theirs.
@@ -56,6 +57,8 @@ pub(crate) struct Conn {
     sent: u32,
     backoff: Nanos,
     was_up: bool,
+    /// Since when the server could not be reached.
+    down_since: Option<Nanos>,
     /// Why the last attempt failed.
     failure: Option<Box<str>>,
 }
@@ -70,8 +73,9 @@ impl Conn {
             epoch: 0,
             encoded: 0,
             sent: 0,
-            backoff: BACKOFF_MIN,
+            backoff: Nanos::ZERO,
             was_up: false,
+            down_since: None,
             failure: None,
         }
     }
@@ -93,6 +97,12 @@ impl Conn {
     #[cfg(test)]
     pub(crate) fn unsent_len(&self) -> usize {
         self.link.as_ref().map_or(0, Link::unsent_len)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn local_port(&self) -> Option<u16> {
+        let address = self.link.as_ref()?.local_addr().ok()?;
+        Some(address.port())
     }
 
     #[cfg(test)]
@@ -204,6 +214,7 @@ impl Conn {
             Ok(true) => {
                 self.state = State::Up;
                 self.was_up = true;
+                self.down_since = None;
                 core.mark_dirty(self.number);
             }
             Ok(false) if !ready.broken => {}
@@ -234,12 +245,14 @@ impl Conn {
             return Ok(None);
         };
         core.now = core.clock.now();
-        self.backoff = BACKOFF_MIN;
         let (number, now) = (self.number, core.now);
         let bytes = io.scratch.get(..input.scratch_len).unwrap_or_default();
+        let backoff = &mut self.backoff;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
-            io.records
-                .split(bytes, |record| core.reply(number, record, now))
+            io.records.split(bytes, |record| {
+                *backoff = Nanos::ZERO;
+                core.reply(number, record, now);
+            })
         });
         if let Err(error) = fed {
             core.counters.add(Tally::StreamErrors);
@@ -261,12 +274,20 @@ impl Conn {
         if core.calls.first(self.number).is_none() {
             return;
         }
-        if core.stop.is_raised() {
+        // A server that cannot be reached for as long as a reply may take is gone.
+        let down_since = *self.down_since.get_or_insert(core.now);
+        let gone = core.now.since(down_since) >= core.settings.rpc_timeout;
+        if gone || core.stop.is_raised() {
             return core.fail_all(self.number);
         }
+        let wait = self.backoff;
+        self.backoff = Nanos(wait.0 * 2).clamp(BACKOFF_MIN, BACKOFF_MAX);
+        if wait == Nanos::ZERO {
+            core.mark_dirty(self.number);
+            return;
+        }
         self.state = State::Waiting;
-        let at = core.now + self.backoff;
-        self.backoff = Nanos(self.backoff.0 * 2).min(BACKOFF_MAX);
+        let at = core.now + wait;
         let timer = self.timer(|conn, epoch| Timer::Reconnect { conn, epoch });
         core.start_timer(at, timer);
     }

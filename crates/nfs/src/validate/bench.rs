@@ -3,9 +3,12 @@
 
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::{Patience, Target};
+use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::Nfs3Plan;
 use filermark_onc::nfs3::*;
-use std::fmt::{Debug, Display};
+use filermark_onc::rpc::{AcceptStat, RpcRefusal};
+use std::fmt::{self, Debug, Display};
+use std::time::{Duration, Instant};
 
 /// Why a check ends before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,24 @@ impl Stop {
         Self::Fail {
             expected: expected.to_string(),
             got: got.to_string(),
+        }
+    }
+}
+
+/// How a call with odd arguments was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// By the procedure.
+    Status(Nfsstat3),
+    /// Before it: the arguments could not be decoded.
+    GarbageArgs,
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => Display::fmt(status, f),
+            Self::GarbageArgs => f.write_str("GARBAGE_ARGS"),
         }
     }
 }
@@ -48,10 +69,27 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Makes the directory for a check.
-    pub(super) fn enter(&mut self, parent: &Fh, name: &[u8]) -> Result<(), Stop> {
-        self.dir = self.mkdir_in(parent, name)?;
-        Ok(())
+    /// Makes the directory for the check of this number, and tells its name. Takes
+    /// another one where a validation that was killed has left its own.
+    pub(super) fn enter(&mut self, parent: &Fh, number: u32) -> Result<NameText, Stop> {
+        const NAMES: u32 = 50;
+        let what = "MKDIR of the check's own directory";
+        for attempt in 0..NAMES {
+            let name = Name::new(NameKind::MadeDir, number + attempt * 1000).text();
+            let mode = Sattr3::mode(0o755);
+            match self.either(what, |nfs| nfs.mkdir(parent, name.as_bytes(), mode))? {
+                Ok(made) => {
+                    self.dir = self.handle_of(made.obj, parent, name.as_bytes())?;
+                    return Ok(name);
+                }
+                Err(Nfsstat3::Exist) => {}
+                Err(status) => return Err(Stop::fail(format!("{what}: NFS3_OK"), status)),
+            }
+        }
+        Err(Stop::fail(
+            "a free name for the check's own directory",
+            "none",
+        ))
     }
 
     /// Removes the directory of a check with all that is in it. What cannot be
@@ -88,6 +126,11 @@ impl<'a> Bench<'a> {
             }
         }
         Err(Stop::fail("an empty directory", "it fills up again"))
+    }
+
+    /// Why the server cannot be reached any more, if so.
+    pub(super) fn server_gone(&mut self) -> Option<ClientError> {
+        self.nfs.null().err().filter(ClientError::is_worth_a_retry)
     }
 
     /// Something worth telling that is no failure.
@@ -165,18 +208,66 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A call that has to be refused, with `wanted`; another status is only
-    /// worth a note, for the RFC does not name one for this case.
+    /// Either outcome of a call with odd arguments, which a server may also be
+    /// unable to decode.
+    pub(super) fn either_odd<O, F>(
+        &mut self,
+        what: &str,
+        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+    ) -> Result<Result<O, Refusal>, Stop> {
+        let nfs = &mut self.nfs;
+        match self.patience.call(|| call(nfs)) {
+            Ok(answer) => Ok(answer.map_err(|failed| Refusal::Status(failed.status))),
+            Err(ClientError::Refused {
+                refusal: RpcRefusal::Accepted(AcceptStat::GarbageArgs),
+                ..
+            }) => Ok(Err(Refusal::GarbageArgs)),
+            Err(error) => Err(no_answer(what, &error)),
+        }
+    }
+
+    /// A call that has to be refused, in one of the ways in `usual`; another way
+    /// is only worth a note, for the RFC does not name one for this case.
     pub(super) fn refused_somehow<O, F>(
         &mut self,
         what: &str,
-        wanted: Nfsstat3,
+        usual: &[Nfsstat3],
         call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
     ) -> Result<(), Stop> {
-        match self.either(what, call)? {
-            Err(status) if status == wanted => {}
-            Err(status) => self.note(format!("{what}: {status}; {wanted} is usual")),
-            Ok(_) => return Err(Stop::fail(format!("{what}: {wanted}"), Nfsstat3::Ok)),
+        let names: Vec<String> = usual.iter().map(Nfsstat3::to_string).collect();
+        let names = names.join(" or ");
+        match self.either_odd(what, call)? {
+            Err(Refusal::Status(status)) if usual.contains(&status) => {}
+            Err(refusal) => self.note(format!("{what}: {refusal}; {names} is usual")),
+            Ok(_) => return Err(Stop::fail(format!("{what}: {names}"), Nfsstat3::Ok)),
+        }
+        Ok(())
+    }
+
+    /// The handle has to become stale. Servers may keep a removed file for a
+    /// moment while they still have it open themselves.
+    pub(super) fn becomes_stale<O, F>(
+        &mut self,
+        what: &str,
+        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+    ) -> Result<(), Stop> {
+        const MOMENT: Duration = Duration::from_secs(3);
+        let begun = Instant::now();
+        let mut waited = false;
+        loop {
+            match self.either(what, &mut call)? {
+                Err(Nfsstat3::Stale | Nfsstat3::Badhandle) => break,
+                Ok(_) if begun.elapsed() < MOMENT => waited = true,
+                other => {
+                    let got = other.err().unwrap_or(Nfsstat3::Ok);
+                    return Err(Stop::fail(format!("{what}: {}", Nfsstat3::Stale), got));
+                }
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if waited {
+            let ms = begun.elapsed().as_millis();
+            self.note(format!("{what} still succeeds for {ms} ms"));
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever came out. It fails only where
 //! RFC 1813 (or RFC 5531 below it) demands something else; where the RFC leaves
-//! the choice, what the server chose is told as a note. Nothing here is measured.
+//! the choice, or a server refuses what has to be refused in another way than the
+//! RFC names, that is told as a note. Nothing here is measured.
 
 mod bench;
 mod checks;
@@ -15,7 +16,6 @@ use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Stop};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
-use filermark_engine::name::{Name, NameKind};
 use filermark_model::plan::{MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::{Fh, Procedure};
 use std::time::Instant;
@@ -75,7 +75,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
     checks::TABLES.iter().copied().flatten()
 }
 
-/// How thorough.
+/// How thorough (`-v LEVEL` of the classical manual: 1 or 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Stops at the first failure.
@@ -89,8 +89,8 @@ pub enum Level {
 /// after the present check, with everything removed.
 ///
 /// # Errors
-/// The mount point could not be reached, claimed or given back. A check that
-/// fails is no error but a part of the report.
+/// The mount point could not be reached or claimed. A check that fails is no
+/// error but a part of the report, and so is a directory that cannot be removed.
 pub fn validate(
     plan: &Nfs3Plan,
     mount: &MountPoint,
@@ -106,7 +106,7 @@ pub fn validate(
     let mut bench = Bench::new(plan, &target);
     for (number, check) in (1..).zip(checks()) {
         if stop.is_raised() {
-            report.stopped = true;
+            report.cut_short = Some("as wished".to_owned());
             break;
         }
         let result = run_check(&mut bench, check, number, &run_dir);
@@ -116,12 +116,19 @@ pub fn validate(
         if failed && level == Level::First {
             break;
         }
-    }
-    let released = release_at(plan, &target, claim)?;
-    for name in released.foreign {
-        if !report.foreign.contains(&name) {
-            report.foreign.push(name);
+        if failed && let Some(error) = bench.server_gone() {
+            report.cut_short = Some(format!("no server any more since {}: {error}", check.id));
+            break;
         }
+    }
+    match release_at(plan, &target, claim) {
+        Ok(released) => {
+            let fresh = |name: &String| !report.foreign.contains(name);
+            let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
+            report.foreign.extend(foreign);
+        }
+        // The results are worth having all the same.
+        Err(error) => report.left_behind = Some(error.to_string()),
     }
     Ok(report)
 }
@@ -129,15 +136,11 @@ pub fn validate(
 /// Runs a check in a new directory, and removes that.
 fn run_check(bench: &mut Bench<'_>, check: &Check, number: u32, run_dir: &Fh) -> CheckResult {
     let begun = Instant::now();
-    let name = Name::new(NameKind::MadeDir, number).text();
-    let outcome = match bench.enter(run_dir, name.as_bytes()) {
-        Ok(()) => {
-            let outcome = (check.run)(bench);
-            bench.leave(run_dir, name.as_bytes());
-            outcome
-        }
-        Err(stop) => Err(stop),
-    };
+    let outcome = bench.enter(run_dir, number).and_then(|name| {
+        let outcome = (check.run)(bench);
+        bench.leave(run_dir, name.as_bytes());
+        outcome
+    });
     CheckResult {
         id: check.id,
         procedure: check.procedure.name(),

@@ -93,8 +93,10 @@ pub struct Report {
     pub level: Level,
     /// The checks that ran, in order.
     pub results: Vec<CheckResult>,
-    /// Whether somebody wished it to stop before its end.
-    pub stopped: bool,
+    /// Why it ended before its end, if it did: somebody's wish, or the server's.
+    pub cut_short: Option<String>,
+    /// Why the run's directory could not be removed, if so.
+    pub left_behind: Option<String>,
     /// Names in the run's directory that are not ours, or could not be removed.
     pub foreign: Vec<String>,
 }
@@ -106,7 +108,8 @@ impl Report {
             server_facts: target.facts(),
             level,
             results: Vec::new(),
-            stopped: false,
+            cut_short: None,
+            left_behind: None,
             foreign: Vec::new(),
         }
     }
@@ -126,9 +129,9 @@ impl Report {
         self.count(|verdict| matches!(verdict, Verdict::Skipped { .. }))
     }
 
-    /// Whether nothing failed and everything ran: what the exit code tells.
+    /// Whether nothing failed, everything ran and nothing stays: what the exit code tells.
     pub fn is_success(&self) -> bool {
-        self.failed_count() == 0 && !self.stopped
+        self.failed_count() == 0 && self.cut_short.is_none() && self.left_behind.is_none()
     }
 
     fn count(&self, which: impl Fn(&Verdict) -> bool) -> usize {
@@ -149,6 +152,9 @@ impl Report {
         for name in &self.foreign {
             let _ = writeln!(text, "left  {name}");
         }
+        if let Some(why) = &self.left_behind {
+            let _ = writeln!(text, "left  {why}");
+        }
         let _ = writeln!(text, "\n{}", self.summary());
         text
     }
@@ -162,8 +168,8 @@ impl Report {
             self.failed_count(),
             self.skipped_count()
         );
-        if self.stopped {
-            text.push_str("; stopped before the end");
+        if let Some(why) = &self.cut_short {
+            let _ = write!(text, "; cut short: {why}");
         } else if self.failed_count() > 0 && self.level == Level::First {
             text.push_str("; level 1 stops at the first failure, level 2 runs all checks");
         }
@@ -198,7 +204,8 @@ mod tests {
             server_facts: vec![("rsize".to_owned(), "65536".to_owned())],
             level: Level::First,
             results: vec![result(Verdict::Pass), result(failure)],
-            stopped: false,
+            cut_short: None,
+            left_behind: None,
             foreign: vec![],
         };
         assert!(!report.is_success());

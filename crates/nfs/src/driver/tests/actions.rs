@@ -328,3 +328,29 @@ fn procs_share_connections_or_have_their_own() {
         assert!(bench.wait(6).values().all(|o| o.status == Status::Ok));
     }
 }
+
+#[test]
+fn what_does_not_fit_is_told_to_come_again() {
+    let mut bench = Bench::new(|_| Vec::new());
+    let request = Request {
+        token: 0,
+        proc: 0,
+        action: getattr(),
+    };
+    let mut taken = 0;
+    while matches!(bench.shard.submit(&request), Submit::Queued) {
+        taken += 1;
+        assert!(taken <= 1 << 18, "there is no bound");
+    }
+    assert!(matches!(bench.shard.submit(&request), Submit::Busy));
+    // Once some have ended there is room again.
+    bench.shard.flush();
+    bench.shard.core.fail_all(0);
+    let mut done = Vec::new();
+    bench
+        .shard
+        .poll(Nanos::ZERO, &mut done)
+        .expect("sockets work");
+    assert_eq!(done.len(), taken);
+    assert!(matches!(bench.shard.submit(&request), Submit::Queued));
+}

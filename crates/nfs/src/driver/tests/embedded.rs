@@ -336,3 +336,37 @@ fn what_cannot_be_reached_is_told_in_a_sentence() {
     assert!(error.contains("filermark.test"), "{error}");
     assert!(error.contains("NFS3ERR_NOENT"), "{error}");
 }
+
+#[test]
+fn reserved_source_ports_are_used_where_they_are_wanted() {
+    let reserved = |plan: &mut Nfs3Plan| plan.resvport = true;
+    let world = World::new(ServerOptions::default(), reserved, 3);
+    match world.driver.claim(world.mount(), &world.setup.claim) {
+        // Only root may.
+        Err(error) => assert!(error.to_string().contains("RESVPORT"), "{error}"),
+        Ok(_) => {
+            let shard = world.driver.shard(world.setup.clone());
+            let shard = shard.expect("as root, there are ports enough");
+            for conn in &shard.conns {
+                let port = conn.local_port().expect("connected");
+                assert!((512..1024).contains(&port), "{port}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ipv6_works_as_ipv4_does() {
+    let options = ServerOptions {
+        listen: vec![(std::net::Ipv6Addr::LOCALHOST, 0).into()],
+        ..ServerOptions::default()
+    };
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        return; // no IPv6 on this machine
+    }
+    let mut world = World::new(options, |plan| plan.ip = IpChoice::V6, 1);
+    world.setup.procs[0].mount.host = "::1".to_owned();
+    let mut bench = world.bench();
+    assert_eq!(bench.status(fill(1, 100_000)), Status::Ok);
+    assert_eq!(bench.run(read_file(1, 0, 100_000)).read_bytes, 100_000);
+}

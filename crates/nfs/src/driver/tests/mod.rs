@@ -65,6 +65,7 @@ fn setup(procs: u32, verify: bool) -> ShardSetup {
     };
     ShardSetup {
         shard: 0,
+        shard_count: 1,
         clock: Clock::real(),
         data: Arc::new(DataSource::new(1, verify)),
         procs: (0..procs).map(proc).collect(),

@@ -9,6 +9,9 @@ use std::sync::Mutex;
 
 const BIG: u32 = 5 * SIZE + 100;
 
+/// Ranges as they were written.
+type Written = Arc<Mutex<Vec<(u64, u32)>>>;
+
 fn fill(size: u64) -> Action {
     Action::Fill {
         dir: PROC_DIR,
@@ -25,7 +28,7 @@ fn verifying(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Ben
 
 /// UNSTABLE, with the verifier that `verf` gives for the call's number; checks the
 /// data, and tells which ranges were written and what was committed.
-fn unstable(verf: impl Fn(usize) -> u8 + Send + 'static) -> (Bench, Arc<Mutex<Vec<(u64, u32)>>>) {
+fn unstable(verf: impl Fn(usize) -> u8 + Send + 'static) -> (Bench, Written) {
     let written = Arc::new(Mutex::new(Vec::new()));
     let seen = written.clone();
     let bench = verifying(move |heard| {

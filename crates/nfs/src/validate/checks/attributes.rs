@@ -151,14 +151,7 @@ fn removed(b: &mut Bench<'_>) -> Result<Fh, Stop> {
 
 fn stale(b: &mut Bench<'_>) -> Outcome {
     let file = removed(b)?;
-    let wanted = [Nfsstat3::Stale, Nfsstat3::Badhandle];
-    let status = b.refused("GETATTR of a removed file", &wanted, |nfs| {
-        nfs.getattr(&file)
-    })?;
-    if status == Nfsstat3::Badhandle {
-        b.note("NFS3ERR_BADHANDLE; NFS3ERR_STALE is usual for what once was");
-    }
-    Ok(())
+    b.becomes_stale("GETATTR of a removed file", |nfs| nfs.getattr(&file))
 }
 
 fn bad_handle(b: &mut Bench<'_>) -> Outcome {
@@ -302,9 +295,7 @@ fn server_time(b: &mut Bench<'_>) -> Outcome {
 
 fn setattr_stale(b: &mut Bench<'_>) -> Outcome {
     let file = removed(b)?;
-    let wanted = [Nfsstat3::Stale, Nfsstat3::Badhandle];
-    b.refused("SETATTR of a removed file", &wanted, |nfs| {
+    b.becomes_stale("SETATTR of a removed file", |nfs| {
         nfs.setattr(&file, Sattr3::mode(0o600), None)
     })
-    .map(drop)
 }

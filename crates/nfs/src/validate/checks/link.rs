@@ -77,11 +77,7 @@ fn remove(b: &mut Bench<'_>) -> Outcome {
     b.equal("links after one REMOVE", 1, is.nlink)?;
     b.contains(&file, 0, b"content")?;
     b.done("REMOVE", |nfs| nfs.remove(&dir, b"two"))?;
-    let wanted = [Nfsstat3::Stale, Nfsstat3::Badhandle];
-    b.refused("GETATTR after the last REMOVE", &wanted, |nfs| {
-        nfs.getattr(&file)
-    })
-    .map(drop)
+    b.becomes_stale("GETATTR after the last REMOVE", |nfs| nfs.getattr(&file))
 }
 
 fn exist(b: &mut Bench<'_>) -> Outcome {
