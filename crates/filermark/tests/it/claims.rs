@@ -4,7 +4,7 @@ use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
 use crate::turns::beside_others;
 use filermark_model::Rule;
-use filermark_server::ServerOptions;
+use filermark_server::{RunningServer, Server, ServerOptions};
 
 #[test]
 fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
@@ -108,4 +108,48 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
     sweep.elsewhere().set("WARMUP_TIME", 0).succeed();
     assert_eq!(peek.tree(""), left);
     assert_eq!(peek.read(&format!("{below}mine/too.txt")), b"and more");
+}
+
+/// A second address of this machine's loopback, for a second server on the same
+/// port: explicit ports hold for all servers.
+fn second_server(first: &RunningServer, read_only: bool) -> Option<RunningServer> {
+    let address = ([127, 0, 0, 2], first.addrs()[0].port()).into();
+    let server = Server::start(ServerOptions {
+        listen: vec![address],
+        read_only,
+        ..ServerOptions::default()
+    });
+    server.map_err(|e| eprintln!("SKIPPED: {e}")).ok()
+}
+
+#[test]
+fn two_servers_share_the_load_and_are_both_left_clean() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let Some(second) = second_server(&server, false) else {
+        return;
+    };
+    let mounts = "127.0.0.1:/export 127.0.0.2:/export 127.0.0.1:/export 127.0.0.2:/export";
+    let ended = Sweep::on(&server).set("MNT_POINTS", mounts).succeed();
+    let stats = ended.point(1).stats.expect("figures");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    for server in [&server, &second] {
+        assert!(server.stats().nfs[1] > 5, "{:?}", server.stats());
+        assert_empty(server);
+    }
+}
+
+#[test]
+fn what_was_claimed_is_given_back_when_the_second_server_refuses() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let Some(second) = second_server(&server, true) else {
+        return;
+    };
+    let mounts = "127.0.0.1:/export 127.0.0.1:/export 127.0.0.2:/export 127.0.0.2:/export";
+    let ended = Sweep::on(&server).set("MNT_POINTS", mounts).fail(1);
+    ended.assert_sentence(&["127.0.0.2:/export", "NFS3ERR_ROFS"]);
+    assert!(server.stats().nfs[9] > 0, "the first was claimed");
+    assert_empty(&server);
+    assert_empty(&second);
 }

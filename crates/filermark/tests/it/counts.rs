@@ -3,7 +3,7 @@
 
 use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others};
+use crate::turns::{alone, beside_others, patiently};
 use filermark_model::Op;
 use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,62 +117,74 @@ fn every_operation_of_a_mix_is_executed() {
 #[test]
 fn the_mix_and_the_rate_are_kept() {
     let _turn = alone();
-    let server = serve(ServerOptions::default());
-    let sweep = Sweep::on(&server)
-        .set("LOAD", 1000)
-        .set("PROCS", 10)
-        .set("WARMUP_TIME", 1)
-        .set("RUNTIME", 4);
-    let ended = sweep.succeed();
-    let point = ended.point(1);
-    let stats = point.measured().expect("measured");
-    let achieved = stats.achieved_ops_per_sec();
-    assert!(
-        (achieved / 1000.0 - 1.0).abs() < 0.005,
-        "{achieved} op/s of 1000"
-    );
-    assert!(point.is_valid(), "{:?}", point.findings);
-    assert_eq!(stats.procs.len(), 10);
-    assert_empty(&server);
-}
-
-/// Mean service times against the delay that was injected. The server holds every
-/// reply back for the delay exactly (its own tests see to that); what the record
-/// has more is the way there and back and two wake-ups, and never less.
-#[test]
-fn an_injected_delay_is_the_mean_service_time() {
-    let _turn = alone();
-    let delay = "READ=4ms,WRITE=6ms,2ms";
-    let server = serve(ServerOptions {
-        delay: delay.parse().expect("a delay"),
-        ..ServerOptions::default()
+    patiently(|| {
+        let server = serve(ServerOptions::default());
+        let sweep = Sweep::on(&server)
+            .set("LOAD", 1000)
+            .set("PROCS", 10)
+            .set("WARMUP_TIME", 1)
+            .set("RUNTIME", 4);
+        let ended = sweep.succeed();
+        let point = ended.point(1);
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.procs.len(), 10);
+        assert_empty(&server);
+        let achieved = stats.achieved_ops_per_sec();
+        match point.is_valid() && (achieved / 1000.0 - 1.0).abs() < 0.005 {
+            true => Ok(()),
+            false => Err(format!("{achieved} op/s of 1000, {:?}", point.findings)),
+        }
     });
-    let sweep = Sweep::on(&server)
-        .set("LOAD", 400)
-        .set("PROCS", 8)
-        .set("WARMUP_TIME", 0.5)
-        .set("RUNTIME", 4)
-        // One physical call per logical one, so that the delay counts once.
-        .set("BLOCK_SIZE", 1024);
-    let ended = sweep.succeed();
-    let point = ended.point(1);
-    let stats = point.measured().expect("measured");
-    for op in [Op::Getattr, Op::Lookup, Op::Access] {
-        let figures = stats.op(op).expect("in the mix");
-        let (mean, median) = (
-            figures.service.mean_ns() / 1e6,
-            figures.service.percentile_ns(50.0) as f64 / 1e6,
-        );
-        println!("{op}: mean {mean:.3} ms, median {median:.3} ms");
-        assert!(
-            median >= 2.0,
-            "{op}: median {median} ms is faster than possible"
-        );
-        assert!(median <= 2.0 + OVERHEAD_MS, "{op}: median {median} ms");
-        assert!(mean <= 2.0 + 3.0 * OVERHEAD_MS, "{op}: mean {mean} ms");
-    }
 }
 
-/// What a wake-up of the server and one of the client and two ways through the
-/// loopback take, in ms; a few tens of microseconds on an idle machine.
-const OVERHEAD_MS: f64 = 0.3;
+/// Service times against the delay that was injected. The server holds every reply
+/// back for the delay (its own tests see to that); what the record has more is the
+/// way there and back and two wake-ups, and it never has less.
+#[test]
+fn an_injected_delay_is_the_service_time() {
+    let _turn = alone();
+    patiently(|| {
+        let delay = "READ=5ms,WRITE=6ms,4ms".parse().expect("a delay");
+        let server = serve(ServerOptions {
+            delay,
+            ..ServerOptions::default()
+        });
+        let sweep = Sweep::on(&server)
+            .set("LOAD", 400)
+            .set("PROCS", 8)
+            .set("WARMUP_TIME", 0.5)
+            .set("RUNTIME", 4);
+        let ended = sweep.succeed();
+        let point = ended.point(1);
+        let stats = point.measured().expect("measured");
+        let mut off = Vec::new();
+        for (op, delay_ms) in [
+            (Op::Getattr, 4.0),
+            (Op::Access, 4.0),
+            (Op::Read, 5.0),
+            (Op::Write, 6.0),
+        ] {
+            let service = &stats.op(op).expect("in the mix").service;
+            let (mean, median) = (
+                service.mean_ns() / 1e6,
+                service.percentile_ns(50.0) as f64 / 1e6,
+            );
+            let figures = format!(
+                "{op}: mean {mean:.3} ms, median {median:.3}, 99 % {:.3}",
+                service.percentile_ns(99.0) as f64 / 1e6
+            );
+            println!("{figures}");
+            assert!(
+                median >= delay_ms,
+                "{op}: {median} ms is faster than possible"
+            );
+            if median > delay_ms * 1.05 || mean > delay_ms * 1.15 {
+                off.push(figures);
+            }
+        }
+        match off.is_empty() {
+            true => Ok(()),
+            false => Err(off.join("; ")),
+        }
+    });
+}

@@ -335,3 +335,22 @@ fn the_null_driver_needs_no_server() {
         ended.stdout
     );
 }
+
+#[test]
+fn debug_flags_show_what_they_name() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let quiet = Sweep::on(&server).succeed();
+    let loud = Sweep::on(&server).set("DEBUG", "1-13").succeed();
+    let talk = |ended: &crate::sweep::Ended| {
+        ended
+            .stderr
+            .lines()
+            .filter(|l| l.contains("filermark_"))
+            .count()
+    };
+    assert_eq!(talk(&quiet), 0, "{}", quiet.stderr);
+    assert!(talk(&loud) > 100, "{}", loud.stderr);
+    without_errors(&loud);
+    assert_empty(&server);
+}

@@ -14,3 +14,17 @@ pub fn alone() -> RwLockWriteGuard<'static, ()> {
 pub fn beside_others() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Tries a measurement whose figures the rest of the machine can spoil, three times
+/// at most; `Err` says what was off.
+#[track_caller]
+pub fn patiently(mut measure: impl FnMut() -> Result<(), String>) {
+    let mut off = Vec::new();
+    for _ in 0..3 {
+        match measure() {
+            Ok(()) => return,
+            Err(why) => off.push(why),
+        }
+    }
+    panic!("three times off: {off:#?}");
+}

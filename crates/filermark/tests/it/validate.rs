@@ -99,7 +99,7 @@ fn a_server_that_is_not_there_is_told() {
 
 /// ganesha's file system in memory is a sketch: it keeps the first MiB of a file
 /// only, does not rename over a file, and goes down when one of two names of a file
-/// is removed. (ganesha 6.5; what validate says of it has been looked at.)
+/// is removed. (ganesha 4.3; what validate says of it has been looked at.)
 const MEM_FAILS: [&str; 6] = ["SETATTR", "READ", "WRITE", "RMDIR", "RENAME", "LINK"];
 
 #[test]
