@@ -1,9 +1,12 @@
 //! The parts that can be measured, each a module.
 
 mod codec;
+mod fill;
+mod memory;
 mod null;
 mod pacing;
 mod rate;
+mod service;
 
 use crate::Measured;
 
@@ -32,6 +35,21 @@ const PARTS: &[Part] = &[
         name: "pacing",
         about: "the requested rate kept, and wake-ups late, without spinning",
         measure: pacing::measure,
+    },
+    Part {
+        name: "fill",
+        about: "INIT beside nfs-cp, on the same server in turns (root; ganesha, libnfs-utils)",
+        measure: fill::measure,
+    },
+    Part {
+        name: "memory",
+        about: "what a file and an idle proc take",
+        measure: memory::measure,
+    },
+    Part {
+        name: "service",
+        about: "service times against the server's delay and tshark's (root; tshark)",
+        measure: service::measure,
     },
     Part {
         name: "codec",
