@@ -15,7 +15,7 @@ use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_nfs::driver::Nfs3Driver;
-use filermark_results::Environment;
+use filermark_results::{Environment, MountFacts};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -64,7 +64,10 @@ fn relay_orders(stream: impl Read + Send + 'static, stop: StopFlag) -> Option<Re
             let mut stream = stream;
             loop {
                 match link::receive::<Order>(&mut stream) {
-                    Ok(Order::Stop) => stop.raise(),
+                    Ok(Order::Stop) => {
+                        tracing::debug!(target: "filermark_cluster::signal", "the prime says stop");
+                        stop.raise();
+                    }
                     Ok(order) => {
                         if sender.send(order).is_err() {
                             return;
@@ -145,6 +148,7 @@ struct Agent {
 impl Agent {
     fn obey(&mut self, orders: &Receiver<Order>) {
         while let Ok(order) = orders.recv() {
+            tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
             let report = match order {
                 Order::Hello(hello) => self.greet(&hello),
                 Order::Prepare {
@@ -302,6 +306,7 @@ impl Prepared {
         live: &SyncSender<Live>,
     ) -> Result<Report, Report> {
         let mut remarks = Vec::new();
+        let mut facts = Vec::new();
         let mut free_bytes: Option<u64> = None;
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
@@ -321,12 +326,10 @@ impl Prepared {
                     .iter()
                     .map(|f| format!("{f}: not ours, left alone")),
             );
-            remarks.extend(
-                found
-                    .server_facts
-                    .iter()
-                    .map(|(name, value)| format!("{mount}: {name}: {value}")),
-            );
+            facts.push(MountFacts {
+                mount: mount.to_string(),
+                facts: found.server_facts,
+            });
             if let Some(free) = found.free_bytes {
                 free_bytes = Some(free_bytes.map_or(free, |least| least.min(free)));
             }
@@ -344,6 +347,7 @@ impl Prepared {
         })
         .map_err(|e| phase_failed(&e))?;
         let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
+        environment.mounts = facts;
         let port = match &self.plan.driver {
             DriverPlan::Nfs3(settings) => settings.nfs_port.unwrap_or(2049),
             DriverPlan::Null => 0,

@@ -73,6 +73,21 @@ pub enum Order {
     Goodbye,
 }
 
+impl Order {
+    /// Its name, for the talk.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "hello",
+            Self::Prepare { .. } => "prepare",
+            Self::Init { .. } => "init",
+            Self::Run { .. } => "run",
+            Self::Cleanup { .. } => "cleanup",
+            Self::Stop => "stop",
+            Self::Goodbye => "goodbye",
+        }
+    }
+}
+
 /// From an agent to the prime.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]

@@ -210,31 +210,7 @@ impl Agents {
         let mut error = None;
         let mut stopping: Option<Instant> = None;
         loop {
-            let mut waiting = false;
-            for at in 0..self.agents.len() {
-                while answers[at].is_none() && !self.agents[at].lost {
-                    match self.agents[at].hear() {
-                        Ok(Some(report)) if is_word(&report) => look(at, Some(&report)),
-                        Ok(Some(Report::Failed { reason, stopped })) => {
-                            let why = if stopped {
-                                OrderError::Stopped
-                            } else {
-                                OrderError::Failed {
-                                    reason: reason.clone(),
-                                }
-                            };
-                            keep_first(&mut error, why);
-                            answers[at] = Some(Report::Failed { reason, stopped });
-                        }
-                        Ok(Some(report)) => answers[at] = Some(report),
-                        Ok(None) => {
-                            waiting = true;
-                            break;
-                        }
-                        Err(why) => keep_first(&mut error, why),
-                    }
-                }
-            }
+            let waiting = self.hear_all(&mut answers, &mut error, look);
             if !waiting {
                 return match error {
                     Some(error) => Err(error),
@@ -265,7 +241,42 @@ impl Agents {
         }
     }
 
+    /// Takes in everything that has come. Says whether an answer is missing.
+    fn hear_all(
+        &mut self,
+        answers: &mut [Option<Report>],
+        error: &mut Option<OrderError>,
+        look: &mut dyn FnMut(usize, Option<&Report>),
+    ) -> bool {
+        let mut waiting = false;
+        for (at, (agent, answer)) in self.agents.iter_mut().zip(answers).enumerate() {
+            while answer.is_none() && !agent.lost {
+                match agent.hear() {
+                    Ok(Some(report)) if is_word(&report) => look(at, Some(&report)),
+                    Ok(Some(report)) => {
+                        if let Report::Failed { reason, stopped } = &report {
+                            let reason = reason.clone();
+                            let why = match stopped {
+                                true => OrderError::Stopped,
+                                false => OrderError::Failed { reason },
+                            };
+                            keep_first(error, why);
+                        }
+                        *answer = Some(report);
+                    }
+                    Ok(None) => {
+                        waiting = true;
+                        break;
+                    }
+                    Err(why) => keep_first(error, why),
+                }
+            }
+        }
+        waiting
+    }
+
     fn tell_stop(&mut self) {
+        tracing::debug!(target: "filermark_cluster::signal", agents = self.agents.len(), "telling all agents to stop");
         for agent in self.agents.iter_mut().filter(|a| !a.lost) {
             let _ = link::send(&mut agent.to_agent, &Order::Stop);
         }

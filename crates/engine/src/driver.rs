@@ -222,6 +222,8 @@ pub struct Capabilities {
     pub ops: OpSet,
     /// Whether requests block the thread (then every proc gets its own).
     pub blocking: bool,
+    /// Most shards per agent that make sense; `None`: as many as there are cores.
+    pub shards_max: Option<u32>,
 }
 
 /// A failure that ends the phase, in one plain sentence with its place and
@@ -292,6 +294,8 @@ pub struct ClaimReport {
 pub struct ShardSetup {
     /// Its number.
     pub shard: u32,
+    /// Shards of this agent.
+    pub shard_count: u32,
     /// The agent's clock.
     pub clock: Clock,
     /// The contents of files.

@@ -3,7 +3,7 @@
 
 use crate::clock::Clock;
 use crate::data::DataSource;
-use crate::driver::{Claim, Driver, DriverError, ProcSetup, ShardSetup, StopFlag};
+use crate::driver::{Capabilities, Claim, Driver, DriverError, ProcSetup, ShardSetup, StopFlag};
 use crate::proc::Workload;
 use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, TaskReport};
@@ -69,13 +69,13 @@ impl Engine {
         let workload = Arc::new(Workload::new(&plan.benchmark, plan.seed));
         let data = Arc::new(DataSource::new(plan.seed, plan.fileset.verify));
         let procs = procs_of(&plan, setup.client);
-        let blocking = setup.driver.capabilities().blocking;
-        let count = shard_count(&plan, procs.len(), blocking);
+        let count = shard_count(&plan, procs.len(), setup.driver.capabilities());
         let mut shards = Vec::with_capacity(count);
         for shard in 0..count {
             let mine = procs.iter().skip(shard).step_by(count).cloned().collect();
             let parts = ShardSetup {
                 shard: shard as u32,
+                shard_count: count as u32,
                 clock: setup.clock.clone(),
                 data: data.clone(),
                 procs: mine,
@@ -244,14 +244,15 @@ fn procs_of(plan: &RunPlan, client: usize) -> Vec<ProcSetup> {
 }
 
 /// One thread per core, two at least; one per proc for drivers that block.
-fn shard_count(plan: &RunPlan, procs: usize, blocking: bool) -> usize {
-    if blocking {
+fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
+    if driver.blocking {
         return procs.max(1);
     }
     let wanted = plan
         .shards
         .map_or_else(|| crate::sys::core_count().max(2), |n| n as usize);
-    wanted.clamp(1, procs.max(1))
+    let most = driver.shards_max.map_or(usize::MAX, |n| n as usize);
+    wanted.min(most).clamp(1, procs.max(1))
 }
 
 fn spawn(

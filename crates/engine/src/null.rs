@@ -19,6 +19,7 @@ impl Driver for NullDriver {
         Capabilities {
             ops: OpSet::ALL,
             blocking: false,
+            shards_max: None,
         }
     }
 

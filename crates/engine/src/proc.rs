@@ -368,6 +368,8 @@ impl Proc {
         let Some(at) = self.files.pick_fitting(length, &mut self.rng) else {
             return plain(Action::Null);
         };
+        tracing::trace!(target: "filermark_engine::fit", proc = self.deal.proc, wanted = length,
+            found = self.files.get(at).stable_bytes, "a file to read");
         let (offset, length) = self.range_within(at, length);
         plain(Action::Read {
             object: workload.layout.file(at),

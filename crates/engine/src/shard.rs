@@ -178,12 +178,17 @@ impl Shard {
             return Ok(());
         }
         self.lost_in_a_row = 0;
-        Err(PhaseError::Driver(DriverError {
+        Err(self.server_gone(proc, phase))
+    }
+
+    /// What is said when a server has gone.
+    fn server_gone(&self, proc: usize, phase: &str) -> PhaseError {
+        PhaseError::Driver(DriverError {
             place: self.hosts.get(proc).cloned().unwrap_or_default(),
             step: phase.into(),
             reason: "the server does not answer any more".into(),
             advice: "see whether it is still up and reachable, then run again".into(),
-        }))
+        })
     }
 
     /// Explains a failed outcome in words.

@@ -195,21 +195,21 @@ pub struct ServeArgs {
     #[arg(long)]
     pub portmap: bool,
     /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms
-    #[arg(long, value_name = "SPEC", default_value = "")]
-    pub delay: DelaySpec,
+    #[arg(long, value_name = "SPEC")]
+    pub delay: Option<DelaySpec>,
     /// Serve delays one after the other, as a single disk would
     #[arg(long)]
     pub queue: bool,
     /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
-    #[arg(long, value_name = "SPEC", default_value = "")]
-    pub error: ErrorSpec,
+    #[arg(long, value_name = "SPEC")]
+    pub error: Option<ErrorSpec>,
     /// Lose things: conn@N closes each connection after N requests, reply@1% loses replies
-    #[arg(long, value_name = "SPEC", default_value = "")]
-    pub drop: DropSpec,
+    #[arg(long, value_name = "SPEC")]
+    pub drop: Option<DropSpec>,
     /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs
-    #[arg(long, value_name = "SPEC", default_value = "", num_args = 0..=1)]
+    #[arg(long, value_name = "SPEC", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "on")]
-    pub unstable: UnstableSpec,
+    pub unstable: Option<UnstableSpec>,
     /// Read and write at most so many bytes per call
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     pub short: Option<u32>,
@@ -392,7 +392,7 @@ mod tests {
             panic!("serve");
         };
         assert_eq!(args.listen, ["[::1]:7".parse().unwrap()]);
-        assert_eq!(args.delay, "250us".parse().unwrap());
+        assert_eq!(args.delay, Some("250us".parse().unwrap()));
         assert_eq!(args.capacity, Some(2 << 20));
     }
 

@@ -55,3 +55,33 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reference page explains every rule of the record's schema, and gives
+    /// the same advice as the report.
+    #[test]
+    fn the_reference_page_knows_every_rule() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/src/reference/rules.md"
+        );
+        let page = std::fs::read_to_string(path).unwrap();
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let schema: serde_json::Value =
+            serde_json::from_str(filermark_results::record::SCHEMA).unwrap();
+        let names = &schema["$defs"]["finding"]["properties"]["rule"]["enum"];
+        let names = names.as_array().unwrap();
+        assert!(names.len() > 10);
+        for name in names {
+            let rule: Rule = serde_json::from_value(name.clone()).unwrap();
+            assert!(
+                page.contains(&format!("## {rule} ")),
+                "{rule} has no section"
+            );
+            assert!(page.contains(advice(rule)), "{rule}: {}", advice(rule));
+        }
+    }
+}

@@ -69,6 +69,7 @@ struct Page<'a> {
     phase_rows: Vec<PhaseRow>,
     events: Vec<(String, String, String)>,
     environments: Vec<Vec<(&'static str, String)>>,
+    mounts: Vec<(String, Vec<(String, String)>)>,
     parameters: Vec<ParameterRow>,
     plan_rows: Vec<(&'static str, String)>,
     fingerprint: String,
@@ -133,6 +134,7 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
             .map(|e| (e.at.readable(), one_line(&e.host), one_line(&e.message)))
             .collect(),
         environments: record.environments.iter().map(|e| e.rows()).collect(),
+        mounts: view::mount_rows(record),
         parameters: view::parameter_rows(record),
         plan_rows: view::plan_rows(record),
         fingerprint: one_line(&run.fingerprint),
@@ -251,5 +253,37 @@ mod tests {
         let page = html(&record).unwrap();
         assert_well_formed(&page);
         assert!(page.contains("line 7 was cut") && page.contains("INVALID"));
+    }
+
+    /// A record comes from anywhere: figures without sense must not panic.
+    #[test]
+    fn senseless_figures_still_give_a_page() {
+        let mut record = testing::record();
+        record.points.truncate(2);
+        let changes: [fn(&mut filermark_results::PointRecord); 6] = [
+            |p| p.load.requested.0 = 0.0,
+            |p| p.load.requested.0 = 1e300,
+            |p| p.load.number = u32::MAX,
+            |p| stats(p).window_ns = 0,
+            |p| stats(p).intervals[0].second = i64::MAX,
+            |p| {
+                let stats = stats(p);
+                stats.ops.clear();
+                stats.procs.clear();
+                stats.intervals.truncate(1);
+                stats.intervals[0].second = i64::MIN;
+            },
+        ];
+        for change in changes {
+            let mut record = record.clone();
+            record.points.iter_mut().for_each(change);
+            assert_well_formed(&html(&record).unwrap());
+            crate::summary(&record, true, 0);
+            crate::json_summary(&record);
+        }
+    }
+
+    fn stats(point: &mut filermark_results::PointRecord) -> &mut filermark_model::PointStats {
+        point.stats.as_mut().unwrap()
     }
 }

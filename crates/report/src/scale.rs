@@ -106,14 +106,18 @@ impl Scale {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `raw`.
+/// 1, 2, 2.5 or 5 times a power of ten, at least `raw`.
 fn nice_step(raw: f64) -> f64 {
-    round_up_125(raw.max(1e-12))
+    round_up(raw.max(1e-12), &[1.0, 2.0, 2.5, 5.0])
 }
 
 fn round_up_125(value: f64) -> f64 {
+    round_up(value, &[1.0, 2.0, 5.0])
+}
+
+fn round_up(value: f64, marks: &[f64]) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    for mark in [1.0, 2.0, 5.0, 10.0] {
+    for mark in marks {
         if value <= mark * power * (1.0 + 1e-9) {
             return mark * power;
         }
@@ -149,9 +153,9 @@ mod tests {
     #[test]
     fn linear_axes_end_on_round_figures() {
         let s = Scale::linear(0.0, 1_003.0, 0.0, 100.0);
-        assert_eq!(s.high(), 1_500.0);
-        assert_eq!(s.ticks(5), [0.0, 500.0, 1_000.0, 1_500.0]);
-        assert_eq!(s.at(750.0), 50.0);
+        assert_eq!(s.high(), 1_250.0);
+        assert_eq!(s.ticks(5), [0.0, 250.0, 500.0, 750.0, 1_000.0, 1_250.0]);
+        assert_eq!(s.at(625.0), 50.0);
         assert_eq!(s.at(9_999.0), 100.0);
         assert_eq!(Scale::linear(0.0, 0.0, 0.0, 1.0).at(0.0), 0.0);
     }

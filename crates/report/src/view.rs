@@ -15,13 +15,14 @@ pub struct Figure {
     pub note: String,
 }
 
-/// A finding, or several of the same rule, in words.
+/// The findings of one rule that matter equally, in words.
 pub struct FindingView {
     pub severity: &'static str,
-    pub place: String,
-    pub message: String,
+    /// Where, and what was noticed there.
+    pub said: Vec<(String, String)>,
     pub rule: &'static str,
-    pub source: String,
+    /// Where the limits come from, each once.
+    pub sources: Vec<String>,
     pub advice: &'static str,
 }
 
@@ -125,32 +126,42 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     ]
 }
 
-fn finding_view(finding: &Finding, place: String) -> FindingView {
-    FindingView {
-        severity: severity_word(finding.severity),
-        place,
-        message: one_line(&finding.message),
-        rule: finding.rule.name(),
-        source: one_line(finding.source.as_deref().unwrap_or_default()),
-        advice: advice(finding.rule),
-    }
+/// All findings by rule, what matters most first, and within a rule by load point.
+pub fn findings(record: &RunRecord) -> Vec<FindingView> {
+    let of_run = record.run_findings().map(|f| (0, f));
+    let of_points = record
+        .points
+        .iter()
+        .flat_map(|p| p.findings.iter().map(move |f| (p.load.number, f)));
+    let mut all: Vec<(u32, &Finding)> = of_run.chain(of_points).collect();
+    all.sort_by_key(|(number, f)| (std::cmp::Reverse(f.severity), f.rule, *number));
+    let same = |a: &(u32, &Finding), b: &(u32, &Finding)| {
+        (a.1.severity, a.1.rule) == (b.1.severity, b.1.rule)
+    };
+    all.chunk_by(same).map(finding_view).collect()
 }
 
-/// All findings, what matters most first, those of the run before those of its points.
-pub fn findings(record: &RunRecord) -> Vec<FindingView> {
-    let mut all: Vec<(Severity, u32, FindingView)> = Vec::new();
-    for finding in record.run_findings() {
-        all.push((finding.severity, 0, finding_view(finding, "the run".into())));
+fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
+    let first = group[0].1;
+    let place = |number| match number {
+        0 => String::new(),
+        n => format!("load point {n}"),
+    };
+    let mut sources: Vec<String> = group
+        .iter()
+        .filter_map(|(_, f)| f.source.as_deref().map(one_line))
+        .collect();
+    sources.dedup();
+    FindingView {
+        severity: severity_word(first.severity),
+        said: group
+            .iter()
+            .map(|(number, f)| (place(*number), one_line(&f.message)))
+            .collect(),
+        rule: first.rule.name(),
+        sources,
+        advice: advice(first.rule),
     }
-    for point in &record.points {
-        let n = point.load.number;
-        for finding in &point.findings {
-            let view = finding_view(finding, format!("load point {n}"));
-            all.push((finding.severity, n, view));
-        }
-    }
-    all.sort_by_key(|(severity, n, _)| (std::cmp::Reverse(*severity), *n));
-    all.into_iter().map(|(_, _, view)| view).collect()
 }
 
 /// The heads of the table of load points, behind number and requested.
@@ -158,11 +169,11 @@ pub const POINT_HEADS: [(&str, &str); 11] = [
     ("achieved", "op/s"),
     ("of it", "%"),
     ("mean", "ms"),
-    ("95 %", "ms"),
-    ("99 %", "ms"),
-    ("99.9 %", "ms"),
+    ("95\u{a0}%", "ms"),
+    ("99\u{a0}%", "ms"),
+    ("99.9\u{a0}%", "ms"),
     ("response mean", "ms"),
-    ("response 99 %", "ms"),
+    ("response 99\u{a0}%", "ms"),
     ("errors", ""),
     ("read", "MiB/s"),
     ("written", "MiB/s"),
@@ -213,12 +224,12 @@ pub const OP_HEADS: [(&str, &str); 13] = [
     ("physical", "ops"),
     ("errors", "ops"),
     ("mean", "ms"),
-    ("50 %", "ms"),
-    ("95 %", "ms"),
-    ("99 %", "ms"),
-    ("99.9 %", "ms"),
+    ("50\u{a0}%", "ms"),
+    ("95\u{a0}%", "ms"),
+    ("99\u{a0}%", "ms"),
+    ("99.9\u{a0}%", "ms"),
     ("longest", "ms"),
-    ("response 99 %", "ms"),
+    ("response 99\u{a0}%", "ms"),
     ("of all time", "%"),
 ];
 
@@ -343,7 +354,9 @@ pub fn phase_rows(record: &RunRecord) -> Vec<PhaseRow> {
 pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
     let marked = |name: &str| {
         let findings = record.run.plan.findings.iter();
-        let mut not_standard = findings.filter(|f| f.rule == Rule::NotStandard);
+        // A note of this rule is about a parameter without effect.
+        let mut not_standard =
+            findings.filter(|f| f.rule == Rule::NotStandard && f.severity > Severity::Note);
         not_standard.any(|f| {
             let words = f
                 .message
@@ -439,6 +452,23 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
                 "Transfer sizes",
                 format!("{} KiB reads, {} KiB writes", read / 1024, write / 1024),
             ));
+        }
+    }
+    rows
+}
+
+/// What the servers said of themselves, mount point by mount point; once each,
+/// whatever number of clients saw it.
+pub(crate) fn mount_rows(record: &RunRecord) -> Vec<(String, Vec<(String, String)>)> {
+    let mut rows: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    for seen in record.environments.iter().flat_map(|e| &e.mounts) {
+        let mount = one_line(&seen.mount);
+        if rows.iter().all(|(known, _)| *known != mount) {
+            let facts = seen
+                .facts
+                .iter()
+                .map(|(name, value)| (one_line(name), one_line(value)));
+            rows.push((mount, facts.collect()));
         }
     }
     rows

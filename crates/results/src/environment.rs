@@ -41,6 +41,19 @@ pub struct Environment {
     pub program_build: String,
     /// The servers and the addresses that their names gave.
     pub servers: Vec<ServerAddresses>,
+    /// What each mount point's server says of itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountFacts>,
+}
+
+/// What the server of a mount point says of itself: ports, transfer sizes,
+/// limits, space.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountFacts {
+    /// The mount point.
+    pub mount: String,
+    /// Name and value of each fact.
+    pub facts: Vec<(String, String)>,
 }
 
 /// A server's name and its addresses.
@@ -81,6 +94,7 @@ impl Environment {
                 .unwrap_or(0.0),
             program_build: program_build.into(),
             servers: Vec::new(),
+            mounts: Vec::new(),
         }
     }
 

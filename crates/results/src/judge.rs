@@ -32,7 +32,7 @@ const ERRORS_NAMED: usize = 3;
 /// Filermark's own limits are explained here.
 const OWN: &str = "Filermark, docs/src/reference/rules.md";
 
-/// The counter of blocks that were not as written (VERIFY).
+/// The counter of reads whose data was not as written (VERIFY).
 pub const VERIFY_ERRORS: &str = "verify_errors";
 
 /// The counters that tell of something unusual on the server's side: (name,
@@ -52,6 +52,26 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "verifier_changes",
         Severity::Warning,
         "times the server's write verifier changed (it restarted, or lost unstable data), and the writes went again",
+    ),
+    (
+        "timeouts",
+        Severity::Warning,
+        "times a reply was so late that its connection was given up",
+    ),
+    (
+        "bad_replies",
+        Severity::Warning,
+        "replies that could not be decoded",
+    ),
+    (
+        "stream_errors",
+        Severity::Warning,
+        "connections whose record marking fell out of step",
+    ),
+    (
+        "readdir_restarts",
+        Severity::Note,
+        "listings begun anew because the server's cookie was stale",
     ),
     (
         "jukebox_waits",
@@ -328,8 +348,7 @@ fn generator_busy(case: &Case<'_>) -> Option<Finding> {
 fn data_verify(case: &Case<'_>) -> Option<Finding> {
     let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
     (bad > 0).then(|| {
-        let message =
-            format!("{bad} blocks that were read did not hold what had been written to them");
+        let message = format!("{bad} reads returned other data than had been written there");
         Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(
             bad as f64,
             0.0,

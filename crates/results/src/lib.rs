@@ -31,7 +31,7 @@ mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 
-pub use environment::Environment;
+pub use environment::{Environment, MountFacts};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{

@@ -5,7 +5,7 @@
 //! Latencies are made with plain arithmetic (no `ln`, no `exp`), so that no
 //! library's rounding shows in the golden files.
 
-use crate::environment::{Environment, ServerAddresses};
+use crate::environment::{Environment, MountFacts, ServerAddresses};
 use crate::judge::judge;
 use crate::record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
@@ -367,6 +367,12 @@ fn environment() -> Environment {
         servers: vec![ServerAddresses {
             host: "filer".into(),
             addresses: vec!["192.0.2.7".into()],
+        }],
+        mounts: vec![MountFacts {
+            mount: "filer:/export".into(),
+            facts: [("rsize", "1048576"), ("free bytes", "<unknown>")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
         }],
     }
 }

@@ -82,6 +82,19 @@ impl Link {
         self.unsent.len() - self.unsent_from
     }
 
+    /// This end's address.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+
+    /// Memory of the buffers it holds, in bytes: none when nothing is under way.
+    pub fn buffer_bytes(&self) -> usize {
+        self.unsent.capacity() + self.partial.capacity()
+    }
+
     /// Sends `bytes` in one write; call it only when nothing is unsent. What the
     /// system does not take is kept, and goes with [`Link::send_rest`]. Returns
     /// how many bytes the system took.

@@ -6,7 +6,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -104,16 +103,10 @@ impl From<&epoll::Event> for Ready {
             key: event.data.u64(),
             readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP),
             writable: flags.contains(epoll::EventFlags::OUT),
+            ended: flags.contains(epoll::EventFlags::RDHUP),
             broken: flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP),
         }
     }
-}
-
-/// Makes this thread's sleeps end when they should: without it the kernel may be
-/// 50 microseconds late on purpose.
-pub fn prepare_thread() {
-    // Where it is refused, the lateness is measured and reported anyway.
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// Raises the limit of open files to `wanted` as far as allowed, and returns what

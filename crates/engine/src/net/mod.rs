@@ -28,7 +28,7 @@ compile_error!(
 pub use link::{Feed, Input, Link};
 pub use pool::BufferPool;
 pub use socket::{ConnectOptions, RESERVED_PORTS, bind_reserved};
-pub use system::{Reactor, open_files_limit, prepare_thread};
+pub use system::{Reactor, open_files_limit};
 
 /// What a connection is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub struct Ready {
     pub readable: bool,
     /// There is room to write, or the connection has been made.
     pub writable: bool,
+    /// The peer sends no more: read on to the end of the stream, for the end will
+    /// not be told again.
+    pub ended: bool,
     /// The connection broke or was refused.
     pub broken: bool,
 }

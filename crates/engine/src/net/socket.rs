@@ -25,9 +25,18 @@ static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 /// # Errors
 /// `PermissionDenied` without the privilege; `AddrInUse` when all are taken.
 pub fn bind_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
+    // Ports of connections that ended lately wait for stray packets (TIME_WAIT);
+    // without this they would count as used.
+    let _ = socket.set_reuse_address(true);
     for _ in RESERVED_PORTS {
         match socket.bind(&reserved_address(domain)) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(io::Error::new(
+                    error.kind(),
+                    "source ports below 1024 are for root (or CAP_NET_BIND_SERVICE) alone",
+                ));
+            }
             other => return other,
         }
     }

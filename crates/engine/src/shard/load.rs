@@ -14,6 +14,8 @@ use std::collections::BinaryHeap;
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// How long replies are waited for when RUN is over.
 const DRAIN: Nanos = Nanos::from_secs(15);
+/// A server that has let all requests wait for so long is gone.
+const SILENCE_MAX: Nanos = Nanos::from_secs(30);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -25,6 +27,9 @@ const TURN: u32 = 256;
 /// does not sleep at all.
 const SLEEP_MIN: Nanos = Nanos::from_micros(10);
 const DENSE_RATE: f64 = 20_000.0;
+/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
+/// first child on the first client).
+const WATCHED_PROC: u32 = 0;
 
 /// The instants of a load point, on the agent's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +54,10 @@ struct Load {
     next_check: Nanos,
     sleep_min: Nanos,
     cpu_start_ns: u64,
+    /// When the loop last looked at the clock.
+    now: Nanos,
+    /// When something last succeeded, or nothing was under way.
+    last_answer: Nanos,
 }
 
 impl Shard {
@@ -76,6 +85,9 @@ impl Shard {
         let backlog_end = self.backlog(now);
         let leftover = self.drain(now + DRAIN);
         ended?;
+        if leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
+            return Err(self.server_gone(0, "RUN"));
+        }
         let explain = self.explain.clone();
         let mut stats = load
             .recorder
@@ -117,6 +129,7 @@ impl Shard {
         }
         let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
         let rate = rate_per_proc * self.procs.len() as f64;
+        tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate_per_proc, mode = ?self.pacing.mode, "load");
         Load {
             times,
             recorder: Recorder::new(mix, seconds as usize, self.live.clone()),
@@ -134,16 +147,20 @@ impl Shard {
                 Nanos::ZERO
             },
             cpu_start_ns: 0,
+            now: times.warmup_start,
+            last_answer: times.warmup_start,
         }
     }
 
     fn turn_around(&mut self, load: &mut Load) -> Result<(), PhaseError> {
         loop {
             let now = self.clock.now();
+            load.now = now;
             if now >= load.times.run_end {
                 return Ok(());
             }
             if self.stop.is_raised() {
+                tracing::debug!(target: "filermark_engine::signal", "the wish to stop is heard");
                 return Err(PhaseError::Stopped);
             }
             if !load.measuring && now >= load.times.run_start {
@@ -164,6 +181,9 @@ impl Shard {
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
             self.take_completions(load)?;
+            if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
+                return Err(self.server_gone(0, "RUN"));
+            }
         }
     }
 
@@ -315,7 +335,14 @@ impl Shard {
                     )
                 }
             };
+            if proc.deal.proc == WATCHED_PROC {
+                tracing::trace!(target: "filermark_engine::ops", %op, intended_ns = intended.0, "begin");
+                tracing::trace!(target: "filermark_engine::files", %op, ?action, "works on");
+            }
             proc.in_flight += 1;
+            if self.slots.len() == 0 {
+                load.last_answer = load.now;
+            }
             let slot = Slot {
                 proc: at,
                 work,
@@ -354,7 +381,9 @@ impl Shard {
                 self.start_op(load, slot.proc, op, intended, was_free);
             }
             self.requeue(load, slot.proc);
-            if outcome.status != Status::Ok {
+            if outcome.status == Status::Ok {
+                load.last_answer = load.now;
+            } else {
                 tracing::debug!(target: "filermark_engine::errors", proc = slot.proc, work = ?slot.work, status = ?outcome.status, "failed");
             }
             if result.is_ok() {
@@ -382,6 +411,12 @@ impl Shard {
         };
         let in_window = outcome.done < load.times.run_end
             && (!load.measuring || outcome.done >= load.times.run_start);
+        if proc.deal.proc == WATCHED_PROC {
+            let (status, service_ns) = (outcome.status, outcome.done.since(outcome.sent).0);
+            let late_ns = outcome.sent.since(intended).0;
+            tracing::trace!(target: "filermark_engine::ops", %op, ?status, service_ns, "end");
+            tracing::trace!(target: "filermark_engine::timing", %op, late_ns, was_free, "pace");
+        }
         if in_window {
             load.recorder.record(op, intended, was_free, outcome);
             if outcome.status == Status::Ok {

@@ -35,6 +35,8 @@ impl Shard {
         for proc in &mut self.procs {
             let count = proc.deal.count(total_files);
             proc.files.grow(&self.workload.files, proc.deal, count);
+            tracing::debug!(target: "filermark_engine::setup", proc = proc.deal.proc, files = count,
+                accessed = proc.files.len(), accessed_bytes = proc.files.bytes(), "file set");
         }
         let mut population = Population::fill();
         let deadline = self.clock.now() + limit;

@@ -330,6 +330,35 @@ fn a_server_that_is_gone_ends_the_run_early() {
 }
 
 #[test]
+fn a_server_that_only_stays_silent_ends_the_run_too() {
+    let service: Service = Box::new(|_, now| match now.0 {
+        0..10_000_000_000 => (Nanos::from_micros(50), Status::Ok),
+        _ => (Nanos::from_secs(100_000), Status::Ok),
+    });
+    let mut sim = sim(4, PacingMode::Closed, false, service);
+    sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
+    let mut times = times(Nanos::from_secs(1));
+    let error = sim.shard.run(&sim.mix.clone(), 50.0, times).unwrap_err();
+    assert!(
+        error.to_string().contains("does not answer any more"),
+        "{error}"
+    );
+    // Also when RUN is over before that can be said.
+    let service: Service = Box::new(|_, now| match now.0 {
+        0..10_000_000_000 => (Nanos::from_micros(50), Status::Ok),
+        _ => (Nanos::from_secs(100_000), Status::Ok),
+    });
+    let mut sim = self::sim(4, PacingMode::Closed, false, service);
+    sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
+    times.run_end = Nanos::from_secs(12);
+    let error = sim.shard.run(&sim.mix.clone(), 50.0, times).unwrap_err();
+    assert!(
+        error.to_string().contains("does not answer any more"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_wish_to_stop_is_heard() {
     let mut sim = sim(4, PacingMode::Closed, false, fixed(Nanos::from_millis(1)));
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();

@@ -32,7 +32,7 @@ pub fn demo(args: &DemoArgs) -> Ended {
         ("LOAD", "480"),
         ("INCR_LOAD", "480"),
         ("NUM_RUNS", "10"),
-        ("PROCS", "16"),
+        ("PROCS", "20"),
         ("WARMUP_TIME", "1"),
         ("RUNTIME", &seconds),
         ("FILESET_MB_PER_OP", "0.05"),

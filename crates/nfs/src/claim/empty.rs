@@ -12,6 +12,11 @@ use filermark_onc::rpc::Call;
 
 /// Foreign names that are told; more are only counted.
 const FOREIGN_TOLD_MAX: usize = 20;
+/// Answers to READDIR that are taken for one pass over a directory, and passes.
+/// No sound server comes near: each pass leaves less than half of the entries
+/// even where removing makes the server skip some.
+const PARTS_MAX: usize = 1 << 20;
+const PASSES_MAX: usize = 200;
 /// Our own layout is three deep; deeper nesting is not ours.
 const DEPTH_MAX: usize = 8;
 
@@ -90,11 +95,12 @@ impl Claimant<'_> {
         depth: usize,
         emptied: &mut Emptied,
     ) -> Result<bool, DriverError> {
-        loop {
+        for _ in 0..PASSES_MAX {
             let before = emptied.removed_count;
             let mut left = 0u64;
             let mut from = Some((0, Verf::default()));
-            while let Some(start) = from {
+            for _ in 0..PARTS_MAX {
+                let Some(start) = from else { break };
                 let Some(part) = self.list_part(dir, start)? else {
                     break;
                 };
@@ -105,6 +111,12 @@ impl Claimant<'_> {
                 return Ok(left == 0);
             }
         }
+        Err(DriverError {
+            place: format!("{}/{place}", self.target.mount),
+            step: "remove leftovers".to_owned(),
+            reason: format!("it does not become empty in {PASSES_MAX} passes"),
+            advice: "is another run at work in it? Choose another suffix (-s)".to_owned(),
+        })
     }
 
     /// Removes what is ours among `names`; tells how many entries stay.
@@ -231,28 +243,40 @@ impl Claimant<'_> {
     }
 
     /// Sends removals, many at a time; the status of each. After a lost connection
-    /// all go again: what is gone by then answers NFS3ERR_NOENT, which is as good.
+    /// those without an answer go again: what is gone by then answers
+    /// NFS3ERR_NOENT, which is as good.
     fn send_all<A>(&mut self, step: &str, calls: &[A]) -> Result<Vec<Nfsstat3>, DriverError>
     where
-        A: for<'r> Call<Res<'r> = RemoveRes>,
+        A: for<'r> Call<Res<'r> = RemoveRes> + Copy,
     {
-        // JUKEBOX stands for "not answered": `remove_row` asks those again, one by one.
-        let mut statuses = vec![Nfsstat3::Jukebox; calls.len()];
+        let mut statuses = vec![None; calls.len()];
+        let mut open: Vec<usize> = (0..calls.len()).collect();
         let mut attempt = 0;
         loop {
-            let sent = self.nfs.rpc().call_many(calls, |number, result| {
-                if let Some(slot) = statuses.get_mut(number) {
-                    *slot = result.map_or_else(|failed| failed.status, |_| Nfsstat3::Ok);
+            let now: Vec<A> = open
+                .iter()
+                .filter_map(|&at| calls.get(at).copied())
+                .collect();
+            let sent = self.nfs.rpc().call_many(&now, |number, result| {
+                let slot = open.get(number).and_then(|&at| statuses.get_mut(at));
+                if let Some(slot) = slot {
+                    *slot = Some(result.map_or_else(|failed| failed.status, |_| Nfsstat3::Ok));
                 }
             });
+            let before = open.len();
+            open.retain(|&at| statuses.get(at).is_some_and(Option::is_none));
             match sent {
-                Ok(()) => return Ok(statuses),
-                Err(error) if error.is_worth_a_retry() && attempt < self.plan.rpc_retries => {
-                    attempt += 1;
+                Ok(()) => break,
+                Err(error) if error.is_worth_a_retry() => {
+                    attempt = if open.len() < before { 0 } else { attempt + 1 };
+                    if attempt > self.plan.rpc_retries {
+                        return Err(self.lost(step, &error));
+                    }
                 }
                 Err(error) => return Err(self.lost(step, &error)),
             }
         }
+        Ok(statuses.into_iter().flatten().collect())
     }
 
     /// The names from a cookie on; `None` if the cookie is no longer good (the
@@ -273,7 +297,8 @@ impl Claimant<'_> {
         };
         let last = listing.entries.last().map(|entry| entry.cookie);
         let next = match last {
-            Some(cookie) if !listing.eof => Some((cookie, listing.cookieverf)),
+            // A cookie that leads to itself would never end.
+            Some(cookie) if !listing.eof && cookie != from.0 => Some((cookie, listing.cookieverf)),
             _ => None,
         };
         let names = listing.entries.into_iter().map(|entry| entry.name);
@@ -287,7 +312,8 @@ impl Claimant<'_> {
     pub(super) fn some_names(&mut self, dir: &Fh) -> Result<Vec<String>, DriverError> {
         const SHOWN: usize = 4;
         let mut from = Some((0, Verf::default()));
-        while let Some(start) = from {
+        for _ in 0..PARTS_MAX {
+            let Some(start) = from else { break };
             let Some(part) = self.list_part(dir, start)? else {
                 break;
             };

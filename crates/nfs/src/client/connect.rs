@@ -1,46 +1,11 @@
 //! Connecting: limits on the wait, and source ports from the reserved range.
 
 use super::ClientError;
+use filermark_engine::net::bind_reserved;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
-
-/// The source ports that RESVPORT draws from: those that only a privileged
-/// process may bind and that no well-known service listens on.
-pub const RESERVED_PORTS: RangeInclusive<u16> = 512..=1023;
-
-/// Where the next search begins, counted down from 1023: many connections in a
-/// row would otherwise try the same used ports again and again.
-static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
-
-/// Binds to the next free port of [`RESERVED_PORTS`].
-///
-/// # Errors
-/// [`ClientError::ReservedPort`]: not permitted, or all are in use.
-pub fn bind_reserved(socket: &Socket, peer: &SocketAddr) -> Result<(), ClientError> {
-    let count = RESERVED_PORTS.end() - RESERVED_PORTS.start() + 1;
-    let first = NEXT_PORT.fetch_add(1, Ordering::Relaxed) % count;
-    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
-    // Ports of connections that ended lately wait for stray packets (TIME_WAIT);
-    // without this they would count as used.
-    let _ = socket.set_reuse_address(true);
-    for step in 0..count {
-        let port = RESERVED_PORTS.end() - (first + step) % count;
-        let local = match peer {
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
-        };
-        match socket.bind(&SockAddr::from(local)) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
-            Err(source) => return Err(ClientError::ReservedPort { source }),
-        }
-    }
-    Err(ClientError::ReservedPort { source: last })
-}
 
 /// Connects within `timeout`; with `resvport`, from a reserved source port.
 ///
@@ -88,7 +53,8 @@ fn connect_once(
     )
     .map_err(failed)?;
     if resvport {
-        bind_reserved(&socket, &address)?;
+        bind_reserved(&socket, Domain::for_address(address))
+            .map_err(|source| ClientError::ReservedPort { source })?;
     }
     match socket.connect_timeout(&SockAddr::from(address), timeout) {
         Ok(()) => {}

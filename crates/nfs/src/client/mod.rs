@@ -12,7 +12,7 @@ mod nfs3;
 mod portmap;
 mod rpc;
 
-pub use connect::{RESERVED_PORTS, bind_reserved, connect};
+pub use connect::connect;
 pub use error::ClientError;
 pub use mount::{Export, MOUNT_V3, MountClient, Mounted};
 pub use nfs3::{

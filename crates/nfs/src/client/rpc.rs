@@ -1,7 +1,7 @@
 //! One blocking RPC connection: record marking, xid check, limits.
 
 use super::{ClientError, connect};
-use filermark_onc::record::{OpenRecord, RecordReader};
+use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
 use filermark_onc::xdr::{self, Decode, Decoder};
 use std::io::{self, Read, Write};
@@ -56,6 +56,7 @@ pub struct RpcClient {
     xid: u32,
     call: Vec<u8>,
     reply: Vec<u8>,
+    fragment_bytes: Option<usize>,
 }
 
 /// What belongs to one connection.
@@ -72,6 +73,7 @@ struct Link {
 /// Calls that may be under way together in [`RpcClient::call_many`].
 const WINDOW: usize = 32;
 const INPUT_BYTES: usize = 64 << 10;
+const MARK_BYTES: usize = 4;
 
 impl RpcClient {
     /// A client that connects when it is first used.
@@ -85,6 +87,7 @@ impl RpcClient {
             xid: first_xid(),
             call: Vec::new(),
             reply: Vec::new(),
+            fragment_bytes: None,
         }
     }
 
@@ -106,6 +109,12 @@ impl RpcClient {
     /// Sets the longest wait for one answer, from the next call on.
     pub const fn set_reply_timeout(&mut self, timeout: Duration) {
         self.options.reply_timeout = timeout;
+    }
+
+    /// Cuts calls into fragments of this many bytes, as the record marking allows;
+    /// `None`: one each.
+    pub const fn set_fragment_bytes(&mut self, bytes: Option<usize>) {
+        self.fragment_bytes = bytes;
     }
 
     /// Connects if there is no connection.
@@ -220,6 +229,11 @@ impl RpcClient {
         xdr::append(&mut self.call, &header);
         args(&mut self.call);
         record.finish(&mut self.call);
+        if let Some(bytes) = self.fragment_bytes {
+            let whole = std::mem::take(&mut self.call);
+            let record = whole.get(MARK_BYTES..).unwrap_or_default();
+            append_fragments(&mut self.call, record, bytes);
+        }
     }
 
     /// Sends `self.call` and waits until its answer is in `self.reply`.

@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 /// Calls are encoded up to about this many bytes before a write: what the system
 /// has not taken yet stays below that and one call.
 const CHUNK: usize = 256 << 10;
-/// First wait before a broken connection is tried again; doubled each time.
+/// A connection that has brought replies is tried again at once; from then on,
+/// until there is a reply again, after this wait, doubled each time.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
 /// How many reads of one connection in a turn before others get theirs.
@@ -56,6 +57,8 @@ pub(crate) struct Conn {
     sent: u32,
     backoff: Nanos,
     was_up: bool,
+    /// Since when the server could not be reached.
+    down_since: Option<Nanos>,
     /// Why the last attempt failed.
     failure: Option<Box<str>>,
 }
@@ -70,8 +73,9 @@ impl Conn {
             epoch: 0,
             encoded: 0,
             sent: 0,
-            backoff: BACKOFF_MIN,
+            backoff: Nanos::ZERO,
             was_up: false,
+            down_since: None,
             failure: None,
         }
     }
@@ -87,6 +91,23 @@ impl Conn {
     /// Why the last attempt to connect failed, if it did.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// Bytes that were encoded and that the system has not taken.
+    #[cfg(test)]
+    pub(crate) fn unsent_len(&self) -> usize {
+        self.link.as_ref().map_or(0, Link::unsent_len)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn local_port(&self) -> Option<u16> {
+        let address = self.link.as_ref()?.local_addr().ok()?;
+        Some(address.port())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn holds_no_buffer(&self) -> bool {
+        self.link.as_ref().is_none_or(|l| l.buffer_bytes() == 0)
     }
 
     /// Begins to connect.
@@ -177,7 +198,7 @@ impl Conn {
             self.finish_connect(ready, core, io);
         }
         if self.state == State::Up && (ready.readable || ready.broken) {
-            self.receive(core, io);
+            self.receive(ready.ended || ready.broken, core, io);
         }
         if ready.writable && self.state == State::Up {
             let blocked = self.link.as_ref().is_some_and(|l| l.unsent_len() > 0);
@@ -193,6 +214,7 @@ impl Conn {
             Ok(true) => {
                 self.state = State::Up;
                 self.was_up = true;
+                self.down_since = None;
                 core.mark_dirty(self.number);
             }
             Ok(false) if !ready.broken => {}
@@ -201,39 +223,42 @@ impl Conn {
         }
     }
 
-    /// Reads until nothing is left, and hands every reply to the core.
-    fn receive(&mut self, core: &mut Core, io: &mut Io) {
+    /// Reads until nothing is left, or to the end of the stream, and hands every
+    /// reply to the core.
+    fn receive(&mut self, to_the_end: bool, core: &mut Core, io: &mut Io) {
         for _ in 0..READS_MAX {
             match self.receive_once(core, io) {
-                Ok(true) => {}
-                Ok(false) => return,
+                Ok(Some(more)) if more || to_the_end => {}
+                Ok(_) => return,
                 Err(error) => return self.lost(core, io, &error),
             }
         }
         io.unread.push(self.key());
     }
 
-    /// Whether there may be more to read.
-    fn receive_once(&mut self, core: &mut Core, io: &mut Io) -> io::Result<bool> {
+    /// Whether there may be more to read; `None`: there was nothing.
+    fn receive_once(&mut self, core: &mut Core, io: &mut Io) -> io::Result<Option<bool>> {
         let Some(link) = &mut self.link else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(input) = link.receive(&mut io.scratch)? else {
-            return Ok(false);
+            return Ok(None);
         };
         core.now = core.clock.now();
-        self.backoff = BACKOFF_MIN;
         let (number, now) = (self.number, core.now);
         let bytes = io.scratch.get(..input.scratch_len).unwrap_or_default();
+        let backoff = &mut self.backoff;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
-            io.records
-                .split(bytes, |record| core.reply(number, record, now))
+            io.records.split(bytes, |record| {
+                *backoff = Nanos::ZERO;
+                core.reply(number, record, now);
+            })
         });
         if let Err(error) = fed {
             core.counters.add(Tally::StreamErrors);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
-        Ok(input.more)
+        Ok(Some(input.more))
     }
 
     /// The connection broke, or could not be made: it is tried again, at once or
@@ -249,12 +274,20 @@ impl Conn {
         if core.calls.first(self.number).is_none() {
             return;
         }
-        if core.stop.is_raised() {
+        // A server that cannot be reached for as long as a reply may take is gone.
+        let down_since = *self.down_since.get_or_insert(core.now);
+        let gone = core.now.since(down_since) >= core.settings.rpc_timeout;
+        if gone || core.stop.is_raised() {
             return core.fail_all(self.number);
         }
+        let wait = self.backoff;
+        self.backoff = Nanos(wait.0 * 2).clamp(BACKOFF_MIN, BACKOFF_MAX);
+        if wait == Nanos::ZERO {
+            core.mark_dirty(self.number);
+            return;
+        }
         self.state = State::Waiting;
-        let at = core.now + self.backoff;
-        self.backoff = Nanos(self.backoff.0 * 2).min(BACKOFF_MAX);
+        let at = core.now + wait;
         let timer = self.timer(|conn, epoch| Timer::Reconnect { conn, epoch });
         core.start_timer(at, timer);
     }

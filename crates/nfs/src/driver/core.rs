@@ -92,6 +92,8 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) data: Arc<DataSource>,
     pub(crate) stop: StopFlag,
+    /// The wish to stop has been seen and acted on.
+    pub(crate) stopping: bool,
     pub(crate) template: CallTemplate,
     pub(crate) file_systems: Vec<FileSystem>,
     pub(crate) procs: Vec<Proc>,
@@ -172,7 +174,7 @@ impl Core {
         let reply = self
             .calls
             .oldest()
-            .map_or(Nanos::MAX, |call| call.since + self.settings.rpc_timeout);
+            .map_or(Nanos::MAX, |call| call.since + self.rpc_timeout());
         timer.min(reply)
     }
 

@@ -43,7 +43,7 @@ use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::Fh;
 use open::Place;
 use std::collections::HashMap;
@@ -115,6 +115,11 @@ impl Driver for Nfs3Driver {
         Capabilities {
             ops: OpSet::ALL,
             blocking: false,
+            // A shared connection is one shard's.
+            shards_max: match self.plan.connections {
+                Connections::PerProc => None,
+                Connections::Shared(count) => Some(count.max(1)),
+            },
         }
     }
 

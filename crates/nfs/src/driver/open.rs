@@ -11,7 +11,7 @@ use super::records::Records;
 use super::shard::Shard;
 use crate::target::{Target, credential};
 use filermark_engine::driver::{DriverError, ShardSetup};
-use filermark_engine::net::{BufferPool, Reactor, open_files_limit, prepare_thread};
+use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
 use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
 use filermark_model::rng::hash3;
@@ -73,6 +73,8 @@ impl Settings {
 /// Hands out connections to procs.
 struct Spread {
     rule: Connections,
+    /// The shard's number and how many there are.
+    shard: (u32, u32),
     conns: Vec<Conn>,
     /// Per server: its first connection, and how many procs it has.
     servers: HashMap<SocketAddr, (u32, u32)>,
@@ -89,7 +91,11 @@ impl Spread {
     fn next(&mut self, peer: SocketAddr) -> u32 {
         let per_server = match self.rule {
             Connections::PerProc => return self.add(peer),
-            Connections::Shared(count) => count.max(1),
+            // This shard's part of the agent's connections.
+            Connections::Shared(count) => {
+                let (shard, shards) = self.shard;
+                (count / shards + u32::from(shard < count % shards)).max(1)
+            }
         };
         let next = self.conns.len() as u32;
         let (first, procs) = *self.servers.entry(peer).or_insert((next, 0));
@@ -106,12 +112,12 @@ impl Spread {
 impl Nfs3Driver {
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard, DriverError> {
-        prepare_thread();
         // As many connections as the system allows; where that is not enough,
         // connecting says so.
         open_files_limit(u64::MAX);
         let mut spread = Spread {
             rule: self.plan.connections,
+            shard: (setup.shard, setup.shard_count.max(1)),
             conns: Vec::new(),
             servers: HashMap::new(),
         };
@@ -175,6 +181,7 @@ fn assemble(
         settings: Settings::of(plan),
         data: setup.data,
         stop: setup.stop,
+        stopping: false,
         template: CallTemplate::new(PROGRAM, VERSION, credential(plan).as_auth()),
         file_systems,
         procs,
@@ -200,6 +207,5 @@ fn assemble(
         io,
         conns,
         ready: Vec::new(),
-        stopping: false,
     })
 }

@@ -23,6 +23,31 @@ pub(crate) enum Step {
     Commit,
 }
 
+/// The bytes of a file from the first to the last one of some transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+impl Reach {
+    pub(crate) const NONE: Self = Self {
+        from: u64::MAX,
+        to: 0,
+    };
+
+    pub(crate) fn is_none(self) -> bool {
+        self.from > self.to
+    }
+
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+}
+
 /// An operation under way.
 #[derive(Clone, Debug)]
 pub(crate) struct LogicalOp {
@@ -39,11 +64,11 @@ pub(crate) struct LogicalOp {
     pub(crate) end: u64,
     /// WRITE: the verifier of the unstable data so far. READDIR: the cookie's.
     pub(crate) verf: Verf,
-    /// WRITE: something was answered UNSTABLE.
-    pub(crate) unstable: bool,
-    /// WRITE: the verifier changed, so that all data must go again.
-    pub(crate) changed: bool,
-    /// WRITE: the data goes again already.
+    /// WRITE: what was answered UNSTABLE with this verifier.
+    pub(crate) unstable: Reach,
+    /// WRITE: what was answered UNSTABLE with an earlier one and must go again.
+    pub(crate) affected: Reach,
+    /// WRITE: data goes again.
     pub(crate) rewrite: bool,
     /// How often it went again, or READDIR was begun anew.
     pub(crate) repeats: u8,
@@ -93,8 +118,8 @@ impl Ops {
             next: 0,
             end: 0,
             verf: Verf::default(),
-            unstable: false,
-            changed: false,
+            unstable: Reach::NONE,
+            affected: Reach::NONE,
             rewrite: false,
             repeats: 0,
         };

@@ -10,6 +10,9 @@ use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
+/// The wait after NFS3ERR_JUKEBOX is not doubled beyond this.
+const JUKEBOX_DELAY_MAX: Nanos = Nanos::from_secs(30);
+
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -45,6 +48,8 @@ impl Core {
         let verdict = match self.judge(slot, record) {
             Ok(verdict) | Err(verdict) => verdict,
         };
+        let xid = self.calls.get(slot).xid;
+        tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
         if verdict == Verdict::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
             return;
         }
@@ -147,6 +152,7 @@ impl Core {
         }
         let factor = 1u64.checked_shl(waits.into()).unwrap_or(u64::MAX);
         let delay = Nanos(self.settings.jukebox_delay.0.saturating_mul(factor));
+        let delay = delay.min(JUKEBOX_DELAY_MAX);
         let call = self.calls.get_mut(slot);
         call.waits = waits + 1;
         let xid = call.xid;

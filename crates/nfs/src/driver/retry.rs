@@ -10,7 +10,11 @@ use super::counters::Tally;
 use super::reply::Verdict;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
+use filermark_onc::nfs3::Nfsstat3;
 use std::cmp::Reverse;
+
+/// How long replies are waited for after the wish to stop.
+const STOPPING_TIMEOUT: Nanos = Nanos::from_secs(2);
 
 impl Core {
     /// Bytes up to `sent_to` of this connection were handed to the system at
@@ -25,20 +29,28 @@ impl Core {
                 continue;
             }
             call.on_wire = true;
+            tracing::trace!(target: "filermark_nfs::rpc", conn, xid = call.xid, procedure = call.procedure.name(), "sent");
             self.counters.call(call.procedure);
-            let (op, since) = (call.op, call.since);
+            let op = call.op;
             self.stamp_sent(op, self.now);
-            // Where it had to wait long before it was sent, its time begins here.
-            if self.now.since(since).0 > self.settings.rpc_timeout.0 / 8 {
-                self.calls.renew(slot, self.now);
-            }
+            // The time for the reply begins here, however long it waited before.
+            self.calls.renew(slot, self.now);
+        }
+    }
+
+    /// How long a reply may take: not long any more once everybody wishes to stop.
+    #[inline]
+    pub(crate) fn rpc_timeout(&self) -> Nanos {
+        match self.stopping {
+            true => self.settings.rpc_timeout.min(STOPPING_TIMEOUT),
+            false => self.settings.rpc_timeout,
         }
     }
 
     /// The connection of a call whose reply is late.
     pub(crate) fn late_connection(&self, now: Nanos) -> Option<u32> {
         let call = self.calls.oldest()?;
-        (call.since + self.settings.rpc_timeout <= now).then_some(call.conn)
+        (call.since + self.rpc_timeout() <= now).then_some(call.conn)
     }
 
     /// Counts a try for every call of this connection; ends those that had enough.
@@ -96,6 +108,22 @@ impl Core {
             let conn = self.calls.get(slot).conn;
             self.calls.unpark(slot, self.now);
             self.mark_dirty(conn);
+        }
+    }
+
+    /// Ends all calls that wait for NFS3ERR_JUKEBOX.
+    pub(crate) fn give_up_jukebox(&mut self) {
+        let now = self.now;
+        let mut timers = std::mem::take(&mut self.timers);
+        for Reverse((at, timer)) in timers.drain() {
+            match timer {
+                Timer::Jukebox { xid } => {
+                    if let Some(slot) = self.calls.find(xid) {
+                        self.end_call(slot, Verdict::Failed(Nfsstat3::Jukebox), now);
+                    }
+                }
+                other => self.start_timer(at, other),
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How many connections are being made at once: servers queue a limited number.
 const CONNECTING_MAX: usize = 128;
-/// How often the wish to stop is looked at while connecting.
+/// How often the wish to stop is looked at, at least.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
 
 /// Carries out the requests of all procs of one thread.
@@ -20,27 +20,27 @@ pub struct Shard {
     pub(crate) io: Io,
     pub(crate) conns: Vec<Conn>,
     pub(crate) ready: Vec<Ready>,
-    /// The wish to stop has been seen and acted on.
-    pub(crate) stopping: bool,
 }
 
 impl Shard {
     /// Waits for the network until `until` at most, and works on what comes.
     fn turn(&mut self, until: Nanos) -> Result<(), DriverError> {
         let timeout = match self.io.unread.is_empty() {
-            true => until.since(self.core.now),
+            // Never for long: somebody may wish to stop.
+            true => until.since(self.core.now).min(STOP_CHECK),
             false => Nanos::ZERO,
         };
-        let timeout = (until != Nanos::MAX).then(|| Duration::from_nanos(timeout.0));
+        let timeout = Duration::from_nanos(timeout.0);
         self.io
             .reactor
-            .wait(timeout, &mut self.ready)
+            .wait(Some(timeout), &mut self.ready)
             .map_err(|error| self.useless(&error))?;
         for key in self.io.unread.drain(..) {
             self.ready.push(Ready {
                 key,
                 readable: true,
                 writable: false,
+                ended: false,
                 broken: false,
             });
         }
@@ -83,7 +83,7 @@ impl Shard {
                 }
                 self.core.now = self.core.clock.now();
                 let until = self.core.next_wake();
-                self.turn(until.min(self.core.now + STOP_CHECK))?;
+                self.turn(until)?;
                 self.core.now = self.core.clock.now();
                 self.run_timers();
             }
@@ -127,12 +127,13 @@ impl Shard {
     /// Once everybody wishes to stop, nothing waits for a server that is gone.
     fn heed_stop(&mut self) {
         let raised = self.core.stop.is_raised();
-        if raised && !self.stopping {
+        if raised && !self.core.stopping {
             for conn in &mut self.conns {
                 conn.give_up_waiting(&mut self.core);
             }
+            self.core.give_up_jukebox();
         }
-        self.stopping = raised;
+        self.core.stopping = raised;
     }
 
     fn send_dirty(&mut self) {

@@ -2,11 +2,12 @@
 //!
 //! WRITEs are sent UNSTABLE. Where the server took them so, a COMMIT ends the
 //! operation, and its verifier must be that of all the WRITEs: otherwise the
-//! server may have forgotten data, and all of the operation's data goes again.
+//! server may have forgotten what it answered with another verifier, and that
+//! goes again.
 
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::ops::Step;
+use super::ops::{Reach, Step};
 use super::reply::Verdict;
 use super::status::VERIFIER_RESTLESS;
 use filermark_engine::driver::{Action, Status};
@@ -15,7 +16,7 @@ use filermark_onc::nfs3::*;
 /// WRITEs under way for one file that is being filled.
 const FILL_WINDOW: u32 = 16;
 /// How often the data of one operation goes again because the verifier changed.
-const REWRITES_MAX: u8 = 8;
+const REWRITES_MAX: u8 = 32;
 
 /// How an action moves data.
 #[derive(Clone, Copy)]
@@ -69,9 +70,9 @@ impl Core {
         if logical.outstanding > 0 || logical.next < logical.end {
             return;
         }
-        if logical.changed {
-            self.begin_again(op, transfer);
-        } else if logical.unstable {
+        if !logical.affected.is_none() {
+            self.write_again(op, transfer);
+        } else if !logical.unstable.is_none() {
             logical.step = Step::Commit;
             let span = match logical.action {
                 Action::Write { offset, length, .. } => Span { offset, length },
@@ -81,16 +82,16 @@ impl Core {
         }
     }
 
-    /// The verifier has changed: all data of the operation goes again.
-    fn begin_again(&mut self, op: u32, transfer: Transfer) {
+    /// The verifier has changed: what it affects goes again.
+    fn write_again(&mut self, op: u32, transfer: Transfer) {
         let logical = self.ops.get_mut(op);
         logical.repeats += 1;
         if logical.repeats > REWRITES_MAX {
             return logical.fail(Status::Refused(VERIFIER_RESTLESS));
         }
-        logical.next = transfer.start;
-        logical.unstable = false;
-        logical.changed = false;
+        logical.next = logical.affected.from;
+        logical.end = logical.affected.to;
+        logical.affected = Reach::NONE;
         logical.rewrite = true;
         self.fill_window(op, transfer);
     }
@@ -164,11 +165,15 @@ impl Core {
             logical.outcome.written_bytes = logical.outcome.written_bytes.saturating_add(count);
         }
         if written.committed == StableHow::Unstable {
-            if logical.unstable && logical.verf != written.verf && !logical.changed {
-                logical.changed = true;
+            if !logical.unstable.is_none() && logical.verf != written.verf {
+                logical.affected = logical.affected.with(logical.unstable);
+                logical.unstable = Reach::NONE;
                 self.counters.add(Tally::VerifierChanges);
             }
-            logical.unstable = true;
+            logical.unstable = logical.unstable.with(Reach {
+                from: offset,
+                to: offset + u64::from(count),
+            });
             logical.verf = written.verf;
         }
         if count < asked {
@@ -186,7 +191,8 @@ impl Core {
         let logical = self.ops.get_mut(self.calls.get(slot).op);
         let ends_data = !matches!(logical.action, Action::Commit { .. });
         if ends_data && committed.verf != logical.verf {
-            logical.changed = true;
+            logical.affected = logical.unstable;
+            logical.unstable = Reach::NONE;
             logical.step = Step::Data;
             self.counters.add(Tally::VerifierChanges);
         }

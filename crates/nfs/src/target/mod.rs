@@ -47,9 +47,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Free space for this user, in bytes, as the server tells it.
+    /// Free space for this user, in bytes, as the server tells it; `None` also
+    /// from a server that answers with nothing but zeros.
     pub fn free_bytes(&self) -> Option<u64> {
-        self.fsstat.map(|stat| stat.abytes)
+        let told = self.fsstat.filter(|stat| stat.tbytes > 0);
+        told.map(|stat| stat.abytes)
     }
 
     /// Size of the READDIR answers to ask for, in bytes.

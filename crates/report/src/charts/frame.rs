@@ -15,7 +15,7 @@ pub struct Area {
 impl Area {
     /// Ticks that fit beside each other.
     pub fn x_tick_count(&self) -> usize {
-        ((self.right - self.left) / 85.0) as usize
+        ((self.right - self.left) / 54.0) as usize
     }
 
     /// Ticks that fit above each other.
@@ -58,8 +58,9 @@ pub fn axes(svg: &mut Svg, area: &Area, x: &Scale, y: &Scale, titles: (&str, &st
 pub fn legend(svg: &mut Svg, entries: &[(&str, &str)], at: (f64, f64), width: f64) -> f64 {
     let (mut x, mut y) = at;
     for (class, label) in entries {
-        // No font metrics here: 7 units per character is wide enough.
-        let wide = 34.0 + label.chars().count() as f64 * 7.0;
+        // No font metrics here: this is wide enough for the fonts of the page.
+        let char_wide = |c: char| if c.is_uppercase() { 9.5 } else { 7.0 };
+        let wide = 34.0 + label.chars().map(char_wide).sum::<f64>();
         if x > at.0 && x + wide > at.0 + width {
             x = at.0;
             y += 20.0;

@@ -13,7 +13,7 @@ const FIRST_NS: u64 = 1_000;
 /// Each bucket is wider than the one before by this factor: the fourth root of two.
 const RATIO: f64 = 1.189_207_115;
 /// Height of one group's row.
-const ROW_HEIGHT: f64 = 62.0;
+const ROW_HEIGHT: f64 = 68.0;
 
 /// Groups of operations that resemble each other.
 const GROUPS: [(&str, &[Op]); 4] = [

@@ -31,7 +31,12 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
     let stats = point.stats.as_ref()?;
     let steps = gathered(&stats.intervals);
     let (first, last) = (steps.first()?.0, steps.last()?);
-    let x = Scale::exact(first as f64, (last.0 + last.1 as i64) as f64, LEFT, RIGHT);
+    let x = Scale::exact(
+        first as f64,
+        last.0.saturating_add(last.1 as i64) as f64,
+        LEFT,
+        RIGHT,
+    );
     let ops: Vec<f64> = steps
         .iter()
         .map(|(_, n, i)| i.success_count as f64 / *n as f64)
@@ -51,7 +56,7 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
     }
     let requested = point.load.requested.0;
     let high = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let y_ops = Scale::linear(0.0, high(&ops).max(requested), PLOTS[0].1, PLOTS[0].0);
+    let y_ops = Scale::linear(0.0, high(&ops).max(requested) * 1.1, PLOTS[0].1, PLOTS[0].0);
     let y_ms = Scale::linear(0.0, high(&means), PLOTS[1].1, PLOTS[1].0);
     plot(&mut svg, PLOTS[0], &y_ops, "op/s");
     plot(&mut svg, PLOTS[1], &y_ms, "mean ms");
@@ -61,7 +66,7 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
     svg.polyline("line thin p99", &stairs(&steps, &means, &x, &y_ms));
     for (i, (second, n, sum)) in steps.iter().enumerate() {
         let left = x.at(*second as f64);
-        let width = x.at((second + *n as i64) as f64) - left;
+        let width = x.at(second.saturating_add(*n as i64) as f64) - left;
         if sum.error_count > 0 {
             svg.line("error-mark", (left, PLOTS[1].1), (left, PLOTS[1].1 - 5.0));
         }
@@ -112,7 +117,7 @@ fn stairs(
     let mut points = Vec::with_capacity(steps.len() * 2);
     for ((second, n, _), value) in steps.iter().zip(values) {
         points.push((x.at(*second as f64), y.at(*value)));
-        points.push((x.at((second + *n as i64) as f64), y.at(*value)));
+        points.push((x.at(second.saturating_add(*n as i64) as f64), y.at(*value)));
     }
     points
 }

@@ -160,6 +160,11 @@ pub(super) struct Conns {
 }
 
 impl Conns {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     pub(super) fn insert(&mut self, mut conn: Box<Conn>) -> Token {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {

@@ -31,6 +31,8 @@ use timers::Timers;
 const INPUT: usize = 256 * 1024;
 /// Replies are written when so many bytes of them have gathered, even within one batch.
 const BATCH: usize = 1 << 20;
+/// Connections of one thread that may each keep a buffer for the largest record.
+const FEW: usize = 64;
 /// Most events of one wait.
 const EVENTS: usize = 256;
 
@@ -246,67 +248,76 @@ impl Reactor {
         fate
     }
 
-    /// Serves every complete record of the input, in order.
+    /// Serves every complete record of the input, in order, and sends the replies; input that
+    /// must wait for earlier replies to leave is kept.
     fn process(&mut self, conn: &mut Conn, mut input: &[u8]) -> Fate {
-        let received = if self.service.shared.faults.delays_replies() {
-            now_ns()
-        } else {
-            0
-        };
+        let delays = self.service.shared.faults.delays_replies();
+        let received_ns = if delays { now_ns() } else { 0 };
         let mut out = std::mem::take(&mut self.out);
-        let mut fate = Fate::Keep;
         out.clear();
-        loop {
+        let mut fate = Fate::Keep;
+        while fate == Fate::Keep {
             if out.len() >= BATCH || conn.is_blocked() {
                 fate = conn.send(&mut out);
-                if fate == Fate::Close || conn.is_blocked() {
+                if conn.is_blocked() {
                     break;
                 }
             }
-            let start = out.len();
-            let record = match conn.reader.next_record(&mut input) {
-                Ok(Some(record)) => record,
-                Ok(None) => break,
-                Err(_) => {
-                    self.service.counters.refused.add(1);
-                    fate = Fate::Close; // out of step: nothing more can be read
-                    break;
-                }
-            };
-            let verdict = self.service.serve(record, &conn.peer, &mut out);
-            conn.requests += 1;
-            let last = self.service.shared.faults.close_after == Some(conn.requests);
-            match verdict {
-                _ if last => {
-                    self.service.counters.connections_dropped.add(1);
-                    conn.peer.session.lost_a_reply();
-                    out.truncate(start);
-                    fate = Fate::Close;
-                    break;
-                }
-                Verdict::Send => {}
-                Verdict::Later(delay) => {
-                    let reply = out[start..].to_vec();
-                    out.truncate(start);
-                    conn.delayed(reply.len());
-                    let due = self.service.shared.faults.due_ns(received, delay);
-                    self.timers.add(due, conn.token, reply);
-                }
-                Verdict::Lose => out.truncate(start),
-                Verdict::Close => {
-                    fate = Fate::Close;
-                    break;
-                }
+            match self.next(conn, &mut input, received_ns, &mut out) {
+                Some(next) => fate = next,
+                None => break,
             }
         }
+        // Also where the connection is to be closed: what was answered before is sent.
         let sent = conn.send(&mut out);
-        if fate == Fate::Keep {
-            fate = sent;
-        }
         conn.held = input.to_vec();
-        conn.reader.trim(INPUT);
+        // Buffers for large writes are kept where there are few connections: making them anew
+        // for each costs more than the copy. Where there are many, only what is common is kept.
+        let few = self.conns.len() <= FEW;
+        conn.reader.trim(if few { self.max_record } else { INPUT });
         self.out = out;
-        fate
+        if fate == Fate::Close { fate } else { sent }
+    }
+
+    /// Serves the next record of the input, if it is complete; a reply that is to leave with
+    /// this batch is in `out` afterwards.
+    #[inline]
+    fn next(
+        &mut self,
+        conn: &mut Conn,
+        input: &mut &[u8],
+        received_ns: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Fate> {
+        let start = out.len();
+        let record = match conn.reader.next_record(input) {
+            Ok(record) => record?,
+            Err(_) => {
+                self.service.counters.refused.add(1);
+                return Some(Fate::Close); // out of step: nothing more can be read
+            }
+        };
+        let verdict = self.service.serve(record, &conn.peer, out);
+        conn.requests += 1;
+        if self.service.shared.faults.close_after == Some(conn.requests) {
+            self.service.counters.connections_dropped.add(1);
+            conn.peer.session.lost_a_reply();
+            out.truncate(start);
+            return Some(Fate::Close);
+        }
+        match verdict {
+            Verdict::Send => {}
+            Verdict::Later(delay_ns) => {
+                let reply = out[start..].to_vec();
+                out.truncate(start);
+                conn.delayed(reply.len());
+                let due = self.service.shared.faults.due_ns(received_ns, delay_ns);
+                self.timers.add(due, conn.token, reply);
+            }
+            Verdict::Lose => out.truncate(start),
+            Verdict::Close => return Some(Fate::Close),
+        }
+        Some(Fate::Keep)
     }
 
     /// Sends the replies whose time has come, those of one connection together.

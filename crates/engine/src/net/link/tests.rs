@@ -123,6 +123,7 @@ fn what_the_system_does_not_take_is_kept_and_goes_later() {
             key: 7,
             readable: false,
             writable: true,
+            ended: false,
             broken: false,
         };
         assert_eq!(ready, [expected]);
@@ -151,7 +152,7 @@ fn a_refused_connection_is_told() {
 
 #[test]
 fn short_waits_are_short() {
-    crate::net::prepare_thread();
+    crate::sys::sharpen_timers();
     let mut reactor = Reactor::new().expect("reactor");
     let start = std::time::Instant::now();
     for _ in 0..20 {

@@ -1,0 +1,372 @@
+//! Against the embedded server: real semantics, and its own count of what it heard.
+
+use super::*;
+use filermark_onc::nfs3::Procedure;
+use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
+
+struct World {
+    server: RunningServer,
+    driver: Nfs3Driver,
+    setup: ShardSetup,
+}
+
+impl World {
+    fn new(options: ServerOptions, change: impl FnOnce(&mut Nfs3Plan), procs: u32) -> Self {
+        let server = Server::start(options).expect("a free port");
+        let port = Some(server.addrs()[0].port());
+        let mut plan = Nfs3Plan {
+            nfs_port: port,
+            mount_port: port,
+            rpc_timeout_ms: 300,
+            rpc_retries: 20,
+            ..plan()
+        };
+        change(&mut plan);
+        let mut setup = setup(procs, true);
+        for proc in &mut setup.procs {
+            proc.mount.path = EXPORT.to_owned();
+        }
+        let driver = Nfs3Driver::new(plan);
+        Self {
+            server,
+            driver,
+            setup,
+        }
+    }
+
+    fn mount(&self) -> &MountPoint {
+        &self.setup.procs[0].mount
+    }
+
+    /// Claims, opens, makes the procs' directories.
+    fn bench(&self) -> Bench {
+        let report = self.driver.claim(self.mount(), &self.setup.claim);
+        assert_eq!(report.expect("nothing is there").removed_count, 0);
+        let shard = self.driver.shard(self.setup.clone()).expect("it serves");
+        let mut bench = Bench {
+            shard,
+            next_token: 0,
+            server: None,
+            stop: self.setup.stop.clone(),
+        };
+        let procs = self.setup.procs.len();
+        for proc in 0..procs as u32 {
+            let name = name(NameKind::ProcDir, proc);
+            bench.submit(proc, Action::MakeProcDir { name });
+        }
+        all_ok(&bench.wait(procs));
+        bench
+    }
+}
+
+fn all_ok(outcomes: &BTreeMap<u32, Outcome>) {
+    for (token, outcome) in outcomes {
+        assert_eq!(outcome.status, Status::Ok, "{token}: {outcome:?}");
+    }
+}
+
+fn fill(number: u32, size: u64) -> Action {
+    Action::Fill {
+        dir: PROC_DIR,
+        name: name(NameKind::File, number),
+        object: Some(ObjectId(1 + number)),
+        file: number.into(),
+        size,
+    }
+}
+
+fn read_file(number: u32, offset: u64, length: u32) -> Action {
+    Action::Read {
+        object: ObjectId(1 + number),
+        file: number.into(),
+        offset,
+        length,
+    }
+}
+
+fn remove_file(number: u32) -> Action {
+    Action::Remove {
+        dir: PROC_DIR,
+        name: name(NameKind::File, number),
+    }
+}
+
+/// Sizes from nothing to several transfers, odd ones among them.
+const SIZES: [u64; 6] = [0, 1, 4096, 70_001, 1 << 20, 3_000_000];
+
+/// Fills, reads back, overwrites, appends and removes with several procs at once.
+fn work(bench: &mut Bench, procs: u32) {
+    let files = SIZES.len();
+    let each = |bench: &mut Bench, action: &dyn Fn(u32) -> Action| {
+        for proc in 0..procs {
+            for number in 0..files as u32 {
+                bench.submit(proc, action(number));
+            }
+        }
+        let outcomes = bench.wait(files * procs as usize);
+        all_ok(&outcomes);
+        outcomes
+    };
+    each(bench, &|n| fill(n, SIZES[n as usize]));
+    let read = each(bench, &|n| read_file(n, 0, 4_000_000));
+    for outcome in read.values() {
+        assert!(outcome.end);
+    }
+    let total: u64 = read.values().map(|o| u64::from(o.read_bytes)).sum();
+    assert_eq!(total, SIZES.iter().sum::<u64>() * u64::from(procs));
+    each(bench, &|n| Action::Write {
+        object: ObjectId(1 + n),
+        file: n.into(),
+        offset: SIZES[n as usize],
+        length: 100_000,
+    });
+    let read = each(bench, &|n| read_file(n, SIZES[n as usize], 100_000));
+    assert!(read.values().all(|o| o.read_bytes == 100_000));
+    each(bench, &remove_file);
+    for proc in 0..procs {
+        let name = name(NameKind::ProcDir, proc);
+        bench.submit(proc, Action::RemoveProcDir { name });
+    }
+    all_ok(&bench.wait(procs as usize));
+}
+
+#[test]
+fn the_server_counts_what_the_driver_counts() {
+    let options = ServerOptions {
+        unstable: "on".parse().expect("sound"),
+        rtmax: 65536,
+        rtpref: 65536,
+        wtmax: 32768,
+        wtpref: 32768,
+        ..ServerOptions::default()
+    };
+    let world = World::new(options, |_| (), 3);
+    let mut bench = world.bench();
+    assert_eq!(bench.shard.transfer_bytes(), (65536, 32768));
+    let before = world.server.stats();
+    let mut counters = bench.counters();
+    work(&mut bench, 3);
+    counters.clear();
+    bench.shard.take_counters(&mut counters);
+    let after = world.server.stats();
+    for procedure in Procedure::ALL {
+        let served = after.of(*procedure) - before.of(*procedure);
+        let counted = counters.remove(procedure.name()).unwrap_or_default();
+        assert_eq!(counted, served, "{procedure}");
+    }
+    assert!(counters.is_empty(), "{counters:?}");
+    drop(bench);
+    let report = world.driver.release(world.mount(), &world.setup.claim);
+    let report = report.expect("empty by now");
+    assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
+}
+
+#[test]
+fn names_work_as_they_should() {
+    let world = World::new(ServerOptions::default(), |_| (), 1);
+    let mut bench = world.bench();
+    let dir = PROC_DIR;
+    let [a, b, link] = [1, 2, 3].map(|n| name(NameKind::Small, n));
+    let symlink = name(NameKind::Symlink, 1);
+    let made = name(NameKind::MadeDir, 1);
+    let [obj_a, obj_b, obj_link, obj_sym, obj_made] = [10, 11, 12, 13, 14].map(ObjectId);
+    let ok = [
+        Action::Create {
+            dir,
+            name: a,
+            object: obj_a,
+        },
+        Action::Rename {
+            dir,
+            name: a,
+            object: obj_a,
+            new_name: b,
+            new_object: obj_b,
+        },
+        Action::Link {
+            object: obj_b,
+            dir,
+            new_name: link,
+            new_object: obj_link,
+        },
+        Action::Symlink {
+            dir,
+            name: symlink,
+            object: obj_sym,
+        },
+        Action::Mkdir {
+            dir,
+            name: made,
+            object: obj_made,
+        },
+        Action::Readlink { object: obj_sym },
+        Action::Setattr {
+            object: obj_b,
+            size: Some(5000),
+        },
+        Action::Setattr {
+            object: obj_made,
+            size: None,
+        },
+        Action::Access { object: obj_made },
+        Action::Getattr { object: obj_link },
+        Action::Lookup {
+            dir,
+            name: link,
+            object: obj_a,
+        },
+        Action::Getattr { object: obj_a },
+        Action::Mknod {
+            dir: obj_made,
+            name: a,
+            object: ObjectId(15),
+        },
+        Action::Fsstat,
+        Action::Fsinfo,
+        Action::Pathconf,
+        Action::Commit { object: obj_b },
+        Action::Remove { dir, name: link },
+        Action::Remove {
+            dir: obj_made,
+            name: a,
+        },
+        Action::Rmdir { dir, name: made },
+    ];
+    for action in ok {
+        assert_eq!(bench.status(action), Status::Ok, "{action:?}");
+    }
+    let exists = Action::Create {
+        dir,
+        name: b,
+        object: obj_a,
+    };
+    assert_eq!(bench.status(exists), Status::Refused(17));
+    let gone = Action::Getattr { object: obj_made };
+    assert_eq!(bench.status(gone), Status::Refused(70));
+}
+
+#[test]
+fn a_directory_is_listed_in_parts_to_its_end() {
+    let world = World::new(ServerOptions::default(), |_| (), 2);
+    let mut bench = world.bench();
+    for n in 0..1500 {
+        bench.submit(0, fill(n, 0));
+    }
+    all_ok(&bench.wait(1500));
+    for plus in [false, true] {
+        let list = Action::Readdir {
+            dir: PROC_DIR,
+            plus,
+        };
+        let mut parts = 1;
+        while !bench.run(list).end {
+            parts += 1;
+        }
+        assert!((2..200).contains(&parts), "{parts}");
+    }
+}
+
+/// Lost replies and connections, errors that pass, short transfers, verifiers that
+/// change: the work is done all the same, and the data is what was written.
+#[test]
+fn faults_do_not_harm_the_data() {
+    let options = ServerOptions {
+        drop: "conn@40,reply@1%".parse().expect("sound"),
+        errors: "READ=NFS3ERR_JUKEBOX@5%,WRITE=NFS3ERR_JUKEBOX@5%,CREATE=NFS3ERR_JUKEBOX@10%"
+            .parse()
+            .expect("sound"),
+        unstable: "verf@200".parse().expect("sound"),
+        short: Some(50_000),
+        rtpref: 65536,
+        wtpref: 65536,
+        ..ServerOptions::default()
+    };
+    for connections in [Connections::PerProc, Connections::Shared(1)] {
+        let change = |plan: &mut Nfs3Plan| {
+            plan.connections = connections;
+            plan.jukebox_retries = 20;
+        };
+        let world = World::new(options.clone(), change, 2);
+        let mut bench = world.bench();
+        work(&mut bench, 2);
+        let counters = bench.counters();
+        for name in [
+            "jukebox_waits",
+            "reconnects",
+            "retransmits",
+            "rewrites",
+            "short_reads",
+            "short_writes",
+            "verifier_changes",
+        ] {
+            assert!(counters.contains_key(name), "no {name}: {counters:?}");
+        }
+        assert!(!counters.contains_key("verify_errors"));
+        assert!(!counters.contains_key("bad_replies"));
+    }
+}
+
+#[test]
+fn many_idle_procs_cost_little() {
+    const PROCS: u32 = 400;
+    let patient = |plan: &mut Nfs3Plan| plan.rpc_timeout_ms = 30_000;
+    let world = World::new(ServerOptions::default(), patient, PROCS);
+    let mut bench = world.bench();
+    for proc in 0..PROCS {
+        bench.submit(proc, fill(0, 200_000));
+        bench.submit(proc, Action::Fsstat);
+    }
+    all_ok(&bench.wait(2 * PROCS as usize));
+    for proc in 0..PROCS {
+        bench.submit(proc, read_file(0, 0, 200_000));
+    }
+    all_ok(&bench.wait(PROCS as usize));
+    assert_eq!(bench.shard.conns.len(), PROCS as usize);
+    assert!(bench.shard.conns.iter().all(|c| c.holds_no_buffer()));
+    assert!(bench.shard.io.pool.kept_bytes() <= 32 << 20);
+    assert_eq!(bench.counters().get("retransmits"), None);
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_in_a_sentence() {
+    let world = World::new(ServerOptions::default(), |_| (), 1);
+    // Claimed by nobody: the run's directory is not there.
+    let error = world.driver.open_shard(world.setup.clone());
+    let error = error.err().expect("it is not there").to_string();
+    assert!(error.contains("filermark.test"), "{error}");
+    assert!(error.contains("NFS3ERR_NOENT"), "{error}");
+}
+
+#[test]
+fn reserved_source_ports_are_used_where_they_are_wanted() {
+    let reserved = |plan: &mut Nfs3Plan| plan.resvport = true;
+    let world = World::new(ServerOptions::default(), reserved, 3);
+    match world.driver.claim(world.mount(), &world.setup.claim) {
+        // Only root may.
+        Err(error) => assert!(error.to_string().contains("RESVPORT"), "{error}"),
+        Ok(_) => {
+            let shard = world.driver.shard(world.setup.clone());
+            let shard = shard.expect("as root, there are ports enough");
+            for conn in &shard.conns {
+                let port = conn.local_port().expect("connected");
+                assert!((512..1024).contains(&port), "{port}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ipv6_works_as_ipv4_does() {
+    let options = ServerOptions {
+        listen: vec![(std::net::Ipv6Addr::LOCALHOST, 0).into()],
+        ..ServerOptions::default()
+    };
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        return; // no IPv6 on this machine
+    }
+    let mut world = World::new(options, |plan| plan.ip = IpChoice::V6, 1);
+    world.setup.procs[0].mount.host = "::1".to_owned();
+    let mut bench = world.bench();
+    assert_eq!(bench.status(fill(1, 100_000)), Status::Ok);
+    assert_eq!(bench.run(read_file(1, 0, 100_000)).read_bytes, 100_000);
+}

@@ -1,0 +1,345 @@
+//! A server that does what a test says, call by call.
+
+use filermark_engine::data::DataSource;
+use filermark_onc::nfs3::*;
+use filermark_onc::record::{RecordReader, append_fragments};
+use filermark_onc::rpc::{CallHeader, ReplyHeader};
+use filermark_onc::xdr::{self, Decoder, Encode};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// A call as the server heard it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard<'a> {
+    /// Which connection, from 0 in the order they were made.
+    pub(super) conn: usize,
+    /// Which call of all, from 0.
+    pub(super) nth: usize,
+    pub(super) xid: u32,
+    pub(super) args: Args<'a>,
+}
+
+/// What the server does about it.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    /// Sends this record.
+    Send(Vec<u8>),
+    /// Sends it in fragments of this size.
+    SendFragments(Vec<u8>, usize),
+    /// Sends bytes as they are.
+    Raw(Vec<u8>),
+    /// Waits, together with all other calls.
+    Sleep(Duration),
+    /// Closes the connection.
+    Close,
+}
+
+type Script = dyn FnMut(&Heard<'_>) -> Vec<Act> + Send;
+
+struct Shared {
+    script: Mutex<(usize, Box<Script>)>,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+/// The server; gone when dropped.
+pub(super) struct Fake {
+    pub(super) address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<thread::JoinHandle<()>>,
+}
+
+impl Fake {
+    pub(super) fn start(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let shared = Arc::new(Shared {
+            script: Mutex::new((0, Box::new(script))),
+            open: Mutex::new(Vec::new()),
+        });
+        let for_thread = shared.clone();
+        let acceptor = thread::spawn(move || accept(&listener, &for_thread));
+        Self {
+            address,
+            shared,
+            acceptor: Some(acceptor),
+        }
+    }
+}
+
+impl Drop for Fake {
+    /// Stops listening and cuts all connections.
+    fn drop(&mut self) {
+        let mut open = self.shared.open.lock().expect("no panic before");
+        for stream in open.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        drop(open);
+        // The acceptor sees a connection from itself as the end.
+        let (script, _) = (&self.shared.script, ());
+        if let Ok(mut script) = script.lock() {
+            script.0 = usize::MAX;
+        }
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for (conn, stream) in listener.incoming().enumerate() {
+        let Ok(stream) = stream else { return };
+        if shared.script.lock().map_or(true, |s| s.0 == usize::MAX) {
+            return;
+        }
+        let shared = shared.clone();
+        if let (Ok(mut open), Ok(copy)) = (shared.open.lock(), stream.try_clone()) {
+            open.push(copy);
+        }
+        thread::spawn(move || serve(conn, stream, &shared));
+    }
+}
+
+fn serve(conn: usize, mut stream: TcpStream, shared: &Shared) {
+    let mut reader = RecordReader::new(64 << 20);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let Ok(n @ 1..) = stream.read(&mut buffer) else {
+            return;
+        };
+        let mut input = &buffer[..n];
+        while let Some(record) = reader.next_record(&mut input).expect("records") {
+            let mut d = Decoder::new(record);
+            let header = CallHeader::decode(&mut d).expect("a call");
+            assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
+            let procedure = Procedure::from_u32(header.proc).expect("known");
+            let args = Args::decode(procedure, &mut d).expect("sound arguments");
+            let acts = {
+                let mut script = shared.script.lock().expect("no panic before");
+                if script.0 == usize::MAX {
+                    return;
+                }
+                let nth = script.0;
+                script.0 += 1;
+                let heard = Heard {
+                    conn,
+                    nth,
+                    xid: header.xid,
+                    args,
+                };
+                (script.1)(&heard)
+            };
+            if !acts.into_iter().all(|act| perform(act, &mut stream)) {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether the connection goes on.
+fn perform(act: Act, stream: &mut TcpStream) -> bool {
+    let mut out = Vec::new();
+    match act {
+        Act::Send(record) => append_fragments(&mut out, &record, usize::MAX),
+        Act::SendFragments(record, size) => append_fragments(&mut out, &record, size),
+        Act::Raw(bytes) => out = bytes,
+        Act::Sleep(time) => thread::sleep(time),
+        Act::Close => {
+            let _ = stream.shutdown(Shutdown::Both);
+            return false;
+        }
+    }
+    stream.write_all(&out).is_ok()
+}
+
+/// A successful reply with these results.
+pub(super) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
+    let mut out = Vec::new();
+    ReplyHeader::encode_success(&mut out, xid);
+    xdr::append(&mut out, results);
+    out
+}
+
+/// Only a status, and nothing of attributes.
+pub(super) fn refusal(heard: &Heard<'_>, status: Nfsstat3) -> Vec<Act> {
+    let mut out = Vec::new();
+    ReplyHeader::encode_success(&mut out, heard.xid);
+    xdr::append(&mut out, &status);
+    let words = match heard.args.procedure() {
+        Procedure::Getattr => 0,
+        Procedure::Rename => 4,
+        Procedure::Link => 3,
+        Procedure::Setattr
+        | Procedure::Write
+        | Procedure::Commit
+        | Procedure::Create
+        | Procedure::Mkdir
+        | Procedure::Symlink
+        | Procedure::Mknod
+        | Procedure::Remove
+        | Procedure::Rmdir => 2,
+        _ => 1,
+    };
+    (0..words).for_each(|_| xdr::append(&mut out, &0u32));
+    vec![Act::Send(out)]
+}
+
+/// What a good server says: the handle of a name is the name, READ gives the data
+/// of file 7, WRITE is stable, a directory has one part.
+pub(super) fn good(heard: &Heard<'_>) -> Vec<Act> {
+    vec![Act::Send(good_reply(heard))]
+}
+
+pub(super) fn good_reply(heard: &Heard<'_>) -> Vec<u8> {
+    match heard.args {
+        Args::Read(args) => read_reply(heard.xid, args.offset, args.count, false),
+        Args::Write(args) => write_reply(heard.xid, args.count, StableHow::FileSync, 1),
+        Args::Commit(_) => commit_reply(heard.xid, 1),
+        Args::Create(CreateArgs { location, .. })
+        | Args::Mkdir(MkdirArgs { location, .. })
+        | Args::Symlink(SymlinkArgs { location, .. })
+        | Args::Mknod(MknodArgs { location, .. }) => {
+            created_reply(heard.xid, FileHandle::new(location.name))
+        }
+        Args::Readdir(_) => listing_reply(heard.xid, &[], true),
+        args => {
+            let body = canned(args);
+            reply(heard.xid, &body)
+        }
+    }
+}
+
+pub(super) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
+    let created: CreateRes<'_> = Ok(CreateOk {
+        obj,
+        obj_attributes: None,
+        dir_wcc: WccData::default(),
+    });
+    reply(xid, &created)
+}
+
+pub(super) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8> {
+    let mut data = Vec::new();
+    DataSource::new(1, true).append(7, offset, count as usize, &mut data);
+    let read: ReadRes<'_> = Ok(ReadOk {
+        file_attributes: None,
+        count,
+        eof,
+        data: &data,
+    });
+    reply(xid, &read)
+}
+
+pub(super) fn write_reply(xid: u32, count: u32, committed: StableHow, verf: u8) -> Vec<u8> {
+    let written: WriteRes = Ok(WriteOk {
+        file_wcc: WccData::default(),
+        count,
+        committed,
+        verf: [verf; 8],
+    });
+    reply(xid, &written)
+}
+
+pub(super) fn commit_reply(xid: u32, verf: u8) -> Vec<u8> {
+    let committed: CommitRes = Ok(CommitOk {
+        file_wcc: WccData::default(),
+        verf: [verf; 8],
+    });
+    reply(xid, &committed)
+}
+
+/// READDIR with entries of these cookies.
+pub(super) fn listing_reply(xid: u32, cookies: &[u64], eof: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    ReplyHeader::encode_success(&mut out, xid);
+    let mut list = DirListWriter::begin(&mut out, None, [5; 8], 1 << 20);
+    for cookie in cookies {
+        let cookie = *cookie;
+        assert!(list.push(&Entry3 {
+            fileid: cookie,
+            name: b"entry",
+            cookie,
+        }));
+    }
+    list.finish(eof);
+    out
+}
+
+/// Results of the procedures that are always answered alike.
+fn canned(args: Args<'_>) -> Results<'static> {
+    let handle = FileHandle::new(b"found").expect("short");
+    match args {
+        Args::Null(_) => Results::Null(()),
+        Args::Getattr(_) => Results::Getattr(Ok(GetattrOk {
+            obj_attributes: attributes(),
+        })),
+        Args::Setattr(_) => Results::Setattr(Ok(ObjWcc::default())),
+        Args::Lookup(_) => Results::Lookup(Ok(LookupOk {
+            object: handle,
+            obj_attributes: Some(attributes()),
+            dir_attributes: None,
+        })),
+        Args::Access(args) => Results::Access(Ok(AccessOk {
+            obj_attributes: None,
+            access: args.access,
+        })),
+        Args::Readlink(_) => Results::Readlink(Ok(ReadlinkOk {
+            symlink_attributes: None,
+            data: b"text",
+        })),
+        Args::Remove(_) => Results::Remove(Ok(DirWcc::default())),
+        Args::Rmdir(_) => Results::Rmdir(Ok(DirWcc::default())),
+        Args::Rename(_) => Results::Rename(Ok(RenameWcc::default())),
+        Args::Link(_) => Results::Link(Ok(LinkWcc::default())),
+        Args::Readdirplus(_) => Results::Readdirplus(Ok(ReaddirplusOk {
+            dir_attributes: None,
+            cookieverf: [0; 8],
+            // No entry, and the end.
+            reply: DirList::from_bytes(&[0, 0, 0, 0, 0, 0, 0, 1]),
+        })),
+        Args::Fsstat(_) => Results::Fsstat(Ok(FsstatOk {
+            obj_attributes: None,
+            tbytes: 1,
+            fbytes: 1,
+            abytes: 1,
+            tfiles: 1,
+            ffiles: 1,
+            afiles: 1,
+            invarsec: 0,
+        })),
+        Args::Fsinfo(_) => Results::Fsinfo(Err(Failed {
+            status: Nfsstat3::Notsupp,
+            info: ObjAttr::default(),
+        })),
+        _ => Results::Pathconf(Ok(PathconfOk {
+            obj_attributes: None,
+            linkmax: 1,
+            name_max: 255,
+            no_trunc: true,
+            chown_restricted: true,
+            case_insensitive: false,
+            case_preserving: true,
+        })),
+    }
+}
+
+fn attributes() -> Fattr3 {
+    Fattr3 {
+        ftype: Ftype3::Reg,
+        mode: 0o644,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        size: 0,
+        used: 0,
+        rdev: Specdata3::default(),
+        fsid: 1,
+        fileid: 1,
+        atime: Nfstime3::default(),
+        mtime: Nfstime3::default(),
+        ctime: Nfstime3::default(),
+    }
+}

@@ -1,0 +1,218 @@
+//! The driver against a server that does as the test says, and against the
+//! embedded one.
+
+mod actions;
+mod embedded;
+mod fake;
+mod hostile;
+mod lost;
+mod transfers;
+
+use super::Nfs3Driver;
+use super::core::FileSystem;
+use super::open::Place;
+use super::shard::Shard;
+use fake::{Act, Fake, Heard};
+use filermark_engine::clock::Clock;
+use filermark_engine::data::DataSource;
+use filermark_engine::driver::*;
+use filermark_engine::name::{Name, NameKind};
+use filermark_model::Nanos;
+use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
+use filermark_onc::nfs3::Fh;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Transfer size that the fake server is driven with.
+const SIZE: u32 = 4096;
+/// A file that the tests read and write.
+const FILE: ObjectId = ObjectId(1);
+
+fn plan() -> Nfs3Plan {
+    Nfs3Plan {
+        uid: 0,
+        gid: 0,
+        gids: vec![1, 2],
+        machine_name: "client".to_owned(),
+        resvport: false,
+        block_size_max: None,
+        biod_max_reads: 2,
+        biod_max_writes: 2,
+        nfs_port: None,
+        mount_port: None,
+        portmap_port: 111,
+        ip: IpChoice::V4,
+        connections: Connections::PerProc,
+        rpc_timeout_ms: 5_000,
+        rpc_retries: 2,
+        connect_timeout_ms: 5_000,
+        jukebox_delay_ms: 1,
+        jukebox_retries: 3,
+    }
+}
+
+fn mount() -> MountPoint {
+    MountPoint {
+        host: "127.0.0.1".to_owned(),
+        path: "/export".to_owned(),
+    }
+}
+
+fn setup(procs: u32, verify: bool) -> ShardSetup {
+    let proc = |number| ProcSetup {
+        number,
+        mount: mount(),
+    };
+    ShardSetup {
+        shard: 0,
+        shard_count: 1,
+        clock: Clock::real(),
+        data: Arc::new(DataSource::new(1, verify)),
+        procs: (0..procs).map(proc).collect(),
+        claim: Claim {
+            dir_name: "filermark.test".to_owned(),
+            run_id: "test".to_owned(),
+        },
+        stop: StopFlag::new(),
+    }
+}
+
+fn name(kind: NameKind, number: u32) -> Name {
+    Name::new(kind, number)
+}
+
+/// A shard and what it has been asked.
+struct Bench {
+    shard: Shard,
+    next_token: u32,
+    server: Option<Fake>,
+    stop: StopFlag,
+}
+
+impl Bench {
+    /// One proc that has a directory and a file, before a server that does what
+    /// `script` says.
+    fn new(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
+        Self::with(plan(), 1, false, script)
+    }
+
+    fn with(
+        plan: Nfs3Plan,
+        procs: u32,
+        verify: bool,
+        script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
+    ) -> Self {
+        let server = Fake::start(script);
+        let driver = Nfs3Driver::new(plan);
+        let setup = setup(procs, verify);
+        let file_system = FileSystem {
+            root: Fh::new(b"root").expect("short"),
+            run_dir: Fh::new(b"run dir").expect("short"),
+            rsize: SIZE,
+            wsize: SIZE,
+            readdir_bytes: 8192,
+        };
+        let place = Place {
+            address: server.address,
+            file_system,
+        };
+        let key = (mount(), setup.claim.dir_name.clone());
+        driver.places.lock().expect("unlocked").insert(key, place);
+        let stop = setup.stop.clone();
+        let mut shard = driver.shard(setup).expect("the fake server accepts");
+        for proc in &mut shard.core.procs {
+            proc.handles.set(PROC_DIR, b"proc dir");
+            proc.handles.set(FILE, b"file");
+        }
+        Self {
+            shard,
+            next_token: 0,
+            server: Some(server),
+            stop,
+        }
+    }
+
+    fn submit(&mut self, proc: u32, action: Action) -> u32 {
+        let token = self.next_token;
+        self.next_token += 1;
+        let request = Request {
+            token,
+            proc,
+            action,
+        };
+        match self.shard.submit(&request) {
+            Submit::Queued => token,
+            other => panic!("{action:?}: {other:?}"),
+        }
+    }
+
+    /// Waits for this many completions.
+    fn wait(&mut self, count: usize) -> BTreeMap<u32, Outcome> {
+        let deadline = self.shard.core.clock.now() + Nanos::from_secs(20);
+        let mut done = Vec::new();
+        while done.len() < count {
+            self.shard.flush();
+            self.shard.poll(deadline, &mut done).expect("sockets work");
+            let now = self.shard.core.clock.now();
+            assert!(now < deadline, "{} of {count} came", done.len());
+        }
+        assert_eq!(done.len(), count);
+        assert!(done.iter().all(|d| d.outcome.sent <= d.outcome.done));
+        done.into_iter().map(|d| (d.token, d.outcome)).collect()
+    }
+
+    /// Does one action to its end.
+    fn run(&mut self, action: Action) -> Outcome {
+        let token = self.submit(0, action);
+        self.wait(1)[&token]
+    }
+
+    fn status(&mut self, action: Action) -> Status {
+        self.run(action).status
+    }
+
+    fn counters(&mut self) -> BTreeMap<String, u64> {
+        let mut counters = BTreeMap::new();
+        self.shard.take_counters(&mut counters);
+        counters
+    }
+
+    fn handle(&self, object: ObjectId) -> Option<Vec<u8>> {
+        let handles = &self.shard.core.procs[0].handles;
+        handles.get(object).map(|h| h.as_bytes().to_vec())
+    }
+}
+
+fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    pairs.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect()
+}
+
+fn getattr() -> Action {
+    Action::Getattr { object: FILE }
+}
+
+fn read(offset: u64, length: u32) -> Action {
+    Action::Read {
+        object: FILE,
+        file: 7,
+        offset,
+        length,
+    }
+}
+
+fn write(offset: u64, length: u32) -> Action {
+    Action::Write {
+        object: FILE,
+        file: 7,
+        offset,
+        length,
+    }
+}
+
+fn create(number: u32) -> Action {
+    Action::Create {
+        dir: PROC_DIR,
+        name: name(NameKind::Small, number),
+        object: ObjectId(100 + number),
+    }
+}

@@ -1,0 +1,306 @@
+//! READ, WRITE, COMMIT and filling.
+
+use super::fake::{Act, commit_reply, good, read_reply, reply, write_reply};
+use super::*;
+use crate::driver::status::VERIFIER_RESTLESS;
+use filermark_onc::nfs3::{Args, ReadOk, ReadRes, StableHow};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+const BIG: u32 = 5 * SIZE + 100;
+
+/// Ranges as they were written.
+type Written = Arc<Mutex<Vec<(u64, u32)>>>;
+
+fn fill(size: u64) -> Action {
+    Action::Fill {
+        dir: PROC_DIR,
+        name: name(NameKind::File, 1),
+        object: Some(ObjectId(3)),
+        file: 7,
+        size,
+    }
+}
+
+fn verifying(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
+    Bench::with(plan(), 1, true, script)
+}
+
+/// UNSTABLE, with the verifier that `verf` gives for the call's number; checks the
+/// data, and tells which ranges were written and what was committed.
+fn unstable(verf: impl Fn(usize) -> u8 + Send + 'static) -> (Bench, Written) {
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let seen = written.clone();
+    let bench = verifying(move |heard| {
+        let verf = verf(heard.nth);
+        vec![Act::Send(match heard.args {
+            Args::Write(args) => {
+                assert_eq!(args.stable, StableHow::Unstable);
+                assert!(DataSource::new(1, true).check(7, args.offset, args.data));
+                seen.lock().expect("ok").push((args.offset, args.count));
+                write_reply(heard.xid, args.count, StableHow::Unstable, verf)
+            }
+            Args::Commit(_) => commit_reply(heard.xid, verf),
+            _ => return good(heard),
+        })]
+    });
+    (bench, written)
+}
+
+fn covers(ranges: &[(u64, u32)], from: u64, to: u64) -> bool {
+    let ranges: BTreeSet<_> = ranges.iter().copied().collect();
+    let mut at = from;
+    for (offset, length) in ranges {
+        if offset != at {
+            return false;
+        }
+        at += u64::from(length);
+    }
+    at == to
+}
+
+#[test]
+fn a_read_is_split_and_replies_may_come_in_any_order() {
+    let mut held: Vec<Act> = Vec::new();
+    // Answers in pairs, the later call first: with one call at a time it would hang.
+    let mut bench = verifying(move |heard| {
+        held.extend(good(heard));
+        match held.len() {
+            2 => held.drain(..).rev().collect(),
+            _ => Vec::new(),
+        }
+    });
+    let outcome = bench.run(read(3, BIG));
+    assert_eq!(outcome.status, Status::Ok);
+    assert_eq!((outcome.physical, outcome.read_bytes), (6, BIG));
+    assert_eq!(bench.counters(), counted(&[("READ", 6)]));
+}
+
+#[test]
+fn no_more_calls_are_under_way_than_allowed() {
+    let mut plan = plan();
+    plan.biod_max_reads = 0;
+    plan.biod_max_writes = 3;
+    let mut bench = Bench::with(plan, 1, false, good);
+    bench.submit(0, read(0, BIG));
+    assert_eq!(bench.shard.core.ops.get(0).outstanding, 1);
+    bench.submit(0, write(0, BIG));
+    assert_eq!(bench.shard.core.ops.get(1).outstanding, 3);
+    assert!(bench.wait(2).values().all(|o| o.physical == 6));
+}
+
+#[test]
+fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
+    let mut bench = verifying(|heard| {
+        let Args::Read(args) = heard.args else {
+            return good(heard);
+        };
+        let end = 2 * u64::from(SIZE) + 10;
+        let count = u64::from(args.count).min(end.saturating_sub(args.offset));
+        let count = count.min(3000) as u32;
+        let eof = args.offset + u64::from(count) >= end;
+        vec![Act::Send(read_reply(heard.xid, args.offset, count, eof))]
+    });
+    let outcome = bench.run(read(0, 2 * SIZE));
+    assert_eq!((outcome.status, outcome.end), (Status::Ok, false));
+    assert_eq!((outcome.physical, outcome.read_bytes), (4, 2 * SIZE));
+    assert_eq!(bench.counters()["short_reads"], 2);
+    let outcome = bench.run(read(0, BIG));
+    assert_eq!((outcome.status, outcome.end), (Status::Ok, true));
+    assert_eq!(outcome.read_bytes, 2 * SIZE + 10);
+}
+
+#[test]
+fn a_read_without_length_asks_once() {
+    let mut bench = verifying(good);
+    let outcome = bench.run(read(5, 0));
+    assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
+    let outcome = bench.run(write(5, 0));
+    assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
+}
+
+#[test]
+fn wrong_data_is_noticed() {
+    let mut bench = verifying(|heard| {
+        let data = [0; SIZE as usize];
+        let read: ReadRes<'_> = Ok(ReadOk {
+            file_attributes: None,
+            count: SIZE,
+            eof: false,
+            data: &data,
+        });
+        vec![Act::Send(reply(heard.xid, &read))]
+    });
+    assert_eq!(bench.status(read(0, SIZE)), Status::Corrupt);
+    assert_eq!(bench.counters()["verify_errors"], 1);
+}
+
+#[test]
+fn counts_that_cannot_be_are_garbage() {
+    let mut bench = Bench::new(|heard| {
+        vec![Act::Send(match (heard.nth, heard.args) {
+            (0, _) => read_reply(heard.xid, 0, 0, false),
+            (1, _) => read_reply(heard.xid, 0, SIZE + 4, false),
+            (2, _) => write_reply(heard.xid, 0, StableHow::FileSync, 1),
+            (_, _) => write_reply(heard.xid, SIZE + 1, StableHow::FileSync, 1),
+        })]
+    });
+    assert_eq!(bench.status(read(0, SIZE)), Status::Garbage);
+    assert_eq!(bench.status(read(0, SIZE)), Status::Garbage);
+    assert_eq!(bench.status(write(0, SIZE)), Status::Garbage);
+    assert_eq!(bench.status(write(0, SIZE)), Status::Garbage);
+    assert_eq!(bench.counters()["bad_replies"], 4);
+}
+
+#[test]
+fn unstable_writes_are_committed_inside_the_operation() {
+    let (mut bench, written) = unstable(|_| 9);
+    let outcome = bench.run(write(10, BIG));
+    assert_eq!(outcome.status, Status::Ok);
+    assert_eq!((outcome.physical, outcome.written_bytes), (6, BIG));
+    let written = written.lock().expect("ok").clone();
+    assert!(covers(&written, 10, 10 + u64::from(BIG)), "{written:?}");
+    assert_eq!(bench.counters(), counted(&[("WRITE", 6), ("COMMIT", 1)]));
+}
+
+#[test]
+fn stable_writes_are_not_committed() {
+    let mut bench = verifying(good);
+    assert_eq!(bench.run(write(0, BIG)).physical, 6);
+    assert_eq!(bench.status(fill(u64::from(BIG))), Status::Ok);
+    let expected = counted(&[("WRITE", 12), ("CREATE", 1)]);
+    assert_eq!(bench.counters(), expected);
+}
+
+#[test]
+fn short_writes_go_on() {
+    let mut bench = verifying(|heard| match heard.args {
+        Args::Write(args) => {
+            assert!(DataSource::new(1, true).check(7, args.offset, args.data));
+            let count = args.count.min(3000);
+            vec![Act::Send(write_reply(
+                heard.xid,
+                count,
+                StableHow::FileSync,
+                1,
+            ))]
+        }
+        _ => good(heard),
+    });
+    let outcome = bench.run(write(1, 2 * SIZE));
+    assert_eq!((outcome.physical, outcome.written_bytes), (4, 2 * SIZE));
+    assert_eq!(bench.counters()["short_writes"], 2);
+}
+
+#[test]
+fn a_verifier_that_changes_between_writes_makes_them_go_again() {
+    let (mut bench, written) = unstable(|nth| if nth < 3 { 1 } else { 2 });
+    let outcome = bench.run(write(0, BIG));
+    assert_eq!(outcome.status, Status::Ok);
+    assert_eq!((outcome.physical, outcome.written_bytes), (6, BIG));
+    let expected = counted(&[
+        ("WRITE", 9),
+        ("COMMIT", 1),
+        ("verifier_changes", 1),
+        ("rewrites", 3),
+    ]);
+    assert_eq!(bench.counters(), expected);
+    let again = &written.lock().expect("ok")[6..];
+    assert!(
+        covers(again, 0, 3 * u64::from(SIZE)),
+        "those with the old one"
+    );
+}
+
+#[test]
+fn a_verifier_that_changes_before_the_commit_makes_all_go_again() {
+    let (mut bench, _) = unstable(|nth| if nth < 7 { 1 } else { 2 });
+    // CREATE is call 0, WRITEs are 1 to 6, COMMIT is 7.
+    let outcome = bench.run(fill(u64::from(BIG)));
+    assert_eq!(outcome.status, Status::Ok);
+    assert_eq!((outcome.physical, outcome.written_bytes), (7, BIG));
+    let expected = counted(&[
+        ("CREATE", 1),
+        ("WRITE", 12),
+        ("COMMIT", 2),
+        ("verifier_changes", 1),
+        ("rewrites", 6),
+    ]);
+    assert_eq!(bench.counters(), expected);
+}
+
+#[test]
+fn a_verifier_that_never_rests_fails_the_write() {
+    let (mut bench, _) = unstable(|nth| nth as u8);
+    let status = bench.status(write(0, SIZE));
+    assert_eq!(status, Status::Refused(VERIFIER_RESTLESS));
+    // The logical COMMIT has nothing to compare with.
+    assert_eq!(bench.status(Action::Commit { object: FILE }), Status::Ok);
+}
+
+#[test]
+fn filling_keeps_a_window_of_writes_under_way() {
+    let most = Arc::new(Mutex::new((0usize, Vec::new())));
+    let seen = most.clone();
+    // Holds WRITEs until sixteen are there.
+    let mut bench = verifying(move |heard| {
+        if !matches!(heard.args, Args::Write(_)) {
+            return good(heard);
+        }
+        let mut seen = seen.lock().expect("ok");
+        seen.1.extend(good(heard));
+        seen.0 = seen.0.max(seen.1.len());
+        match seen.1.len() {
+            16 => seen.1.drain(..).rev().collect(),
+            _ => Vec::new(),
+        }
+    });
+    let size = 64 * u64::from(SIZE);
+    let outcome = bench.run(fill(size));
+    assert_eq!(outcome.status, Status::Ok);
+    assert_eq!(u64::from(outcome.written_bytes), size);
+    assert_eq!(most.lock().expect("ok").0, 16);
+}
+
+#[test]
+fn what_waits_to_be_sent_is_bounded() {
+    // The server reads nothing until it is told to.
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock().expect("ok");
+    let gate_of_server = gate.clone();
+    let mut bench = Bench::with(
+        Nfs3Plan {
+            connections: Connections::Shared(1),
+            ..plan()
+        },
+        400,
+        false,
+        move |heard| {
+            let _open = gate_of_server.lock().expect("ok");
+            good(heard)
+        },
+    );
+    bench.shard.core.file_systems[0].wsize = 1 << 20;
+    for proc in &mut bench.shard.core.procs {
+        proc.handles.set(FILE, b"file");
+    }
+    for proc in 0..40 {
+        bench.submit(proc, write(0, 1 << 20));
+    }
+    for proc in 40..400 {
+        bench.submit(proc, write(0, 64 << 10));
+    }
+    bench.shard.flush();
+    let mut done = Vec::new();
+    let soon = bench.shard.core.clock.now() + Nanos::from_millis(50);
+    bench.shard.poll(soon, &mut done).expect("sockets work");
+    assert!(done.is_empty());
+    let unsent: usize = bench.shard.conns.iter().map(|c| c.unsent_len()).sum();
+    assert!(
+        unsent > 0 && unsent < (256 << 10) + (1 << 20) + 1000,
+        "{unsent}"
+    );
+    drop(closed);
+    assert!(bench.wait(400).values().all(|o| o.status == Status::Ok));
+    assert!(bench.shard.conns.iter().all(|c| c.holds_no_buffer()));
+}

@@ -1,0 +1,253 @@
+//! LOOKUP, ACCESS and READLINK.
+
+use super::{Bench, Check, Outcome};
+use crate::client::Nfs3Client;
+use crate::target::nfs_options;
+use crate::validate::bench::{Stop, no_answer, shown};
+use filermark_onc::nfs3::*;
+use filermark_onc::rpc::AuthSys;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "lookup.found",
+        Procedure::Lookup,
+        "finds the right file, with its attributes",
+        found,
+    ),
+    Check::new(
+        "lookup.noent",
+        Procedure::Lookup,
+        "an unknown name answers NFS3ERR_NOENT",
+        noent,
+    ),
+    Check::new(
+        "lookup.notdir",
+        Procedure::Lookup,
+        "in a file answers NFS3ERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "lookup.dot",
+        Procedure::Lookup,
+        "'.' is the directory itself",
+        dot,
+    )
+    .by("RFC 1813 section 3.2"),
+    Check::new(
+        "lookup.dotdot",
+        Procedure::Lookup,
+        "'..' is its parent",
+        dotdot,
+    )
+    .by("RFC 1813 section 3.2"),
+    Check::new(
+        "lookup.stale",
+        Procedure::Lookup,
+        "in a removed directory answers NFS3ERR_STALE",
+        stale,
+    ),
+    Check::new(
+        "access.owner",
+        Procedure::Access,
+        "the owner has rights on a file and a directory",
+        owner,
+    ),
+    Check::new(
+        "access.subset",
+        Procedure::Access,
+        "grants nothing that was not asked for",
+        subset,
+    ),
+    Check::new(
+        "access.others",
+        Procedure::Access,
+        "mode 600 keeps other users out",
+        others,
+    )
+    .by("RFC 1813 section 4.4"),
+    Check::new(
+        "readlink.text",
+        Procedure::Readlink,
+        "gives the text as it was made",
+        text,
+    ),
+    Check::new(
+        "readlink.inval",
+        Procedure::Readlink,
+        "of a file answers NFS3ERR_INVAL",
+        not_a_link,
+    ),
+];
+
+fn found(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let made = b.file_with(b"file", b"twelve bytes")?;
+    let wanted = b.attributes(&made)?;
+    let found = b.done("LOOKUP", |nfs| nfs.lookup(&dir, b"file"))?;
+    let is = b.attributes(&found.object)?;
+    b.equal("fileid behind the handle", wanted.fileid, is.fileid)?;
+    match found.obj_attributes {
+        Some(given) => b.equal(
+            "fileid, type and size given with the handle",
+            (wanted.fileid, wanted.ftype, wanted.size),
+            (given.fileid, given.ftype, given.size),
+        )?,
+        None => b.note("LOOKUP gives no attributes of what it finds"),
+    }
+    let own = b.attributes(&dir)?.fileid;
+    match found.dir_attributes {
+        Some(given) => b.equal("fileid of the directory", own, given.fileid),
+        None => {
+            b.note("LOOKUP gives no attributes of the directory");
+            Ok(())
+        }
+    }
+}
+
+fn noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.absent(&dir, b"nothing")
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("LOOKUP in a file", &[Nfsstat3::Notdir], |nfs| {
+        nfs.lookup(&file, b"x")
+    })
+    .map(drop)
+}
+
+/// Section 3.2 only assumes the two aliases: a server may refuse them, but not
+/// lead elsewhere.
+fn alias(b: &mut Bench<'_>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
+    let what = format!("LOOKUP of {}", shown(name));
+    match b.either(&what, |nfs| nfs.lookup(dir, name))? {
+        Ok(found) => {
+            let (wanted, is) = (b.attributes(wanted)?, b.attributes(&found.object)?);
+            b.equal(&format!("{what}: fileid"), wanted.fileid, is.fileid)
+        }
+        Err(status) => {
+            b.note(format!("{what}: {status}"));
+            Ok(())
+        }
+    }
+}
+
+fn dot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    alias(b, &dir, b".", &dir)
+}
+
+fn dotdot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    alias(b, &below, b"..", &dir)
+}
+
+fn stale(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let gone = b.mkdir(b"gone")?;
+    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"gone"))?;
+    b.becomes_stale("LOOKUP in a removed directory", |nfs| {
+        nfs.lookup(&gone, b"x")
+    })
+}
+
+const DIR_RIGHTS: u32 = access::READ | access::LOOKUP | access::MODIFY | access::EXTEND;
+const FILE_RIGHTS: u32 = access::READ | access::MODIFY | access::EXTEND;
+
+fn owner(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let file = b.file(b"file")?;
+    for (what, object, rights) in [("directory", dir, DIR_RIGHTS), ("file", file, FILE_RIGHTS)] {
+        let granted = b.done("ACCESS", |nfs| nfs.access(&object, rights))?.access;
+        b.equal(&format!("rights on our own {what}"), rights, granted)?;
+    }
+    let none = b.done("ACCESS", |nfs| nfs.access(&file, access::EXECUTE))?;
+    if none.access != 0 {
+        b.note("the right to execute a file of mode 644 is granted");
+    }
+    Ok(())
+}
+
+fn subset(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    for asked in [0, access::READ, access::LOOKUP | access::DELETE] {
+        let granted = b.done("ACCESS", |nfs| nfs.access(&dir, asked))?.access;
+        let expected = format!("rights within those asked for ({asked:#x})");
+        b.holds(granted & !asked == 0, &expected, format!("{granted:#x}"))?;
+    }
+    Ok(())
+}
+
+/// Who may do what is decided by the server (RFC 1813 section 4.4), and some map
+/// everybody to one user: letting in is told, not failed.
+fn others(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file_with(b"private", b"mine")?;
+    b.done("SETATTR", |nfs| {
+        nfs.setattr(&file, Sattr3::mode(0o600), None)
+    })?;
+    let (uid, gid) = (other_id(b.plan.uid), other_id(b.plan.gid));
+    let name = b.plan.machine_name.as_bytes();
+    let stranger = AuthSys::new(0, name, uid, gid, &[]).to_body();
+    let mut nfs = Nfs3Client::new(b.target.nfs_address, stranger, nfs_options(b.plan));
+    let read = nfs
+        .read(&file, 0, 4)
+        .map_err(|error| no_answer("READ by another user", &error))?;
+    match read {
+        Err(failed) if failed.status == Nfsstat3::Acces => {}
+        Err(failed) => b.note(format!("READ by uid {uid}: {}", failed.status)),
+        Ok(_) => b.note(format!("uid {uid} may READ a file of mode 600")),
+    }
+    let granted = nfs
+        .access(&file, access::READ)
+        .map_err(|error| no_answer("ACCESS by another user", &error))?;
+    if granted.is_ok_and(|ok| ok.access & access::READ != 0) && read.is_err() {
+        return Err(Stop::fail(
+            "ACCESS to tell what READ does: no right to read",
+            "ACCESS grants what READ refuses",
+        ));
+    }
+    Ok(())
+}
+
+/// Somebody who is neither us nor root nor nobody.
+const fn other_id(own: u32) -> u32 {
+    if own == 54_321 { 54_322 } else { 54_321 }
+}
+
+fn symlink(b: &mut Bench<'_>, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
+    let dir = b.dir;
+    let made = b.done_if_supported("SYMLINK", |nfs| nfs.symlink(&dir, name, text))?;
+    b.handle_of(made.obj, &dir, name)
+}
+
+fn text(b: &mut Bench<'_>) -> Outcome {
+    let long = [b'x'; 200];
+    for (name, text) in [
+        (&b"plain"[..], &b"target"[..]),
+        (b"path", b"../no such/./dir//\xc3\xbc"),
+        (b"long", &long[..]),
+    ] {
+        let link = symlink(b, name, text)?;
+        let got = b.done("READLINK", |nfs| nfs.readlink(&link))?;
+        b.equal("text", shown(text), shown(&got.data))?;
+        b.equal("length of the text", text.len(), got.data.len())?;
+        let size = b.attributes(&link)?.size;
+        if size != text.len() as u64 {
+            b.note(format!(
+                "the size of a link with {} bytes is {size}",
+                text.len()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn not_a_link(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("READLINK of a file", &[Nfsstat3::Inval], |nfs| {
+        nfs.readlink(&file)
+    })
+    .map(drop)
+}

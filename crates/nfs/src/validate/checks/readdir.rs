@@ -1,0 +1,477 @@
+//! READDIR and READDIRPLUS.
+
+use super::{Bench, Check, Outcome};
+use crate::client::{ClientError, DirEntry, NFS_V3, PlusEntry};
+use crate::validate::bench::{Stop, is_dot, no_answer, shown};
+use filermark_onc::nfs3::*;
+use filermark_onc::xdr;
+use std::collections::BTreeMap;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "readdir.all_once",
+        Procedure::Readdir,
+        "320 entries, each once, over many small answers",
+        all_once,
+    ),
+    Check::new(
+        "readdir.empty",
+        Procedure::Readdir,
+        "an empty directory",
+        empty,
+    ),
+    Check::new(
+        "readdir.fileids",
+        Procedure::Readdir,
+        "the fileids are those of the files",
+        fileids,
+    ),
+    Check::new(
+        "readdir.count",
+        Procedure::Readdir,
+        "answers stay within the size asked for",
+        count,
+    ),
+    Check::new(
+        "readdir.resume",
+        Procedure::Readdir,
+        "goes on behind any cookie",
+        resume,
+    ),
+    Check::new(
+        "readdir.while_removing",
+        Procedure::Readdir,
+        "what stays is listed while others are removed",
+        while_removing,
+    ),
+    Check::new(
+        "readdir.bad_cookie",
+        Procedure::Readdir,
+        "invented cookies and verifiers do no harm",
+        bad_cookie,
+    ),
+    Check::new(
+        "readdir.toosmall",
+        Procedure::Readdir,
+        "no room for an entry answers NFS3ERR_TOOSMALL",
+        toosmall,
+    ),
+    Check::new(
+        "readdir.notdir",
+        Procedure::Readdir,
+        "of a file answers NFS3ERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "readdirplus.all_once",
+        Procedure::Readdirplus,
+        "320 entries, each once, over many small answers",
+        plus_all_once,
+    ),
+    Check::new(
+        "readdirplus.agrees",
+        Procedure::Readdirplus,
+        "attributes and handles agree with GETATTR",
+        plus_agrees,
+    ),
+    Check::new(
+        "readdirplus.count",
+        Procedure::Readdirplus,
+        "answers stay within the size asked for",
+        plus_count,
+    ),
+    Check::new(
+        "readdirplus.notdir",
+        Procedure::Readdirplus,
+        "of a file answers NFS3ERR_NOTDIR",
+        plus_notdir,
+    ),
+];
+
+const ENTRIES: usize = 320;
+/// Small enough for many answers, large enough for any name here.
+const SMALL: u32 = 1024;
+const START: (u64, Verf) = (0, [0; VERFSIZE]);
+
+fn name(number: usize) -> Vec<u8> {
+    // Lengths differ, so that entries end anywhere in an answer.
+    format!("entry-{number:04}-{}", "x".repeat(number % 23)).into_bytes()
+}
+
+fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
+    for number in 0..count {
+        b.file(&name(number))?;
+    }
+    Ok(())
+}
+
+/// Every name of `wanted` exactly once, nothing else, no dot more than once.
+fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[DirEntry]) -> Outcome {
+    let mut counts: BTreeMap<Vec<u8>, u32> = wanted.map(|name| (name, 0)).collect();
+    let mut dots = BTreeMap::new();
+    for entry in entries {
+        if is_dot(&entry.name) {
+            *dots.entry(entry.name.clone()).or_insert(0) += 1;
+            continue;
+        }
+        match counts.get_mut(&entry.name) {
+            Some(count) => *count += 1,
+            None => return Err(Stop::fail("only names that were made", shown(&entry.name))),
+        }
+    }
+    let odd = counts
+        .iter()
+        .chain(&dots)
+        .find(|(name, count)| match is_dot(name) {
+            true => **count > 1,
+            false => **count != 1,
+        });
+    match odd {
+        None => Ok(()),
+        Some((name, times)) => Err(Stop::fail(
+            "every entry exactly once",
+            format!("{} {times} times", shown(name)),
+        )),
+    }
+}
+
+/// All entries in answers of `count` bytes, and how many answers that took.
+fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<DirEntry>, usize), Stop> {
+    let mut all = Vec::new();
+    let mut from = START;
+    for parts in 1..=2000 {
+        let part = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
+        let last = part.entries.last().map(|entry| entry.cookie);
+        all.extend(part.entries);
+        match last {
+            _ if part.eof => return Ok((all, parts)),
+            Some(cookie) => from = (cookie, part.cookieverf),
+            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
+        }
+    }
+    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
+}
+
+fn all_once(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, ENTRIES)?;
+    let (entries, parts) = in_parts(b, &dir, SMALL)?;
+    each_once((0..ENTRIES).map(name), &entries)?;
+    b.holds(
+        parts > 1,
+        "more than one answer of 1024 bytes for 320 entries",
+        parts,
+    )?;
+    if !entries.iter().any(|entry| is_dot(&entry.name)) {
+        b.note("'.' and '..' are not listed");
+    }
+    Ok(())
+}
+
+fn empty(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let (entries, _) = in_parts(b, &dir, 8192)?;
+    each_once(std::iter::empty(), &entries)
+}
+
+fn fileids(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    let file = b.file(b"file")?;
+    let wanted = [
+        (&b"below"[..], b.attributes(&below)?.fileid),
+        (b"file", b.attributes(&file)?.fileid),
+        (b".", b.attributes(&dir)?.fileid),
+    ];
+    let (entries, _) = in_parts(b, &dir, 8192)?;
+    for (name, fileid) in wanted {
+        let listed = entries.iter().find(|entry| entry.name == name);
+        match listed {
+            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
+            None if name == b"." => {}
+            None => {
+                return Err(Stop::fail(
+                    format!("{} to be listed", shown(name)),
+                    "it is not",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Length of the results behind the status, in bytes.
+fn answer_bytes(b: &mut Bench<'_>, procedure: Procedure, args: &[u8]) -> Result<usize, Stop> {
+    let what = procedure.name();
+    let results = b
+        .nfs
+        .rpc()
+        .call_raw(NFS_V3, procedure.to_u32(), args)
+        .map_err(|error| no_answer(what, &error))?;
+    match results.split_first_chunk() {
+        Some((&[0, 0, 0, 0], rest)) => Ok(rest.len()),
+        Some((status, _)) => {
+            let status = Nfsstat3::from_u32(u32::from_be_bytes(*status));
+            Err(Stop::fail(format!("{what}: NFS3_OK"), status))
+        }
+        None => Err(Stop::fail(format!("{what}: a status"), "nothing")),
+    }
+}
+
+/// The limit is to include everything. Servers that count only the entries go
+/// over it by the directory's attributes and verifier, which no client minds.
+fn within(b: &mut Bench<'_>, what: &str, len: usize, limit: u32) -> Outcome {
+    const ATTRIBUTES_AND_VERIFIER: usize = 128;
+    let limit = limit as usize;
+    if len > limit && len <= limit + ATTRIBUTES_AND_VERIFIER {
+        b.note(format!(
+            "{what} of {len} bytes where {limit} were asked for"
+        ));
+        return Ok(());
+    }
+    b.holds(
+        len <= limit,
+        &format!("{what} of {limit} bytes at most"),
+        len,
+    )
+}
+
+fn count(b: &mut Bench<'_>) -> Outcome {
+    fill(b, 100)?;
+    for count in [512, 1024, 4096] {
+        let mut args = Vec::new();
+        let call = ReaddirArgs {
+            dir: b.dir.handle(),
+            cookie: 0,
+            cookieverf: START.1,
+            count,
+        };
+        xdr::append(&mut args, &call);
+        let len = answer_bytes(b, Procedure::Readdir, &args)?;
+        within(b, "READDIR3resok", len, count)?;
+    }
+    Ok(())
+}
+
+fn resume(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, 30)?;
+    let (all, _) = in_parts(b, &dir, SMALL)?;
+    let verf = b
+        .done("READDIR", |nfs| nfs.readdir(&dir, START, 8192))?
+        .cookieverf;
+    for (at, entry) in all.iter().enumerate() {
+        let from = (entry.cookie, verf);
+        let part = b.done("READDIR from a cookie", |nfs| nfs.readdir(&dir, from, 8192))?;
+        let wanted = all.get(at + 1).map(|next| shown(&next.name));
+        let got = part.entries.first().map(|next| shown(&next.name));
+        b.equal(
+            &format!("the name behind {}", shown(&entry.name)),
+            wanted,
+            got,
+        )?;
+    }
+    Ok(())
+}
+
+/// What `rm -r` does. A server may give up its cookies when the directory
+/// changes (NFS3ERR_BAD_COOKIE). That it must not pass over entries instead is
+/// the purpose of the cookie verifier, but not said in so many words.
+fn while_removing(b: &mut Bench<'_>) -> Outcome {
+    const COUNT: usize = 120;
+    let dir = b.dir;
+    fill(b, COUNT)?;
+    let mut from = START;
+    loop {
+        let part = match b.either("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))? {
+            Ok(part) => part,
+            Err(Nfsstat3::BadCookie) => {
+                b.note("a changed directory has to be listed from its beginning");
+                return Ok(());
+            }
+            Err(status) => return Err(Stop::fail("READDIR: NFS3_OK", status)),
+        };
+        let last = part.entries.last().map(|entry| entry.cookie);
+        for entry in part.entries.iter().filter(|e| !is_dot(&e.name)) {
+            b.done("REMOVE of what READDIR gave", |nfs| {
+                nfs.remove(&dir, &entry.name)
+            })?;
+        }
+        match last {
+            Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
+            _ => break,
+        }
+    }
+    let left = b.list(&dir)?.len();
+    if left > 0 {
+        b.note(format!(
+            "READDIR passes over {left} of {COUNT} entries while those before are removed, without \
+             NFS3ERR_BAD_COOKIE: an rm -r may leave files"
+        ));
+    }
+    Ok(())
+}
+
+fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, 30)?;
+    let first = b.done("READDIR", |nfs| nfs.readdir(&dir, START, 512))?;
+    let cookie = first.entries.last().map_or(1, |entry| entry.cookie);
+    let mut wrong = first.cookieverf;
+    wrong.iter_mut().for_each(|byte| *byte ^= 0x5a);
+    for (what, from) in [
+        ("a wrong verifier", (cookie, wrong)),
+        (
+            "an invented cookie",
+            (0x7edc_ba98_7654_3210, first.cookieverf),
+        ),
+    ] {
+        match b.either("READDIR", |nfs| nfs.readdir(&dir, from, 8192))? {
+            Err(Nfsstat3::BadCookie) => {}
+            Err(status @ (Nfsstat3::Inval | Nfsstat3::NotSync)) => {
+                b.note(format!(
+                    "READDIR with {what}: {status}; NFS3ERR_BAD_COOKIE is usual"
+                ));
+            }
+            Err(status) => {
+                let expected = format!("READDIR with {what}: NFS3ERR_BAD_COOKIE");
+                return Err(Stop::fail(expected, status));
+            }
+            Ok(part) => {
+                let count = part.entries.len();
+                b.note(format!(
+                    "READDIR with {what} gives {count} entries: it is not looked at"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn toosmall(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let what = "READDIR with room for 8 bytes";
+    b.file(&[b'n'; 100])?;
+    match b.nfs.readdir(&dir, START, 8) {
+        Ok(Err(failed)) if failed.status == Nfsstat3::Toosmall => {}
+        Ok(Err(failed)) => b.note(format!("{what}: {}", failed.status)),
+        Ok(Ok(part)) if part.entries.is_empty() && part.eof => {
+            return Err(Stop::fail(
+                format!("{what}: NFS3ERR_TOOSMALL"),
+                "an empty directory",
+            ));
+        }
+        Ok(Ok(part)) => b.note(format!("{what} gives {} entries", part.entries.len())),
+        // No client asks for so little, so none will stumble over this.
+        Err(error @ ClientError::Garbage { .. }) => b.note(format!("{what}: {error}")),
+        Err(error) => return Err(no_answer(what, &error)),
+    }
+    Ok(())
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("READDIR of a file", &[Nfsstat3::Notdir], |nfs| {
+        nfs.readdir(&file, START, 4096)
+    })
+    .map(drop)
+}
+
+fn plus_in_parts(b: &mut Bench<'_>, dir: &Fh) -> Result<(Vec<PlusEntry>, usize), Stop> {
+    let mut all = Vec::new();
+    let mut from = START;
+    for parts in 1..=2000 {
+        let part =
+            b.done_if_supported("READDIRPLUS", |nfs| nfs.readdirplus(dir, from, SMALL, 4096))?;
+        let last = part.entries.last().map(|plus| plus.entry.cookie);
+        all.extend(part.entries);
+        match last {
+            _ if part.eof => return Ok((all, parts)),
+            Some(cookie) => from = (cookie, part.cookieverf),
+            None => return Err(Stop::fail("READDIRPLUS: entries, or eof", "neither")),
+        }
+    }
+    Err(Stop::fail("READDIRPLUS: an end", "none after 2000 answers"))
+}
+
+fn plus_all_once(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, ENTRIES)?;
+    let (entries, parts) = plus_in_parts(b, &dir)?;
+    let entries: Vec<_> = entries.into_iter().map(|plus| plus.entry).collect();
+    each_once((0..ENTRIES).map(name), &entries)?;
+    b.holds(
+        parts > 1,
+        "more than one answer of 4096 bytes for 320 entries",
+        parts,
+    )
+}
+
+fn plus_agrees(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.mkdir(b"below")?;
+    for number in 0..20 {
+        b.file_with(&name(number), &vec![1; number * 10])?;
+    }
+    let (entries, _) = plus_in_parts(b, &dir)?;
+    let mut bare = 0;
+    for plus in entries.iter().filter(|plus| !is_dot(&plus.entry.name)) {
+        let name = &plus.entry.name;
+        let found = b.find(&dir, name)?;
+        let wanted = b.attributes(&found)?;
+        b.equal(
+            &format!("fileid of {}", shown(name)),
+            wanted.fileid,
+            plus.entry.fileid,
+        )?;
+        if let Some(given) = plus.attributes {
+            b.equal(
+                &format!("fileid, type, size and links of {}", shown(name)),
+                (wanted.fileid, wanted.ftype, wanted.size, wanted.nlink),
+                (given.fileid, given.ftype, given.size, given.nlink),
+            )?;
+        }
+        if let Some(handle) = plus.handle {
+            let is = b.attributes(&handle)?;
+            b.equal("fileid behind the handle given", wanted.fileid, is.fileid)?;
+        }
+        bare += usize::from(plus.attributes.is_none() || plus.handle.is_none());
+    }
+    if bare > 0 {
+        b.note(format!(
+            "{bare} of 21 entries came without attributes or handle"
+        ));
+    }
+    Ok(())
+}
+
+fn plus_count(b: &mut Bench<'_>) -> Outcome {
+    fill(b, 100)?;
+    for maxcount in [2048, 8192] {
+        let mut args = Vec::new();
+        let call = ReaddirplusArgs {
+            dir: b.dir.handle(),
+            cookie: 0,
+            cookieverf: START.1,
+            dircount: maxcount,
+            maxcount,
+        };
+        xdr::append(&mut args, &call);
+        let dir = b.dir;
+        b.done_if_supported("READDIRPLUS", |nfs| {
+            nfs.readdirplus(&dir, START, maxcount, maxcount)
+        })?;
+        let len = answer_bytes(b, Procedure::Readdirplus, &args)?;
+        within(b, "READDIRPLUS3resok", len, maxcount)?;
+    }
+    Ok(())
+}
+
+fn plus_notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    let wanted = [Nfsstat3::Notdir, Nfsstat3::Notsupp];
+    b.refused("READDIRPLUS of a file", &wanted, |nfs| {
+        nfs.readdirplus(&file, START, 1024, 4096)
+    })
+    .map(drop)
+}

@@ -1,0 +1,198 @@
+//! REMOVE and RMDIR.
+
+use super::{Bench, Check, Outcome};
+use crate::validate::bench::Stop;
+use filermark_onc::nfs3::*;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new("remove.gone", Procedure::Remove, "the name is gone", gone),
+    Check::new(
+        "remove.noent",
+        Procedure::Remove,
+        "an unknown name answers NFS3ERR_NOENT",
+        noent,
+    ),
+    Check::new(
+        "remove.symlink",
+        Procedure::Remove,
+        "removes a link, not what it leads to",
+        symlink,
+    ),
+    Check::new(
+        "remove.dir",
+        Procedure::Remove,
+        "of a directory leaves it whole",
+        dir,
+    ),
+    Check::new(
+        "remove.notdir",
+        Procedure::Remove,
+        "in a file answers NFS3ERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "remove.dot",
+        Procedure::Remove,
+        "'.' and '..' cannot be removed",
+        dot,
+    ),
+    Check::new(
+        "rmdir.gone",
+        Procedure::Rmdir,
+        "the name is gone",
+        rmdir_gone,
+    ),
+    Check::new(
+        "rmdir.noent",
+        Procedure::Rmdir,
+        "an unknown name answers NFS3ERR_NOENT",
+        rmdir_noent,
+    ),
+    Check::new(
+        "rmdir.notempty",
+        Procedure::Rmdir,
+        "of a full directory answers NFS3ERR_NOTEMPTY",
+        notempty,
+    ),
+    Check::new(
+        "rmdir.notdir",
+        Procedure::Rmdir,
+        "of a file answers NFS3ERR_NOTDIR",
+        rmdir_file,
+    ),
+    Check::new(
+        "rmdir.dot",
+        Procedure::Rmdir,
+        "'.' and '..' cannot be removed",
+        rmdir_dot,
+    ),
+];
+
+fn gone(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.file(b"beside")?;
+    b.done("REMOVE", |nfs| nfs.remove(&dir, b"file"))?;
+    b.absent(&dir, b"file")?;
+    b.find(&dir, b"beside")?;
+    let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name).collect();
+    b.equal("names that are left", vec![b"beside".to_vec()], names)
+}
+
+fn noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.refused("REMOVE of nothing", &[Nfsstat3::Noent], |nfs| {
+        nfs.remove(&dir, b"none")
+    })
+    .map(drop)
+}
+
+fn symlink(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.done_if_supported("SYMLINK", |nfs| nfs.symlink(&dir, b"link", b"file"))?;
+    b.done("REMOVE of a link", |nfs| nfs.remove(&dir, b"link"))?;
+    b.absent(&dir, b"link")?;
+    b.find(&dir, b"file").map(drop)
+}
+
+/// What REMOVE does to an empty directory is the server's choice; a full one may
+/// not disappear with what is in it.
+fn dir(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let full = b.mkdir(b"full")?;
+    b.file_in(&full, b"file")?;
+    let removed = b.either("REMOVE of a directory", |nfs| nfs.remove(&dir, b"full"))?;
+    match removed {
+        Err(Nfsstat3::Isdir) => {}
+        Err(status) => b.note(format!(
+            "REMOVE of a directory: {status}; NFS3ERR_ISDIR is usual"
+        )),
+        Ok(_) => {
+            return Err(Stop::fail(
+                "REMOVE of a directory with a file in it: refused",
+                Nfsstat3::Ok,
+            ));
+        }
+    }
+    b.find(&full, b"file").map(drop)
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("REMOVE in a file", &[Nfsstat3::Notdir], |nfs| {
+        nfs.remove(&file, b"x")
+    })
+    .map(drop)
+}
+
+fn dot(b: &mut Bench<'_>) -> Outcome {
+    let below = b.mkdir(b"below")?;
+    for name in [&b"."[..], b".."] {
+        let what = format!("REMOVE of '{}'", name.escape_ascii());
+        let usual = [
+            Nfsstat3::Isdir,
+            Nfsstat3::Inval,
+            Nfsstat3::Exist,
+            Nfsstat3::Acces,
+        ];
+        b.refused_somehow(&what, &usual, |nfs| nfs.remove(&below, name))?;
+    }
+    Ok(())
+}
+
+fn rmdir_gone(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
+    b.absent(&dir, b"below")?;
+    b.becomes_stale("GETATTR of a removed directory", |nfs| nfs.getattr(&below))
+}
+
+fn rmdir_noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.refused("RMDIR of nothing", &[Nfsstat3::Noent], |nfs| {
+        nfs.rmdir(&dir, b"none")
+    })
+    .map(drop)
+}
+
+fn notempty(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let full = b.mkdir(b"full")?;
+    b.file_in(&full, b"file")?;
+    match b.either("RMDIR of a full directory", |nfs| nfs.rmdir(&dir, b"full"))? {
+        Err(Nfsstat3::Notempty) => b.find(&full, b"file").map(drop),
+        Err(Nfsstat3::Exist) => {
+            b.note("RMDIR of a full directory: NFS3ERR_EXIST instead of NFS3ERR_NOTEMPTY");
+            b.find(&full, b"file").map(drop)
+        }
+        Err(status) => Err(Stop::fail(
+            "RMDIR of a full directory: NFS3ERR_NOTEMPTY",
+            status,
+        )),
+        Ok(_) => Err(Stop::fail(
+            "RMDIR of a full directory: NFS3ERR_NOTEMPTY",
+            Nfsstat3::Ok,
+        )),
+    }
+}
+
+fn rmdir_file(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.refused("RMDIR of a file", &[Nfsstat3::Notdir], |nfs| {
+        nfs.rmdir(&dir, b"file")
+    })?;
+    b.find(&dir, b"file").map(drop)
+}
+
+/// Servers differ in the status (RFC 1813 section 3.3.13 says so), not in refusing.
+fn rmdir_dot(b: &mut Bench<'_>) -> Outcome {
+    let below = b.mkdir(b"below")?;
+    for (name, usual) in [(&b"."[..], Nfsstat3::Inval), (b"..", Nfsstat3::Exist)] {
+        let what = format!("RMDIR of '{}'", name.escape_ascii());
+        b.refused_somehow(&what, &[usual], |nfs| nfs.rmdir(&below, name))?;
+    }
+    b.attributes(&below).map(drop)
+}

@@ -1,0 +1,216 @@
+//! FSSTAT, FSINFO and PATHCONF.
+
+use super::{Bench, Check, Outcome};
+use crate::validate::bench::{Refusal, Stop};
+use filermark_onc::nfs3::*;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "fsstat.sane",
+        Procedure::Fsstat,
+        "free is not more than total",
+        fsstat,
+    ),
+    Check::new(
+        "fsinfo.sane",
+        Procedure::Fsinfo,
+        "sizes that can be used",
+        fsinfo,
+    ),
+    Check::new(
+        "fsinfo.properties",
+        Procedure::Fsinfo,
+        "links work where they are promised",
+        properties,
+    ),
+    Check::new(
+        "pathconf.name_max",
+        Procedure::Pathconf,
+        "the longest name works, a longer one is refused",
+        name_max,
+    ),
+    Check::new(
+        "pathconf.case",
+        Procedure::Pathconf,
+        "upper and lower case as told",
+        case,
+    ),
+    Check::new(
+        "pathconf.links",
+        Procedure::Pathconf,
+        "linkmax and the rest are sane",
+        links,
+    ),
+];
+
+fn fsstat(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let is = b.done("FSSTAT", |nfs| nfs.fsstat(&dir))?;
+    for (what, total, free, ours) in [
+        ("bytes", is.tbytes, is.fbytes, is.abytes),
+        ("files", is.tfiles, is.ffiles, is.afiles),
+    ] {
+        let got = format!("{total} total, {free} free, {ours} for us");
+        b.holds(
+            ours <= free && free <= total,
+            &format!("total, free and free-for-us {what} in this order"),
+            &got,
+        )?;
+        if total == 0 {
+            b.note(format!("FSSTAT tells no {what}"));
+        }
+    }
+    Ok(())
+}
+
+fn fsinfo(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let is = b.done("FSINFO", |nfs| nfs.fsinfo(&dir))?;
+    for (what, max, pref) in [
+        ("READ", is.rtmax, is.rtpref),
+        ("WRITE", is.wtmax, is.wtpref),
+    ] {
+        b.holds(
+            max >= 512,
+            &format!("a largest {what} of 512 bytes or more"),
+            max,
+        )?;
+        b.holds(
+            pref <= max && pref > 0,
+            &format!("a preferred {what} of 1 to {max} bytes"),
+            pref,
+        )?;
+    }
+    b.holds(
+        is.dtpref >= 512,
+        "a preferred READDIR of 512 bytes or more",
+        is.dtpref,
+    )?;
+    b.holds(is.maxfilesize > 0, "a largest file", is.maxfilesize)?;
+    if is.maxfilesize < 1 << 32 {
+        b.note(format!("files end at {} bytes", is.maxfilesize));
+    }
+    let fineness = is.time_delta;
+    b.holds(
+        fineness.nseconds < 1_000_000_000,
+        "a time_delta with less than a second of nanoseconds",
+        fineness.nseconds,
+    )?;
+    b.equal(
+        "the sizes as when we mounted",
+        b.target.fsinfo.rtmax,
+        is.rtmax,
+    )
+}
+
+fn properties(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let told = b.target.fsinfo.properties;
+    let file = b.file(b"file")?;
+    let link = b.either("LINK", |nfs| nfs.link(&file, &dir, b"hard"))?;
+    let symlink = b.either("SYMLINK", |nfs| nfs.symlink(&dir, b"soft", b"x"))?;
+    for (what, bit, result) in [
+        ("FSF3_LINK", fsf::LINK, link.err()),
+        ("FSF3_SYMLINK", fsf::SYMLINK, symlink.err()),
+    ] {
+        match result {
+            Some(status) if told & bit != 0 => {
+                b.holds(false, &format!("{what} to mean that it works"), status)?;
+            }
+            None if told & bit == 0 => b.note(format!("{what} is not told, but it works")),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn name_max(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let limits = b.done("PATHCONF", |nfs| nfs.pathconf(&dir))?;
+    let told = limits.name_max as usize;
+    let max = longest_name(b, told)?;
+    if max != told {
+        b.note(format!("name_max is {told}, but names end at {max} bytes"));
+    }
+    let longer = vec![b'm'; max + 1];
+    let how = Createhow3::Guarded(Sattr3::mode(0o644));
+    let what = format!("CREATE of a name of {} bytes", longer.len());
+    match b.either_odd(&what, |nfs| nfs.create(&dir, &longer, how))? {
+        Err(Refusal::Status(Nfsstat3::Nametoolong)) => {}
+        Err(refusal) => b.note(format!("{what}: {refusal} instead of NFS3ERR_NAMETOOLONG")),
+        Ok(_) if limits.no_trunc => {
+            return Err(Stop::fail(
+                format!("{what}: NFS3ERR_NAMETOOLONG"),
+                Nfsstat3::Ok,
+            ));
+        }
+        Ok(_) => b.note(format!("{what} is cut off, as no_trunc tells")),
+    }
+    let what = format!("LOOKUP of a name of {} bytes", longer.len());
+    let usual = [Nfsstat3::Nametoolong, Nfsstat3::Noent];
+    if limits.no_trunc {
+        b.refused_somehow(&what, &usual, |nfs| nfs.lookup(&dir, &longer))?;
+        // A name cut off in silence would show up here.
+        let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name.len()).collect();
+        b.equal("lengths of the names listed", vec![max], names)?;
+    }
+    Ok(())
+}
+
+/// Makes a file with the longest name that works, `told` bytes if that is true.
+fn longest_name(b: &mut Bench<'_>, told: usize) -> Result<usize, Stop> {
+    let dir = b.dir;
+    let how = Createhow3::Guarded(Sattr3::mode(0o644));
+    // 255 is what every known file system takes at least; beyond 1024 none goes.
+    for len in [told.min(1024), told.min(255)] {
+        let name = vec![b'n'; len];
+        let what = format!("CREATE of a name of {len} bytes");
+        match b.either_odd(&what, |nfs| nfs.create(&dir, &name, how))? {
+            Ok(made) => {
+                let file = b.handle_of(made.obj, &dir, &name)?;
+                let found = b.find(&dir, &name)?;
+                let (made, found) = (b.attributes(&file)?, b.attributes(&found)?);
+                b.equal("fileid behind the longest name", made.fileid, found.fileid)?;
+                return Ok(len);
+            }
+            Err(Refusal::Status(Nfsstat3::Nametoolong) | Refusal::GarbageArgs) if len > 255 => {}
+            Err(refusal) => return Err(Stop::fail(format!("{what}: NFS3_OK"), refusal)),
+        }
+    }
+    Err(Stop::fail("a name_max of 1 or more", told))
+}
+
+fn case(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let limits = b.done("PATHCONF", |nfs| nfs.pathconf(&dir))?;
+    b.file(b"CamelCase")?;
+    let other = b.either("LOOKUP of 'camelcase'", |nfs| {
+        nfs.lookup(&dir, b"camelcase")
+    })?;
+    let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name).collect();
+    b.equal("case_insensitive", limits.case_insensitive, other.is_ok())?;
+    if limits.case_preserving {
+        b.equal("the name as made", vec![b"CamelCase".to_vec()], names)?;
+    }
+    Ok(())
+}
+
+fn links(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let limits = b.done("PATHCONF", |nfs| nfs.pathconf(&dir))?;
+    b.holds(
+        limits.linkmax >= 1,
+        "a linkmax of 1 or more",
+        limits.linkmax,
+    )?;
+    b.holds(
+        limits.name_max >= 14,
+        "a name_max of 14 or more",
+        limits.name_max,
+    )?;
+    let hard = b.target.fsinfo.properties & fsf::LINK != 0;
+    if hard && limits.linkmax < 2 {
+        b.note("linkmax is 1 although FSINFO promises hard links");
+    }
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! The driver allocates nothing per operation once it is warm.
+//!
+//! A test binary of its own, because the allocator is the whole program's.
+#![allow(
+    unsafe_code,
+    reason = "an allocator that counts is unsafe by its trait"
+)]
+
+use filermark_engine::clock::Clock;
+use filermark_engine::data::DataSource;
+use filermark_engine::driver::*;
+use filermark_engine::name::{Name, NameKind};
+use filermark_model::Nanos;
+use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
+use filermark_nfs::Nfs3Driver;
+use filermark_server::{EXPORT, Server, ServerOptions};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+struct Counting;
+
+thread_local! {
+    /// Allocations of this thread: the server's threads do not count.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count_one() {
+    // While a thread ends, its counter may be gone already.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count_one();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count_one();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PROCS: u32 = 4;
+const FILE_BYTES: u64 = 600_000;
+
+fn plan(port: u16) -> Nfs3Plan {
+    Nfs3Plan {
+        uid: 0,
+        gid: 0,
+        gids: Vec::new(),
+        machine_name: "client".to_owned(),
+        resvport: false,
+        block_size_max: Some(32768),
+        biod_max_reads: 4,
+        biod_max_writes: 4,
+        nfs_port: Some(port),
+        mount_port: Some(port),
+        portmap_port: port,
+        ip: IpChoice::V4,
+        connections: Connections::Shared(2),
+        rpc_timeout_ms: 30_000,
+        rpc_retries: 1,
+        connect_timeout_ms: 5_000,
+        jukebox_delay_ms: 1,
+        jukebox_retries: 1,
+    }
+}
+
+/// What every proc does in a round, in this order.
+fn round() -> Vec<Action> {
+    let dir = PROC_DIR;
+    let file = ObjectId(1);
+    let other = ObjectId(2);
+    let name = |kind, number| Name::new(kind, number);
+    let [a, b] = [1, 2].map(|n| name(NameKind::Small, n));
+    let read = |offset, length| Action::Read {
+        object: file,
+        file: 7,
+        offset,
+        length,
+    };
+    vec![
+        Action::Fill {
+            dir,
+            name: name(NameKind::File, 1),
+            object: Some(file),
+            file: 7,
+            size: FILE_BYTES,
+        },
+        Action::Getattr { object: file },
+        Action::Lookup {
+            dir,
+            name: name(NameKind::File, 1),
+            object: file,
+        },
+        read(0, 262_144),
+        read(100_001, 4096),
+        Action::Write {
+            object: file,
+            file: 7,
+            offset: 5,
+            length: 200_000,
+        },
+        Action::Create {
+            dir,
+            name: a,
+            object: other,
+        },
+        Action::Rename {
+            dir,
+            name: a,
+            object: other,
+            new_name: b,
+            new_object: other,
+        },
+        Action::Readdir { dir, plus: true },
+        Action::Setattr {
+            object: other,
+            size: None,
+        },
+        Action::Remove { dir, name: b },
+        Action::Fsstat,
+    ]
+}
+
+fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completion>) {
+    for action in actions {
+        done.clear();
+        for proc in 0..PROCS {
+            let request = Request {
+                token: proc,
+                proc,
+                action: *action,
+            };
+            assert!(matches!(shard.submit(&request), Submit::Queued));
+        }
+        while done.len() < PROCS as usize {
+            shard.flush();
+            shard.poll(Nanos::MAX, done).expect("sockets work");
+        }
+        for completion in done.iter() {
+            assert_eq!(completion.outcome.status, Status::Ok, "{action:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_per_operation() {
+    let server = Server::start(ServerOptions {
+        unstable: "on".parse().expect("sound"),
+        ..ServerOptions::default()
+    })
+    .expect("a free port");
+    let mount = MountPoint {
+        host: "127.0.0.1".to_owned(),
+        path: EXPORT.to_owned(),
+    };
+    let driver = Nfs3Driver::new(plan(server.addrs()[0].port()));
+    let claim = Claim {
+        dir_name: "filermark.alloc".to_owned(),
+        run_id: "alloc".to_owned(),
+    };
+    driver.claim(&mount, &claim).expect("nothing is there");
+    let proc = |number| ProcSetup {
+        number,
+        mount: mount.clone(),
+    };
+    let setup = ShardSetup {
+        shard: 0,
+        shard_count: 1,
+        clock: Clock::real(),
+        data: Arc::new(DataSource::new(1, true)),
+        procs: (0..PROCS).map(proc).collect(),
+        claim: claim.clone(),
+        stop: StopFlag::new(),
+    };
+    let mut shard = driver.open_shard(setup).expect("it serves");
+    let mut done = Vec::with_capacity(64);
+    for proc in 0..PROCS {
+        let name = Name::new(NameKind::ProcDir, proc);
+        let action = Action::MakeProcDir { name };
+        shard.submit(&Request {
+            token: proc,
+            proc,
+            action,
+        });
+    }
+    while done.len() < PROCS as usize {
+        shard.flush();
+        shard.poll(Nanos::MAX, &mut done).expect("sockets work");
+    }
+    let actions = round();
+    for _ in 0..100 {
+        run(&mut *shard, &actions, &mut done);
+    }
+    let before = COUNT.get();
+    const ROUNDS: u64 = 100;
+    for _ in 0..ROUNDS {
+        run(&mut *shard, &actions, &mut done);
+    }
+    let allocations = COUNT.get() - before;
+    let operations = ROUNDS * actions.len() as u64 * u64::from(PROCS);
+    // A buffer may still grow when a burst larger than any before comes; that is
+    // not per operation.
+    assert!(
+        allocations <= 4,
+        "{allocations} allocations in {operations} operations"
+    );
+}

@@ -1,0 +1,8 @@
+//! The NFSv3 client against the embedded server and against worse ones.
+
+mod claims;
+mod proxy;
+mod real;
+mod sentences;
+mod support;
+mod validation;
