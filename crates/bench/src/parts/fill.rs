@@ -5,8 +5,10 @@
 
 use crate::Measured;
 use crate::figure::{Bar, Figure};
-use crate::plan::{Bench, plan};
+use crate::plan::{Bench, nfs3, plan};
 use crate::server::{ServerProcess, Wish};
+use filermark_model::plan::MountPoint;
+use filermark_nfs::target::Target;
 use filermark_testbed::{Export, Fsal, Ganesha, Sandbox};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// What is written in a round, in MiB.
-const MIB: u64 = 128;
+const MIB: u64 = 512;
 const PROCS: u32 = 8;
 /// Copies at once for the fairer comparison.
 const COPIES: u64 = 4;
@@ -49,12 +51,12 @@ fn side_by_side(name: &str, sandbox: &Arc<Sandbox>, export: &Export, rounds: u32
     let whole = noise(&source.with_extension("whole"), MIB)?;
     let share = noise(&source.with_extension("share"), MIB / COPIES)?;
     let (mut init, mut files, mut alone, mut many) = (vec![], vec![], vec![], vec![]);
-    for round in 0..rounds {
+    for _ in 0..rounds {
         let (mib, per_second) = sandbox.run(|| fill(export))?;
         init.push(mib);
         files.push(per_second);
-        alone.push(copy(sandbox, export, &whole, 1, round)?);
-        many.push(copy(sandbox, export, &share, COPIES, round)?);
+        alone.push(copy(sandbox, export, &whole, 1)?);
+        many.push(copy(sandbox, export, &share, COPIES)?);
     }
     let init = Figure::new(format!("{name}: INIT"), "MiB/s", init);
     let alone = Figure::new(format!("{name}: nfs-cp"), "MiB/s", alone);
@@ -93,19 +95,15 @@ fn copy(
     export: &Export,
     file: &Path,
     count: u64,
-    round: u32,
 ) -> Result<f64, String> {
     let bytes = std::fs::metadata(file).map_or(0, |m| m.len()) * count;
-    // nfs-cp refuses a name that exists.
-    let targets: Vec<String> = (0..count)
-        .map(|n| format!("/copy-{count}-{n}-{round}"))
-        .collect();
+    let targets: Vec<String> = (0..count).map(|n| format!("copy-{n}")).collect();
     let began = Instant::now();
     let children = targets.iter().map(|target| {
         sandbox
             .command("nfs-cp")
             .arg(file)
-            .arg(export.libnfs_url(target))
+            .arg(export.libnfs_url(&format!("/{target}")))
             .stdout(Stdio::null())
             .spawn()
             .map_err(|e| format!("start nfs-cp: {e} (Debian package libnfs-utils)"))
@@ -118,7 +116,27 @@ fn copy(
         }
     }
     let seconds = began.elapsed().as_secs_f64();
+    sandbox.run(|| remove(export, &targets))?;
     Ok(bytes as f64 / f64::from(1 << 20) / seconds)
+}
+
+/// nfs-cp refuses names that exist, and the server's memory is limited.
+fn remove(export: &Export, names: &[String]) -> Result<(), String> {
+    let ports = (export.nfs_port, export.mount_port);
+    let settings = nfs3(&plan(1, &export.mount_point(), ports, &[])?)?;
+    let mount = MountPoint {
+        host: export.address.to_string(),
+        path: export.path.clone(),
+    };
+    let target = Target::resolve(&mount, &settings).map_err(|e| e.to_string())?;
+    let mut client = target.nfs_client(&settings);
+    for name in names {
+        let removed = client.remove(&target.root, name.as_bytes());
+        if !matches!(removed, Ok(Ok(_))) {
+            return Err(format!("remove {name}: {removed:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// A file of incompressible bytes where the sandbox keeps its own files.

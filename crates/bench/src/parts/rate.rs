@@ -105,6 +105,7 @@ impl Flood {
         let clock = Clock::real();
         let shard = driver.open_shard(ShardSetup {
             shard: 0,
+            shard_count: 1,
             clock: clock.clone(),
             data: Arc::new(DataSource::new(1, false)),
             procs: (0..)
