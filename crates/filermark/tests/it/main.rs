@@ -21,4 +21,5 @@ mod real;
 mod results;
 mod scale;
 mod stopped;
+mod validate;
 mod wire;

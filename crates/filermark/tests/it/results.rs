@@ -222,3 +222,26 @@ fn a_plan_touches_nothing() {
     assert_eq!(server.stats(), filermark_server::ServerStats::default());
     assert!(!sweep.result("").exists(), "a plan makes no directory");
 }
+
+#[test]
+fn the_demo_needs_nothing_and_ends_with_the_path_of_its_report() {
+    let _turn = beside_others();
+    let sweep = Sweep::bare()
+        .suffix("demo")
+        .command("demo")
+        .arg("--seconds")
+        .arg("0.2");
+    let ended = sweep.succeed();
+    let record = ended.record();
+    assert_eq!(record.points.len(), 10);
+    assert!(record.points.iter().all(|p| p.measured().is_some()));
+    let last = ended.stderr.lines().last().expect("words");
+    assert_eq!(last, "report: result/demo.html");
+    assert!(ended.file("html").contains("</html>"));
+    let again = sweep.run();
+    assert!(
+        again.stderr.ends_with("report: result/demo2.html\n"),
+        "{}",
+        again.stderr
+    );
+}

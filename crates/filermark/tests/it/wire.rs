@@ -8,6 +8,7 @@ use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};
 use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, available};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Calls by procedure that the record counts at its one point.
 fn counted(ended: &Ended) -> BTreeMap<u32, u64> {
@@ -19,34 +20,35 @@ fn counted(ended: &Ended) -> BTreeMap<u32, u64> {
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
-/// Calls of a capture from a point in time on (seconds since its first packet).
-fn calls_since(pcap: &Pcap, port: u16, since: f64) -> BTreeMap<u32, u64> {
-    let filter = format!("rpc.msgtyp==0 && tcp.dstport=={port} && frame.time_relative>={since}");
-    let args = ["-Y", &filter, "-T", "fields", "-e", "rpc.procedure"];
-    let mut calls = BTreeMap::new();
-    for number in pcap
-        .tshark(&args)
-        .expect("tshark")
-        .lines()
-        .flat_map(|l| l.split(','))
-    {
-        *calls.entry(number.parse().expect("a number")).or_insert(0) += 1;
-    }
-    calls
+/// The NFS calls of a capture: when, in seconds since its first packet, and the
+/// numbers of their procedures.
+fn calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
+    let filter = format!("rpc.msgtyp==0 && tcp.dstport=={port}");
+    let fields = ["-e", "frame.time_relative", "-e", "rpc.procedure"];
+    let args = ["-Y", &filter, "-T", "fields"];
+    let text = pcap.tshark(&[&args[..], &fields].concat()).expect("tshark");
+    let call = |line: &str| {
+        let (time, procedures) = line.split_once('\t')?;
+        let numbers: Result<_, _> = procedures.split(',').map(str::parse).collect();
+        Some((time.parse().ok()?, numbers.ok()?))
+    };
+    text.lines().map(|l| call(l).expect("a call")).collect()
 }
 
-/// The middle of the longest pause of a capture, in seconds since its first
-/// packet: between INIT and RUN the server is left alone for a tenth of a second.
-fn longest_pause(pcap: &Pcap) -> f64 {
-    let text = pcap
-        .tshark(&["-T", "fields", "-e", "frame.time_relative"])
-        .expect("tshark");
-    let times: Vec<f64> = text.lines().filter_map(|l| l.parse().ok()).collect();
-    let pauses = times.windows(2).map(|w| (w[1] - w[0], (w[0] + w[1]) / 2.0));
-    pauses
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .expect("packets")
-        .1
+/// What was called behind each of the longer pauses.
+fn behind_pauses(calls: &[(f64, Vec<u32>)]) -> Vec<BTreeMap<u32, u64>> {
+    let pauses = calls
+        .windows(2)
+        .enumerate()
+        .filter(|(_, w)| w[1].0 - w[0].0 > 0.05);
+    let behind = pauses.map(|(at, _)| {
+        let mut counts = BTreeMap::new();
+        for number in calls[at + 1..].iter().flat_map(|(_, numbers)| numbers) {
+            *counts.entry(*number).or_insert(0) += 1;
+        }
+        counts
+    });
+    behind.collect()
 }
 
 #[test]
@@ -65,16 +67,17 @@ fn tshark_finds_every_call_of_a_run_well_formed_and_counted() {
         .set("LOAD", 300)
         .set("PROCS", 6)
         .set("RUNTIME", 4)
-        .set("FILESET_MB_PER_OP", 0.02)
+        // dumpcap must not miss a packet while INIT is at full speed.
+        .set("FILESET_MB_PER_OP", 0.005)
+        .set("INIT_WINDOW", 2)
         .set("KEEP", "on");
     let ended = sweep.succeed();
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     let ours = counted(&ended);
-    assert_eq!(
-        calls_since(&pcap, export.nfs_port, longest_pause(&pcap)),
-        ours
-    );
+    // The server is left alone for a tenth of a second between INIT and RUN.
+    let theirs = behind_pauses(&calls(&pcap, export.nfs_port));
+    assert!(theirs.contains(&ours), "{ours:?}\nnot in {theirs:?}");
     assert!(ours.len() >= 11, "{ours:?}");
 }
 
@@ -105,6 +108,8 @@ fn tshark_finds_all_procedures_well_formed() {
     let sweep = Sweep::inside(sandbox, export)
         .set("LOAD", 400)
         .set("RUNTIME", 2)
+        .set("FILESET_MB_PER_OP", 0.005)
+        .set("INIT_WINDOW", 2)
         .set("MIXFILE", "all.mix");
     std::fs::create_dir_all(sweep.result("")).expect("the result directory");
     std::fs::write(sweep.result("all.mix"), mix).expect("the mix file");
@@ -118,17 +123,32 @@ fn tshark_finds_all_procedures_well_formed() {
     assert_eq!(calls.len(), 22, "{calls:?}");
 }
 
-/// The record's mean service times against those between the packets. The record's
-/// are longer by the way from a packet on the loopback to the program's look at its
-/// clock: the wake-up of a thread that sleeps. On an idle machine that is 20 to 60
-/// microseconds, and never negative.
+/// The record's mean service times against those between the packets: within 5 us
+/// or 2 %. The record's are longer by the way from a packet on the loopback to the
+/// program's look at its clock, the wake-up of a thread that sleeps (20 to 60 us),
+/// so the delays are such that 2 % are more than that. A machine that was busy with
+/// something else meanwhile gets another try.
 #[test]
 fn tshark_measures_the_same_service_times() {
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
-    let delay = "GETATTR=5ms,READ=8ms,2ms".parse().expect("a delay");
+    for tries_left in [2, 1, 0] {
+        let Some(off) = service_times(&sandbox) else {
+            return;
+        };
+        let near = |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.02 * theirs).max(5.0);
+        if off.iter().all(near) {
+            return;
+        }
+        assert!(tries_left > 0, "record and capture in us: {off:?}");
+    }
+}
+
+/// Mean service times in us, of the record and of the capture of the same run.
+fn service_times(sandbox: &Arc<Sandbox>) -> Option<Vec<(f64, f64)>> {
+    let delay = "READ=8ms,6ms".parse().expect("a delay");
     let server = sandbox.run(|| {
         serve(ServerOptions {
             delay,
@@ -136,11 +156,9 @@ fn tshark_measures_the_same_service_times() {
         })
     });
     let port = server.addrs()[0].port();
-    let Some(capture) = available(Capture::start(&sandbox, "lo", &[port])) else {
-        return;
-    };
+    let capture = available(Capture::start(sandbox, "lo", &[port]))?;
     let sweep = Sweep::on(&server)
-        .in_network_of(&sandbox)
+        .in_network_of(sandbox)
         .set("LOAD", 300)
         .set("PROCS", 6)
         .set("RUNTIME", 4)
@@ -151,36 +169,17 @@ fn tshark_measures_the_same_service_times() {
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     let times = pcap.times().expect("tshark");
     let stats = ended.point(1).stats.expect("figures");
-    // Procedures that RUN alone uses in numbers; the few calls before do not matter.
-    for (op, name) in [
-        (Op::Getattr, "GETATTR"),
-        (Op::Access, "ACCESS"),
-        (Op::Lookup, "LOOKUP"),
-        (Op::Read, "READ"),
-    ] {
-        let ours_us = stats.op(op).expect("in the mix").service.mean_ns() / 1e3;
+    // Those that RUN asks for in numbers; the few calls before do not matter.
+    let ops = [Op::Getattr, Op::Access, Op::Lookup, Op::Read];
+    let both = ops.iter().map(|op| {
+        let ours = stats.op(*op).expect("in the mix").service.mean_ns() / 1e3;
+        let name = op.name().to_uppercase();
         let theirs = times
             .iter()
             .find(|t| t.name == name)
             .expect("tshark has it");
-        let off = ours_us - theirs.mean_us;
-        println!(
-            "{name}: {ours_us:.1} us, tshark {:.1} us, {off:+.1} us, {:+.2} %",
-            theirs.mean_us,
-            100.0 * off / theirs.mean_us
-        );
-        assert!(
-            off > -20.0,
-            "{name}: {ours_us} us is shorter than on the wire, {}",
-            theirs.mean_us
-        );
-        assert!(
-            off < 5.0 + 0.02 * theirs.mean_us + WAKE_UP_US,
-            "{name}: {ours_us} us against {}",
-            theirs.mean_us
-        );
-    }
+        println!("{op}: {ours:.1} us, tshark {:.1} us", theirs.mean_us);
+        (ours, theirs.mean_us)
+    });
+    Some(both.collect())
 }
-
-/// What a busy machine may take longer to wake a thread up, in microseconds.
-const WAKE_UP_US: f64 = 100.0;
