@@ -1,0 +1,88 @@
+//! What a file of the file set and an idle proc take.
+
+use crate::figure::{Bar, Figure};
+use crate::plan::{Bench, plan};
+use crate::server::{ServerProcess, Wish};
+use crate::{Measured, alloc, cpu};
+use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
+use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
+
+const FILES: u64 = 1_000_000;
+/// Files that INIT makes for real, to see what the driver keeps.
+const MADE: u64 = 100_000;
+const PROCS: u32 = 10_000;
+
+/// Bytes per file, KiB per idle proc.
+pub fn measure(_: u32) -> Measured {
+    let mut figures = books()?;
+    figures.extend(whole()?);
+    figures.extend(idle()?);
+    Ok(figures)
+}
+
+/// The engine's books alone.
+fn books() -> Measured {
+    let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
+    let share = benchmark.fileset.access_pcnt;
+    let set = FileSet::new(1, benchmark.file_sizes, share);
+    let deal = Deal {
+        proc_count: 1,
+        proc: 0,
+    };
+    let before = alloc::held_bytes();
+    let mut files = AccessedFiles::default();
+    let accessed = files.grow(&set, deal, FILES as u32);
+    let held = (alloc::held_bytes() - before) as f64;
+    Ok(vec![
+        figure("books, per file of the file set", held / FILES as f64),
+        Figure::new(
+            "books, per accessed file",
+            "bytes",
+            vec![held / accessed as f64],
+        ),
+    ])
+}
+
+/// Books and file handles, after an INIT of many small files.
+fn whole() -> Measured {
+    let server = ServerProcess::start(Wish::default())?;
+    let port = server.address.port();
+    let options = [("SHARDS", "1"), ("FILESET_MB_PER_OP", "1")];
+    let mut plan = plan(4, "127.0.0.1:/export", (port, port), &options)?;
+    // The number of files counts here, not their size.
+    let tiny = SizeShare {
+        kib: 1.0,
+        percent: 100.0,
+    };
+    plan.benchmark.file_sizes =
+        SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
+    let mut bench = Bench::start(plan)?;
+    let few = MADE as f64 / 1024.0 / 100.0;
+    bench.init(few)?;
+    let before = alloc::held_bytes();
+    bench.init(MADE as f64 / 1024.0)?;
+    let held = (alloc::held_bytes() - before) as f64 / (MADE as f64 * 0.99);
+    Ok(vec![figure("books and handles, per file made", held)])
+}
+
+fn figure(name: &str, bytes: f64) -> Figure {
+    Figure::new(name, "bytes", vec![bytes]).bar(Bar::AtMost(64.0))
+}
+
+/// Many connected procs that do nothing.
+fn idle() -> Measured {
+    let server = ServerProcess::start(Wish::default())?;
+    let port = server.address.port();
+    let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
+    let (held, resident) = (alloc::held_bytes(), cpu::resident_bytes());
+    let bench = Bench::start(plan)?;
+    let per_proc = |bytes: f64| vec![bytes / 1024.0 / f64::from(PROCS)];
+    let held = per_proc((alloc::held_bytes() - held) as f64);
+    let resident = per_proc(cpu::resident_bytes().saturating_sub(resident) as f64);
+    drop(bench);
+    let name = |what: &str| format!("{PROCS} idle procs, {what}, per proc");
+    Ok(vec![
+        Figure::new(name("resident"), "KiB", resident).bar(Bar::AtMost(64.0)),
+        Figure::new(name("heap"), "KiB", held).bar(Bar::AtMost(64.0)),
+    ])
+}

@@ -1,0 +1,71 @@
+//! The parts that can be measured, each a module.
+
+mod codec;
+mod fill;
+mod memory;
+mod null;
+mod pacing;
+mod rate;
+mod service;
+
+use crate::Measured;
+
+/// One part.
+pub struct Part {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// One line on it.
+    pub about: &'static str,
+    /// Measures it in so many rounds.
+    pub measure: fn(u32) -> Measured,
+}
+
+const PARTS: &[Part] = &[
+    Part {
+        name: "null",
+        about: "the whole engine on the null driver, one shard, rate without limit",
+        measure: null::measure,
+    },
+    Part {
+        name: "rate",
+        about: "one thread against a server with canned replies in another process",
+        measure: rate::measure,
+    },
+    Part {
+        name: "pacing",
+        about: "the requested rate kept, and wake-ups late, without spinning",
+        measure: pacing::measure,
+    },
+    Part {
+        name: "fill",
+        about: "INIT beside nfs-cp, on the same server in turns (root; ganesha, libnfs-utils)",
+        measure: fill::measure,
+    },
+    Part {
+        name: "memory",
+        about: "what a file and an idle proc take",
+        measure: memory::measure,
+    },
+    Part {
+        name: "service",
+        about: "service times against the server's delay and tshark's (root; tshark)",
+        measure: service::measure,
+    },
+    Part {
+        name: "codec",
+        about: "what single steps of the hot path take",
+        measure: codec::measure,
+    },
+];
+
+/// What the command line takes.
+pub fn names() -> Vec<&'static str> {
+    PARTS.iter().map(|p| p.name).collect()
+}
+
+/// The parts with these names, in their own order; without names all.
+pub fn chosen(names: &[String]) -> impl Iterator<Item = &'static Part> + '_ {
+    PARTS
+        .iter()
+        .filter(|p| names.is_empty() || names.iter().any(|n| n == p.name))
+}

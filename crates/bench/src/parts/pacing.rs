@@ -1,0 +1,58 @@
+//! How exactly the requested rate is kept, and how late the generator wakes up.
+
+use crate::Measured;
+use crate::figure::{Bar, Figure};
+use crate::plan::{Bench, plan};
+use crate::server::{ServerProcess, Wish};
+use std::time::Duration;
+
+/// Whole gaps of all procs fit in both, at every load below.
+const WARMUP: Duration = Duration::from_millis(128);
+const WINDOW: Duration = Duration::from_millis(640);
+
+/// Pacing, procs, and loads that these can make: a proc that waits for each
+/// reply makes a few thousand op/s at most.
+const CASES: &[(&str, u32, &[f64])] = &[
+    ("closed", 8, &[1_000.0, 5_000.0, 20_000.0]),
+    ("closed", 64, &[1_000.0, 20_000.0, 50_000.0]),
+    ("open", 8, &[20_000.0]),
+    ("open", 64, &[5_000.0, 50_000.0]),
+];
+
+/// Achieved against requested, and lateness, at several loads.
+pub fn measure(rounds: u32) -> Measured {
+    let server = ServerProcess::start(Wish::default())?;
+    let port = server.address.port();
+    let mut figures = Vec::new();
+    for (pacing, procs, rates) in CASES {
+        let options = [("PACING", *pacing), ("SHARDS", "1")];
+        let plan = plan(*procs, "127.0.0.1:/export", (port, port), &options)?;
+        let mut bench = Bench::start(plan)?;
+        bench.init(1_000.0)?;
+        for rate in *rates {
+            let of = format!("{pacing}, {procs} procs, {rate} op/s");
+            figures.extend(point(&mut bench, &of, *rate, rounds)?);
+        }
+    }
+    Ok(figures)
+}
+
+fn point(bench: &mut Bench, of: &str, rate: f64, rounds: u32) -> Measured {
+    let (mut off, mut median, mut p99, mut cpu) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..rounds {
+        let stats = bench.run(rate, WARMUP, WINDOW)?;
+        let ops = stats.success_count() as f64;
+        let achieved = ops * 1e9 / stats.window_ns as f64;
+        off.push((achieved / rate - 1.0).abs() * 100.0);
+        median.push(stats.wakeup.percentile_ns(50.0) as f64 / 1e3);
+        p99.push(stats.wakeup.percentile_ns(99.0) as f64 / 1e3);
+        cpu.push(stats.generator_cpu_ns as f64 / 1e3 / ops);
+    }
+    let name = |what: &str| format!("{of}: {what}");
+    Ok(vec![
+        Figure::new(name("off the rate"), "%", off).bar(Bar::AtMost(0.5)),
+        Figure::new(name("late, median"), "us", median).bar(Bar::AtMost(25.0)),
+        Figure::new(name("late, p99"), "us", p99),
+        Figure::new(name("processor time"), "us/op", cpu),
+    ])
+}

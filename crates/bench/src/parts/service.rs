@@ -1,0 +1,85 @@
+//! Whether measured service times are true: against the delay that the server
+//! was told to make, and against the times that tshark takes from the packets.
+
+use crate::Measured;
+use crate::figure::{Bar, Figure};
+use crate::plan::{Bench, plan};
+use crate::server::{ServerProcess, Wish};
+use filermark_model::{Mix, Op, PointStats};
+use filermark_testbed::{Capture, ProcedureTimes, Sandbox};
+use std::sync::Arc;
+use std::time::Duration;
+
+const PROCS: u32 = 4;
+const RATE: f64 = 1_000.0;
+const WINDOW: Duration = Duration::from_millis(1500);
+/// Operations that are one call each, so that both sides count the same.
+const OPS: [(Op, f64); 4] = [
+    (Op::Getattr, 40.0),
+    (Op::Lookup, 30.0),
+    (Op::Access, 20.0),
+    (Op::Fsstat, 10.0),
+];
+
+/// Mean service time against the capture's, for several delays.
+pub fn measure(_: u32) -> Measured {
+    let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
+    let mut figures = Vec::new();
+    for delay_us in [0, 500, 2_000] {
+        figures.extend(with_delay(&sandbox, delay_us)?);
+    }
+    Ok(figures)
+}
+
+fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Measured {
+    let wish = Wish {
+        delay_us,
+        ..Wish::default()
+    };
+    let server = ServerProcess::start_in(sandbox, wish)?;
+    let port = server.address.port();
+    let stats = || -> Result<(PointStats, Vec<ProcedureTimes>), String> {
+        let mut plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
+        plan.benchmark.mix = Mix::new(OPS).map_err(|e| e.to_string())?;
+        let mut bench = Bench::start(plan)?;
+        bench.init(100.0)?;
+        // INIT and the look-ups before it are not in the capture.
+        let capture = Capture::start(sandbox, "lo", &[port]).map_err(|e| e.to_string())?;
+        let stats = bench.run(RATE, Duration::ZERO, WINDOW)?;
+        let captured = capture.stop().map_err(|e| e.to_string())?;
+        if captured.dropped() > 0 {
+            return Err(format!("the capture lost {} packets", captured.dropped()));
+        }
+        Ok((stats, captured.times().map_err(|e| e.to_string())?))
+    };
+    let (stats, times) = sandbox.run(stats)?;
+    compare(delay_us, &stats, &times)
+}
+
+fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Measured {
+    let delay = format!("delay {delay_us} us");
+    let calls: u64 = times.iter().map(|t| t.calls).sum();
+    let sum_us: f64 = times.iter().map(|t| t.mean_us * t.calls as f64).sum();
+    let count: u64 = stats.ops.iter().map(|op| op.service.count()).sum();
+    let sum_ns: u64 = stats.ops.iter().map(|op| op.service.sum_ns()).sum();
+    let (seen, measured) = (sum_us / calls as f64, sum_ns as f64 / 1e3 / count as f64);
+    let told = |what: &str, unit, value| Figure::new(format!("{delay}: {what}"), unit, vec![value]);
+    let mut figures = vec![
+        told("calls in the capture, but not counted", "calls", {
+            calls as f64 - count as f64
+        }),
+        told("mean by tshark", "us", seen),
+        told("mean by Filermark", "us", measured),
+        told("Filermark - delay", "us", measured - f64::from(delay_us)),
+    ];
+    for op in &stats.ops {
+        let name = op.op.name();
+        let Some(row) = times.iter().find(|t| t.name.eq_ignore_ascii_case(name)) else {
+            return Err(format!("no {name} in the capture"));
+        };
+        let off = (op.service.mean_ns() / 1e3 - row.mean_us).abs();
+        let bar = (row.mean_us * 0.02).max(5.0);
+        figures.push(told(&format!("{name}, off tshark's"), "us", off).bar(Bar::AtMost(bar)));
+    }
+    Ok(figures)
+}

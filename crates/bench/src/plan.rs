@@ -1,0 +1,190 @@
+//! Run plans for the parts, made by the program's own resolution.
+
+use filermark_config::{Sources, resolve};
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::{Claim, Driver, StopFlag};
+use filermark_engine::engine::{Engine, EngineSetup};
+use filermark_engine::null::NullDriver;
+use filermark_engine::shard::RunTimes;
+use filermark_model::plan::{DriverPlan, Nfs3Plan};
+use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
+use filermark_nfs::driver::Nfs3Driver;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A plan: `procs` procs on one mount point, with these parameters.
+///
+/// # Errors
+/// What the parameters lack.
+pub fn plan(
+    procs: u32,
+    mount: &str,
+    ports: (u16, u16),
+    options: &[(&str, &str)],
+) -> Result<RunPlan, String> {
+    let mut sources = Sources::from_rc(None).map_err(|e| e.to_string())?;
+    let load = (procs * 10).to_string();
+    for (name, value) in [
+        ("LOAD", &*load),
+        ("NUM_RUNS", "1"),
+        ("PROCS", &procs.to_string()),
+        ("MNT_POINTS", mount),
+        ("NFS_PORT", &ports.0.to_string()),
+        ("MOUNT_PORT", &ports.1.to_string()),
+        ("FILESET_MB_PER_OP", "0.001"),
+    ]
+    .into_iter()
+    .chain(options.iter().copied())
+    {
+        sources.set("filermark-bench", name, value);
+    }
+    match resolve(&sources) {
+        Ok(resolved) => Ok(resolved.plan),
+        Err(errors) => Err(errors.iter().map(|e| format!("{e}; ")).collect()),
+    }
+}
+
+/// The settings of the NFS driver in a plan.
+///
+/// # Errors
+/// It is for another driver.
+pub fn nfs3(plan: &RunPlan) -> Result<Nfs3Plan, String> {
+    match &plan.driver {
+        DriverPlan::Nfs3(settings) => Ok(settings.clone()),
+        DriverPlan::Null => Err("the plan is for the null driver".into()),
+    }
+}
+
+/// An engine at work on a directory; ended, and that released, when dropped.
+pub struct Bench {
+    /// The plan.
+    pub plan: Arc<RunPlan>,
+    driver: Arc<dyn Driver>,
+    claim: Claim,
+    claimed: bool,
+    engine: Option<Engine>,
+}
+
+impl Bench {
+    /// Connects all procs, to a server with canned replies: nothing is claimed
+    /// there, since every name exists and nothing can be written.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn start(plan: RunPlan) -> Result<Self, String> {
+        Self::new(plan).connect()
+    }
+
+    /// Claims the plan's first mount point and connects all procs.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn start_claimed(plan: RunPlan) -> Result<Self, String> {
+        let mut bench = Self::new(plan);
+        let mount = &bench.plan.clients[0].mounts[0];
+        let claimed = bench.driver.claim(mount, &bench.claim);
+        claimed.map_err(|e| e.to_string())?;
+        bench.claimed = true;
+        bench.connect()
+    }
+
+    fn new(plan: RunPlan) -> Self {
+        let driver: Arc<dyn Driver> = match &plan.driver {
+            DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+            DriverPlan::Null => Arc::new(NullDriver),
+        };
+        Self {
+            plan: Arc::new(plan),
+            driver,
+            claim: claim(),
+            claimed: false,
+            engine: None,
+        }
+    }
+
+    fn connect(mut self) -> Result<Self, String> {
+        let engine = Engine::start(EngineSetup {
+            plan: self.plan.clone(),
+            client: 0,
+            driver: self.driver.clone(),
+            claim: self.claim.clone(),
+            clock: Clock::real(),
+            stop: StopFlag::new(),
+            live: None,
+        });
+        self.engine = Some(engine.map_err(|e| e.to_string())?);
+        Ok(self)
+    }
+
+    fn engine(&mut self) -> Result<&mut Engine, String> {
+        self.engine.as_mut().ok_or_else(|| "no engine".to_owned())
+    }
+
+    /// INIT for a load. Gives the bytes written, the tasks done and the time.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn init(&mut self, rate: f64) -> Result<(u64, u64, Duration), String> {
+        let began = Instant::now();
+        let done = self.engine()?.init(point(rate));
+        let done = done.map_err(|e| e.to_string())?;
+        Ok((done.bytes, done.task_count, began.elapsed()))
+    }
+
+    /// WARMUP and RUN at a load, op/s in the whole.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn run(
+        &mut self,
+        rate: f64,
+        warmup: Duration,
+        window: Duration,
+    ) -> Result<PointStats, String> {
+        let engine = self.engine()?;
+        let warmup_start = engine.clock().now() + Nanos::from_millis(5);
+        let run_start = warmup_start + Nanos(warmup.as_nanos() as u64);
+        let times = RunTimes {
+            warmup_start,
+            run_start,
+            run_end: run_start + Nanos(window.as_nanos() as u64),
+        };
+        engine.run(point(rate), times).map_err(|e| e.to_string())
+    }
+
+    /// CLEANUP of what INIT and RUN have made.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn cleanup(&mut self) -> Result<(), String> {
+        let done = self.engine()?.cleanup();
+        done.map(drop).map_err(|e| e.to_string())
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.engine = None;
+        if self.claimed {
+            let mount = &self.plan.clients[0].mounts[0];
+            // The server ends with the part; what stays goes with it.
+            let _ = self.driver.release(mount, &self.claim);
+        }
+    }
+}
+
+/// The directory that the parts work in.
+pub fn claim() -> Claim {
+    Claim {
+        dir_name: "filermark.bench".into(),
+        run_id: format!("bench-{}", std::process::id()),
+    }
+}
+
+fn point(rate: f64) -> LoadPoint {
+    LoadPoint {
+        number: 1,
+        asked: OpsPerSec(rate),
+        requested: OpsPerSec(rate),
+    }
+}
