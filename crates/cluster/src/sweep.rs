@@ -42,7 +42,7 @@ impl<'a> Sweep<'a> {
         let dir = &options.dir;
         std::fs::create_dir_all(dir).map_err(|e| {
             RunError::Record(format!(
-                "{}: cannot make the result directory: {e}",
+                "{}: cannot make the result directory: {e}; choose another (-d, WORK_DIR)",
                 dir.display()
             ))
         })?;

@@ -146,9 +146,12 @@ fn the_fingerprint_is_of_the_plan_alone() {
     let print = crate::fingerprint(&plan);
     assert_eq!(print.len(), 64);
     assert_eq!(print, crate::fingerprint(&plan.clone()));
-    let mut other = plan;
+    let mut other = plan.clone();
     other.seed += 1;
     assert_ne!(print, crate::fingerprint(&other));
+    let mut renamed = plan.clone();
+    renamed.parameters.push(("SUFFIX".into(), "other".into()));
+    assert_eq!(print, crate::fingerprint(&renamed), "the same work");
 }
 
 /// Every line that we write has the form that the published schema promises,

@@ -42,11 +42,15 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Makes a new record.
+    /// Makes a new record. One of that name in which nothing was measured (the
+    /// run failed before its first load point) is replaced.
     ///
     /// # Errors
     /// There is one of that name already, or the file system says no.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
+        if holds_no_point(path) {
+            std::fs::remove_file(path).map_err(|e| io_error(path, "replace", e))?;
+        }
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         match file {
             Ok(file) => Ok(Self {
@@ -116,6 +120,11 @@ fn io_error(path: &Path, step: &'static str, source: io::Error) -> WriteError {
         step,
         source,
     }
+}
+
+/// Whether there is a record of ours in which no load point was even tried.
+fn holds_no_point(path: &Path) -> bool {
+    crate::read_record(path).is_ok_and(|record| record.points.is_empty())
 }
 
 /// The offset behind the last line end, found from the end of the file.

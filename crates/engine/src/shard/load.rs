@@ -14,8 +14,10 @@ use std::collections::BinaryHeap;
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// How long replies are waited for when RUN is over.
 const DRAIN: Nanos = Nanos::from_secs(15);
-/// A server that has let all requests wait for so long is gone.
-const SILENCE_MAX: Nanos = Nanos::from_secs(30);
+/// A server that has not answered anything for so long is gone. Longer than what
+/// drivers wait before they give a request up (a minute), so that theirs is the
+/// first word, and a fail-over is survived.
+const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -56,7 +58,7 @@ struct Load {
     cpu_start_ns: u64,
     /// When the loop last looked at the clock.
     now: Nanos,
-    /// When something last succeeded, or nothing was under way.
+    /// When the server last answered, or nothing was under way.
     last_answer: Nanos,
 }
 
@@ -381,9 +383,10 @@ impl Shard {
                 self.start_op(load, slot.proc, op, intended, was_free);
             }
             self.requeue(load, slot.proc);
-            if outcome.status == Status::Ok {
+            if !matches!(outcome.status, Status::TimedOut | Status::Disconnected) {
                 load.last_answer = load.now;
-            } else {
+            }
+            if outcome.status != Status::Ok {
                 tracing::debug!(target: "filermark_engine::errors", proc = slot.proc, work = ?slot.work, status = ?outcome.status, "failed");
             }
             if result.is_ok() {

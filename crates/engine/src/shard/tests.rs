@@ -338,6 +338,7 @@ fn a_server_that_only_stays_silent_ends_the_run_too() {
     let mut sim = sim(4, PacingMode::Closed, false, service);
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
     let mut times = times(Nanos::from_secs(1));
+    times.run_end = Nanos::from_secs(1000);
     let error = sim.shard.run(&sim.mix.clone(), 50.0, times).unwrap_err();
     assert!(
         error.to_string().contains("does not answer any more"),

@@ -163,3 +163,16 @@ fn what_depends_on_the_arguments_does() {
     let stats = server.stats();
     assert_eq!((stats.bytes_read, stats.bytes_written), (8197, 77));
 }
+
+/// So that a whole run can be made against canned replies.
+#[test]
+fn a_run_finds_its_directory_empty_and_without_a_marker() {
+    let server = server(|o| o.null = true);
+    let (mut client, root) = Client::mounted(&server);
+    let dir = client.lookup(root, "filermark.mine").expect("it is there");
+    assert_eq!(client.getattr(dir).map(|a| a.ftype), Ok(Ftype3::Dir));
+    let marker = client.lookup(dir, ".filermark-owner");
+    assert_eq!(marker, Err(Nfsstat3::Noent));
+    let file = client.lookup(dir, "anything").expect("it is there");
+    assert_eq!(client.getattr(file).map(|a| a.ftype), Ok(Ftype3::Reg));
+}

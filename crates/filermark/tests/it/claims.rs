@@ -1,0 +1,111 @@
+//! Whose files are whose: what a run removes, and what it never touches.
+
+use crate::peek::{Peek, assert_empty, serve};
+use crate::sweep::Sweep;
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_server::ServerOptions;
+
+#[test]
+fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server);
+    let kept = sweep.clone().set("KEEP", "on").succeed();
+    let left = Peek::into(&server).tree("");
+    assert!(
+        left.len() > 50 && left.iter().all(|p| p.starts_with("filermark.s/")),
+        "{left:?}"
+    );
+    let end = kept.record().end.expect("an end");
+    let told = end
+        .findings
+        .iter()
+        .find(|f| f.rule == Rule::LeftBehind)
+        .expect("it says so");
+    assert!(
+        told.message.contains("KEEP=on") && told.message.contains("filermark.s"),
+        "{}",
+        told.message
+    );
+    assert!(kept.file("html").contains("KEEP=on"));
+
+    // Another run has a directory of its own and leaves this one alone.
+    sweep.elsewhere().suffix("other").succeed();
+    assert_eq!(Peek::into(&server).tree(""), left);
+
+    let next = sweep.elsewhere().succeed();
+    let count = left.len() - 2; // but for the directory itself and its marker
+    let words = format!("removed {count} leftovers of an earlier run");
+    assert!(next.stderr.contains(&words), "{words}: {}", next.stderr);
+    assert_empty(&server);
+}
+
+#[test]
+fn a_directory_without_our_marker_is_refused_and_left_as_it_is() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut peek = Peek::into(&server);
+    peek.make_dir("filermark.s");
+    peek.make_file("filermark.s/thesis.txt", b"ten years of work");
+    let ended = Sweep::on(&server).fail(1);
+    ended.assert_sentence(&[
+        "127.0.0.1:/export/filermark.s",
+        "thesis.txt",
+        "another suffix (-s)",
+    ]);
+    assert_eq!(peek.tree(""), ["filermark.s/", "filermark.s/thesis.txt"]);
+    assert_eq!(peek.read("filermark.s/thesis.txt"), b"ten years of work");
+    // Names that look like ours are no proof either.
+    peek.make_file("filermark.s/.filermark", b"not a marker");
+    Sweep::on(&server)
+        .fail(1)
+        .assert_sentence(&["filermark.s", "leaves it alone"]);
+    assert_eq!(peek.read("filermark.s/thesis.txt"), b"ten years of work");
+    // An empty one can be used, and is ours from then on.
+    peek.remove("filermark.s/.filermark");
+    peek.remove("filermark.s/thesis.txt");
+    Sweep::on(&server).succeed();
+    assert_empty(&server);
+}
+
+#[test]
+fn a_file_of_somebody_else_in_our_directory_survives() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut peek = Peek::into(&server);
+    let sweep = Sweep::on(&server).set("WARMUP_TIME", 2);
+    let mut started = sweep.start();
+    started.wait_until("RUN's first GETATTR", |_| server.stats().nfs[1] > 20);
+    peek.make_file("filermark.s/notes.txt", b"dear diary");
+    let below = peek
+        .tree("filermark.s")
+        .into_iter()
+        .find(|p| p.ends_with('/'))
+        .expect("a directory");
+    peek.make_dir(&format!("{below}mine"));
+    peek.make_file(&format!("{below}mine/too.txt"), b"and more");
+    let ended = started.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let left = peek.tree("");
+    let wanted = ["filermark.s/notes.txt", &format!("{below}mine/too.txt")];
+    for path in wanted {
+        assert!(left.iter().any(|l| l == path), "{path} in {left:?}");
+    }
+    assert_eq!(peek.read("filermark.s/notes.txt"), b"dear diary");
+    // The directory, its marker, the two files and the two directories above one.
+    assert_eq!(left.len(), 6, "{left:?}");
+    let end = ended.record().end.expect("an end");
+    let told = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
+    assert!(
+        told.clone().any(|f| f.message.contains("notes.txt")),
+        "{:?}",
+        end.findings
+    );
+    assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
+
+    // The directory is still ours: the next run uses it and leaves them again.
+    sweep.elsewhere().set("WARMUP_TIME", 0).succeed();
+    assert_eq!(peek.tree(""), left);
+    assert_eq!(peek.read(&format!("{below}mine/too.txt")), b"and more");
+}

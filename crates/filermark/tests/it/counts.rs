@@ -1,0 +1,178 @@
+//! What the record counts and times, against what the server itself counted and
+//! delayed.
+
+use crate::peek::{assert_empty, serve};
+use crate::sweep::Sweep;
+use crate::turns::{alone, beside_others};
+use filermark_model::Op;
+use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs a sweep of one point that keeps its file set, so that RUN is the last
+/// thing that happens; gives every count of the server that was seen on the way.
+fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended, Vec<ServerStats>) {
+    let mut seen = vec![ServerStats::default()];
+    let started = sweep
+        .clone()
+        .set("KEEP", "on")
+        .set("WARMUP_TIME", 0)
+        .start();
+    let ended = started.wait_watching(|_| {
+        let now = server.stats();
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+    });
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    (ended, seen)
+}
+
+/// The counters of the first point, by procedure.
+fn counted(counters: &BTreeMap<String, u64>) -> [u64; 22] {
+    let mut counts = [0; 22];
+    for procedure in Procedure::ALL {
+        counts[*procedure as usize] = counters.get(procedure.name()).copied().unwrap_or(0);
+    }
+    counts
+}
+
+#[test]
+fn the_record_counts_exactly_the_calls_that_the_server_saw() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        unstable: "on".parse().expect("a fault"),
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server).set("LOAD", 400).set("RUNTIME", 2);
+    let (ended, seen) = run_and_watch(&sweep, &server);
+    let stats = ended.point(1).stats.expect("figures");
+    let ours = counted(&stats.counters);
+    let last = server.stats().nfs;
+    // Between INIT and RUN the server is left alone for a tenth of a second. From
+    // some such moment on it must have seen what the record says, call for call.
+    let quiet = seen.iter().find(|then| {
+        let since = last.iter().zip(then.nfs).map(|(last, then)| last - then);
+        since.eq(ours)
+    });
+    assert!(quiet.is_some(), "ours {ours:?}\nlast {last:?}");
+    assert!(ours.iter().sum::<u64>() >= 800, "{ours:?}");
+    // Each physical operation that an op is credited with is one of these calls. The
+    // others: COMMITs, which no op is credited with, preparations, and what ended
+    // behind the window's end.
+    let calls: u64 = ours.iter().sum();
+    let credited = stats.physical_count() + ours[Procedure::Commit as usize];
+    assert!(credited <= calls, "{credited} > {calls}");
+    assert!(
+        credited + 2 * stats.preparation_count + 20 >= calls,
+        "{credited} + 2 x {} << {calls}",
+        stats.preparation_count
+    );
+}
+
+#[test]
+fn every_operation_of_a_mix_is_executed() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut mix = String::from("SFS MIXFILE VERSION 2\n# all that NFSv3 has\n");
+    for op in Op::ALL {
+        let share = if *op == Op::Null {
+            100 - 4 * (Op::ALL.len() - 1)
+        } else {
+            4
+        };
+        mix.push_str(&format!("{op} {share}%\n"));
+    }
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 600)
+        .set("RUNTIME", 2)
+        .set("MIXFILE", "all.mix");
+    // It is looked for in WORK_DIR first.
+    std::fs::create_dir_all(sweep.result("")).expect("the result directory");
+    std::fs::write(sweep.result("all.mix"), mix).expect("the mix file");
+    let (ended, seen) = run_and_watch(&sweep, &server);
+    let point = ended.point(1);
+    let stats = point.stats.as_ref().expect("figures");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    let done: BTreeSet<Op> = stats
+        .ops
+        .iter()
+        .filter(|o| o.success_count > 0)
+        .map(|o| o.op)
+        .collect();
+    assert_eq!(
+        done,
+        Op::ALL.iter().copied().collect(),
+        "some were never done"
+    );
+    let last = server.stats().nfs;
+    let ours = counted(&stats.counters);
+    let agree = seen
+        .iter()
+        .any(|then| last.iter().zip(then.nfs).map(|(l, t)| l - t).eq(ours));
+    assert!(agree, "ours {ours:?}\nlast {last:?}");
+    let all = Procedure::ALL.iter().filter(|p| ours[**p as usize] == 0);
+    assert_eq!(all.count(), 0, "{ours:?}");
+}
+
+#[test]
+fn the_mix_and_the_rate_are_kept() {
+    let _turn = alone();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 1000)
+        .set("PROCS", 10)
+        .set("WARMUP_TIME", 1)
+        .set("RUNTIME", 4);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    let stats = point.measured().expect("measured");
+    let achieved = stats.achieved_ops_per_sec();
+    assert!(
+        (achieved / 1000.0 - 1.0).abs() < 0.005,
+        "{achieved} op/s of 1000"
+    );
+    assert!(point.is_valid(), "{:?}", point.findings);
+    assert_eq!(stats.procs.len(), 10);
+    assert_empty(&server);
+}
+
+/// Mean service times against the delay that was injected. The server holds every
+/// reply back for the delay exactly (its own tests see to that); what the record
+/// has more is the way there and back and two wake-ups, and never less.
+#[test]
+fn an_injected_delay_is_the_mean_service_time() {
+    let _turn = alone();
+    let delay = "READ=4ms,WRITE=6ms,2ms";
+    let server = serve(ServerOptions {
+        delay: delay.parse().expect("a delay"),
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 400)
+        .set("PROCS", 8)
+        .set("WARMUP_TIME", 0.5)
+        .set("RUNTIME", 4)
+        // One physical call per logical one, so that the delay counts once.
+        .set("BLOCK_SIZE", 1024);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    let stats = point.measured().expect("measured");
+    for op in [Op::Getattr, Op::Lookup, Op::Access] {
+        let figures = stats.op(op).expect("in the mix");
+        let (mean, median) = (
+            figures.service.mean_ns() / 1e6,
+            figures.service.percentile_ns(50.0) as f64 / 1e6,
+        );
+        println!("{op}: mean {mean:.3} ms, median {median:.3} ms");
+        assert!(
+            median >= 2.0,
+            "{op}: median {median} ms is faster than possible"
+        );
+        assert!(median <= 2.0 + OVERHEAD_MS, "{op}: median {median} ms");
+        assert!(mean <= 2.0 + 3.0 * OVERHEAD_MS, "{op}: mean {mean} ms");
+    }
+}
+
+/// What a wake-up of the server and one of the client and two ways through the
+/// loopback take, in ms; a few tens of microseconds on an idle machine.
+const OVERHEAD_MS: f64 = 0.3;

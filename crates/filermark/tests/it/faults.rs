@@ -1,0 +1,250 @@
+//! A server that misbehaves in known amounts: what the program makes of it.
+
+use crate::peek::{Peek, assert_empty, serve};
+use crate::sweep::Sweep;
+use crate::turns::beside_others;
+use filermark_model::{Op, Rule, Severity};
+use filermark_results::PointRecord;
+use filermark_server::ServerOptions;
+
+fn finding(point: &PointRecord, rule: Rule) -> (Severity, String) {
+    let found = point.findings.iter().find(|f| f.rule == rule);
+    let found = found.unwrap_or_else(|| panic!("no {rule} in {:?}", point.findings));
+    (found.severity, found.message.clone())
+}
+
+fn without_errors(point: &PointRecord) {
+    let stats = point.measured().expect("measured");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    assert!(stats.success_count() > 0);
+}
+
+#[test]
+fn injected_errors_are_counted_and_the_point_does_not_count() {
+    let _turn = beside_others();
+    // Nothing but the mix asks for ACCESS.
+    let errors = "ACCESS=NFS3ERR_SERVERFAULT@50%".parse().expect("a fault");
+    let server = serve(ServerOptions {
+        errors,
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server).set("LOAD", 400).arg("--json").succeed();
+    let injected = server.stats().errors_injected;
+    let point = ended.point(1);
+    let stats = point.stats.as_ref().expect("figures");
+    let counted = stats.op(Op::Access).expect("in the mix").error_count;
+    // A failed operation at either edge of the window is not in it.
+    assert!(
+        counted > 0 && injected - counted <= 4,
+        "{counted} of {injected}"
+    );
+    assert_eq!(stats.error_count(), counted, "{:?}", stats.errors);
+    let (kind, count) = stats.errors.iter().next().expect("kinds of errors");
+    assert!(
+        kind.contains("access") && kind.contains("NFS3ERR_SERVERFAULT"),
+        "{kind}"
+    );
+    assert_eq!(*count, counted);
+    let (severity, message) = finding(&point, Rule::Errors);
+    assert_eq!(severity, Severity::Invalid);
+    assert!(message.contains("NFS3ERR_SERVERFAULT"), "{message}");
+    assert!(!point.is_valid());
+    for file in ["sfslog", "sfsres", "html"] {
+        assert!(ended.file(file).contains("NFS3ERR_SERVERFAULT"), "{file}");
+    }
+    let json = ended.json();
+    assert_eq!(json["points"][0]["valid"], false);
+    assert_eq!(json["points"][0]["error_count"], counted);
+    assert_empty(&server);
+}
+
+#[test]
+fn unstable_writes_are_committed_and_the_commits_counted_apart() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        unstable: "on".parse().expect("a fault"),
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server).set("LOAD", 400).succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    let stats = point.stats.as_ref().expect("figures");
+    let writes = stats.op(Op::Write).expect("in the mix");
+    assert!(
+        stats.op(Op::Commit).is_none_or(|c| c.success_count == 0),
+        "COMMIT is not in the mix"
+    );
+    let (commits, calls) = (ended.counter("COMMIT"), ended.counter("WRITE"));
+    assert!(
+        commits >= writes.success_count,
+        "{commits} for {}",
+        writes.success_count
+    );
+    let credited = writes.physical_count;
+    assert!(
+        credited >= writes.success_count && credited <= calls,
+        "{credited} of {calls}"
+    );
+    // A server that writes at once is asked for none.
+    let server = serve(ServerOptions::default());
+    let ended = Sweep::on(&server).set("LOAD", 400).succeed();
+    assert_eq!(ended.counter("COMMIT"), 0);
+    assert!(ended.counter("WRITE") > 0);
+}
+
+#[test]
+fn a_changed_write_verifier_makes_the_writes_go_again() {
+    let _turn = beside_others();
+    let unstable = "verf@40".parse().expect("a fault");
+    let server = serve(ServerOptions {
+        unstable,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 800)
+        .set("RUNTIME", 2)
+        .set("VERIFY", "on")
+        // More WRITEs under way than lie between two verifiers could never be done.
+        .set("SHARDS", 1)
+        .set("INIT_WINDOW", 1);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    assert!(server.stats().verifier_changes > 2);
+    assert!(ended.counter("verifier_changes") > 0);
+    assert!(ended.counter("rewrites") > 0);
+    assert_eq!(ended.counter("verify_errors"), 0);
+    let (severity, message) = finding(&point, Rule::ServerEvent);
+    assert!(
+        severity >= Severity::Note && message.contains("verifier"),
+        "{message}"
+    );
+    assert_empty(&server);
+}
+
+#[test]
+fn lost_replies_are_survived() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        drop: "reply@1%".parse().expect("a fault"),
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 200)
+        .set("RUNTIME", 2)
+        .set("RPC_TIMEOUT_MS", 150);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    assert!(server.stats().replies_dropped > 0);
+    assert!(
+        ended.counter("retransmits") > 0,
+        "{:?}",
+        point.stats.map(|s| s.counters)
+    );
+    assert!(ended.counter("timeouts") > 0);
+    assert_empty(&server);
+}
+
+#[test]
+fn lost_connections_are_made_again() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        drop: "conn@60".parse().expect("a fault"),
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 400)
+        .set("RUNTIME", 2)
+        .set("VERIFY", "on");
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    assert!(server.stats().connections_dropped > 5);
+    assert!(ended.counter("reconnects") > 0);
+    assert!(ended.counter("retransmits") > 0);
+    assert_eq!(ended.counter("verify_errors"), 0);
+    assert_empty(&server);
+}
+
+#[test]
+fn a_server_that_asks_to_try_later_is_asked_later() {
+    let _turn = beside_others();
+    let errors = "GETATTR=NFS3ERR_JUKEBOX@10%,WRITE=NFS3ERR_JUKEBOX@10%"
+        .parse()
+        .expect("faults");
+    let server = serve(ServerOptions {
+        errors,
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server)
+        .set("LOAD", 200)
+        .set("JUKEBOX_DELAY_MS", 2)
+        .succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    assert!(ended.counter("jukebox_waits") > 0);
+    let (_, message) = finding(&point, Rule::ServerEvent);
+    assert!(message.contains("JUKEBOX"), "{message}");
+    assert_empty(&server);
+}
+
+#[test]
+fn short_transfers_are_continued() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        short: Some(3000),
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server)
+        .set("LOAD", 200)
+        .set("VERIFY", "on")
+        .succeed();
+    let point = ended.point(1);
+    without_errors(&point);
+    assert!(ended.counter("short_reads") > 0 && ended.counter("short_writes") > 0);
+    assert_eq!(ended.counter("verify_errors"), 0);
+    let stats = point.stats.as_ref().expect("figures");
+    let read = stats.op(Op::Read).expect("in the mix");
+    assert!(read.physical_count > read.success_count);
+    assert_empty(&server);
+}
+
+/// Somebody else writes into the files of a run that checks what it reads.
+#[test]
+fn other_data_than_was_written_is_noticed() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 400)
+        .set("WARMUP_TIME", 3)
+        .set("RUNTIME", 2)
+        .set("VERIFY", "on");
+    let mut started = sweep.start();
+    started.wait_until("WARMUP", |_| server.stats().nfs[1] > 20);
+    let mut peek = Peek::into(&server);
+    let files = peek.tree("");
+    let mut spoiled = 0;
+    for path in files
+        .iter()
+        .filter(|f| !f.ends_with('/') && !f.contains("/."))
+    {
+        // Only what has data, and none of it may be longer afterwards.
+        if peek.size(path).is_some_and(|size| size >= 1024) {
+            peek.overwrite(path, 8, &[0xa5; 256]);
+            spoiled += 1;
+        }
+    }
+    let ended = started.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(spoiled > 10, "{files:?}");
+    let point = ended.point(1);
+    assert!(
+        ended.counter("verify_errors") > 0,
+        "{spoiled} files were spoiled"
+    );
+    let (severity, _) = finding(&point, Rule::DataVerify);
+    assert_eq!(severity, Severity::Invalid);
+    assert!(!point.is_valid());
+    assert_empty(&server);
+}

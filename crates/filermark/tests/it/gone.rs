@@ -1,0 +1,179 @@
+//! A server that goes, fills up or refuses while a run is under way.
+
+use crate::peek::{assert_empty, serve};
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_results::Outcome;
+use filermark_server::ServerOptions;
+
+/// The run failed at its last point, with this in the reason, and says so everywhere.
+#[track_caller]
+fn assert_failed(ended: &Ended, parts: &[&str]) {
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_tame();
+    ended.assert_sentence(parts);
+    let record = ended.record();
+    let Some(Outcome::Failed { reason }) = record.end.as_ref().map(|e| e.outcome.clone()) else {
+        panic!("not failed: {:?}", record.end);
+    };
+    assert_eq!([reason.as_str()], ended.sentences()[..]);
+    if let Some(last) = record.points.last() {
+        assert_eq!(last.failure(), Some(reason.as_str()));
+        for front in ["sfslog", "sfsres", "sfsc0001"] {
+            assert!(
+                ended.file(front).contains(&reason),
+                "{front} lacks the reason"
+            );
+        }
+        // The page has it with quotes and signs escaped.
+        let start = reason
+            .split(['\'', '"', '<', '>', '&'])
+            .next()
+            .expect("a part");
+        assert!(
+            ended.file("html").contains(start),
+            "the page lacks the reason"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_stops_in_run_ends_the_sweep_and_keeps_earlier_points() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 80 120")
+        .set("RUNTIME", 3)
+        .set("RPC_TIMEOUT_MS", 300)
+        .set("RPC_RETRIES", 1)
+        .set("CONNECT_TIMEOUT_MS", 1000);
+    let mut started = sweep.start();
+    started.wait_until("RUN of point 2", |s| {
+        s.stderr().contains("[2/3] 80 op/s RUN")
+    });
+    server.stop();
+    let ended = started.wait();
+    assert_failed(
+        &ended,
+        &[
+            "127.0.0.1:/export",
+            "RUN",
+            "does not answer any more",
+            "reachable",
+        ],
+    );
+    let record = ended.record();
+    assert_eq!(record.points.len(), 2);
+    let first = record.points[0]
+        .measured()
+        .expect("the first point is kept");
+    assert!(first.success_count() > 100 && record.points[0].is_valid());
+    assert!(
+        ended
+            .file("sfssum")
+            .lines()
+            .next()
+            .is_some_and(|l| l.contains(" 40 "))
+    );
+    // What could not be removed is told.
+    let end = record.end.expect("an end");
+    let left = end
+        .findings
+        .iter()
+        .find(|f| f.rule == Rule::LeftBehind)
+        .expect("left behind");
+    assert!(left.message.contains("filermark.s"), "{}", left.message);
+}
+
+#[test]
+fn a_server_that_stops_in_init_ends_the_sweep() {
+    let _turn = beside_others();
+    let delay = "CREATE=20ms".parse().expect("a delay");
+    let server = serve(ServerOptions {
+        delay,
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 400)
+        .set("RPC_TIMEOUT_MS", 300)
+        .set("RPC_RETRIES", 1)
+        .set("CONNECT_TIMEOUT_MS", 1000);
+    let mut started = sweep.start();
+    started.wait_until("files", |_| server.stats().nfs[8] > 70);
+    server.stop();
+    let ended = started.wait();
+    assert_failed(&ended, &["127.0.0.1:/export", "INIT", "reachable"]);
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_sweep_and_is_left_clean() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        capacity_bytes: 8 << 20,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 400")
+        .set("FILESET_MB_PER_OP", 0.1);
+    let ended = sweep.run();
+    assert_failed(
+        &ended,
+        &["127.0.0.1:/export", "INIT", "NFS3ERR_NOSPC", "disk is full"],
+    );
+    let record = ended.record();
+    assert_eq!(record.points.len(), 2);
+    assert!(record.points[0].measured().is_some());
+    // It was told beforehand that it would hardly fit.
+    assert!(
+        ended.stderr.contains("the largest load point needs about"),
+        "{}",
+        ended.stderr
+    );
+    assert_empty(&server);
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start_is_refused() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        capacity_bytes: 1,
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server).run();
+    assert_failed(
+        &ended,
+        &["127.0.0.1:/export", "marker", "NFS3ERR_NOSPC", "full"],
+    );
+    assert_empty(&server);
+}
+
+#[test]
+fn a_read_only_export_is_refused_before_anything_else() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        read_only: true,
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server).run();
+    assert_failed(&ended, &["127.0.0.1:/export", "NFS3ERR_ROFS", "read-write"]);
+    assert_empty(&server);
+}
+
+#[test]
+fn init_has_a_time_limit() {
+    let _turn = beside_others();
+    let delay = "CREATE=20ms".parse().expect("a delay");
+    let server = serve(ServerOptions {
+        delay,
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let ended = Sweep::on(&server)
+        .set("LOAD", 400)
+        .set("INIT_TIMEOUT", 1)
+        .run();
+    assert_failed(&ended, &["INIT", "within 1 s", "INIT_TIMEOUT"]);
+    assert_empty(&server);
+}

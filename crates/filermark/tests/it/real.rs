@@ -1,0 +1,211 @@
+//! Short sweeps against servers that nobody here wrote.
+
+use crate::sweep::{Ended, Sweep};
+use crate::turns::alone;
+use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
+
+/// Three load points of a few seconds.
+fn three_points(sandbox: &std::sync::Arc<Sandbox>, export: &Export) -> Sweep {
+    Sweep::inside(sandbox, export)
+        .set("LOAD", "100 200 300")
+        .set("PROCS", 10)
+        .set("WARMUP_TIME", 1)
+        .set("RUNTIME", 3)
+}
+
+/// All points were measured as wanted, without a single error.
+#[track_caller]
+fn assert_measured(ended: &Ended) {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let record = ended.record();
+    assert_eq!(record.points.len(), record.run.plan.points.len());
+    for point in &record.points {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        let (achieved, requested) = (stats.achieved_ops_per_sec(), point.load.requested.0);
+        println!(
+            "{requested} requested, {achieved:.1} achieved, mean {:.3} ms, {:?}",
+            stats.service().mean_ns() / 1e6,
+            stats.transfer_bytes
+        );
+        assert!(
+            (achieved / requested - 1.0).abs() <= 0.01,
+            "{achieved} of {requested}"
+        );
+        assert!(point.is_valid(), "{:?}", point.findings);
+        for name in [
+            "bad_replies",
+            "stream_errors",
+            "stale_replies",
+            "verify_errors",
+            "retransmits",
+        ] {
+            let count = stats.counters.get(name).copied().unwrap_or(0);
+            assert_eq!(count, 0, "{name}: {:?}", stats.counters);
+        }
+    }
+    let end = record.end.expect("an end");
+    assert!(end.findings.is_empty(), "{:?}", end.findings);
+}
+
+/// Nothing is in the export, as a client that is not ours sees it.
+#[track_caller]
+fn assert_empty(sandbox: &Sandbox, export: &Export) {
+    let listing = sandbox
+        .command("timeout")
+        .args(["20", "nfs-ls", &export.libnfs_url("/")])
+        .output()
+        .expect("start nfs-ls");
+    assert!(
+        listing.status.success(),
+        "{}",
+        String::from_utf8_lossy(&listing.stderr)
+    );
+    let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
+    assert_eq!(listing.trim(), "", "left on the server");
+}
+
+/// What is in a directory of the host, and below.
+fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("list").flatten() {
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            found.extend(files_below(&entry.path()));
+        }
+        found.push(entry.path());
+    }
+    found
+}
+
+#[test]
+fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
+    let _turn = alone();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let (sandbox, export) = (ganesha.sandbox(), ganesha.export());
+    let files = ganesha.files().expect("a vfs export has files");
+    // Ports from its portmapper; they are not the usual ones.
+    let sweep = three_points(sandbox, export)
+        .unset("NFS_PORT")
+        .unset("MOUNT_PORT");
+    assert_measured(&sweep.succeed());
+    assert_eq!(files_below(&files), Vec::<std::path::PathBuf>::new());
+    // With data checked, over shared connections with several calls each under way.
+    let sweep = three_points(sandbox, export)
+        .set("LOAD", 300)
+        .set("VERIFY", "on")
+        .set("CONNECTIONS", 2)
+        .set("BIOD_MAX_READS", 8)
+        .set("BIOD_MAX_WRITES", 8)
+        .set("BLOCK_SIZE", 8);
+    let ended = sweep.succeed();
+    assert_measured(&ended);
+    let stats = ended.point(1).stats.expect("figures");
+    assert_eq!(stats.transfer_bytes, (8192, 8192));
+    assert!(
+        stats.physical_count() > stats.success_count(),
+        "transfers were split"
+    );
+    assert_empty(sandbox, export);
+}
+
+#[test]
+fn ganesha_mem_is_measured() {
+    let _turn = alone();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
+        return;
+    };
+    let (sandbox, export) = (ganesha.sandbox(), ganesha.export());
+    assert_measured(&three_points(sandbox, export).succeed());
+    assert_empty(sandbox, export);
+}
+
+#[test]
+fn ganesha_is_measured_over_ipv6() {
+    let _turn = alone();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let (sandbox, export) = (ganesha.sandbox(), ganesha.export_v6());
+    assert!(export.mount_point().starts_with("[::1]:"));
+    let sweep = three_points(sandbox, &export)
+        .unset("NFS_PORT")
+        .unset("MOUNT_PORT")
+        .set("LOAD", "100 200");
+    assert_measured(&sweep.succeed());
+    assert_empty(sandbox, &export);
+}
+
+#[test]
+fn the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
+    let _turn = alone();
+    let Some(server) = available(KernelServer::start()) else {
+        return;
+    };
+    let (sandbox, export) = (server.sandbox(), server.export());
+    let sweep = three_points(sandbox, export)
+        .unset("NFS_PORT")
+        .unset("MOUNT_PORT");
+    assert_measured(&sweep.succeed());
+    assert_empty(sandbox, export);
+    let ended = three_points(sandbox, export)
+        .set("LOAD", 200)
+        .set("VERIFY", "on")
+        .succeed();
+    assert_measured(&ended);
+    assert_empty(sandbox, export);
+}
+
+#[test]
+fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
+    let _turn = alone();
+    let full = ServerOptions {
+        space_mib: Some(8),
+        ..ServerOptions::default()
+    };
+    let read_only = ServerOptions {
+        read_only: true,
+        ..ServerOptions::default()
+    };
+    let cases = [
+        (full, &["INIT", "NFS3ERR_NOSPC", "disk is full"]),
+        (read_only, &["filermark.s", "NFS3ERR_ROFS", "read-write"]),
+    ];
+    for (options, parts) in cases {
+        let Some(sandbox) = available(Sandbox::new()) else {
+            return;
+        };
+        let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, options)) else {
+            return;
+        };
+        let sweep = three_points(&sandbox, ganesha.export())
+            .set("LOAD", 400)
+            .set("FILESET_MB_PER_OP", 0.1);
+        let ended = sweep.fail(1);
+        ended.assert_sentence(parts);
+        let files = ganesha.files().expect("a vfs export has files");
+        assert_eq!(files_below(&files), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_real_server_that_is_killed_ends_the_sweep() {
+    let _turn = alone();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
+        return;
+    };
+    let sandbox = std::sync::Arc::clone(ganesha.sandbox());
+    let sweep = three_points(&sandbox, ganesha.export())
+        .set("RPC_TIMEOUT_MS", 300)
+        .set("RPC_RETRIES", 1)
+        .set("CONNECT_TIMEOUT_MS", 1000);
+    let mut started = sweep.start();
+    started.wait_for("[2/3] 200 op/s RUN");
+    drop(ganesha);
+    let ended = started.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_sentence(&["127.0.0.1:/export", "RUN", "does not answer any more"]);
+    let record = ended.record();
+    assert!(record.points[0].is_valid() && record.points.len() == 2);
+}

@@ -1,0 +1,366 @@
+//! Starting the program, and what it leaves behind.
+
+use filermark_results::{PointRecord, RunRecord, read_record};
+use filermark_server::RunningServer;
+use filermark_testbed::{Export, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
+
+/// Longest that any program of these tests may take.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Between two looks at a program that is waited for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A command line of the program, in a directory of its own.
+#[derive(Clone)]
+pub struct Sweep {
+    command: &'static str,
+    options: BTreeMap<String, String>,
+    args: Vec<String>,
+    suffix: String,
+    sandbox: Option<Arc<Sandbox>>,
+    dir: Arc<TempDir>,
+}
+
+impl Sweep {
+    /// `run` without any parameter.
+    pub fn bare() -> Self {
+        let dir = tempfile::tempdir().expect("a directory for the results");
+        Self {
+            command: "run",
+            options: BTreeMap::new(),
+            args: Vec::new(),
+            suffix: "s".into(),
+            sandbox: None,
+            dir: Arc::new(dir),
+        }
+    }
+
+    /// A short run of one load point with a small file set.
+    pub fn short() -> Self {
+        Self::bare()
+            .set("LOAD", 100)
+            .set("PROCS", 4)
+            .set("WARMUP_TIME", 0)
+            .set("RUNTIME", 1)
+            .set("FILESET_MB_PER_OP", 0.05)
+            .set("DIR_COUNT", 3)
+            .set("FILE_COUNT", 20)
+            .set("SYMLINK_COUNT", 3)
+    }
+
+    /// A short run against an embedded server.
+    pub fn on(server: &RunningServer) -> Self {
+        Self::at(server.addrs()[0])
+    }
+
+    /// A short run against an embedded server at an address.
+    pub fn at(address: SocketAddr) -> Self {
+        let host = match address {
+            SocketAddr::V4(a) => a.ip().to_string(),
+            SocketAddr::V6(a) => format!("[{}]", a.ip()),
+        };
+        Self::short()
+            .set("MNT_POINTS", format!("{host}:/export"))
+            .set("NFS_PORT", address.port())
+            .set("MOUNT_PORT", address.port())
+    }
+
+    /// A short run against a server of the testbed, in its network.
+    pub fn inside(sandbox: &Arc<Sandbox>, export: &Export) -> Self {
+        let mut sweep = Self::short()
+            .set("MNT_POINTS", export.mount_point())
+            .set("NFS_PORT", export.nfs_port)
+            .set("MOUNT_PORT", export.mount_port);
+        sweep.sandbox = Some(Arc::clone(sandbox));
+        sweep
+    }
+
+    /// Runs in a sandbox's network.
+    pub fn in_network_of(mut self, sandbox: &Arc<Sandbox>) -> Self {
+        self.sandbox = Some(Arc::clone(sandbox));
+        self
+    }
+
+    /// Another subcommand than `run`.
+    pub fn command(mut self, command: &'static str) -> Self {
+        self.command = command;
+        self
+    }
+
+    /// Sets a parameter with `-o`.
+    pub fn set(mut self, name: &str, value: impl ToString) -> Self {
+        self.options.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// Leaves a parameter out.
+    pub fn unset(mut self, name: &str) -> Self {
+        self.options.remove(name);
+        self
+    }
+
+    /// Another suffix.
+    pub fn suffix(mut self, suffix: &str) -> Self {
+        self.suffix = suffix.into();
+        self
+    }
+
+    /// A further argument.
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Writes an rc file with this text and uses it; gives its path too.
+    pub fn rc(self, text: &str) -> Self {
+        let path = self.write("sfs_rc", text);
+        self.arg("-r").arg(path.display().to_string())
+    }
+
+    /// The same again with a results directory of its own.
+    pub fn elsewhere(&self) -> Self {
+        let mut other = self.clone();
+        other.dir = Arc::new(tempfile::tempdir().expect("a directory for the results"));
+        other
+    }
+
+    /// The directory that the program starts in; results go to `result` in it.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Writes a file there.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir().join(name);
+        std::fs::write(&path, text).expect("write a file of the test");
+        path
+    }
+
+    /// A file of the results.
+    pub fn result(&self, name: &str) -> PathBuf {
+        self.dir().join("result").join(name)
+    }
+
+    /// Starts the program.
+    pub fn start(&self) -> Started {
+        let mut command = match &self.sandbox {
+            Some(sandbox) => sandbox.command(PROGRAM),
+            None => Command::new(PROGRAM),
+        };
+        command.arg(self.command);
+        if !matches!(self.command, "serve" | "demo" | "report") {
+            command.args(["-s", &self.suffix]);
+            for (name, value) in &self.options {
+                command.arg("-o").arg(format!("{name}={value}"));
+            }
+        }
+        command.args(&self.args).current_dir(self.dir());
+        // What the user has set must not colour or widen what tests look at.
+        command.env_remove("RUST_LOG").env_remove("COLUMNS");
+        Started::start(command, self.clone())
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self) -> Ended {
+        self.start().wait()
+    }
+
+    /// Runs the program, which must succeed.
+    pub fn succeed(&self) -> Ended {
+        let ended = self.run();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended
+    }
+
+    /// Runs the program, which must fail with this exit code.
+    pub fn fail(&self, code: i32) -> Ended {
+        let ended = self.run();
+        assert_eq!(ended.code, code, "{}", ended.stderr);
+        ended.assert_tame();
+        ended
+    }
+}
+
+/// The program under way; killed when it is dropped.
+pub struct Started {
+    child: Child,
+    sweep: Sweep,
+}
+
+impl Started {
+    fn start(mut command: Command, sweep: Sweep) -> Self {
+        let file = |name: &str| File::create(sweep.dir().join(name)).expect("a file for output");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
+            .spawn()
+            .expect("start filermark");
+        Self { child, sweep }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id() as i32).expect("a pid");
+        kill_process(pid, signal).expect("send a signal");
+    }
+
+    /// What it has said so far.
+    pub fn stderr(&self) -> String {
+        read(&self.sweep.dir().join("stderr"))
+    }
+
+    /// Waits till it has said this on stderr.
+    pub fn wait_for(&mut self, words: &str) {
+        self.wait_until(&format!("{words:?} on stderr"), |started| {
+            started.stderr().contains(words)
+        });
+    }
+
+    /// Waits till something is so.
+    pub fn wait_until(&mut self, what: &str, mut so: impl FnMut(&mut Self) -> bool) {
+        let began = Instant::now();
+        while !so(self) {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                panic!("it ended ({status}) before {what}:\n{}", self.stderr());
+            }
+            assert!(began.elapsed() < LIMIT, "no {what}:\n{}", self.stderr());
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Waits for its end.
+    pub fn wait(self) -> Ended {
+        self.wait_watching(|_| {})
+    }
+
+    /// Waits for its end and looks at it every few milliseconds.
+    pub fn wait_watching(mut self, mut look: impl FnMut(&Self)) -> Ended {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("wait for filermark") {
+                return Ended {
+                    code: status.code().unwrap_or(-1),
+                    stdout: read(&self.sweep.dir().join("stdout")),
+                    stderr: self.stderr(),
+                    elapsed: began.elapsed(),
+                    sweep: self.sweep.clone(),
+                };
+            }
+            assert!(
+                began.elapsed() < LIMIT,
+                "it does not end:\n{}",
+                self.stderr()
+            );
+            look(&self);
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A program that has ended.
+pub struct Ended {
+    /// Its exit code; -1: a signal.
+    pub code: i32,
+    /// Its product.
+    pub stdout: String,
+    /// Its talk.
+    pub stderr: String,
+    /// How long it was waited for.
+    pub elapsed: Duration,
+    sweep: Sweep,
+}
+
+impl Ended {
+    /// The run record.
+    pub fn record(&self) -> RunRecord {
+        let name = format!("{}.run.jsonl", self.sweep.suffix);
+        read_record(&self.sweep.result(&name)).expect("the run record")
+    }
+
+    /// A load point of the record, by its number.
+    pub fn point(&self, number: usize) -> PointRecord {
+        let points = self.record().points;
+        points[number - 1].clone()
+    }
+
+    /// The driver's counter at the first load point.
+    pub fn counter(&self, name: &str) -> u64 {
+        let point = self.point(1);
+        let stats = point.stats.as_ref().expect("figures");
+        stats.counters.get(name).copied().unwrap_or(0)
+    }
+
+    /// A classical file, or the page, by the part of its name before the suffix.
+    pub fn file(&self, front: &str) -> String {
+        let suffix = &self.sweep.suffix;
+        match front {
+            "html" => read(&self.sweep.result(&format!("{suffix}.html"))),
+            front => read(&self.sweep.result(&format!("{front}.{suffix}"))),
+        }
+    }
+
+    /// The product as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).expect("JSON on stdout")
+    }
+
+    /// The sentences with which it gave up.
+    pub fn sentences(&self) -> Vec<&str> {
+        let lines = self.stderr.lines();
+        lines
+            .filter_map(|l| l.strip_prefix("filermark: "))
+            .collect()
+    }
+
+    /// The one sentence with which it gave up; it has all of `parts`.
+    #[track_caller]
+    pub fn assert_sentence(&self, parts: &[&str]) {
+        let sentences = self.sentences();
+        let [sentence] = sentences[..] else {
+            panic!("not one sentence but {}:\n{}", sentences.len(), self.stderr);
+        };
+        for part in parts {
+            assert!(sentence.contains(part), "no {part:?} in: {sentence}");
+        }
+    }
+
+    /// No panic, nothing of the program's inside.
+    #[track_caller]
+    pub fn assert_tame(&self) {
+        for word in ["panicked", "RUST_BACKTRACE", "src/", "Err(", "None"] {
+            assert!(!self.stderr.contains(word), "{word}:\n{}", self.stderr);
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
