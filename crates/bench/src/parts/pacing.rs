@@ -4,7 +4,9 @@ use crate::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};
-use std::time::Duration;
+use filermark_engine::net::{Reactor, prepare_thread};
+use filermark_model::{Latency, Nanos};
+use std::time::{Duration, Instant};
 
 /// Whole gaps of all procs fit in both, at every load below.
 const WARMUP: Duration = Duration::from_millis(128);
@@ -23,7 +25,7 @@ const CASES: &[(&str, u32, &[f64])] = &[
 pub fn measure(rounds: u32) -> Measured {
     let server = ServerProcess::start(Wish::default())?;
     let port = server.address.port();
-    let mut figures = Vec::new();
+    let mut figures = vec![bare(rounds)?];
     for (pacing, procs, rates) in CASES {
         let options = [("PACING", *pacing), ("SHARDS", "1")];
         let plan = plan(*procs, "127.0.0.1:/export", (port, port), &options)?;
@@ -35,6 +37,31 @@ pub fn measure(rounds: u32) -> Measured {
         }
     }
     Ok(figures)
+}
+
+/// What the kernel alone does: sleeps of a millisecond in an event loop that
+/// does nothing else.
+fn bare(rounds: u32) -> Result<Figure, String> {
+    const SLEEP: Duration = Duration::from_millis(1);
+    prepare_thread();
+    let failed = |e: std::io::Error| format!("an event queue: {e}");
+    let mut reactor = Reactor::new().map_err(failed)?;
+    let (mut ready, mut medians) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let mut late = Latency::new();
+        for _ in 0..300 {
+            let began = Instant::now();
+            reactor.wait(Some(SLEEP), &mut ready).map_err(failed)?;
+            let over = began.elapsed().saturating_sub(SLEEP);
+            late.record(Nanos(over.as_nanos() as u64));
+        }
+        medians.push(late.percentile_ns(50.0) as f64 / 1e3);
+    }
+    Ok(Figure::new(
+        "a bare sleep of 1 ms, late, median",
+        "us",
+        medians,
+    ))
 }
 
 fn point(bench: &mut Bench, of: &str, rate: f64, rounds: u32) -> Measured {

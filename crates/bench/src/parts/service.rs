@@ -10,8 +10,8 @@ use filermark_testbed::{Capture, ProcedureTimes, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;
 
-const PROCS: u32 = 4;
-const RATE: f64 = 1_000.0;
+const PROCS: u32 = 16;
+const RATE: f64 = 4_000.0;
 const WINDOW: Duration = Duration::from_millis(1500);
 /// Operations that are one call each, so that both sides count the same.
 const OPS: [(Op, f64); 4] = [

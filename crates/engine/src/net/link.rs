@@ -2,7 +2,8 @@
 
 use super::pool::BufferPool;
 use super::socket::{ConnectOptions, start_connect};
-use rustix::buffer::spare_capacity;
+use super::system;
+use filermark_model::Nanos;
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -34,6 +35,9 @@ pub struct Input {
     pub scratch_len: usize,
     /// More may be waiting: read again.
     pub more: bool,
+    /// How long ago the last byte had arrived at this host, as the kernel noted
+    /// it; no time where it did not.
+    pub age: Nanos,
 }
 
 /// What a protocol says about the bytes it was shown.
@@ -139,18 +143,19 @@ impl Link {
         let direct = self.wanted >= DIRECT_MIN;
         let read = if direct {
             self.partial.reserve_exact(self.wanted);
-            rustix::io::read(&self.stream, spare_capacity(&mut self.partial))
+            system::read_behind(&self.stream, &mut self.partial)
         } else {
-            rustix::io::read(&self.stream, &mut *scratch)
+            system::read(&self.stream, scratch)
         };
-        let came = match read {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+        let (came, age) = match read {
+            Ok((0, _)) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(came) => came,
             Err(Errno::AGAIN) => return Ok(None),
             Err(Errno::INTR) => {
                 return Ok(Some(Input {
                     scratch_len: 0,
                     more: true,
+                    age: Nanos::ZERO,
                 }));
             }
             Err(error) => return Err(error.into()),
@@ -160,11 +165,13 @@ impl Link {
             return Ok(Some(Input {
                 scratch_len: 0,
                 more: self.partial.len() == self.partial.capacity(),
+                age,
             }));
         }
         Ok(Some(Input {
             scratch_len: came,
             more: came == scratch.len(),
+            age,
         }))
     }
 

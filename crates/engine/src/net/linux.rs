@@ -1,6 +1,10 @@
 //! What the event loop needs of Linux: epoll, edge-triggered, with deadlines
 //! finer than a millisecond.
 
+mod arrival;
+
+pub use arrival::{note_arrivals, read, read_behind};
+
 use super::Ready;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;

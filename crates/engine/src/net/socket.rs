@@ -1,5 +1,6 @@
 //! Making sockets: non-blocking connects, and source ports of the reserved range.
 
+use super::system;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -67,6 +68,7 @@ pub(super) fn start_connect(peer: SocketAddr, options: ConnectOptions) -> io::Re
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
+        system::note_arrivals(&socket);
         if options.reserved_port {
             // A port that waits in TIME_WAIT for another connection is free for this one.
             socket.set_reuse_address(true)?;

@@ -245,7 +245,8 @@ impl Conn {
             return Ok(None);
         };
         core.now = core.clock.now();
-        let (number, now) = (self.number, core.now);
+        // Waking up is our own affair: what came, came when the kernel noted it.
+        let (number, now) = (self.number, core.now.since(input.age));
         let bytes = io.scratch.get(..input.scratch_len).unwrap_or_default();
         let backoff = &mut self.backoff;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {

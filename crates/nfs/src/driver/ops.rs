@@ -174,10 +174,11 @@ impl Core {
     /// Ends an operation that has no call under way any more.
     pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
         let ended = self.ops.get_mut(op);
-        ended.outcome.done = now;
         if ended.outcome.sent == NOT_SENT {
             ended.outcome.sent = now;
         }
+        // Arrivals are noted on another clock, which somebody may have set.
+        ended.outcome.done = now.max(ended.outcome.sent);
         self.done.push(Completion {
             token: ended.token,
             outcome: ended.outcome,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::net::{Reactor, Ready};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -160,4 +160,25 @@ fn short_waits_are_short() {
     }
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(2), "{took:?}");
+}
+
+/// The kernel's note of an arrival survives until the bytes are read, on both
+/// ways of reading.
+#[test]
+fn arrivals_are_known_however_late_they_are_read() {
+    let (_, mut link, mut server) = connected();
+    let mut scratch = vec![0; 1 << 16];
+    let pause = Duration::from_millis(10);
+    // The kernel begins to take notes a little after it was asked to.
+    let mut aged = |link: &mut Link| {
+        (0..100).any(|_| {
+            server.write_all(&[1; 4]).expect("write");
+            std::thread::sleep(pause);
+            let input = link.receive(&mut scratch).expect("no error");
+            input.is_some_and(|i| i.age.0 >= pause.as_nanos() as u64)
+        })
+    };
+    assert!(aged(&mut link), "into the scratch buffer");
+    link.wanted = 1 << 20;
+    assert!(aged(&mut link), "straight to where it belongs");
 }
