@@ -161,7 +161,7 @@ pub struct PointStats {
     pub errors: BTreeMap<String, u64>,
     /// Operations made outside of the mix so that a measured one could be done.
     pub preparation_count: u64,
-    /// Open pacing: the most operations that were waiting to start, all procs.
+    /// Open pacing: the most operations that were waiting to start or in flight, all procs.
     pub backlog_max: u64,
     /// Open pacing: those that were waiting when the window closed.
     pub backlog_end: u64,

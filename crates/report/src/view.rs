@@ -325,7 +325,7 @@ fn remarks(stats: &PointStats) -> Vec<String> {
     }
     if stats.backlog_max > 0 {
         out.push(format!(
-            "At most {} operations waited to start, {} when the window closed; {} were dropped.",
+            "At most {} operations were waiting or in flight, {} when the window closed; {} were dropped.",
             count(stats.backlog_max),
             count(stats.backlog_end),
             count(stats.dropped_count)

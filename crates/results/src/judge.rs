@@ -304,7 +304,7 @@ fn saturated(case: &Case<'_>) -> Option<Finding> {
         )
     } else if waiting > limit {
         format!(
-            "the server did not keep up: {waiting:.0} operations still waited to start when the window closed (the most is {limit:.0}, half a second of the load)"
+            "the server did not keep up: {waiting:.0} operations were waiting or in flight when the window closed (the most is {limit:.0}, half a second of the load)"
         )
     } else {
         return None;

@@ -264,12 +264,13 @@ impl Shard {
             in_flight = self.slots.len(), "checkpoint");
     }
 
-    /// Operations that should have started by now and have not.
+    /// Open pacing: operations that should have started by now and are not done.
     fn backlog(&self, now: Nanos) -> u64 {
-        match self.pacing.mode {
-            PacingMode::Closed => 0,
-            PacingMode::Open => self.procs.iter().map(|p| p.schedule.waiting_at(now)).sum(),
+        if self.pacing.mode == PacingMode::Closed {
+            return 0;
         }
+        let of_proc = |p: &crate::proc::Proc| p.schedule.waiting_at(now) + u64::from(p.in_flight);
+        self.procs.iter().map(of_proc).sum()
     }
 
     fn start_due(&mut self, load: &mut Load, now: Nanos) {
