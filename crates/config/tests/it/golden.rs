@@ -1,6 +1,6 @@
 //! Texts that are kept as files: shipped ones, and messages to look at.
 //!
-//! `FILERMARK_BLESS=1 cargo test -p filermark-config` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p filermark-config` writes them anew.
 
 use crate::{LEAST, bad, good};
 use filermark_config::{
@@ -13,13 +13,13 @@ fn root() -> PathBuf {
 }
 
 fn equal(path: &Path, text: &str) {
-    if std::env::var_os("FILERMARK_BLESS").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, text).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         kept == text,
-        "{} is not what is made now; look at the difference, then FILERMARK_BLESS=1",
+        "{} is not what is made now; look at the difference, then UPDATE_GOLDEN=1",
         path.display()
     );
 }
