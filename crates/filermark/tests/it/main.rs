@@ -1,6 +1,7 @@
 //! The program as a user starts it.
 
 mod null_server;
+mod validate_alone;
 
 use std::path::Path;
 use std::process::{Command, Output};
