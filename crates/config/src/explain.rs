@@ -91,11 +91,9 @@ fn io_bytes(plan: &RunPlan, point: &LoadPoint) -> u64 {
     (files * plan.benchmark.file_sizes.mean_bytes()) as u64
 }
 
-/// Files outside of the I/O set, links and directories, in the whole run.
+/// Files outside of the I/O set, links and directories, of all procs when RUN begins.
 fn other_count(plan: &RunPlan) -> u64 {
-    let rule = &plan.benchmark.fileset;
-    let per_proc =
-        u64::from(rule.dir_count) + u64::from(rule.symlink_count) + u64::from(rule.file_count);
+    let per_proc = plan.benchmark.fileset.side_count_per_proc();
     per_proc.saturating_mul(u64::from(plan.proc_count()))
 }
 

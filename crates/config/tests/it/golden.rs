@@ -110,3 +110,31 @@ fn the_texts_for_the_terminal() {
     ];
     golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
 }
+
+#[test]
+fn what_is_made_beside_the_io_files_is_counted() {
+    let files = |options: &[&str]| -> u64 {
+        let text = explain(&good(LEAST, options).plan);
+        let line = text.lines().find(|l| l.starts_with("Space")).unwrap();
+        let (_, rest) = line.split_once("), ").unwrap();
+        rest.split(' ').next().unwrap().parse().unwrap()
+    };
+    let counts = [
+        "NUM_RUNS=1",
+        "DIR_COUNT=2",
+        "SYMLINK_COUNT=3",
+        "FILE_COUNT=4",
+    ];
+    let more = [
+        "NUM_RUNS=1",
+        "DIR_COUNT=2",
+        "SYMLINK_COUNT=3",
+        "FILE_COUNT=40",
+    ];
+    let io = good(LEAST, &counts)
+        .plan
+        .io_file_count(filermark_model::OpsPerSec(80.0));
+    // Per proc: its own directory, and half of at least 16 names that come and go.
+    assert_eq!(files(&counts) - io, 8 * (1 + 2 + 3 + 4 + 8));
+    assert_eq!(files(&more) - io, 8 * (1 + 2 + 3 + 40 + 20));
+}

@@ -105,8 +105,20 @@ fn one_wrong_option_gives_one_message() {
             "-o BENCHMARK_FILE: BENCHMARK_FILE=x.toml is not there",
         ),
         (
+            "DIR_COUNT=10000",
+            "-o DIR_COUNT: DIR_COUNT=10000 is out of bounds; give 1 to 9999 directories",
+        ),
+        (
+            "FILE_COUNT=0",
+            "-o FILE_COUNT: FILE_COUNT=0 is out of bounds; give 1 to 100000 files",
+        ),
+        (
+            "FILE_COUNT=100001",
+            "-o FILE_COUNT: FILE_COUNT=100001 is out of bounds; give 1 to 100000 files",
+        ),
+        (
             "SYMLINK_COUNT=0",
-            "-o SYMLINK_COUNT: the mix has readlink, but SYMLINK_COUNT is 0",
+            "-o SYMLINK_COUNT: SYMLINK_COUNT=0 is out of bounds; give 1 to 100000 links",
         ),
         (
             "NFS_GROUPS=1 x",
@@ -227,5 +239,17 @@ fn an_rc_file_that_is_not_there() {
     assert!(
         said.starts_with("-o RUNTIME: there is no '='; write -o NAME=VALUE"),
         "{said}"
+    // Counts that the engine could not make, as for the parameters.
+    for (old, new) in [
+        ("dir_count = 30", "dir_count = 10000"),
+        ("symlink_count = 20", "symlink_count = 0"),
+        ("file_count = 100 ", "file_count = 0 "),
+    ] {
+        assert!(general.contains(old));
+        std::fs::write(dir.path().join("own.toml"), general.replace(old, new)).unwrap();
+        let got = bad(dir.path(), LEAST, &["BENCHMARK_FILE=own.toml"]);
+        let want = format!("fileset.{} is not within 1 to", new.trim());
+        assert!(got[0].contains(&want), "{got:?}");
+    }
     );
 }
