@@ -111,6 +111,33 @@ fn the_texts_for_the_terminal() {
     golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
 }
 
+/// The lines of `plan` that tell of the load points' file sets.
+fn fileset_lines(options: &[&str]) -> Vec<String> {
+    let text = explain(&good(LEAST, options).plan);
+    let points = text.lines().skip_while(|line| !line.starts_with("point"));
+    let points = points.skip(1).take_while(|line| !line.is_empty());
+    points
+        .map(|line| {
+            line.split_whitespace()
+                .skip(4)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn a_reused_file_set_is_shown_not_to_shrink() {
+    let up = fileset_lines(&["LOAD=80 160"]);
+    let down = fileset_lines(&["LOAD=80 160 80"]);
+    assert_ne!(up[0], up[1]);
+    assert_eq!(down[..3], [&up[0], &up[1], &up[1]].map(String::clone));
+    assert!(down[3].contains("shrinks"), "{down:?}");
+    assert_eq!((up.len(), down.len()), (2, 4));
+    let anew = fileset_lines(&["LOAD=80 160 80", "REUSE=off"]);
+    assert_eq!(anew, [&up[0], &up[1], &up[0]].map(String::clone));
+}
+
 #[test]
 fn what_is_made_beside_the_io_files_is_counted() {
     let files = |options: &[&str]| -> u64 {
