@@ -41,7 +41,7 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
     (
         "retransmits",
         Severity::Warning,
-        "calls were sent again because their reply did not come in time",
+        "calls were sent again: their reply did not come in time, or their connection was lost",
     ),
     (
         "reconnects",
