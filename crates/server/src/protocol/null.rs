@@ -1,7 +1,10 @@
-//! Canned replies: every procedure succeeds at once and nothing is kept.
+//! Canned replies: every procedure succeeds at once and nothing is kept, but for the
+//! directories of runs ([`runs`]), without which no run would begin.
 //!
 //! This measures clients, so it must cost next to nothing: each reply is one copy of a
 //! prepared block with the xid patched in.
+
+mod runs;
 
 use super::convert::HANDLE;
 use super::look::{fsinfo_of, pathconf_of};
@@ -20,6 +23,7 @@ use filermark_onc::nfs3::{
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{self, Decoder, Encoder};
+use runs::{Runs, run_of};
 
 /// Where the xid stands in a reply: behind the record mark.
 const XID: usize = 4;
@@ -92,6 +96,7 @@ pub(super) struct Replies {
     read_front: Box<[u8]>,
     rtmax: u32,
     wtmax: u32,
+    runs: Runs,
 }
 
 fn block(results: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
@@ -249,6 +254,7 @@ impl Replies {
             read_front: read_front.into(),
             rtmax: options.rtmax,
             wtmax: options.wtmax,
+            runs: Runs::default(),
         }
     }
 
@@ -280,13 +286,24 @@ impl Replies {
                 return Ok(());
             }
             Procedure::Read => {
-                let count = xdr::finish::<ReadArgs<'_>>(args)?.count.min(self.rtmax);
+                let args: ReadArgs<'_> = xdr::finish(args)?;
+                if let Some(run) = run_of(&args.file) {
+                    let count = self.runs.read(run, &args, xid, out);
+                    counters.bytes_read.add(count);
+                    return Ok(());
+                }
+                let count = args.count.min(self.rtmax);
                 counters.bytes_read.add(u64::from(count));
                 self.read(xid, count, out);
                 return Ok(());
             }
             Procedure::Write => {
                 let args: WriteArgs<'_> = xdr::finish(args)?;
+                if let Some(run) = run_of(&args.file) {
+                    let count = self.runs.write(run, &args, xid, out);
+                    counters.bytes_written.add(count);
+                    return Ok(());
+                }
                 let count = args.count.min(args.data.len() as u32).min(self.wtmax);
                 counters.bytes_written.add(u64::from(count));
                 let written = WriteOk {
@@ -298,7 +315,12 @@ impl Replies {
                 reply(out, xid, |out| put(out, &WriteRes::Ok(written)));
                 return Ok(());
             }
-            _ => &self.blocks[procedure as usize],
+            _ => {
+                if self.runs.serve(procedure, xid, args, out)? {
+                    return Ok(());
+                }
+                &self.blocks[procedure as usize]
+            }
         };
         let start = out.len() + XID;
         out.extend_from_slice(block);
