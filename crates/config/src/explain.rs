@@ -137,7 +137,7 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     if both.any(|(point, load)| point.requested < load) {
         writeln!(
             out,
-            "With REUSE a file set never shrinks: where the load falls, the larger one stays."
+            "With REUSE a file set never shrinks: where the load falls, the larger one stays, but only the load's own files are worked on."
         )?;
     }
     Ok(())

@@ -513,7 +513,7 @@ mod tests {
             proc: 0,
         };
         let mut proc = Proc::new(deal, &workload, 1, schedule);
-        proc.files.grow(&workload.files, deal, 400);
+        proc.files.fit(&workload.files, deal, 400);
         (proc, workload)
     }
 

@@ -75,7 +75,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Let a load point grow the file set of the one before",
     )
     .default("on")
-    .help("on: it never shrinks; where the loads fall, the larger file set stays and is worked on. off: every load point makes its file set anew and removes it."),
+    .help("on: it never shrinks; where the loads fall, the larger file set stays, but only the files of the load at hand are worked on. off: every load point makes its file set anew and removes it."),
     p(
         "PACING",
         Group::Time,
