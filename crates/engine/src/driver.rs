@@ -193,7 +193,8 @@ pub struct Outcome {
     pub status: Status,
     /// When its first byte was handed to the system.
     pub sent: Nanos,
-    /// When its last reply had come.
+    /// When its last reply had arrived at this host (not when it was read, where
+    /// the system tells the difference).
     pub done: Nanos,
     /// Physical operations that it took (those the protocol's table credits:
     /// COMMITs and resends are not among them).

@@ -1,7 +1,7 @@
 //! Single steps of the hot path.
 
 use crate::Measured;
-use crate::figure::{Bar, Figure};
+use crate::figure::Figure;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::sys::thread_cpu;
@@ -215,7 +215,7 @@ fn engine_steps(rounds: u32) -> Measured {
     });
     black_box(histogram.count());
     Ok(vec![
-        figure("record a latency", recorded).bar(Bar::AtMost(3.0)),
+        figure("record a latency", recorded),
         figure("read the clock", read),
         figure("draw an operation of the mix", drawn),
         figure("draw a transfer size", sized),

@@ -11,12 +11,16 @@ const FILES: u64 = 1_000_000;
 /// Files that INIT makes for real, to see what the driver keeps.
 const MADE: u64 = 100_000;
 const PROCS: u32 = 10_000;
+/// Procs that have their directories, small files and links.
+const POPULATED: u32 = 500;
 
 /// Bytes per file, KiB per idle proc.
 pub fn measure(_: u32) -> Measured {
-    let mut figures = books()?;
+    // First, while no memory of earlier ones can be used again.
+    let mut figures = idle()?;
+    figures.extend(populated()?);
+    figures.extend(books()?);
     figures.extend(whole()?);
-    figures.extend(idle()?);
     Ok(figures)
 }
 
@@ -84,5 +88,20 @@ fn idle() -> Measured {
     Ok(vec![
         Figure::new(name("resident"), "KiB", resident).bar(Bar::AtMost(64.0)),
         Figure::new(name("heap"), "KiB", held).bar(Bar::AtMost(64.0)),
+    ])
+}
+
+/// Procs after INIT with next to no I/O files.
+fn populated() -> Measured {
+    let server = ServerProcess::start(Wish::default())?;
+    let port = server.address.port();
+    let plan = plan(POPULATED, "127.0.0.1:/export", (port, port), &[])?;
+    let before = alloc::held_bytes();
+    let mut bench = Bench::start(plan)?;
+    bench.init(1.0)?;
+    let held = (alloc::held_bytes() - before) as f64 / 1024.0 / f64::from(POPULATED);
+    let name = format!("{POPULATED} procs after INIT, heap, per proc");
+    Ok(vec![
+        Figure::new(name, "KiB", vec![held]).bar(Bar::AtMost(64.0)),
     ])
 }

@@ -11,7 +11,7 @@ const WINDOW: Duration = Duration::from_millis(1500);
 /// Far above what is possible, op/s.
 const RATE: f64 = 1e9;
 /// Kept clear of the borders of the window when allocations are counted.
-const MARGIN: Duration = Duration::from_millis(100);
+const MARGIN: Duration = Duration::from_millis(300);
 
 /// M op/s per core, closed and open, few procs and many; allocations per op.
 pub fn measure(rounds: u32) -> Measured {

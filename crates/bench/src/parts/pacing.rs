@@ -4,7 +4,8 @@ use crate::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};
-use filermark_engine::net::{Reactor, prepare_thread};
+use filermark_engine::net::Reactor;
+use filermark_engine::sys::sharpen_timers;
 use filermark_model::{Latency, Nanos};
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,7 @@ pub fn measure(rounds: u32) -> Measured {
 /// does nothing else.
 fn bare(rounds: u32) -> Result<Figure, String> {
     const SLEEP: Duration = Duration::from_millis(1);
-    prepare_thread();
+    sharpen_timers();
     let failed = |e: std::io::Error| format!("an event queue: {e}");
     let mut reactor = Reactor::new().map_err(failed)?;
     let (mut ready, mut medians) = (Vec::new(), Vec::new());

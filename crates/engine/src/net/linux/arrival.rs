@@ -104,7 +104,7 @@ unsafe fn arrival(message: &libc::msghdr) -> Option<Nanos> {
             if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
                 let time = libc::CMSG_DATA(at).cast::<libc::timespec>();
                 let time = time.read_unaligned();
-                return Some(nanos(time.tv_sec.into(), time.tv_nsec.into()));
+                return Some(nanos(time.tv_sec, time.tv_nsec));
             }
             at = libc::CMSG_NXTHDR(message, at);
         }
@@ -116,11 +116,11 @@ unsafe fn arrival(message: &libc::msghdr) -> Option<Nanos> {
 /// in the future or very long ago counts as now.
 fn age(arrival: Nanos) -> Nanos {
     let now = clock_gettime(ClockId::Realtime);
-    let age = nanos(now.tv_sec, now.tv_nsec.into()).since(arrival);
+    let age = nanos(now.tv_sec, now.tv_nsec).since(arrival);
     if age > AGE_MAX { Nanos::ZERO } else { age }
 }
 
-fn nanos(seconds: i64, nanos: i64) -> Nanos {
-    let ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+fn nanos(seconds: impl Into<i128>, nanos: impl Into<i128>) -> Nanos {
+    let ns = seconds.into() * 1_000_000_000 + nanos.into();
     Nanos(u64::try_from(ns).unwrap_or(0))
 }
