@@ -120,7 +120,8 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     )?;
     for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
         let bytes = io_bytes(plan, load);
-        let accessed = bytes as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
+        let accessed =
+            io_bytes(plan, p.requested) as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
         writeln!(
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
