@@ -397,20 +397,28 @@ impl Shard {
         result
     }
 
-    /// Books an outcome. Says whether it was a preparation, so that the
-    /// operation itself comes next.
+    /// Books an outcome. Says whether it was a preparation that worked, so that
+    /// the operation itself comes next.
     #[inline]
     fn complete(&mut self, load: &mut Load, slot: &Slot, outcome: &Outcome) -> bool {
         self.settle(slot, outcome);
         let proc = &mut self.procs[slot.proc as usize];
         proc.free_since = outcome.done;
-        let Work::Measured {
-            op,
-            intended,
-            was_free,
-        } = slot.work
-        else {
-            return matches!(slot.work, Work::Preparing { .. });
+        let (op, intended, was_free) = match slot.work {
+            Work::Measured {
+                op,
+                intended,
+                was_free,
+            } => (op, intended, was_free),
+            Work::Preparing { .. } if outcome.status == Status::Ok => return true,
+            // An operation that cannot be prepared has failed. Another try would
+            // meet the same refusal at once: a storm that no schedule paces.
+            Work::Preparing {
+                op,
+                intended,
+                was_free,
+            } => (op, intended, was_free),
+            Work::Task { .. } | Work::Stale => return false,
         };
         let in_window = outcome.done < load.times.run_end
             && (!load.measuring || outcome.done >= load.times.run_start);

@@ -6,7 +6,7 @@ use crate::driver::*;
 use crate::name::Name;
 use crate::null::NullDriver;
 use filermark_model::plan::PacingMode;
-use filermark_model::{Benchmark, Mix, PointStats};
+use filermark_model::{Benchmark, Mix, Op, PointStats};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -308,6 +308,22 @@ fn a_refusal_ends_init_but_only_counts_in_run() {
         "{:?}",
         stats.errors
     );
+}
+
+#[test]
+fn an_operation_that_cannot_be_prepared_fails_once_and_at_its_time() {
+    // Nothing exists that could be removed, and the full disk takes nothing new.
+    for mode in [PacingMode::Closed, PacingMode::Open] {
+        let refusal: Service = Box::new(|_, _| (Nanos::from_millis(1), Status::Refused(28)));
+        let mut sim = sim(2, mode, false, refusal);
+        let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
+        benchmark.mix = Mix::new([(Op::Remove, 100.0)]).unwrap();
+        sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
+        let stats = sim.shard.run(&benchmark.mix, 10.0, times(Nanos::ZERO)).unwrap();
+        assert_eq!((stats.success_count(), stats.error_count()), (0, 600));
+        assert_eq!(stats.preparation_count, 600);
+        assert_eq!(sim.actions.borrow().len(), 700);
+    }
 }
 
 #[test]
