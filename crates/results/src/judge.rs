@@ -79,6 +79,11 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "times the server asked to try later (NFS3ERR_JUKEBOX)",
     ),
     (
+        "early_eofs",
+        Severity::Warning,
+        "reads met the end of the file before data that had been written there: the server lost it",
+    ),
+    (
         "short_reads",
         Severity::Note,
         "reads that returned less than asked, and were continued",
