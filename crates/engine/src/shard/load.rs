@@ -18,6 +18,9 @@ const DRAIN: Nanos = Nanos::from_secs(15);
 /// drivers wait before they give a request up (a minute), so that theirs is the
 /// first word, and a fail-over is survived.
 const SILENCE_MAX: Nanos = Nanos::from_secs(120);
+/// An operation that has been under way for so long when the window closes is
+/// told: its latency is in no figure, since those count what ended in the window.
+const OVERDUE: Nanos = Nanos::from_secs(1);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -85,6 +88,7 @@ impl Shard {
         let now = self.clock.now();
         load.recorder.roll(now.min(times.run_end));
         let backlog_end = self.backlog(now);
+        let overdue = self.overdue(times.run_end);
         let leftover = self.drain(now + DRAIN);
         ended?;
         if leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
@@ -107,6 +111,9 @@ impl Shard {
         stats.procs = self.procs.iter().map(|p| p.stats).collect();
         for proc in &mut stats.procs {
             proc.wanted_count = wanted;
+        }
+        if overdue > 0 {
+            stats.counters.insert("overdue_at_end".into(), overdue);
         }
         if leftover > 0 {
             stats
@@ -270,6 +277,20 @@ impl Shard {
             PacingMode::Closed => 0,
             PacingMode::Open => self.procs.iter().map(|p| p.schedule.waiting_at(now)).sum(),
         }
+    }
+
+    /// Operations of the mix that began long before `end` and have not ended. (One
+    /// begins when it is due and its proc is free; with open pacing that may be
+    /// later than it was, so some are missed and none is invented.)
+    fn overdue(&self, end: Nanos) -> u64 {
+        let began = |slot: &Slot| match slot.work {
+            Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
+                Some(intended.max(self.procs[slot.proc as usize].free_since))
+            }
+            Work::Task { .. } | Work::Stale => None,
+        };
+        let begun = self.slots.iter().filter_map(began);
+        begun.filter(|began| end.since(*began) > OVERDUE).count() as u64
     }
 
     fn start_due(&mut self, load: &mut Load, now: Nanos) {
