@@ -4,6 +4,7 @@
 use crate::message::{Order, Report, Tasks};
 use crate::monitor::Monitor;
 use crate::prime::{Agents, OrderError, Progress, RunError, RunOptions, RunOutcome};
+use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
 use filermark_results::files::write_files;
@@ -19,8 +20,6 @@ use std::time::{Duration, Instant};
 const LEAD: Duration = Duration::from_millis(100);
 /// What phases may take beyond their own length.
 const MARGIN: Duration = Duration::from_secs(60);
-/// Longest CLEANUP.
-const CLEANUP_MAX: Duration = Duration::from_secs(900);
 /// Longest time for connecting, mounting and sweeping up leftovers.
 const PREPARE_MAX: Duration = Duration::from_secs(900);
 
@@ -333,8 +332,11 @@ impl<'a> Sweep<'a> {
                 reason: "no agent is left to remove it".into(),
             });
         }
+        // First the shards remove what they know of, then the rest is swept up.
+        let shards = self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
+        let limit = 2 * to_duration(shards) + MARGIN;
         let phase = self.begin_phase(point, Phase::Cleanup, None);
-        let answers = self.order_tasks(agents, Order::Cleanup { release }, CLEANUP_MAX);
+        let answers = self.order_tasks(agents, Order::Cleanup { release }, limit);
         let detail = answers
             .as_ref()
             .map_or_else(|_| String::new(), |a| describe(&sum_tasks(a)));

@@ -57,7 +57,7 @@ pub enum Action {
     Readlink {
         object: ObjectId,
     },
-    /// Reads a range; `file` is the file's number for the contents (see [`DataSource`]).
+    /// Reads a range of what has been written; `file` is the file's number for the contents (see [`DataSource`]).
     Read {
         object: ObjectId,
         file: u64,

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 
-/// Longest CLEANUP.
-const CLEANUP_LIMIT: Nanos = Nanos::from_secs(600);
+/// CLEANUP may take as long as INIT (INIT_TIMEOUT), and so long at least: what
+/// took an hour to make is not removed in ten minutes.
+pub const CLEANUP_LIMIT_MIN: Nanos = Nanos::from_secs(600);
 
 /// The shards of one agent.
 pub struct Engine {
@@ -319,7 +320,10 @@ fn serve(
             Command::Init(files) => {
                 Reply::Tasks(shard.init(files, window, plan.phases.init_timeout))
             }
-            Command::Cleanup => Reply::Tasks(shard.cleanup(window, CLEANUP_LIMIT)),
+            Command::Cleanup => {
+                let limit = plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
+                Reply::Tasks(shard.cleanup(window, limit))
+            }
             Command::Run(point, times) => {
                 let rate = plan.rate_per_proc(point.requested).0;
                 let mut result = shard.run(&plan.benchmark.mix, rate, times);

@@ -80,6 +80,16 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "times the server asked to try later (NFS3ERR_JUKEBOX)",
     ),
     (
+        "overdue_at_end",
+        Severity::Warning,
+        "operations had been under way for more than a second when the window closed: their latencies are in none of its figures",
+    ),
+    (
+        "early_eofs",
+        Severity::Warning,
+        "reads met the end of the file before data that had been written there: the server lost it",
+    ),
+    (
         "short_reads",
         Severity::Note,
         "reads that returned less than asked, and were continued",

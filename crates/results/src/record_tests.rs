@@ -47,6 +47,21 @@ fn a_record_reads_back_as_it_was_written() {
 }
 
 #[test]
+fn a_record_without_points_is_replaced_unless_its_run_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.run.jsonl");
+    let mut first = RecordWriter::create(&path).unwrap();
+    first.write(&lines()[0]).unwrap();
+    assert!(matches!(
+        RecordWriter::create(&path),
+        Err(WriteError::Exists(_))
+    ));
+    first.finish().unwrap();
+    let second = RecordWriter::create(&path).unwrap();
+    assert_eq!(std::fs::metadata(second.path()).unwrap().len(), 0);
+}
+
+#[test]
 fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
     let whole = text();
     let dir = tempfile::tempdir().unwrap();

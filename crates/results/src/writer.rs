@@ -48,15 +48,20 @@ impl RecordWriter {
     /// # Errors
     /// There is one of that name already, or the file system says no.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
-        if holds_no_point(path) {
+        if holds_no_point(path) && !is_being_written(path) {
             std::fs::remove_file(path).map_err(|e| io_error(path, "replace", e))?;
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         match file {
-            Ok(file) => Ok(Self {
-                file,
-                path: path.into(),
-            }),
+            Ok(file) => {
+                // Held as long as the record is open; see `is_being_written`.
+                // Best effort: not every file system has locks.
+                let _ = file.try_lock();
+                Ok(Self {
+                    file,
+                    path: path.into(),
+                })
+            }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 Err(WriteError::Exists(path.into()))
             }
@@ -125,6 +130,13 @@ fn io_error(path: &Path, step: &'static str, source: io::Error) -> WriteError {
 /// Whether there is a record of ours in which no load point was even tried.
 fn holds_no_point(path: &Path) -> bool {
     crate::read_record(path).is_ok_and(|record| record.points.is_empty())
+}
+
+/// Whether a run that is still under way writes this record: then it is no
+/// leftover, however little is in it yet.
+fn is_being_written(path: &Path) -> bool {
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
 /// The offset behind the last line end, found from the end of the file.

@@ -18,6 +18,9 @@ const DRAIN: Nanos = Nanos::from_secs(15);
 /// drivers wait before they give a request up (a minute), so that theirs is the
 /// first word, and a fail-over is survived.
 const SILENCE_MAX: Nanos = Nanos::from_secs(120);
+/// An operation that has been under way for so long when the window closes is
+/// told: its latency is in no figure, since those count what ended in the window.
+const OVERDUE: Nanos = Nanos::from_secs(1);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -85,6 +88,7 @@ impl Shard {
         let now = self.clock.now();
         load.recorder.roll(now.min(times.run_end));
         let backlog_end = self.backlog(now);
+        let overdue = self.overdue(times.run_end);
         let leftover = self.drain(now + DRAIN);
         ended?;
         if leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
@@ -107,6 +111,9 @@ impl Shard {
         stats.procs = self.procs.iter().map(|p| p.stats).collect();
         for proc in &mut stats.procs {
             proc.wanted_count = wanted;
+        }
+        if overdue > 0 {
+            stats.counters.insert("overdue_at_end".into(), overdue);
         }
         if leftover > 0 {
             stats
@@ -273,6 +280,20 @@ impl Shard {
         self.procs.iter().map(of_proc).sum()
     }
 
+    /// Operations of the mix that began long before `end` and have not ended. (One
+    /// begins when it is due and its proc is free; with open pacing that may be
+    /// later than it was, so some are missed and none is invented.)
+    fn overdue(&self, end: Nanos) -> u64 {
+        let began = |slot: &Slot| match slot.work {
+            Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
+                Some(intended.max(self.procs[slot.proc as usize].free_since))
+            }
+            Work::Task { .. } | Work::Stale => None,
+        };
+        let begun = self.slots.iter().filter_map(began);
+        begun.filter(|began| end.since(*began) > OVERDUE).count() as u64
+    }
+
     fn start_due(&mut self, load: &mut Load, now: Nanos) {
         for _ in 0..TURN {
             let Some(Reverse((due, at))) = load.due.peek().copied() else {
@@ -398,20 +419,28 @@ impl Shard {
         result
     }
 
-    /// Books an outcome. Says whether it was a preparation, so that the
-    /// operation itself comes next.
+    /// Books an outcome. Says whether it was a preparation that worked, so that
+    /// the operation itself comes next.
     #[inline]
     fn complete(&mut self, load: &mut Load, slot: &Slot, outcome: &Outcome) -> bool {
         self.settle(slot, outcome);
         let proc = &mut self.procs[slot.proc as usize];
         proc.free_since = outcome.done;
-        let Work::Measured {
-            op,
-            intended,
-            was_free,
-        } = slot.work
-        else {
-            return matches!(slot.work, Work::Preparing { .. });
+        let (op, intended, was_free) = match slot.work {
+            Work::Measured {
+                op,
+                intended,
+                was_free,
+            } => (op, intended, was_free),
+            Work::Preparing { .. } if outcome.status == Status::Ok => return true,
+            // An operation that cannot be prepared has failed. Another try would
+            // meet the same refusal at once: a storm that no schedule paces.
+            Work::Preparing {
+                op,
+                intended,
+                was_free,
+            } => (op, intended, was_free),
+            Work::Task { .. } | Work::Stale => return false,
         };
         let in_window = outcome.done < load.times.run_end
             && (!load.measuring || outcome.done >= load.times.run_start);

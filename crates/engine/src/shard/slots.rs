@@ -69,6 +69,11 @@ impl Slots {
         Some(slot)
     }
 
+    /// Everything under way.
+    pub fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().flatten()
+    }
+
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -6,7 +6,7 @@ use crate::driver::*;
 use crate::name::Name;
 use crate::null::NullDriver;
 use filermark_model::plan::PacingMode;
-use filermark_model::{Benchmark, Mix, PointStats};
+use filermark_model::{Benchmark, Mix, Op, PointStats};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -212,6 +212,27 @@ fn a_stall_is_seen_by_the_response_time_and_not_by_the_service_time_alone() {
 }
 
 #[test]
+fn a_stall_at_the_end_of_the_window_is_told() {
+    // The figures count what ended in the window: nothing of the stall is in them.
+    let stall = |_, now: Nanos| {
+        let wait = match now.0 {
+            ..34_700_000_000 => 0,
+            now => 40_000_000_000u64.saturating_sub(now),
+        };
+        (Nanos(wait + 1_000_000), Status::Ok)
+    };
+    for mode in [PacingMode::Closed, PacingMode::Open] {
+        let mut stalled = sim(1, mode, false, Box::new(stall));
+        let stats = init_and_run(&mut stalled, 10, 100.0);
+        assert!(stats.response().max_ns() < 2_000_000);
+        assert!(stats.counters["overdue_at_end"] > 0, "{mode:?}");
+        let mut sound = sim(1, mode, false, fixed(Nanos::from_millis(2)));
+        let stats = init_and_run(&mut sound, 10, 100.0);
+        assert!(!stats.counters.contains_key("overdue_at_end"));
+    }
+}
+
+#[test]
 fn the_same_seed_makes_the_same_run() {
     let run = || {
         let mut sim = sim(5, PacingMode::Closed, false, fixed(Nanos::from_micros(300)));
@@ -308,6 +329,25 @@ fn a_refusal_ends_init_but_only_counts_in_run() {
         "{:?}",
         stats.errors
     );
+}
+
+#[test]
+fn an_operation_that_cannot_be_prepared_fails_once_and_at_its_time() {
+    // Nothing exists that could be removed, and the full disk takes nothing new.
+    for mode in [PacingMode::Closed, PacingMode::Open] {
+        let refusal: Service = Box::new(|_, _| (Nanos::from_millis(1), Status::Refused(28)));
+        let mut sim = sim(2, mode, false, refusal);
+        let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
+        benchmark.mix = Mix::new([(Op::Remove, 100.0)]).unwrap();
+        sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
+        let stats = sim
+            .shard
+            .run(&benchmark.mix, 10.0, times(Nanos::ZERO))
+            .unwrap();
+        assert_eq!((stats.success_count(), stats.error_count()), (0, 600));
+        assert_eq!(stats.preparation_count, 600);
+        assert_eq!(sim.actions.borrow().len(), 700);
+    }
 }
 
 #[test]

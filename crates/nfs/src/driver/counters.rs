@@ -20,6 +20,7 @@ tallies! {
     Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";
     JukeboxWaits = "jukebox_waits", "Waits after NFS3ERR_JUKEBOX.";
     ShortReads = "short_reads", "READ replies with less than was asked, before the end of the file.";
+    EarlyEofs = "early_eofs", "READ replies that met the end of the file before bytes that had been written.";
     ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
     VerifierChanges = "verifier_changes", "Times that a write verifier was not the one before.";
     Rewrites = "rewrites", "WRITEs that went again because of that.";

@@ -108,7 +108,7 @@ fn work(bench: &mut Bench, procs: u32) {
         outcomes
     };
     each(bench, &|n| fill(n, SIZES[n as usize]));
-    let read = each(bench, &|n| read_file(n, 0, 4_000_000));
+    let read = each(bench, &|n| read_file(n, 0, SIZES[n as usize] as u32));
     for outcome in read.values() {
         assert!(outcome.end);
     }

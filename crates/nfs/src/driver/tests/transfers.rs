@@ -91,7 +91,7 @@ fn no_more_calls_are_under_way_than_allowed() {
 
 #[test]
 fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
-    let mut bench = verifying(|heard| {
+    let script = |heard: &Heard<'_>| {
         let Args::Read(args) = heard.args else {
             return good(heard);
         };
@@ -100,7 +100,8 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
         let count = count.min(3000) as u32;
         let eof = args.offset + u64::from(count) >= end;
         vec![Act::Send(read_reply(heard.xid, args.offset, count, eof))]
-    });
+    };
+    let mut bench = Bench::with(plan(), 1, false, script);
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, false));
     assert_eq!((outcome.physical, outcome.read_bytes), (4, 2 * SIZE));
@@ -108,6 +109,12 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
     let outcome = bench.run(read(0, BIG));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, true));
     assert_eq!(outcome.read_bytes, 2 * SIZE + 10);
+    assert!(bench.counters()["early_eofs"] > 0);
+    // What had been written is not there: to VERIFY that is wrong data.
+    let mut bench = verifying(script);
+    assert_eq!(bench.status(read(0, 2 * SIZE)), Status::Ok);
+    assert_eq!(bench.status(read(0, BIG)), Status::Corrupt);
+    assert!(bench.counters()["verify_errors"] > 0);
 }
 
 #[test]
