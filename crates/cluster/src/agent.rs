@@ -268,6 +268,8 @@ impl Agent {
         let mut left_behind = Vec::new();
         let done = match prepared.engine.as_mut().map(Engine::cleanup) {
             Some(Ok(done)) => done,
+            // Between load points nothing else sweeps up.
+            Some(Err(e)) if !release => return phase_failed(&e),
             Some(Err(e)) => {
                 tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
                 TaskReport::default()

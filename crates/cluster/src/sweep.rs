@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::prime::{Agents, OrderError, Progress, RunError, RunOptions, RunOutcome};
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
+use filermark_model::{Bytes, Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
 use filermark_results::files::write_files;
 use filermark_results::record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
@@ -167,11 +167,10 @@ impl<'a> Sweep<'a> {
             .fold(0.0, f64::max);
         let needed = most * plan.benchmark.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
         if let Some(free) = free_bytes.filter(|free| (*free as f64) < needed) {
-            let gib = |bytes: f64| bytes / (1u64 << 30) as f64;
             let message = format!(
-                "the server has {:.1} GiB free, the largest load point needs about {:.1} GiB: lower LOAD or FILESET_MB_PER_OP",
-                gib(free as f64),
-                gib(needed)
+                "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
+                Bytes(free),
+                Bytes(needed as u64)
             );
             self.remark(host, message);
         }

@@ -150,7 +150,7 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
     let rates = points.iter().map(|p| p.requested.0 / procs.max(1) as f64);
     let top = rates.clone().fold(0.0, f64::max);
     let bottom = rates.fold(f64::INFINITY, f64::min);
-    let source = "seed 001, section 1.3, PROCS";
+    let source = "the manual of the 2008 generation, PROCS";
     if top > standard.ops_per_proc_max {
         let text = format!(
             "{top} op/s per proc at the highest load; above {} use more procs",

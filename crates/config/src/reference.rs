@@ -162,7 +162,7 @@ fn cell(text: &str) -> String {
 /// The commented rc file to start from: `filermark template`, examples/sfs_rc.
 pub fn template_rc() -> String {
     let mut out = String::from(
-        "# A Filermark rc file. Set the first four, then: filermark plan -r sfs_rc\n\
+        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n\
          # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
          # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
          # A parameter marked [standard] makes the run not standard when it is changed.\n",

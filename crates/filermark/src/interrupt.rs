@@ -14,6 +14,9 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
         for _ in signals.forever() {
             count += 1;
             if count > 1 {
+                eprintln!(
+                    "left at once: what was made on the server stays there; a run with the same suffix (-s) removes it"
+                );
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             stop.raise();

@@ -96,7 +96,7 @@ impl Talk {
         self.renewed = Instant::now();
         if self.terminal {
             self.show("");
-        } else if phase != Phase::Warmup {
+        } else {
             eprintln!("{}", self.heading);
         }
     }

@@ -1,7 +1,7 @@
 //! The result on a terminal: a table, the peak, the ORT, the findings.
 
 use crate::format::{count, ms, number, plural, rate};
-use filermark_model::{NOT_A_SPEC_RESULT, Severity};
+use filermark_model::{Finding, NOT_A_SPEC_RESULT, Severity};
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord, Verdict};
 use std::fmt::Write as _;
@@ -108,12 +108,12 @@ fn figures(point: &PointRecord) -> String {
 
 fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let of_run = record.run_findings().map(|f| (String::new(), f));
-    let of_points = record.points.iter().flat_map(|p| {
-        let place = format!("point {}: ", p.load.number);
-        // What failed stands in the table already.
-        let told = p.measured().is_some();
-        let findings = p.findings.iter().filter(move |_| told);
-        findings.map(move |f| (place.clone(), f))
+    let of_points = alike(record).into_iter().map(|(points, finding)| {
+        let place = match points.as_slice() {
+            [one] => format!("point {one}: "),
+            many => format!("points {}, for the first: ", listed(many)),
+        };
+        (place, finding)
     });
     let all: Vec<_> = of_run.chain(of_points).collect();
     if all.is_empty() {
@@ -129,6 +129,36 @@ fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             wrapped(&text, width.saturating_sub(8), 8)
         );
     }
+}
+
+/// The findings of load points; those that say the same of several points, but
+/// for the figures, once with the points' numbers.
+fn alike(record: &RunRecord) -> Vec<(Vec<u32>, &Finding)> {
+    let mut groups: Vec<(Vec<u32>, &Finding)> = Vec::new();
+    let words = |f: &Finding| {
+        f.message
+            .replace(|c: char| c.is_ascii_digit() || c == '.', "")
+    };
+    // What failed stands in the table already.
+    for point in record.points.iter().filter(|p| p.measured().is_some()) {
+        for finding in &point.findings {
+            let same = groups.iter_mut().find(|(_, known)| {
+                !finding.invalidates()
+                    && (known.rule, known.severity) == (finding.rule, finding.severity)
+                    && words(known) == words(finding)
+            });
+            match same {
+                Some((points, _)) => points.push(point.load.number),
+                None => groups.push((vec![point.load.number], finding)),
+            }
+        }
+    }
+    groups
+}
+
+fn listed(points: &[u32]) -> String {
+    let numbers: Vec<String> = points.iter().map(u32::to_string).collect();
+    numbers.join(", ")
 }
 
 fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {

@@ -256,7 +256,7 @@ fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
         (Severity::Note, remark)
     };
     let message = format!(
-        "{op} made up {actual:.1} % of the operations instead of {target:.1} %, {off:.1} percentage points off; the most is {limit}{remark}"
+        "{op} made up {actual:.1} % of the operations instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
     );
     let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
     let source = case.source("MIX_DEVIATION_MAX", limit, standard);

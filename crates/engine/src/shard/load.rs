@@ -14,9 +14,9 @@ use std::collections::BinaryHeap;
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// How long replies are waited for when RUN is over.
 const DRAIN: Nanos = Nanos::from_secs(15);
-/// A server that has not answered anything for so long is gone. Longer than what
-/// drivers wait before they give a request up (a minute), so that theirs is the
-/// first word, and a fail-over is survived.
+/// A server that has not answered anything for so long is gone, however often
+/// drivers would still try (RPC_RETRIES): long enough for a usual fail-over,
+/// short enough not to measure silence.
 const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// An operation that has been under way for so long when the window closes is
 /// told: its latency is in no figure, since those count what ended in the window.
@@ -229,10 +229,7 @@ impl Shard {
             };
         }
         self.driver.take_counters(&mut Default::default());
-        if self.pacing.mode == PacingMode::Open {
-            return;
-        }
-        // Closed pacing: what WARMUP missed is not owed to RUN.
+        // What WARMUP missed is not owed to RUN; what is in flight goes on.
         load.due.clear();
         for (at, proc) in self.procs.iter_mut().enumerate() {
             proc.schedule.rebase(load.times.run_start, &mut proc.rng);

@@ -61,7 +61,10 @@ pub fn finish(outcome: &RunOutcome, output: &OutputArgs) -> Ended {
         .parent()
         .unwrap_or_else(|| std::path::Path::new("."));
     let page = product::write_html(record, dir)?;
-    product::print_summary(record, output);
+    // A run that never came to a load point has nothing to sum up.
+    if output.json || !record.points.is_empty() {
+        product::print_summary(record, output);
+    }
     let names = outcome
         .files
         .iter()

@@ -5,6 +5,7 @@ use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_engine::driver::StopFlag;
 use filermark_server::{EXPORT, Procedure, RunningServer, Server, ServerOptions};
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,10 +16,15 @@ pub fn serve(args: &ServeArgs) -> Ended {
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in server.addrs() {
-        let (ip, port) = (address.ip(), address.port());
+        let port = address.port();
+        let host = match address.ip() {
+            ip if ip.is_unspecified() => "HOST".to_owned(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+            IpAddr::V4(ip) => ip.to_string(),
+        };
         eprintln!("serving {EXPORT} on {address}; to mount it:");
         eprintln!(
-            "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {ip}:{EXPORT} /mnt"
+            "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }
     while !stop.is_raised() {
