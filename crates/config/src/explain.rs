@@ -1,7 +1,8 @@
 //! The text of `filermark plan`: what would run, before anything is touched.
 
-use filermark_model::plan::{Connections, DriverPlan, LoadPoint, PacingMode};
-use filermark_model::{Bytes, Nanos, Rule, RunPlan, Severity};
+use filermark_model::plan::{Connections, DriverPlan, PacingMode};
+use filermark_model::units::counted;
+use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -71,7 +72,9 @@ fn driver(plan: &RunPlan) -> String {
         DriverPlan::Nfs3(nfs) => {
             let connections = match nfs.connections {
                 Connections::PerProc => "a connection per proc".to_owned(),
-                Connections::Shared(n) => format!("{n} shared connections per server"),
+                Connections::Shared(n) => {
+                    format!("{} per server", counted(u64::from(n), "shared connection"))
+                }
             };
             let block = match nfs.block_size_max {
                 Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
@@ -85,18 +88,28 @@ fn driver(plan: &RunPlan) -> String {
     }
 }
 
-/// Bytes of the I/O set at a load point.
-fn io_bytes(plan: &RunPlan, point: &LoadPoint) -> u64 {
-    let files = plan.io_file_count(point.requested) as f64;
+/// Bytes of the I/O set that a load asks for.
+fn io_bytes(plan: &RunPlan, load: OpsPerSec) -> u64 {
+    let files = plan.io_file_count(load) as f64;
     (files * plan.benchmark.file_sizes.mean_bytes()) as u64
 }
 
-/// Files outside of the I/O set, links and directories, in the whole run.
+/// Files outside of the I/O set, links and directories, of all procs when RUN begins.
 fn other_count(plan: &RunPlan) -> u64 {
-    let rule = &plan.benchmark.fileset;
-    let per_proc =
-        u64::from(rule.dir_count) + u64::from(rule.symlink_count) + u64::from(rule.file_count);
+    let per_proc = plan.benchmark.fileset.side_count_per_proc();
     per_proc.saturating_mul(u64::from(plan.proc_count()))
+}
+
+/// The load whose file set is there at each load point: its own, or with REUSE the
+/// largest one so far, since a file set only grows.
+fn fileset_loads(plan: &RunPlan) -> impl Iterator<Item = OpsPerSec> {
+    let mut largest = OpsPerSec(0.0);
+    plan.points.iter().map(move |point| {
+        if !plan.fileset.reuse || point.requested > largest {
+            largest = point.requested;
+        }
+        largest
+    })
 }
 
 fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
@@ -105,9 +118,10 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "\n{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
         "point", "asked", "requested", "per proc", "files", "file set", "accessed"
     )?;
-    for p in &plan.points {
-        let bytes = io_bytes(plan, p);
-        let accessed = bytes as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
+    for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
+        let bytes = io_bytes(plan, load);
+        let accessed =
+            io_bytes(plan, p.requested) as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
         writeln!(
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
@@ -115,9 +129,16 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
             p.asked.0,
             p.requested.0,
             plan.rate_per_proc(p.requested).0,
-            plan.io_file_count(p.requested),
+            plan.io_file_count(load),
             Bytes(bytes).to_string(),
             Bytes(accessed as u64).to_string(),
+        )?;
+    }
+    let mut both = plan.points.iter().zip(fileset_loads(plan));
+    if both.any(|(point, load)| point.requested < load) {
+        writeln!(
+            out,
+            "With REUSE a file set never shrinks: where the load falls, the larger one stays, but only the load's own files are worked on."
         )?;
     }
     Ok(())
@@ -149,7 +170,11 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 }
 
 fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
-    let sizes: Vec<u64> = plan.points.iter().map(|p| io_bytes(plan, p)).collect();
+    let sizes: Vec<u64> = plan
+        .points
+        .iter()
+        .map(|p| io_bytes(plan, p.requested))
+        .collect();
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let files = plan
         .points
@@ -215,10 +240,6 @@ fn remarks(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         writeln!(out, "  {}", finding.message)?;
     }
     writeln!(out, "\n{}", filermark_model::NOT_A_SPEC_RESULT)
-}
-
-fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn duration(t: Nanos) -> String {

@@ -99,6 +99,22 @@ pub(crate) fn layout(
     })
 }
 
+/// See [`Sources::mount_point_count`].
+pub(crate) fn mount_point_count(sources: &Sources) -> usize {
+    let values = crate::resolve::gather(sources, &mut Vec::new());
+    let words = values.list("MNT_POINTS");
+    match words.as_slice() {
+        [file] if looks_like_file(file) => {
+            let Ok((path, text)) = read_beside(file, &[sources.folder()]) else {
+                return 0;
+            };
+            let lines = parse_mount_file(&path, &text, &mut Vec::new()).lines;
+            lines.first().map_or(0, |(.., words)| words.len())
+        }
+        words => words.len(),
+    }
+}
+
 fn clients(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Vec<String> {
     let clients = values.list("CLIENTS");
     let place = values.place("CLIENTS");

@@ -5,6 +5,7 @@ use crate::params::{LOAD_MAX, RUNS_MAX};
 use crate::values::Values;
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
+use filermark_model::units::counted;
 use filermark_model::{Finding, OpsPerSec, Rule, Severity};
 
 /// The asked loads in op/s, in order; empty when one was wrong.
@@ -137,8 +138,8 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
         note(
             Rule::LoadPoints,
             format!(
-                "{} load points; a standard run has {least} or more",
-                points.len()
+                "{}; a standard run has {least} or more",
+                counted(points.len() as u64, "load point")
             ),
         );
     }
@@ -223,7 +224,8 @@ mod tests {
         };
         let even: Vec<u64> = (1..=10).map(|i| i * 80).collect();
         assert_eq!(say(&even, 8), [""; 0]);
-        assert!(say(&[80, 160], 8)[0].contains("2 load points"));
+        assert!(say(&[80, 160], 8)[0].contains("2 load points;"));
+        assert!(say(&[80], 8)[0].contains("1 load point;"));
         assert!(say(&[80, 90], 8).iter().any(|s| s.contains("not evenly")));
         assert!(say(&[160, 80], 8).iter().any(|s| s.contains("do not rise")));
         assert!(say(&even, 2).iter().any(|s| s.contains("above 250")));

@@ -2,6 +2,7 @@
 
 use crate::error::{ConfigError, Place, quoted};
 use filermark_model::plan::{ClientPlan, MountPoint};
+use filermark_model::units::counted;
 
 /// RFC 1813, section 5.1.1: MNTPATHLEN.
 const PATH_BYTES_MAX: usize = 1024;
@@ -236,7 +237,11 @@ impl MountFile {
                 errors.push(ConfigError::new(
                     Place::File(file.to_owned()),
                     format!("there is no line for client {}", quoted(client)),
-                    format!("add: {} and {procs} mount points", quoted(client)),
+                    format!(
+                        "add: {} and {}",
+                        quoted(client),
+                        counted(u64::from(procs), "mount point")
+                    ),
                 ));
                 continue;
             };
@@ -244,9 +249,9 @@ impl MountFile {
                 errors.push(ConfigError::new(
                     place.clone(),
                     format!(
-                        "client {} has {} mount points, PROCS is {procs}",
+                        "client {} has {}, PROCS is {procs}",
                         quoted(client),
-                        words.len()
+                        counted(words.len() as u64, "mount point")
                     ),
                     "give every client exactly PROCS of them; one may be repeated",
                 ));
@@ -362,7 +367,7 @@ mod tests {
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("mounts:2:1: client a has a line already"));
         assert!(said[1].starts_with("mounts:3:1: mount point 's/3' is not host:/path"));
-        assert!(said[2].starts_with("mounts:1:1: client a has 1 mount points, PROCS is 2"));
+        assert!(said[2].starts_with("mounts:1:1: client a has 1 mount point, PROCS is 2"));
         assert!(said[3].starts_with("mounts: there is no line for client c"));
     }
 }

@@ -12,8 +12,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const GROUPS_MAX: usize = 16;
 /// RFC 5531, appendix A: bytes of the machine name in AUTH_SYS.
 const MACHINE_NAME_BYTES_MAX: usize = 255;
-/// Source ports that may be had below 1024, less some that others hold.
-const RESVPORTS_MAX: u32 = 1_000;
+/// Connections with a reserved source port: the engine takes ports from 512 to 1023,
+/// less some that others hold.
+const RESVPORTS_MAX: u32 = 500;
 
 /// Resolves them.
 pub(crate) fn nfs3(
@@ -30,11 +31,17 @@ pub(crate) fn nfs3(
         None => Connections::PerProc,
     };
     let resvport = values.switch("RESVPORT");
-    let procs = layout.map_or(0, |l| l.procs_per_client);
-    if resvport && connections == Connections::PerProc && procs > RESVPORTS_MAX {
+    let wanted = match connections {
+        Connections::PerProc => layout.map_or(0, |l| l.procs_per_client),
+        Connections::Shared(n) => n,
+    };
+    if resvport && wanted > RESVPORTS_MAX {
         errors.push(ConfigError::new(
             values.place("RESVPORT"),
-            format!("{procs} procs with a connection each need more ports below 1024 than there are"),
+            format!(
+                "{wanted} connections need more ports below 1024 than there are; \
+                 {RESVPORTS_MAX} may be had"
+            ),
             "share connections (e.g. CONNECTIONS=16), or export with 'insecure' and set RESVPORT=off",
         ));
     }

@@ -47,8 +47,8 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     }
 }
 
-/// Reads all sources; the command line wins over the rc file.
-fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
+/// Reads all sources; the command line wins over the rc file, both over the defaults.
+pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
     let mut values = Values::default();
     if let Some(rc) = &sources.rc {
         let rc = parse_rc(&rc.name, &rc.text);
@@ -57,6 +57,12 @@ fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
         values.broken = rc.broken;
     }
     values.take(&sources.overrides, errors);
+    let missing = sources.defaults.iter().filter(|default| {
+        let name = default.name.as_str();
+        values.given(name).is_none() && !values.is_bad(name)
+    });
+    let missing: Vec<_> = missing.cloned().collect();
+    values.take(&missing, errors);
     values
 }
 

@@ -15,6 +15,8 @@ pub struct Sources {
     pub rc: Option<RcFile>,
     /// What the command line sets, in order; wins over the rc file.
     pub overrides: Vec<Assignment>,
+    /// What counts where neither of the two gives a value.
+    pub defaults: Vec<Assignment>,
     /// What this host is and who runs us.
     pub host: Host,
 }
@@ -50,6 +52,7 @@ impl Sources {
         Ok(Self {
             rc: path.map(RcFile::read).transpose()?,
             overrides: Vec::new(),
+            defaults: Vec::new(),
             host: Host::detect(),
         })
     }
@@ -78,6 +81,23 @@ impl Sources {
             value: value.to_owned(),
             place: Place::Option(option.to_owned()),
         });
+    }
+
+    /// Gives a parameter that a subcommand can do without a value to go on with; the rc
+    /// file and the command line win over it.
+    pub fn set_default(&mut self, name: &str, value: &str) {
+        self.defaults.push(Assignment {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            place: Place::Missing,
+        });
+    }
+
+    /// How many mount points MNT_POINTS gives to a client: those of the list, or of the
+    /// first line of the file that it names. 0 where it is not given, or is wrong, as
+    /// [`resolve`](crate::resolve) will tell.
+    pub fn mount_point_count(&self) -> usize {
+        crate::layout::mount_point_count(self)
     }
 
     /// The folder that files beside the rc file are in.

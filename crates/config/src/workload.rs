@@ -6,7 +6,8 @@ use crate::error::{ConfigError, Place};
 use crate::mixfile::parse_mixfile;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
-use filermark_model::{Benchmark, Op};
+use filermark_model::Benchmark;
+use filermark_model::benchmark::FileSetRule;
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
@@ -107,14 +108,24 @@ fn nonsense(b: &Benchmark) -> Option<String> {
         ("fileset.mb_per_op", f.mb_per_op, 0.001, 1e6),
         ("fileset.access_pcnt", f.access_pcnt, 0.1, 100.0),
         ("fileset.append_pcnt", f.append_pcnt, 0.0, 100.0),
-        ("fileset.dir_count", f64::from(f.dir_count), 1.0, 1e6),
+        (
+            "fileset.dir_count",
+            f64::from(f.dir_count),
+            1.0,
+            f64::from(FileSetRule::DIR_COUNT_MAX),
+        ),
         (
             "fileset.symlink_count",
             f64::from(f.symlink_count),
-            0.0,
-            1e6,
+            1.0,
+            f64::from(FileSetRule::SYMLINK_COUNT_MAX),
         ),
-        ("fileset.file_count", f64::from(f.file_count), 0.0, 1e6),
+        (
+            "fileset.file_count",
+            f64::from(f.file_count),
+            1.0,
+            f64::from(FileSetRule::FILE_COUNT_MAX),
+        ),
     ];
     figures
         .into_iter()
@@ -171,13 +182,6 @@ pub(crate) fn change(
 
 /// What the changes make impossible.
 fn contradictions(benchmark: &Benchmark, values: &Values, errors: &mut Vec<ConfigError>) {
-    if benchmark.mix.percent(Op::Readlink) > 0.0 && benchmark.fileset.symlink_count == 0 {
-        errors.push(ConfigError::new(
-            values.place("SYMLINK_COUNT"),
-            "the mix has readlink, but SYMLINK_COUNT is 0",
-            "give every proc at least one symbolic link, or take readlink out of the mix",
-        ));
-    }
     let largest = benchmark.file_sizes.max();
     let transfer = benchmark.read_sizes.max().max(benchmark.write_sizes.max());
     if transfer > largest {

@@ -95,6 +95,8 @@ impl Deal {
 #[derive(Clone, Debug, Default)]
 pub struct AccessedFiles {
     files: Vec<AccessedFile>,
+    /// How many of them belong to the present load: the first ones.
+    active: usize,
     /// Sizes at creation, rising, and beside each the index of its file.
     by_size: Vec<(u32, u32)>,
     /// How many of the proc's files have been looked at.
@@ -113,15 +115,14 @@ pub struct AccessedFile {
 }
 
 impl AccessedFiles {
-    /// Takes in the proc's files up to `count`. Gives the number of new ones.
-    pub fn grow(&mut self, set: &FileSet, deal: Deal, count: u32) -> usize {
-        let before = self.files.len();
+    /// Makes the proc's first `count` files the ones to work on: takes in what is
+    /// new, and leaves alone what a larger load has left. So the same load always
+    /// meets the same files, whatever was measured before.
+    pub fn fit(&mut self, set: &FileSet, deal: Deal, count: u32) {
         for local in self.scanned..count {
             let last_chance = local + 1 == count && self.files.is_empty();
             if set.is_accessed(deal.file(local)) || last_chance {
                 let bytes = clamp_u32(set.size_bytes(deal.file(local)));
-                let at = self.files.len() as u32;
-                self.by_size.push((bytes, at));
                 self.files.push(AccessedFile {
                     local,
                     stable_bytes: bytes,
@@ -130,8 +131,14 @@ impl AccessedFiles {
             }
         }
         self.scanned = self.scanned.max(count);
+        let of_load = self.files.partition_point(|f| f.local < count);
+        self.active = of_load.max(1).min(self.files.len());
+        let created = |f: &AccessedFile| clamp_u32(set.size_bytes(deal.file(f.local)));
+        let active = self.files[..self.active].iter();
+        self.by_size.clear();
+        self.by_size
+            .extend(active.zip(0..).map(|(f, at)| (created(f), at)));
         self.by_size.sort_unstable();
-        self.files.len() - before
     }
 
     /// Forgets all files.
@@ -186,7 +193,7 @@ impl AccessedFiles {
     /// Picks any file.
     #[inline]
     pub fn pick(&self, rng: &mut filermark_model::Rng) -> Option<usize> {
-        match self.files.len() {
+        match self.active {
             0 => None,
             n => Some(rng.below(n as u64) as usize),
         }
@@ -219,9 +226,12 @@ impl AccessedFiles {
         self.files[at].end_bytes = bytes;
     }
 
-    /// The size of all of them now, in bytes.
+    /// The size now of those that belong to the present load, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|f| u64::from(f.end_bytes)).sum()
+        self.files[..self.active]
+            .iter()
+            .map(|f| u64::from(f.end_bytes))
+            .sum()
     }
 }
 
@@ -271,7 +281,7 @@ mod tests {
                     proc,
                 };
                 let mut files = AccessedFiles::default();
-                files.grow(&set, deal, deal.count(total));
+                files.fit(&set, deal, deal.count(total));
                 accessed_files += files.len();
                 accessed_bytes += files.bytes();
                 let mut rng = Rng::new(5, u64::from(proc));
@@ -319,14 +329,29 @@ mod tests {
             proc: 3,
         };
         let mut grown = AccessedFiles::default();
-        grown.grow(&set, deal, deal.count(3_000));
+        grown.fit(&set, deal, deal.count(3_000));
         let small: Vec<_> = grown.iter().copied().collect();
-        grown.grow(&set, deal, deal.count(9_000));
+        grown.fit(&set, deal, deal.count(9_000));
         assert_eq!(
             grown.iter().copied().take(small.len()).collect::<Vec<_>>(),
             small
         );
         assert_eq!(grown.scanned(), deal.count(9_000));
+        // Back to the smaller load: the very files that it would meet alone.
+        grown.fit(&set, deal, deal.count(3_000));
+        let mut alone = AccessedFiles::default();
+        alone.fit(&set, deal, deal.count(3_000));
+        assert_eq!(grown.bytes(), alone.bytes());
+        for length in [1, 5_000, 100_000, 1 << 20] {
+            let (mut a, mut b) = (Rng::new(1, 2), Rng::new(1, 2));
+            for _ in 0..100 {
+                assert_eq!(
+                    grown.pick_fitting(length, &mut a),
+                    alone.pick_fitting(length, &mut b)
+                );
+                assert_eq!(grown.pick(&mut a), alone.pick(&mut b));
+            }
+        }
         let dealt: u32 = (0..7)
             .map(|proc| {
                 Deal {
@@ -347,7 +372,7 @@ mod tests {
             proc: 0,
         };
         let mut files = AccessedFiles::default();
-        files.grow(&set, deal, 10);
+        files.fit(&set, deal, 10);
         let base = files.get(0).end_bytes;
         let first = files.begin_append(0, 100);
         let second = files.begin_append(0, 50);

@@ -6,6 +6,7 @@ use crate::fileset::{AccessedFiles, Deal, FileSet};
 use crate::name::{Name, NameKind};
 use crate::pool::Pool;
 use crate::schedule::Schedule;
+use filermark_model::benchmark::FileSetRule;
 use filermark_model::mix::MixSampler;
 use filermark_model::stats::ProcStats;
 use filermark_model::{Benchmark, Nanos, Op, Rng, SizeDistribution};
@@ -67,10 +68,10 @@ impl Layout {
     /// The numbering for these counts per proc.
     pub fn new(dirs: u32, small: u32, symlinks: u32) -> Self {
         Self {
-            dirs: dirs.clamp(1, 9_999),
-            small: small.clamp(1, 100_000),
-            symlinks: symlinks.clamp(1, 100_000),
-            churn: small.clamp(16, 4_096) as u16,
+            dirs: dirs.clamp(1, FileSetRule::DIR_COUNT_MAX),
+            small: small.clamp(1, FileSetRule::FILE_COUNT_MAX),
+            symlinks: symlinks.clamp(1, FileSetRule::SYMLINK_COUNT_MAX),
+            churn: FileSetRule::churn_count(small),
         }
     }
 
@@ -512,7 +513,7 @@ mod tests {
             proc: 0,
         };
         let mut proc = Proc::new(deal, &workload, 1, schedule);
-        proc.files.grow(&workload.files, deal, 400);
+        proc.files.fit(&workload.files, deal, 400);
         (proc, workload)
     }
 

@@ -7,6 +7,11 @@ use tracing_subscriber::EnvFilter;
 
 /// Reads the rc file and the options, and resolves them.
 pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
+    Ok(resolve(&sources(args)?)?)
+}
+
+/// Reads the rc file and the options.
+pub fn sources(args: &SourceArgs) -> Result<Sources, Failure> {
     let mut sources = Sources::from_rc(args.rc.as_deref())?;
     for option in &args.options {
         sources.set_option(option)?;
@@ -17,7 +22,7 @@ pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     if let Some(dir) = &args.dir {
         sources.set("-d", "WORK_DIR", &dir.display().to_string());
     }
-    Ok(resolve(&sources)?)
+    Ok(sources)
 }
 
 /// Sends the rooms' own words to stderr: DEBUG flags, `-v`, or RUST_LOG.

@@ -101,6 +101,35 @@ pub struct FileSetRule {
     pub file_count: u32,
 }
 
+impl FileSetRule {
+    /// Most directories per proc; their names have four digits.
+    pub const DIR_COUNT_MAX: u32 = 9_999;
+    /// Most files outside of the I/O set per proc.
+    pub const FILE_COUNT_MAX: u32 = 100_000;
+    /// Most symbolic links per proc.
+    pub const SYMLINK_COUNT_MAX: u32 = 100_000;
+
+    /// Names of small files that come and go with CREATE, REMOVE and their like, per
+    /// proc, where `file_count` files stay.
+    pub const fn churn_count(file_count: u32) -> u16 {
+        match file_count {
+            0..16 => 16,
+            16..4_096 => file_count as u16,
+            _ => 4_096,
+        }
+    }
+
+    /// What INIT makes for a proc besides the I/O files: its directory and those in
+    /// it, the files and links that stay, and half of those that come and go.
+    pub const fn side_count_per_proc(&self) -> u64 {
+        let churn = Self::churn_count(self.file_count) / 2;
+        1 + self.dir_count as u64
+            + self.file_count as u64
+            + self.symlink_count as u64
+            + churn as u64
+    }
+}
+
 /// Why a definition cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchmarkError {

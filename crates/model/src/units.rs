@@ -102,6 +102,11 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// A count of things: `1 proc`, `2 procs`.
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A rate of logical operations, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]

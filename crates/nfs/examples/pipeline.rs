@@ -55,6 +55,10 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
         host: "127.0.0.1".to_owned(),
         path: "/export".to_owned(),
     };
+    let claim = Claim {
+        dir_name: "filermark.pipeline".to_owned(),
+        run_id: "pipeline".to_owned(),
+    };
     let setup = ShardSetup {
         shard: 0,
         shard_count: 1,
@@ -66,13 +70,12 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
                 mount: mount.clone(),
             })
             .collect(),
-        claim: Claim {
-            dir_name: "filermark.pipeline".to_owned(),
-            run_id: "pipeline".to_owned(),
-        },
+        claim: claim.clone(),
         stop: StopFlag::new(),
     };
-    let mut shard = Nfs3Driver::new(plan(port)).open_shard(setup)?;
+    let driver = Nfs3Driver::new(plan(port));
+    driver.claim(&mount, &claim)?;
+    let mut shard = driver.open_shard(setup)?;
     for proc in 0..procs {
         let name = Name::new(NameKind::ProcDir, proc);
         shard.submit(&Request {

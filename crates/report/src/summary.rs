@@ -1,6 +1,6 @@
 //! The result on a terminal: a table, the peak, the ORT, the findings.
 
-use crate::format::{count, ms, number, rate};
+use crate::format::{count, ms, number, plural, rate};
 use filermark_model::{NOT_A_SPEC_RESULT, Severity};
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord, Verdict};
@@ -203,8 +203,14 @@ pub fn progress_line(point: &PointRecord, total: usize, colour: bool) -> String 
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
     );
-    if stats.error_count() > 0 {
-        let _ = write!(line, ", {} errors", count(stats.error_count()));
+    let errors = stats.error_count();
+    if errors > 0 {
+        let _ = write!(
+            line,
+            ", {} {}",
+            count(errors),
+            plural(errors as usize, "error", "errors")
+        );
     }
     if point.is_valid() {
         let _ = write!(line, "  {}", paint.good("valid"));
@@ -248,6 +254,19 @@ mod tests {
         )];
         let text = summary(&record, false, 80);
         assert!(!text.contains('\x1b') && !text.contains("\nfake"), "{text}");
+    }
+
+    #[test]
+    fn one_error_is_one_error() {
+        let mut point = testing::record().points.swap_remove(0);
+        for (errors, said) in [(1, ", 1 error  "), (2, ", 2 errors  ")] {
+            if let Some(stats) = &mut point.stats {
+                stats.ops.iter_mut().for_each(|op| op.error_count = 0);
+                stats.ops[0].error_count = errors;
+            }
+            let line = progress_line(&point, 12, false);
+            assert!(line.contains(said), "{line}");
+        }
     }
 
     #[test]

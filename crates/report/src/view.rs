@@ -319,14 +319,16 @@ fn remarks(stats: &PointStats) -> Vec<String> {
     ];
     if stats.rescheduled_count > 0 {
         out.push(format!(
-            "Procs fell so far behind that their schedule was moved {} times.",
-            count(stats.rescheduled_count)
+            "Procs fell so far behind that their schedule was moved {} {}.",
+            count(stats.rescheduled_count),
+            plural(stats.rescheduled_count as usize, "time", "times")
         ));
     }
     if stats.backlog_max > 0 {
         out.push(format!(
-            "At most {} operations were waiting or in flight, {} when the window closed; {} were dropped.",
+            "Waiting or in flight: at most {} {}, {} when the window closed; dropped: {}.",
             count(stats.backlog_max),
+            plural(stats.backlog_max as usize, "operation", "operations"),
             count(stats.backlog_end),
             count(stats.dropped_count)
         ));

@@ -4,6 +4,7 @@
 use crate::record::{ClientSummary, PointRecord, RunRecord};
 use crate::text::one_line;
 use filermark_model::stats::ProcStats;
+use filermark_model::units::counted;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
 
@@ -17,10 +18,10 @@ pub fn client_log(record: &RunRecord, client: u32) -> String {
     };
     let _ = writeln!(
         out,
-        "Client {client} of {}, {}, {} procs\n",
+        "Client {client} of {}, {}, {}\n",
         plan.clients.len(),
         one_line(&host.name),
-        plan.procs_per_client
+        counted(u64::from(plan.procs_per_client), "proc")
     );
     for point in &record.points {
         let _ = writeln!(
@@ -52,10 +53,10 @@ fn operations(out: &mut String, summary: &ClientSummary) {
     let cpu_seconds = summary.generator_cpu_ns as f64 / 1e9;
     let _ = writeln!(
         out,
-        "{:.1} Ops/Sec over {seconds:.3} s, {} errors; {} threads took {cpu_seconds:.2} s of processor time; woken {:.1} usec late (median), {:.1} usec (99%)",
+        "{:.1} Ops/Sec over {seconds:.3} s, {}; {} took {cpu_seconds:.2} s of processor time; woken {:.1} usec late (median), {:.1} usec (99%)",
         summary.success_count() as f64 / seconds.max(1e-9),
-        summary.error_count(),
-        summary.shard_count,
+        counted(summary.error_count(), "error"),
+        counted(u64::from(summary.shard_count), "thread"),
         summary.wakeup_ns_p50 as f64 / 1e3,
         summary.wakeup_ns_p99 as f64 / 1e3,
     );

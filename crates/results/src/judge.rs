@@ -7,6 +7,7 @@
 
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::{PointStats, ProcStats};
+use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 
 /// Operations that a proc may be short of whatever its share: those in flight
@@ -41,7 +42,7 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
     (
         "retransmits",
         Severity::Warning,
-        "calls were sent again because their reply did not come in time",
+        "calls were sent again: their reply did not come in time, or their connection was lost",
     ),
     (
         "reconnects",
@@ -299,8 +300,9 @@ fn saturated(case: &Case<'_>) -> Option<Finding> {
     let waiting = stats.backlog_end as f64;
     let message = if stats.dropped_count > 0 {
         format!(
-            "the server did not keep up: {} operations were dropped because {} were waiting per proc",
-            stats.dropped_count, case.plan.pacing.backlog_max_per_proc
+            "the server did not keep up: {} dropped because {} were waiting per proc",
+            counted(stats.dropped_count, "operation"),
+            case.plan.pacing.backlog_max_per_proc
         )
     } else if waiting > limit {
         format!(
@@ -348,7 +350,10 @@ fn generator_busy(case: &Case<'_>) -> Option<Finding> {
 fn data_verify(case: &Case<'_>) -> Option<Finding> {
     let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
     (bad > 0).then(|| {
-        let message = format!("{bad} reads returned other data than had been written there");
+        let message = format!(
+            "{} returned other data than had been written there",
+            counted(bad, "read")
+        );
         Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(
             bad as f64,
             0.0,
@@ -379,7 +384,8 @@ fn short_run(case: &Case<'_>) -> Option<Finding> {
         (message, seconds, WINDOW_SECONDS_MIN)
     } else if ops < OPS_MIN {
         let message = format!(
-            "only {ops:.0} operations were measured; below {OPS_MIN:.0} figures vary much from run to run"
+            "only {} measured; below {OPS_MIN:.0} figures vary much from run to run",
+            counted(ops as u64, "operation")
         );
         (message, ops, OPS_MIN)
     } else {

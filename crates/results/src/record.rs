@@ -8,6 +8,7 @@ use crate::ort;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
+use filermark_model::units::counted;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, Op, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -474,7 +475,9 @@ impl RunRecord {
         }
         let missing = self.run.plan.points.len().saturating_sub(self.points.len());
         if missing > 0 {
-            reasons.push(format!("{missing} load points were not measured"));
+            let was = if missing == 1 { "was" } else { "were" };
+            let points = counted(missing as u64, "load point");
+            reasons.push(format!("{points} {was} not measured"));
         }
         match (reasons.is_empty(), self.valid_points().next()) {
             (true, Some(_)) => Verdict::Valid,

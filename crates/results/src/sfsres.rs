@@ -5,6 +5,7 @@ use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
 use crate::text::{finding_line, one_line, severity_word};
 use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_model::units::counted;
 use std::fmt::Write as _;
 
 /// The whole file.
@@ -39,10 +40,10 @@ fn head(out: &mut String, record: &RunRecord) {
     );
     let _ = writeln!(
         out,
-        "{} load points, {} clients, {} procs on each, seed {}",
-        plan.points.len(),
-        plan.clients.len(),
-        plan.procs_per_client,
+        "{}, {}, {} on each, seed {}",
+        counted(plan.points.len() as u64, "load point"),
+        counted(plan.clients.len() as u64, "client"),
+        counted(u64::from(plan.procs_per_client), "proc"),
         plan.seed
     );
     let _ = writeln!(out, "plan fingerprint {}", one_line(&run.fingerprint));
@@ -84,11 +85,11 @@ fn point_line(point: &PointRecord) -> String {
         format!("INVALID: {}", reasons(point))
     };
     format!(
-        "load point {n}: requested {:.0}, achieved {:.1} op/s, mean {:.2} ms, {} errors: {verdict}",
+        "load point {n}: requested {:.0}, achieved {:.1} op/s, mean {:.2} ms, {}: {verdict}",
         point.load.requested.0,
         stats.achieved_ops_per_sec(),
         stats.service().mean_ns() / 1e6,
-        stats.error_count(),
+        counted(stats.error_count(), "error"),
     )
 }
 

@@ -2,6 +2,7 @@
 //! (facts.md 2.2; meanings: seed 001, sections 1.3, 3.3 and 3.3.1).
 
 use super::{Group, Kind, Parameter, Standard};
+use filermark_model::benchmark::FileSetRule;
 
 const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, group, kind, one_line)
@@ -265,21 +266,21 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     p(
         "DIR_COUNT",
         Group::Workload,
-        Kind::Int(1, 1_000_000, "directories"),
+        Kind::Int(1, FileSetRule::DIR_COUNT_MAX as u64, "directories"),
         "Directories per proc",
     )
     .standard(Standard::Benchmark(|b| f64::from(b.fileset.dir_count))),
     p(
         "FILE_COUNT",
         Group::Workload,
-        Kind::Int(0, 1_000_000, "files"),
+        Kind::Int(1, FileSetRule::FILE_COUNT_MAX as u64, "files"),
         "Files per proc that are not for reading and writing",
     )
     .standard(Standard::Benchmark(|b| f64::from(b.fileset.file_count))),
     p(
         "SYMLINK_COUNT",
         Group::Workload,
-        Kind::Int(0, 1_000_000, "links"),
+        Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
     )
     .standard(Standard::Benchmark(|b| f64::from(b.fileset.symlink_count))),

@@ -75,7 +75,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Let a load point grow the file set of the one before",
     )
     .default("on")
-    .help("off: every load point makes its file set anew and removes it."),
+    .help("on: it never shrinks; where the loads fall, the larger file set stays, but only the files of the load at hand are worked on. off: every load point makes its file set anew and removes it."),
     p(
         "PACING",
         Group::Time,
@@ -191,7 +191,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Call from a source port below 1024, as exports without 'insecure' want",
     )
     .default("off")
-    .help("Needs root or CAP_NET_BIND_SERVICE. There are about 1,000 such ports: use CONNECTIONS with many procs."),
+    .help("Needs root or CAP_NET_BIND_SERVICE. Ports from 512 to 1023 are taken, so 500 connections at most: use CONNECTIONS with more procs."),
     p(
         "NFS_GROUPS",
         Group::Server,

@@ -1,6 +1,6 @@
 //! Texts that are kept as files: shipped ones, and messages to look at.
 //!
-//! `FILERMARK_BLESS=1 cargo test -p filermark-config` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p filermark-config` writes them anew.
 
 use crate::{LEAST, bad, good};
 use filermark_config::{
@@ -13,13 +13,13 @@ fn root() -> PathBuf {
 }
 
 fn equal(path: &Path, text: &str) {
-    if std::env::var_os("FILERMARK_BLESS").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, text).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         kept == text,
-        "{} is not what is made now; look at the difference, then FILERMARK_BLESS=1",
+        "{} is not what is made now; look at the difference, then UPDATE_GOLDEN=1",
         path.display()
     );
 }
@@ -109,4 +109,64 @@ fn the_texts_for_the_terminal() {
         "PROCS=4",
     ];
     golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
+}
+
+/// The lines of `plan` that tell of the load points' file sets.
+fn fileset_lines(options: &[&str]) -> Vec<String> {
+    let text = explain(&good(LEAST, options).plan);
+    let points = text.lines().skip_while(|line| !line.starts_with("point"));
+    let points = points.skip(1).take_while(|line| !line.is_empty());
+    points
+        .map(|line| {
+            line.split_whitespace()
+                .skip(4)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn a_reused_file_set_is_shown_not_to_shrink() {
+    let up = fileset_lines(&["LOAD=80 160"]);
+    let down = fileset_lines(&["LOAD=80 160 80"]);
+    assert_ne!(up[0], up[1]);
+    assert_eq!(down[..2], up[..2]);
+    // The larger set is there, the smaller one is worked on.
+    let columns = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (large, small, both) = (columns(&up[1]), columns(&up[0]), columns(&down[2]));
+    assert_eq!(both[..3], large[..3]);
+    assert_eq!(both[3..], small[3..]);
+    assert!(down[3].contains("shrinks"), "{down:?}");
+    assert_eq!((up.len(), down.len()), (2, 4));
+    let anew = fileset_lines(&["LOAD=80 160 80", "REUSE=off"]);
+    assert_eq!(anew, [&up[0], &up[1], &up[0]].map(String::clone));
+}
+
+#[test]
+fn what_is_made_beside_the_io_files_is_counted() {
+    let files = |options: &[&str]| -> u64 {
+        let text = explain(&good(LEAST, options).plan);
+        let line = text.lines().find(|l| l.starts_with("Space")).unwrap();
+        let (_, rest) = line.split_once("), ").unwrap();
+        rest.split(' ').next().unwrap().parse().unwrap()
+    };
+    let counts = [
+        "NUM_RUNS=1",
+        "DIR_COUNT=2",
+        "SYMLINK_COUNT=3",
+        "FILE_COUNT=4",
+    ];
+    let more = [
+        "NUM_RUNS=1",
+        "DIR_COUNT=2",
+        "SYMLINK_COUNT=3",
+        "FILE_COUNT=40",
+    ];
+    let io = good(LEAST, &counts)
+        .plan
+        .io_file_count(filermark_model::OpsPerSec(80.0));
+    // Per proc: its own directory, and half of at least 16 names that come and go.
+    assert_eq!(files(&counts) - io, 8 * (1 + 2 + 3 + 4 + 8));
+    assert_eq!(files(&more) - io, 8 * (1 + 2 + 3 + 40 + 20));
 }

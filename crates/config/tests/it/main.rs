@@ -15,6 +15,7 @@ fn sources(folder: &Path, rc: &str, options: &[&str]) -> Sources {
     let mut sources = Sources {
         rc: Some(RcFile::from_text("sfs_rc", folder, rc)),
         overrides: Vec::new(),
+        defaults: Vec::new(),
         host: Host {
             name: "testhost.example.org".into(),
             uid: 1000,

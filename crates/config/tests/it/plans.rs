@@ -330,6 +330,35 @@ fn files_beside_the_rc_file_change_the_benchmark() {
 }
 
 #[test]
+fn defaults_fill_only_what_nobody_gives() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("mounts"), "localhost a:/1 b:/2 c:/3\n").unwrap();
+    let of = |rc: &str, option: &str| {
+        let mut sources = sources(dir.path(), rc, &[option]);
+        let count = sources.mount_point_count();
+        sources.set_default("PROCS", &count.max(1).to_string());
+        sources.set_default("LOAD", "1000000");
+        (count, resolve(&sources).map(|r| r.plan))
+    };
+    for (mounts, want) in [("mounts", 3), ("a:/1 b:/2", 2), ("a:/1", 1)] {
+        // Given and left empty is not given.
+        let (count, plan) = of("PROCS=\n", &format!("MNT_POINTS={mounts}"));
+        assert_eq!(count, want, "{mounts}");
+        assert_eq!(plan.unwrap().procs_per_client as usize, want, "{mounts}");
+    }
+    let (_, plan) = of("LOAD=90\nPROCS=9\n", "MNT_POINTS=a:/1");
+    let plan = plan.unwrap();
+    assert_eq!((plan.procs_per_client, plan.points[0].asked.0), (9, 90.0));
+    // What is wrong stays wrong, and is told once.
+    let (_, wrong) = of("PROCS=many\n", "MNT_POINTS=a:/1");
+    let wrong = wrong.unwrap_err();
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    let (count, wrong) = of("", "MNT_POINTS=nowhere");
+    assert_eq!(count, 0);
+    assert!(wrong.unwrap_err()[0].message.contains("is not there"));
+}
+
+#[test]
 fn later_options_win_and_an_empty_one_unsets() {
     let mut sources = sources(
         std::path::Path::new("/nowhere"),

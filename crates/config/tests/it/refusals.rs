@@ -1,7 +1,7 @@
 //! What bad texts are answered with: one plain sentence each.
 
-use crate::{LEAST, bad};
-use filermark_config::Sources;
+use crate::{LEAST, bad, sources};
+use filermark_config::{Sources, resolve};
 use std::path::Path;
 
 /// Every option that is wrong by itself, and the one message that it gives.
@@ -105,8 +105,20 @@ fn one_wrong_option_gives_one_message() {
             "-o BENCHMARK_FILE: BENCHMARK_FILE=x.toml is not there",
         ),
         (
+            "DIR_COUNT=10000",
+            "-o DIR_COUNT: DIR_COUNT=10000 is out of bounds; give 1 to 9999 directories",
+        ),
+        (
+            "FILE_COUNT=0",
+            "-o FILE_COUNT: FILE_COUNT=0 is out of bounds; give 1 to 100000 files",
+        ),
+        (
+            "FILE_COUNT=100001",
+            "-o FILE_COUNT: FILE_COUNT=100001 is out of bounds; give 1 to 100000 files",
+        ),
+        (
             "SYMLINK_COUNT=0",
-            "-o SYMLINK_COUNT: the mix has readlink, but SYMLINK_COUNT is 0",
+            "-o SYMLINK_COUNT: SYMLINK_COUNT=0 is out of bounds; give 1 to 100000 links",
         ),
         (
             "NFS_GROUPS=1 x",
@@ -155,7 +167,22 @@ fn options_that_contradict_each_other() {
     assert!(got[0].contains("different ports: 1, 2"), "{got:?}");
     let reserved = ["PROCS=2000", "LOAD=2000", "RESVPORT=on"];
     let got = bad(Path::new("/nowhere"), LEAST, &reserved);
-    assert!(got[0].contains("need more ports below 1024"), "{got:?}");
+    assert!(
+        got[0].contains("2000 connections need more ports below 1024"),
+        "{got:?}"
+    );
+    for (procs, connections, fits) in [
+        (500, "proc", true),
+        (501, "proc", false),
+        (2000, "500", true),
+        (2000, "501", false),
+    ] {
+        let (procs, load) = (format!("PROCS={procs}"), format!("LOAD={procs}"));
+        let connections = format!("CONNECTIONS={connections}");
+        let options = [&procs, &load, &connections, "RESVPORT=on"];
+        let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
+        assert_eq!(resolved.is_ok(), fits, "{options:?}");
+    }
 }
 
 #[test]
@@ -212,6 +239,18 @@ fn an_own_benchmark_must_make_sense() {
         got[0].contains("fileset.mb_per_op = NaN is not within"),
         "{got:?}"
     );
+    // Counts that the engine could not make, as for the parameters.
+    for (old, new) in [
+        ("dir_count = 30", "dir_count = 10000"),
+        ("symlink_count = 20", "symlink_count = 0"),
+        ("file_count = 100 ", "file_count = 0 "),
+    ] {
+        assert!(general.contains(old));
+        std::fs::write(dir.path().join("own.toml"), general.replace(old, new)).unwrap();
+        let got = bad(dir.path(), LEAST, &["BENCHMARK_FILE=own.toml"]);
+        let want = format!("fileset.{} is not within 1 to", new.trim());
+        assert!(got[0].contains(&want), "{got:?}");
+    }
 }
 
 #[test]

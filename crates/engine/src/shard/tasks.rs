@@ -34,7 +34,7 @@ impl Shard {
     ) -> Result<TaskReport, PhaseError> {
         for proc in &mut self.procs {
             let count = proc.deal.count(total_files);
-            proc.files.grow(&self.workload.files, proc.deal, count);
+            proc.files.fit(&self.workload.files, proc.deal, count);
             tracing::debug!(target: "filermark_engine::setup", proc = proc.deal.proc, files = count,
                 accessed = proc.files.len(), accessed_bytes = proc.files.bytes(), "file set");
         }

@@ -1,8 +1,9 @@
 //! `validate`: does the server speak the protocol correctly?
 
-use crate::cli::{OutputArgs, ValidateArgs};
+use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure, INTERRUPTED};
 use crate::{interrupt, plain, product};
+use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::plan::{DriverPlan, MountPoint, Nfs3Plan};
@@ -11,9 +12,12 @@ use filermark_nfs::validate::{CheckResult, Level, Report, Verdict};
 use filermark_results::Timestamp;
 use std::process::ExitCode;
 
+/// A load that any number of procs can share out; none is made.
+const LOAD: &str = "1000000";
+
 /// Runs the checks against every mount point; writes `sfsval.SUFFIX`.
 pub fn validate(args: &ValidateArgs) -> Ended {
-    let resolved = plain::resolved(&args.source)?;
+    let resolved = resolved(&args.source)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose);
     let DriverPlan::Nfs3(settings) = &resolved.plan.driver else {
         return Err(Failure::Usage(vec![
@@ -61,6 +65,15 @@ pub fn validate(args: &ValidateArgs) -> Ended {
             false => ExitCode::from(1),
         },
     )
+}
+
+/// The plan; LOAD and PROCS may be missing, since nothing of them is used here.
+fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
+    let mut sources = plain::sources(args)?;
+    let procs = sources.mount_point_count().max(1);
+    sources.set_default("PROCS", &procs.to_string());
+    sources.set_default("LOAD", LOAD);
+    Ok(resolve(&sources)?)
 }
 
 fn mounts_of(plan: &RunPlan) -> Vec<MountPoint> {

@@ -16,10 +16,30 @@ mod counts;
 mod faults;
 mod gone;
 mod kernel_client;
+mod null_server;
 mod options;
 mod real;
 mod results;
 mod scale;
 mod stopped;
 mod validate;
+mod validate_alone;
 mod wire;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program to its end, without what the environment might add.
+fn filermark(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_filermark"))
+        .args(args)
+        .current_dir(dir)
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("the program starts")
+}
+
+/// What it said on stderr.
+fn talk(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

@@ -5,6 +5,7 @@ use super::frame::Area;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use filermark_model::stats::ProcStats;
+use filermark_model::units::counted;
 use filermark_results::RunRecord;
 
 const ROW_HEIGHT: f64 = 20.0;
@@ -100,8 +101,8 @@ fn draw_row(svg: &mut Svg, x: &Scale, y: f64, all: &[(f64, u32)]) {
     }
     let worst = all[0];
     let title = format!(
-        "{} procs: least {:.1} % (proc {}), median {:.1} %, most {last:.1} %",
-        all.len(),
+        "{}: least {:.1} % (proc {}), median {:.1} %, most {last:.1} %",
+        counted(all.len() as u64, "proc"),
         worst.0,
         worst.1,
         quantile(0.5),

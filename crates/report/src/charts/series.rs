@@ -4,6 +4,7 @@ use crate::format::{duration, rate};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use filermark_model::stats::Interval;
+use filermark_model::units::counted;
 use filermark_results::PointRecord;
 
 const WIDTH: f64 = 330.0;
@@ -71,11 +72,11 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
             svg.line("error-mark", (left, PLOTS[1].1), (left, PLOTS[1].1 - 5.0));
         }
         let title = format!(
-            "second {second}: {} op/s, mean {}, longest response {}, {} errors",
+            "second {second}: {} op/s, mean {}, longest response {}, {}",
             rate(ops[i]),
             duration(sum.service_mean_ns()),
             duration(sum.response_max_ns as f64),
-            sum.error_count
+            counted(sum.error_count, "error")
         );
         svg.rect(
             "hit",

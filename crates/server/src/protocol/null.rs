@@ -1,7 +1,10 @@
-//! Canned replies: every procedure succeeds at once and nothing is kept.
+//! Canned replies: every procedure succeeds at once and nothing is kept, but for the
+//! directories of runs ([`runs`]), without which no run would begin.
 //!
 //! This measures clients, so it must cost next to nothing: each reply is one copy of a
 //! prepared block with the xid patched in.
+
+mod runs;
 
 use super::convert::HANDLE;
 use super::look::{fsinfo_of, pathconf_of};
@@ -10,26 +13,22 @@ use crate::faults::PROCEDURES;
 use crate::options::ServerOptions;
 use crate::stats::Counters;
 use filermark_onc::nfs3::{
-    AccessArgs, AccessOk, AccessRes, CommitOk, CommitRes, CreateOk, CreateRes, DirAttr,
-    DirListWriter, DirWcc, Entry3, EntryPlus3, Failed, Fattr3, FileHandle, FsinfoRes, FsstatOk,
-    FsstatRes, Ftype3, GetattrArgs, GetattrOk, GetattrRes, LinkRes, LinkWcc, LookupArgs, LookupOk,
-    LookupRes, Nfsstat3, Nfstime3, ObjWcc, PathconfRes, Procedure, ReadArgs, ReadlinkOk,
-    ReadlinkRes, RemoveRes, RenameRes, RenameWcc, SetattrRes, Specdata3, StableHow, WccAttr,
-    WccData, WriteArgs, WriteOk, WriteRes,
+    AccessArgs, AccessOk, AccessRes, CommitOk, CommitRes, CreateOk, CreateRes, DirListWriter,
+    DirWcc, Entry3, EntryPlus3, Fattr3, FileHandle, FsinfoRes, FsstatOk, FsstatRes, Ftype3,
+    GetattrArgs, GetattrOk, GetattrRes, LinkRes, LinkWcc, LookupOk, LookupRes, Nfsstat3, Nfstime3,
+    ObjWcc, PathconfRes, Procedure, ReadArgs, ReadlinkOk, ReadlinkRes, RemoveRes, RenameRes,
+    RenameWcc, SetattrRes, Specdata3, StableHow, WccAttr, WccData, WriteArgs, WriteOk, WriteRes,
 };
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{self, Decoder, Encoder};
+use runs::{Runs, run_of};
 
 /// Where the xid stands in a reply: behind the record mark.
 const XID: usize = 4;
 /// Size of every file, in bytes: reads never meet the end.
 const SIZE: u64 = 1 << 40;
 const VERIFIER: [u8; 8] = *b"canned\0\0";
-/// What a run of Filermark looks for before it makes load: a directory, which is
-/// there and empty, and in it the marker of an earlier run, which is not.
-const RUN_DIR_FRONT: &[u8] = b"filermark.";
-const RUN_MARKER: &[u8] = b".filermark-owner";
 const TIME: Nfstime3 = Nfstime3 {
     seconds: 1_000_000_000,
     nseconds: 0,
@@ -86,12 +85,11 @@ pub(super) struct Replies {
     blocks: [Box<[u8]>; PROCEDURES],
     getattr_dir: Box<[u8]>,
     getattr_link: Box<[u8]>,
-    lookup_dir: Box<[u8]>,
-    lookup_nothing: Box<[u8]>,
     /// READ's results up to the count.
     read_front: Box<[u8]>,
     rtmax: u32,
     wtmax: u32,
+    runs: Runs,
 }
 
 fn block(results: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
@@ -117,14 +115,14 @@ fn made(ftype: Ftype3) -> Box<[u8]> {
     })
 }
 
-fn lookup(ftype: Ftype3) -> Box<[u8]> {
-    let fh = handle(ftype);
+fn lookup() -> Box<[u8]> {
+    let fh = handle(Ftype3::Reg);
     block(|out| {
         let Some(object) = FileHandle::new(&fh) else {
             return;
         };
         let (obj_attributes, dir_attributes) =
-            (Some(attributes(ftype)), Some(attributes(Ftype3::Dir)));
+            (Some(attributes(Ftype3::Reg)), Some(attributes(Ftype3::Dir)));
         put(
             out,
             &LookupRes::Ok(LookupOk {
@@ -134,16 +132,6 @@ fn lookup(ftype: Ftype3) -> Box<[u8]> {
             }),
         );
     })
-}
-
-fn lookup_nothing() -> Box<[u8]> {
-    let nothing = Failed {
-        status: Nfsstat3::Noent,
-        info: DirAttr {
-            dir_attributes: Some(attributes(Ftype3::Dir)),
-        },
-    };
-    block(|out| put(out, &LookupRes::Err(nothing)))
 }
 
 fn listing(plus: bool) -> Box<[u8]> {
@@ -202,7 +190,7 @@ fn prepare(options: &ServerOptions, procedure: Procedure) -> Box<[u8]> {
         Procedure::Null => block(|_| ()),
         Procedure::Getattr => getattr(Ftype3::Reg),
         Procedure::Setattr => block(|out| put(out, &SetattrRes::Ok(ObjWcc { obj_wcc: file_wcc }))),
-        Procedure::Lookup => lookup(Ftype3::Reg),
+        Procedure::Lookup => lookup(),
         Procedure::Readlink => block(|out| put(out, &ReadlinkRes::Ok(target))),
         Procedure::Create | Procedure::Mknod => made(Ftype3::Reg),
         Procedure::Mkdir => made(Ftype3::Dir),
@@ -244,11 +232,10 @@ impl Replies {
             blocks,
             getattr_dir: getattr(Ftype3::Dir),
             getattr_link: getattr(Ftype3::Lnk),
-            lookup_dir: lookup(Ftype3::Dir),
-            lookup_nothing: lookup_nothing(),
             read_front: read_front.into(),
             rtmax: options.rtmax,
             wtmax: options.wtmax,
+            runs: Runs::default(),
         }
     }
 
@@ -264,7 +251,6 @@ impl Replies {
     ) -> Result<(), Refusal> {
         let block = match procedure {
             Procedure::Getattr => self.getattr(&xdr::finish(args)?),
-            Procedure::Lookup => self.lookup(&xdr::finish(args)?),
             Procedure::Access => {
                 let access = xdr::finish::<AccessArgs<'_>>(args)?.access;
                 let obj_attributes = Some(attributes(Ftype3::Dir));
@@ -280,13 +266,24 @@ impl Replies {
                 return Ok(());
             }
             Procedure::Read => {
-                let count = xdr::finish::<ReadArgs<'_>>(args)?.count.min(self.rtmax);
+                let args: ReadArgs<'_> = xdr::finish(args)?;
+                if let Some(run) = run_of(&args.file) {
+                    let count = self.runs.read(run, &args, xid, out);
+                    counters.bytes_read.add(count);
+                    return Ok(());
+                }
+                let count = args.count.min(self.rtmax);
                 counters.bytes_read.add(u64::from(count));
                 self.read(xid, count, out);
                 return Ok(());
             }
             Procedure::Write => {
                 let args: WriteArgs<'_> = xdr::finish(args)?;
+                if let Some(run) = run_of(&args.file) {
+                    let count = self.runs.write(run, &args, xid, out);
+                    counters.bytes_written.add(count);
+                    return Ok(());
+                }
                 let count = args.count.min(args.data.len() as u32).min(self.wtmax);
                 counters.bytes_written.add(u64::from(count));
                 let written = WriteOk {
@@ -298,7 +295,12 @@ impl Replies {
                 reply(out, xid, |out| put(out, &WriteRes::Ok(written)));
                 return Ok(());
             }
-            _ => &self.blocks[procedure as usize],
+            _ => {
+                if self.runs.serve(procedure, xid, args, out)? {
+                    return Ok(());
+                }
+                &self.blocks[procedure as usize]
+            }
         };
         let start = out.len() + XID;
         out.extend_from_slice(block);
@@ -311,14 +313,6 @@ impl Replies {
             Some(kind) if *kind == Ftype3::Dir as u8 => &self.getattr_dir,
             Some(kind) if *kind == Ftype3::Lnk as u8 => &self.getattr_link,
             _ => &self.blocks[Procedure::Getattr as usize],
-        }
-    }
-
-    fn lookup(&self, args: &LookupArgs<'_>) -> &[u8] {
-        match args.what.name {
-            RUN_MARKER => &self.lookup_nothing,
-            name if name.starts_with(RUN_DIR_FRONT) => &self.lookup_dir,
-            _ => &self.blocks[Procedure::Lookup as usize],
         }
     }
 

@@ -164,15 +164,120 @@ fn what_depends_on_the_arguments_does() {
     assert_eq!((stats.bytes_read, stats.bytes_written), (8197, 77));
 }
 
-/// So that a whole run can be made against canned replies.
+fn remove(client: &mut Client, dir: Fh, name: &[u8], is_dir: bool) -> Result<(), Nfsstat3> {
+    let object = Diropargs3 {
+        dir: dir.handle(),
+        name,
+    };
+    let res = match is_dir {
+        true => client.call(&RmdirArgs { object }, |res| res),
+        false => client.call(&RemoveArgs { object }, |res| res),
+    };
+    res.map(drop).map_err(|failed| failed.status)
+}
+
+fn names(client: &mut Client, dir: Fh, cookie: u64, count: u32) -> Result<Vec<String>, Nfsstat3> {
+    let dir = dir.handle();
+    let args = ReaddirArgs {
+        dir,
+        cookie,
+        cookieverf: [0; 8],
+        count,
+    };
+    client.call(&args, |res| {
+        let list = res.map_err(|failed| failed.status)?.reply;
+        let names = list.iter().map(|entry| entry.expect("entry").name);
+        Ok(names
+            .map(|name| String::from_utf8_lossy(name).into())
+            .collect())
+    })
+}
+
 #[test]
-fn a_run_finds_its_directory_empty_and_without_a_marker() {
+fn a_run_directory_exists_from_mkdir_to_rmdir() {
     let server = server(|o| o.null = true);
     let (mut client, root) = Client::mounted(&server);
-    let dir = client.lookup(root, "filermark.mine").expect("it is there");
-    assert_eq!(client.getattr(dir).map(|a| a.ftype), Ok(Ftype3::Dir));
-    let marker = client.lookup(dir, ".filermark-owner");
-    assert_eq!(marker, Err(Nfsstat3::Noent));
-    let file = client.lookup(dir, "anything").expect("it is there");
-    assert_eq!(client.getattr(file).map(|a| a.ftype), Ok(Ftype3::Reg));
+    let c = &mut client;
+    assert_eq!(c.lookup(root, "filermark.a"), Err(Nfsstat3::Noent));
+    assert_eq!(remove(c, root, b"filermark.a", true), Err(Nfsstat3::Noent));
+    let dir = c.mkdir(root, "filermark.a").expect("mkdir");
+    assert_eq!(c.getattr(dir).map(|a| a.ftype), Ok(Ftype3::Dir));
+    assert_eq!(c.mkdir(root, "filermark.a"), Err(Nfsstat3::Exist));
+    assert_eq!(c.lookup(root, "filermark.a"), Ok(dir));
+    assert_eq!(c.lookup(root, "filermark.b"), Err(Nfsstat3::Noent));
+    // Other names are canned, in it as elsewhere.
+    assert!(c.lookup(dir, "p000000").is_ok() && c.lookup(root, "x").is_ok());
+    assert_eq!(remove(c, root, b"filermark.a", true), Ok(()));
+    assert_eq!(c.lookup(root, "filermark.a"), Err(Nfsstat3::Noent));
+    assert_eq!(names(c, dir, 0, 4096), Err(Nfsstat3::Stale));
+    // The next one is another one.
+    assert_ne!(c.mkdir(root, "filermark.a"), Ok(dir));
+}
+
+#[test]
+fn a_marker_gives_back_what_was_written_to_it() {
+    const MARKER: &str = ".filermark-owner";
+    let server = server(|o| o.null = true);
+    let (mut client, root) = Client::mounted(&server);
+    let c = &mut client;
+    let dir = c.mkdir(root, "filermark.a").expect("mkdir");
+    let other = c.mkdir(root, "filermark.b").expect("mkdir");
+    assert_eq!(c.lookup(dir, MARKER), Err(Nfsstat3::Noent));
+    let file = c.create(dir, MARKER);
+    assert_eq!(c.lookup(dir, MARKER), Ok(file));
+    assert_eq!(c.lookup(other, MARKER), Err(Nfsstat3::Noent));
+    let guarded = Createhow3::Guarded(Sattr3::default());
+    assert_eq!(c.make(dir, MARKER, guarded), Err(Nfsstat3::Exist));
+    let stable = StableHow::FileSync;
+    let wrote = c.write(file, 0, b"run one", stable).map(|ok| ok.count);
+    assert_eq!(wrote.ok(), Some(7));
+    assert_eq!(
+        c.write(file, 4, b"two", stable).map(|ok| ok.count).ok(),
+        Some(3)
+    );
+    assert_eq!(c.read(file, 0, 4096), Ok((b"run two".to_vec(), true)));
+    assert_eq!(c.read(file, 1, 2), Ok((b"un".to_vec(), false)));
+    assert_eq!(c.read(file, u64::MAX, 9), Ok((vec![], true)));
+    for offset in [4090, u64::MAX] {
+        let status = c
+            .write(file, offset, b"too far", stable)
+            .map_err(|f| f.status);
+        assert_eq!(status.err(), Some(Nfsstat3::Fbig));
+    }
+    assert_eq!(
+        names(c, dir, 0, 4096),
+        Ok(vec![".".into(), "..".into(), MARKER.into()])
+    );
+    assert_eq!(names(c, dir, 2, 4096), Ok(vec![MARKER.into()]));
+    assert_eq!(names(c, dir, 0, 8), Err(Nfsstat3::Toosmall));
+    assert_eq!(names(c, other, 0, 4096), Ok(vec![".".into(), "..".into()]));
+    assert_eq!(
+        remove(c, root, b"filermark.a", true),
+        Err(Nfsstat3::Notempty)
+    );
+    let truncate = Createhow3::Unchecked(Sattr3 {
+        size: Some(0),
+        ..Sattr3::default()
+    });
+    assert_eq!(c.make(dir, MARKER, truncate), Ok(file));
+    assert_eq!(c.read(file, 0, 9), Ok((vec![], true)));
+    assert_eq!(remove(c, dir, MARKER.as_bytes(), false), Ok(()));
+    assert_eq!(c.read(file, 0, 9), Err(Nfsstat3::Stale));
+    assert_eq!(
+        remove(c, dir, MARKER.as_bytes(), false),
+        Err(Nfsstat3::Noent)
+    );
+    assert_eq!(remove(c, root, b"filermark.a", true), Ok(()));
+}
+
+#[test]
+fn run_directories_are_bounded() {
+    let server = server(|o| o.null = true);
+    let (mut client, root) = Client::mounted(&server);
+    let made = (0..100).map(|n| client.mkdir(root, &format!("filermark.{n}")));
+    let made: Vec<_> = made.collect();
+    assert!(made[..64].iter().all(Result::is_ok));
+    assert!(made[64..].iter().all(|m| *m == Err(Nfsstat3::Nospc)));
+    let long = format!("filermark.{}", "x".repeat(250));
+    assert_eq!(client.mkdir(root, &long), Err(Nfsstat3::Nametoolong));
 }
