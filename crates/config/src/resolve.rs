@@ -253,11 +253,7 @@ fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
         .filter_map(|g| not_standard(g, definition).or_else(|| without_effect(g)))
         .collect();
     for (old, by) in &values.replaced {
-        let text = format!(
-            "{} ({}) is replaced by {by}",
-            old.shown(),
-            old.place
-        );
+        let text = format!("{} ({}) is replaced by {by}", old.shown(), old.place);
         findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
     }
     findings

@@ -326,7 +326,7 @@ fn serve(
             }
             Command::Run(point, times) => {
                 let rate = plan.rate_per_proc(point.requested).0;
-                let mut result = shard.run(&plan.benchmark.mix, rate, times);
+                let mut result = shard.run(rate, times);
                 if let Ok(stats) = &mut result {
                     stats.counters.append(&mut shard.take_counters());
                 }

@@ -9,7 +9,7 @@ use crate::schedule::Schedule;
 use filermark_model::benchmark::FileSetRule;
 use filermark_model::mix::MixSampler;
 use filermark_model::stats::ProcStats;
-use filermark_model::{Benchmark, Nanos, Op, Rng, SizeDistribution};
+use filermark_model::{Benchmark, Mix, Nanos, Op, Rng, SizeDistribution};
 
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
 const ALIGN: u32 = 4096;
@@ -19,7 +19,8 @@ const COMING_AND_GOING: u16 = 16;
 /// What all procs of a run have in common.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    mix: MixSampler,
+    mix: Mix,
+    ops: MixSampler,
     read_sizes: SizeDistribution,
     write_sizes: SizeDistribution,
     append_pcnt: f64,
@@ -34,7 +35,8 @@ impl Workload {
     pub fn new(benchmark: &Benchmark, seed: u64) -> Self {
         let rule = &benchmark.fileset;
         Self {
-            mix: benchmark.mix.sampler(),
+            mix: benchmark.mix.clone(),
+            ops: benchmark.mix.sampler(),
             read_sizes: benchmark.read_sizes.clone(),
             write_sizes: benchmark.write_sizes.clone(),
             append_pcnt: rule.append_pcnt,
@@ -43,10 +45,15 @@ impl Workload {
         }
     }
 
+    /// The mix that operations are drawn from.
+    pub fn mix(&self) -> &Mix {
+        &self.mix
+    }
+
     /// Draws an operation.
     #[inline]
     pub fn draw_op(&self, rng: &mut Rng) -> Op {
-        self.mix.draw(rng)
+        self.ops.draw(rng)
     }
 }
 

@@ -179,7 +179,7 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         run_start: start + Nanos::from_millis(10),
         run_end: start + Nanos::from_secs_f64(0.3f64.max(4.5e3 / rate_per_proc)),
     };
-    let stats = shard.run(&benchmark.mix, rate_per_proc, times);
+    let stats = shard.run(rate_per_proc, times);
     assert!(stats.expect("a run").success_count() > COUNTED);
     match (marks.first.get(), marks.last.get()) {
         (Some(first), Some(last)) => last - first,

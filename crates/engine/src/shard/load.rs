@@ -6,7 +6,7 @@ use crate::proc::Choice;
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use filermark_model::plan::PacingMode;
-use filermark_model::{Mix, Nanos, Op, PointStats};
+use filermark_model::{Nanos, Op, PointStats};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -65,65 +65,84 @@ struct Load {
     last_answer: Nanos,
 }
 
+/// What is left when RUN closes.
+struct Close {
+    generator_cpu_ns: u64,
+    /// Open pacing: operations waiting or in flight.
+    backlog: u64,
+    /// Operations under way for long.
+    overdue: u64,
+    /// Operations that were never answered.
+    leftover: u64,
+}
+
 impl Shard {
     /// Makes `rate_per_proc` op/s of load per proc from `warmup_start` on and
     /// measures it between `run_start` and `run_end`.
     ///
     /// # Errors
     /// The server is gone, or somebody wished to stop.
-    pub fn run(
-        &mut self,
-        mix: &Mix,
-        rate_per_proc: f64,
-        times: RunTimes,
-    ) -> Result<PointStats, PhaseError> {
-        let accessed_base: u64 = self.procs.iter().map(|p| p.files.bytes()).sum();
-        let mut load = self.prepare_load(mix, rate_per_proc, times);
+    pub fn run(&mut self, rate_per_proc: f64, times: RunTimes) -> Result<PointStats, PhaseError> {
+        let accessed_base_bytes = self.accessed_bytes();
+        let mut load = self.prepare_load(rate_per_proc, times);
         self.clock.sleep_until(times.warmup_start);
         load.cpu_start_ns = thread_cpu_ns();
         load.recorder.begin(self.clock.now(), times.run_start);
         load.next_roll = load.recorder.roll(self.clock.now());
         let ended = self.turn_around(&mut load);
-        let cpu_ns = thread_cpu_ns().saturating_sub(load.cpu_start_ns);
         let now = self.clock.now();
         load.recorder.roll(now.min(times.run_end));
-        let backlog_end = self.backlog(now);
-        let overdue = self.overdue(times.run_end);
-        let leftover = self.drain(now + DRAIN);
+        let mut close = Close {
+            generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
+            backlog: self.backlog(now),
+            overdue: self.overdue(times.run_end),
+            leftover: 0,
+        };
+        close.leftover = self.drain(now + DRAIN) as u64;
         ended?;
-        if leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
+        if close.leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
             return Err(self.server_gone(0, "RUN"));
         }
-        let explain = self.explain.clone();
-        let mut stats = load
-            .recorder
-            .finish(|status| super::status_text(&*explain, status));
-        stats.window_ns = times.run_end.since(times.run_start).0;
-        stats.generator_cpu_ns = cpu_ns;
-        stats.backlog_end = backlog_end;
-        stats.shard_count = 1;
-        stats.transfer_bytes = self.driver.transfer_bytes();
-        stats.accessed_base_bytes = accessed_base;
-        stats.accessed_end_bytes = self.procs.iter().map(|p| p.files.bytes()).sum();
-        let created: u64 = self.procs.iter().map(|p| p.created_bytes).sum();
-        stats.fileset_bytes = created + stats.accessed_end_bytes - accessed_base;
+        let mut stats = self.point_stats(load, &close, accessed_base_bytes);
         let wanted = (rate_per_proc * stats.window_ns as f64 / 1e9).round() as u64;
-        stats.procs = self.procs.iter().map(|p| p.stats).collect();
         for proc in &mut stats.procs {
             proc.wanted_count = wanted;
-        }
-        if overdue > 0 {
-            stats.counters.insert("overdue_at_end".into(), overdue);
-        }
-        if leftover > 0 {
-            stats
-                .counters
-                .insert("unanswered_at_end".into(), leftover as u64);
         }
         Ok(stats)
     }
 
-    fn prepare_load(&mut self, mix: &Mix, rate_per_proc: f64, times: RunTimes) -> Load {
+    /// Puts together what RUN has measured.
+    fn point_stats(&self, load: Load, close: &Close, accessed_base_bytes: u64) -> PointStats {
+        let explain = self.explain.clone();
+        let window = load.times.run_end.since(load.times.run_start);
+        let recorder = load.recorder;
+        let mut stats = recorder.finish(|status| super::status_text(&*explain, status));
+        stats.window_ns = window.0;
+        stats.generator_cpu_ns = close.generator_cpu_ns;
+        stats.backlog_end = close.backlog;
+        stats.shard_count = 1;
+        stats.transfer_bytes = self.driver.transfer_bytes();
+        stats.accessed_base_bytes = accessed_base_bytes;
+        stats.accessed_end_bytes = self.accessed_bytes();
+        let created: u64 = self.procs.iter().map(|p| p.created_bytes).sum();
+        stats.fileset_bytes = created + stats.accessed_end_bytes - accessed_base_bytes;
+        stats.procs = self.procs.iter().map(|p| p.stats).collect();
+        for (name, count) in [
+            ("overdue_at_end", close.overdue),
+            ("unanswered_at_end", close.leftover),
+        ] {
+            if count > 0 {
+                stats.counters.insert(name.into(), count);
+            }
+        }
+        stats
+    }
+
+    fn accessed_bytes(&self) -> u64 {
+        self.procs.iter().map(|p| p.files.bytes()).sum()
+    }
+
+    fn prepare_load(&mut self, rate_per_proc: f64, times: RunTimes) -> Load {
         let mut due = BinaryHeap::with_capacity(self.procs.len() + 1);
         for (at, proc) in self.procs.iter_mut().enumerate() {
             proc.schedule = Schedule::new(
@@ -141,7 +160,7 @@ impl Shard {
         tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate_per_proc, mode = ?self.pacing.mode, "load");
         Load {
             times,
-            recorder: Recorder::new(mix, seconds as usize, self.live.clone()),
+            recorder: Recorder::new(self.workload.mix(), seconds as usize, self.live.clone()),
             due,
             cap: match self.pacing.mode {
                 PacingMode::Closed => 1,

@@ -135,7 +135,7 @@ fn times(start: Nanos) -> RunTimes {
 fn init_and_run(sim: &mut Sim, files: u64, rate: f64) -> PointStats {
     sim.shard.init(files, 16, Nanos::from_secs(1000)).unwrap();
     let start = sim.shard.clock.now() + Nanos::from_secs(1);
-    sim.shard.run(&sim.mix, rate, times(start)).unwrap()
+    sim.shard.run(rate, times(start)).unwrap()
 }
 
 #[test]
@@ -340,10 +340,7 @@ fn an_operation_that_cannot_be_prepared_fails_once_and_at_its_time() {
         let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
         benchmark.mix = Mix::new([(Op::Remove, 100.0)]).unwrap();
         sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
-        let stats = sim
-            .shard
-            .run(&benchmark.mix, 10.0, times(Nanos::ZERO))
-            .unwrap();
+        let stats = sim.shard.run(10.0, times(Nanos::ZERO)).unwrap();
         assert_eq!((stats.success_count(), stats.error_count()), (0, 600));
         assert_eq!(stats.preparation_count, 600);
         assert_eq!(sim.actions.borrow().len(), 700);
@@ -358,10 +355,7 @@ fn a_server_that_is_gone_ends_the_run_early() {
     });
     let mut sim = sim(4, PacingMode::Closed, false, service);
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
-    let error = sim
-        .shard
-        .run(&sim.mix.clone(), 50.0, times(Nanos::from_secs(1)))
-        .unwrap_err();
+    let error = sim.shard.run(50.0, times(Nanos::from_secs(1))).unwrap_err();
     assert!(
         error.to_string().contains("does not answer any more"),
         "{error}"
@@ -379,7 +373,7 @@ fn a_server_that_only_stays_silent_ends_the_run_too() {
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
     let mut times = times(Nanos::from_secs(1));
     times.run_end = Nanos::from_secs(1000);
-    let error = sim.shard.run(&sim.mix.clone(), 50.0, times).unwrap_err();
+    let error = sim.shard.run(50.0, times).unwrap_err();
     assert!(
         error.to_string().contains("does not answer any more"),
         "{error}"
@@ -392,7 +386,7 @@ fn a_server_that_only_stays_silent_ends_the_run_too() {
     let mut sim = self::sim(4, PacingMode::Closed, false, service);
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
     times.run_end = Nanos::from_secs(12);
-    let error = sim.shard.run(&sim.mix.clone(), 50.0, times).unwrap_err();
+    let error = sim.shard.run(50.0, times).unwrap_err();
     assert!(
         error.to_string().contains("does not answer any more"),
         "{error}"
@@ -404,11 +398,8 @@ fn a_wish_to_stop_is_heard() {
     let mut sim = sim(4, PacingMode::Closed, false, fixed(Nanos::from_millis(1)));
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
     sim.shard.stop.raise();
-    let mix = sim.mix.clone();
     assert_eq!(
-        sim.shard
-            .run(&mix, 5.0, times(Nanos::from_secs(1)))
-            .unwrap_err(),
+        sim.shard.run(5.0, times(Nanos::from_secs(1))).unwrap_err(),
         PhaseError::Stopped
     );
 }
