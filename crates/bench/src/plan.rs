@@ -66,20 +66,11 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Connects all procs, to a server with canned replies: nothing is claimed
-    /// there, since every name exists and nothing can be written.
-    ///
-    /// # Errors
-    /// What the driver said.
-    pub fn start(plan: RunPlan) -> Result<Self, String> {
-        Self::new(plan).connect()
-    }
-
     /// Claims the plan's first mount point and connects all procs.
     ///
     /// # Errors
     /// What the driver said.
-    pub fn start_claimed(plan: RunPlan) -> Result<Self, String> {
+    pub fn start(plan: RunPlan) -> Result<Self, String> {
         let mut bench = Self::new(plan);
         let mount = &bench.plan.clients[0].mounts[0];
         let claimed = bench.driver.claim(mount, &bench.claim);

@@ -82,7 +82,7 @@ fn fill(export: &Export) -> Result<(f64, f64), String> {
         ports,
         &[("FILESET_MB_PER_OP", "1")],
     )?;
-    let mut bench = Bench::start_claimed(plan)?;
+    let mut bench = Bench::start(plan)?;
     let (bytes, tasks, took) = bench.init(MIB as f64)?;
     bench.cleanup()?;
     let seconds = took.as_secs_f64();

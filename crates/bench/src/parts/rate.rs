@@ -102,6 +102,9 @@ impl Flood {
         let plan = plan(procs, "127.0.0.1:/export", (port, port), &[])?;
         let driver = Nfs3Driver::new(nfs3(&plan)?);
         let mounts = &plan.clients[0].mounts;
+        let claim = claim();
+        let claimed = driver.claim(&mounts[0], &claim);
+        claimed.map_err(|e| e.to_string())?;
         let clock = Clock::real();
         let shard = driver.open_shard(ShardSetup {
             shard: 0,
@@ -115,7 +118,7 @@ impl Flood {
                     mount: mount.clone(),
                 })
                 .collect(),
-            claim: claim(),
+            claim,
             stop: StopFlag::new(),
         });
         let mut flood = Self {
