@@ -275,7 +275,7 @@ fn faults_do_not_harm_the_data() {
         errors: "READ=NFS3ERR_JUKEBOX@5%,WRITE=NFS3ERR_JUKEBOX@5%,CREATE=NFS3ERR_JUKEBOX@10%"
             .parse()
             .expect("sound"),
-        unstable: "verf@200".parse().expect("sound"),
+        unstable: "verf@250".parse().expect("sound"),
         short: Some(50_000),
         rtpref: 65536,
         wtpref: 65536,
