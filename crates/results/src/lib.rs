@@ -3,7 +3,7 @@
 //! A run writes one file, the run record ([`record`], [`writer`]); everything
 //! else that a person or a program reads of it is rendered from that file
 //! ([`reader`], [`sfssum`], [`sfslog`], [`sfsres`], [`client_log`], [`csv`]).
-//! [`judge`] holds the small rules that decide whether a load point counts.
+//! [`mod@judge`] holds the small rules that decide whether a load point counts.
 //!
 //! This room knows what was measured, never how: no socket, no protocol, no
 //! engine.
