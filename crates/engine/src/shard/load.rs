@@ -32,6 +32,9 @@ const TURN: u32 = 256;
 /// does not sleep at all.
 const SLEEP_MIN: Nanos = Nanos::from_micros(10);
 const DENSE_RATE: f64 = 20_000.0;
+/// Sleeps aim so much before the instant at which something is due. Less than
+/// the least lateness of a wake-up that was seen (17 us, docs/src/reference/speed.md).
+const WAKE_LEAD: Nanos = Nanos::from_micros(12);
 /// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
 /// first child on the first client).
 const WATCHED_PROC: u32 = 0;
@@ -229,7 +232,13 @@ impl Shard {
         } else {
             load.times.run_start
         };
-        due.max(now + load.sleep_min)
+        // The kernel wakes us late and never early: aim before the instant, but
+        // never so near to it that waking in time would mean to spin.
+        let aim = match due.since(now) > Nanos(2 * WAKE_LEAD.0) {
+            true => due.since(WAKE_LEAD),
+            false => due,
+        };
+        aim.max(now + load.sleep_min)
             .min(load.next_roll)
             .min(border)
             .min(now + GLANCE)
