@@ -57,7 +57,7 @@ impl Sources {
         })
     }
 
-    /// Adds a `-o NAME=VALUE`.
+    /// Adds a `-o NAME=VALUE`; quotes around the value, as in an rc file, are not part of it.
     ///
     /// # Errors
     /// There is no `=` in it.
@@ -69,7 +69,7 @@ impl Sources {
                 "write -o NAME=VALUE, e.g. -o RUNTIME=60",
             ));
         };
-        let name = name.trim();
+        let (name, value) = (name.trim(), without_quotes(value));
         self.set(&format!("-o {}", crate::error::quoted(name)), name, value);
         Ok(())
     }
@@ -187,4 +187,14 @@ pub(crate) fn read_beside(name: &str, folders: &[&Path]) -> Result<(String, Stri
         return Err(format!("is not there (looked for {})", tried.join(" and ")));
     };
     Ok((path.display().to_string(), read_text(path)?))
+}
+
+/// The value inside a pair of quotes that encloses it.
+fn without_quotes(value: &str) -> &str {
+    let text = value.trim();
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
+        .filter(|inner| !inner.contains(['"', '\'']))
+        .unwrap_or(value)
 }

@@ -226,7 +226,7 @@ pub struct FileSetPlan {
     pub keep: bool,
     /// Let a load point grow the file set of the one before (REUSE); off: made anew.
     pub reuse: bool,
-    /// Stamp every block that is written and check every block that is read (VERIFY).
+    /// Check every block that is read against what was written (VERIFY).
     pub verify: bool,
     /// Population operations in flight per proc-owning shard in INIT and CLEANUP.
     pub init_window: u32,

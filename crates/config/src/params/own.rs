@@ -56,7 +56,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "VERIFY",
         Group::Workload,
         Kind::Switch,
-        "Stamp every block that is written and check every block that is read",
+        "Check every block that is read against what was written",
     )
     .default("off")
     .standard(Standard::Fixed("off"))

@@ -129,6 +129,7 @@ fn fileset_lines(options: &[&str]) -> Vec<String> {
 #[test]
 fn a_reused_file_set_is_shown_not_to_shrink() {
     let up = fileset_lines(&["LOAD=80 160"]);
+    assert_eq!(up, fileset_lines(&["LOAD=\"80 160\""]), "as in an rc file");
     let down = fileset_lines(&["LOAD=80 160 80"]);
     assert_ne!(up[0], up[1]);
     assert_eq!(down[..2], up[..2]);
