@@ -44,11 +44,11 @@ impl OpStats {
 
     /// Adds the figures of the same operation from elsewhere.
     pub fn merge(&mut self, other: &Self) {
-        self.success_count += other.success_count;
-        self.physical_count += other.physical_count;
-        self.error_count += other.error_count;
-        self.read_bytes += other.read_bytes;
-        self.written_bytes += other.written_bytes;
+        self.success_count = self.success_count.saturating_add(other.success_count);
+        self.physical_count = self.physical_count.saturating_add(other.physical_count);
+        self.error_count = self.error_count.saturating_add(other.error_count);
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
         self.service.merge(&other.service);
         self.response.merge(&other.response);
     }
@@ -90,14 +90,14 @@ pub struct Interval {
 impl Interval {
     /// Adds the same second of another shard or client.
     pub fn merge(&mut self, other: &Self) {
-        self.success_count += other.success_count;
-        self.error_count += other.error_count;
-        self.read_bytes += other.read_bytes;
-        self.written_bytes += other.written_bytes;
-        self.service_sum_ns += other.service_sum_ns;
+        self.success_count = self.success_count.saturating_add(other.success_count);
+        self.error_count = self.error_count.saturating_add(other.error_count);
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+        self.service_sum_ns = self.service_sum_ns.saturating_add(other.service_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
         for (mine, theirs) in self.service_log2_us.iter_mut().zip(other.service_log2_us) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 
@@ -136,6 +136,11 @@ pub struct ProcStats {
     pub service_max_ns: u64,
     /// Operations it was wanted to start in the window.
     pub wanted_count: u64,
+}
+
+/// A sum that a hostile record cannot make overflow.
+fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Everything that one client (or all of them) measured at one load point.
@@ -221,38 +226,48 @@ impl PointStats {
         self.procs.extend_from_slice(&other.procs);
         self.procs.sort_by_key(|p| p.proc);
         for (name, n) in &other.counters {
-            *self.counters.entry(name.clone()).or_default() += n;
+            let sum = self.counters.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*n);
         }
         for (name, n) in &other.errors {
-            *self.errors.entry(name.clone()).or_default() += n;
+            let sum = self.errors.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*n);
         }
-        self.preparation_count += other.preparation_count;
-        self.backlog_max += other.backlog_max;
-        self.backlog_end += other.backlog_end;
-        self.dropped_count += other.dropped_count;
-        self.rescheduled_count += other.rescheduled_count;
-        self.fileset_bytes += other.fileset_bytes;
-        self.accessed_base_bytes += other.accessed_base_bytes;
-        self.accessed_end_bytes += other.accessed_end_bytes;
-        self.generator_cpu_ns += other.generator_cpu_ns;
-        self.shard_count += other.shard_count;
+        self.preparation_count = self
+            .preparation_count
+            .saturating_add(other.preparation_count);
+        self.backlog_max = self.backlog_max.saturating_add(other.backlog_max);
+        self.backlog_end = self.backlog_end.saturating_add(other.backlog_end);
+        self.dropped_count = self.dropped_count.saturating_add(other.dropped_count);
+        self.rescheduled_count = self
+            .rescheduled_count
+            .saturating_add(other.rescheduled_count);
+        self.fileset_bytes = self.fileset_bytes.saturating_add(other.fileset_bytes);
+        self.accessed_base_bytes = self
+            .accessed_base_bytes
+            .saturating_add(other.accessed_base_bytes);
+        self.accessed_end_bytes = self
+            .accessed_end_bytes
+            .saturating_add(other.accessed_end_bytes);
+        self.generator_cpu_ns = self.generator_cpu_ns.saturating_add(other.generator_cpu_ns);
+        self.shard_count = self.shard_count.saturating_add(other.shard_count);
         self.transfer_bytes.0 = self.transfer_bytes.0.max(other.transfer_bytes.0);
         self.transfer_bytes.1 = self.transfer_bytes.1.max(other.transfer_bytes.1);
     }
 
     /// Logical operations that succeeded.
     pub fn success_count(&self) -> u64 {
-        self.ops.iter().map(|o| o.success_count).sum()
+        total(self.ops.iter().map(|o| o.success_count))
     }
 
     /// Physical operations that they took.
     pub fn physical_count(&self) -> u64 {
-        self.ops.iter().map(|o| o.physical_count).sum()
+        total(self.ops.iter().map(|o| o.physical_count))
     }
 
     /// Logical operations that failed.
     pub fn error_count(&self) -> u64 {
-        self.ops.iter().map(|o| o.error_count).sum()
+        total(self.ops.iter().map(|o| o.error_count))
     }
 
     /// Successful logical operations per second of the window.
