@@ -184,6 +184,9 @@ pub enum Status {
     Garbage,
     /// Data read was not what had been written (VERIFY).
     Corrupt,
+    /// It was never sent: no object that it could work on was at hand. Said by
+    /// the engine, never by a driver.
+    NoObject,
 }
 
 /// What a logical operation came to.

@@ -152,6 +152,8 @@ pub enum Choice {
     Measured(Action, Hold),
     /// First something outside of the mix, because its object is missing.
     Prepare(Action, Hold),
+    /// Nothing: all objects of the kind are in flight (open pacing), or there are none.
+    Impossible,
 }
 
 /// One proc.
@@ -279,7 +281,7 @@ impl Proc {
                 Some(at) => plain(Action::Commit {
                     object: layout.file(at),
                 }),
-                None => plain(Action::Null),
+                None => Choice::Impossible,
             },
             Op::Read => self.read(workload),
             Op::Write => self.write(workload),
@@ -374,7 +376,7 @@ impl Proc {
     fn read(&mut self, workload: &Workload) -> Choice {
         let length = workload.read_sizes.draw(&mut self.rng).0 as u32;
         let Some(at) = self.files.pick_fitting(length, &mut self.rng) else {
-            return plain(Action::Null);
+            return Choice::Impossible;
         };
         tracing::trace!(target: "filermark_engine::fit", proc = self.deal.proc, wanted = length,
             found = self.files.get(at).stable_bytes, "a file to read");
@@ -396,7 +398,7 @@ impl Proc {
             self.files.pick_fitting(drawn, &mut self.rng)
         };
         let Some(at) = at else {
-            return plain(Action::Null);
+            return Choice::Impossible;
         };
         let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
         let (offset, length, hold) = if append && room {
@@ -428,7 +430,7 @@ impl Proc {
             // Full: make room first, unmeasured.
             return self
                 .removal(pool, layout)
-                .map_or(plain(Action::Null), |(a, h)| Choice::Prepare(a, h));
+                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
         };
         let (object, name) = self.pool_name(pool, slot, layout);
         let dir = PROC_DIR;
@@ -486,7 +488,7 @@ impl Proc {
             churn.put_live(from);
             return self
                 .removal(PoolId::Churn, layout)
-                .map_or(plain(Action::Null), |(a, h)| Choice::Prepare(a, h));
+                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
         };
         let (object, name) = self.pool_name(PoolId::Churn, from, layout);
         let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
@@ -533,6 +535,7 @@ mod tests {
                 let (hold, is_measured) = match proc.choose(*op, &workload) {
                     Choice::Measured(_, hold) => (hold, 1),
                     Choice::Prepare(_, hold) => (hold, 0),
+                    Choice::Impossible => panic!("nothing is in flight"),
                 };
                 proc.settle(hold, true, false, workload.layout);
                 measured += is_measured;
@@ -554,7 +557,7 @@ mod tests {
             }
         }
         // All are in flight: there is nothing left to make or to remove.
-        assert_eq!(proc.choose(Op::Create, &workload), plain(Action::Null));
+        assert_eq!(proc.choose(Op::Create, &workload), Choice::Impossible);
     }
 
     #[test]

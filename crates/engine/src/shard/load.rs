@@ -362,6 +362,7 @@ impl Shard {
         for _ in 0..3 {
             let proc = &mut self.procs[at as usize];
             let (action, hold, work) = match proc.choose(op, &self.workload) {
+                Choice::Impossible => return self.not_started(load, at, op, intended),
                 Choice::Measured(action, hold) => (
                     action,
                     hold,
@@ -411,6 +412,22 @@ impl Shard {
                 return;
             }
         }
+    }
+
+    /// Counts an operation that had nothing to work on as failed.
+    #[cold]
+    fn not_started(&mut self, load: &mut Load, at: u32, op: Op, intended: Nanos) {
+        let outcome = Outcome {
+            status: Status::NoObject,
+            sent: load.now,
+            done: load.now,
+            physical: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            end: false,
+        };
+        load.recorder.record(op, intended, false, &outcome);
+        self.procs[at as usize].stats.error_count += 1;
     }
 
     fn take_completions(&mut self, load: &mut Load) -> Result<(), PhaseError> {

@@ -394,6 +394,23 @@ fn a_server_that_only_stays_silent_ends_the_run_too() {
 }
 
 #[test]
+fn what_has_no_object_left_fails_and_is_not_measured_as_something_else() {
+    // A second per reply, 100 MKDIRs a second, and 16 names to make.
+    let mut sim = sim(1, PacingMode::Open, false, fixed(Nanos::from_secs(1)));
+    let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
+    benchmark.mix = Mix::new([(Op::Mkdir, 100.0)]).unwrap();
+    sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
+    sim.shard.pacing.backlog_max_per_proc = 64;
+    let stats = sim.shard.run(100.0, times(Nanos::ZERO)).unwrap();
+    assert!(
+        stats.errors.keys().any(|k| k.contains("in flight")),
+        "{:?}",
+        stats.errors
+    );
+    assert!(sim.actions.borrow().iter().all(|a| a.2 != Action::Null));
+}
+
+#[test]
 fn a_wish_to_stop_is_heard() {
     let mut sim = sim(4, PacingMode::Closed, false, fixed(Nanos::from_millis(1)));
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
