@@ -51,7 +51,7 @@ pub fn plan(
 pub fn nfs3(plan: &RunPlan) -> Result<Nfs3Plan, String> {
     match &plan.driver {
         DriverPlan::Nfs3(settings) => Ok(settings.clone()),
-        DriverPlan::Null => Err("the plan is for the null driver".into()),
+        DriverPlan::Null | DriverPlan::Posix(_) => Err("the plan is for another driver".into()),
     }
 }
 
@@ -82,7 +82,7 @@ impl Bench {
     fn new(plan: RunPlan) -> Self {
         let driver: Arc<dyn Driver> = match &plan.driver {
             DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
-            DriverPlan::Null => Arc::new(NullDriver),
+            DriverPlan::Null | DriverPlan::Posix(_) => Arc::new(NullDriver),
         };
         Self {
             plan: Arc::new(plan),
@@ -177,5 +177,7 @@ fn point(rate: f64) -> LoadPoint {
         number: 1,
         asked: OpsPerSec(rate),
         requested: OpsPerSec(rate),
+        units: 0.0,
+        proc_count: 0,
     }
 }

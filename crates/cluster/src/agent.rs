@@ -15,6 +15,7 @@ use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_nfs::driver::Nfs3Driver;
+use filermark_posix::PosixDriver;
 use filermark_results::{Environment, MountFacts};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -186,6 +187,7 @@ impl Agent {
         let plan = Arc::new(plan);
         let driver: Arc<dyn Driver> = match &plan.driver {
             DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+            DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
             DriverPlan::Null => Arc::new(NullDriver),
         };
         let missing = plan
@@ -352,7 +354,7 @@ impl Prepared {
         environment.mounts = facts;
         let port = match &self.plan.driver {
             DriverPlan::Nfs3(settings) => settings.nfs_port.unwrap_or(2049),
-            DriverPlan::Null => 0,
+            DriverPlan::Null | DriverPlan::Posix(_) => 0,
         };
         if port != 0 {
             environment.resolve_servers(self.mounts.iter().map(|m| m.host.as_str()), port);

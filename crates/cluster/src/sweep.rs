@@ -165,7 +165,11 @@ impl<'a> Sweep<'a> {
             .iter()
             .map(|p| p.requested.0)
             .fold(0.0, f64::max);
-        let needed = most * plan.benchmark.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
+        let mb_per_op = plan
+            .benchmark
+            .classic()
+            .map_or(0.0, |c| c.fileset.mb_per_op);
+        let needed = most * mb_per_op * 1.1 * (1u64 << 20) as f64;
         if let Some(free) = free_bytes.filter(|free| (*free as f64) < needed) {
             let message = format!(
                 "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",

@@ -68,6 +68,7 @@ fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 
 fn driver(plan: &RunPlan) -> String {
     match &plan.driver {
+        DriverPlan::Posix(_) => "mounted file systems, by system calls".into(),
         DriverPlan::Null => "null: answers at once, measures the generator".into(),
         DriverPlan::Nfs3(nfs) => {
             let connections = match nfs.connections {
@@ -91,12 +92,17 @@ fn driver(plan: &RunPlan) -> String {
 /// Bytes of the I/O set that a load asks for.
 fn io_bytes(plan: &RunPlan, load: OpsPerSec) -> u64 {
     let files = plan.io_file_count(load) as f64;
-    (files * plan.benchmark.file_sizes.mean_bytes()) as u64
+    let mean = plan
+        .benchmark
+        .classic()
+        .map_or(0.0, |c| c.file_sizes.mean_bytes());
+    (files * mean) as u64
 }
 
 /// Files outside of the I/O set, links and directories, of all procs when RUN begins.
 fn other_count(plan: &RunPlan) -> u64 {
-    let per_proc = plan.benchmark.fileset.side_count_per_proc();
+    let classic = plan.benchmark.classic();
+    let per_proc = classic.map_or(0, |c| c.fileset.side_count_per_proc());
     per_proc.saturating_mul(u64::from(plan.proc_count()))
 }
 
@@ -120,8 +126,11 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     )?;
     for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
         let bytes = io_bytes(plan, load);
-        let accessed =
-            io_bytes(plan, p.requested) as f64 * plan.benchmark.fileset.access_pcnt / 100.0;
+        let access_pcnt = plan
+            .benchmark
+            .classic()
+            .map_or(0.0, |c| c.fileset.access_pcnt);
+        let accessed = io_bytes(plan, p.requested) as f64 * access_pcnt / 100.0;
         writeln!(
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",

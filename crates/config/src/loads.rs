@@ -108,6 +108,8 @@ pub(crate) fn round(
             number: i as u32 + 1,
             asked: OpsPerSec(load as f64),
             requested: OpsPerSec((per_proc * procs) as f64),
+            units: 0.0,
+            proc_count: 0,
         });
     }
     points

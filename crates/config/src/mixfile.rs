@@ -82,7 +82,7 @@ fn parse_share(line: &str) -> Result<(Op, u32), (String, String)> {
         ));
     }
     let Some(op) = Op::from_name(name) else {
-        let hint = match nearest(name, Op::ALL.iter().map(|o| o.name())) {
+        let hint = match nearest(name, Op::NFS3.iter().map(|o| o.name())) {
             Some(near) => format!("did you mean {near}?"),
             None => "names are small letters, as in getattr or readdirplus".into(),
         };

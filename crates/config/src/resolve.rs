@@ -100,6 +100,10 @@ fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> O
         points,
         clients: layout.clients,
         procs_per_client: layout.procs_per_client,
+        procs: Vec::new(),
+        scripts: None,
+        clock_service: None,
+        heartbeat: None,
         driver,
         pacing: pacing(values),
         phases: phases(values, &definition),
@@ -108,6 +112,9 @@ fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> O
             reuse: values.switch("REUSE"),
             verify: values.switch("VERIFY"),
             init_window: values.int32("INIT_WINDOW").unwrap_or(1),
+            sharing: false,
+            access_list: false,
+            touch_all: false,
         },
         seed: values.int("SEED").unwrap_or_default(),
         shards: values.int32("SHARDS"),
@@ -243,6 +250,7 @@ fn limits(values: &Values, definition: &Benchmark) -> Limits {
         proc_pcnt_min: real("PROC_PCNT_MIN", s.proc_pcnt_min),
         mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", s.mix_deviation_pcnt_max),
         error_pcnt_max: real("ERROR_PCNT_MAX", s.error_pcnt_invalid),
+        component_variance_pcnt_max: s.component_variance_pcnt_max,
     }
 }
 

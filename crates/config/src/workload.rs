@@ -73,7 +73,7 @@ fn toml_error(path: &str, text: &str, e: &toml::de::Error) -> ConfigError {
 /// The first figure of a definition that no run could work with.
 fn nonsense(b: &Benchmark) -> Option<String> {
     let s = &b.standard;
-    let f = &b.fileset;
+    let f = &b.classic()?.fileset;
     let figures = [
         ("standard.warmup_s", s.warmup_s, 0.0, 604_800.0),
         ("standard.runtime_s", s.runtime_s, 0.1, 604_800.0),
@@ -141,7 +141,10 @@ pub(crate) fn change(
     work_dir: &Path,
     errors: &mut Vec<ConfigError>,
 ) {
-    let rule = &mut benchmark.fileset;
+    let Some(classic) = benchmark.classic_mut() else {
+        return;
+    };
+    let rule = &mut classic.fileset;
     let real = |name: &str, old: f64| values.real(name).unwrap_or(old);
     let count = |name: &str, old: u32| values.int32(name).unwrap_or(old);
     rule.mb_per_op = real("FILESET_MB_PER_OP", rule.mb_per_op);
@@ -171,8 +174,10 @@ pub(crate) fn change(
     if let Some((path, text)) = read("BLOCK_FILE", errors) {
         match parse_blockfile(&path, &text) {
             Ok(blocks) => {
-                benchmark.read_sizes = blocks.read.unwrap_or(benchmark.read_sizes.clone());
-                benchmark.write_sizes = blocks.write.unwrap_or(benchmark.write_sizes.clone());
+                if let Some(classic) = benchmark.classic_mut() {
+                    classic.read_sizes = blocks.read.unwrap_or(classic.read_sizes.clone());
+                    classic.write_sizes = blocks.write.unwrap_or(classic.write_sizes.clone());
+                }
             }
             Err(found) => errors.extend(found),
         }
@@ -182,8 +187,11 @@ pub(crate) fn change(
 
 /// What the changes make impossible.
 fn contradictions(benchmark: &Benchmark, values: &Values, errors: &mut Vec<ConfigError>) {
-    let largest = benchmark.file_sizes.max();
-    let transfer = benchmark.read_sizes.max().max(benchmark.write_sizes.max());
+    let Some(classic) = benchmark.classic() else {
+        return;
+    };
+    let largest = classic.file_sizes.max();
+    let transfer = classic.read_sizes.max().max(classic.write_sizes.max());
     if transfer > largest {
         errors.push(ConfigError::new(
             values.place("BLOCK_FILE"),

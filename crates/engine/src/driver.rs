@@ -14,9 +14,10 @@
 
 use crate::clock::Clock;
 use crate::data::DataSource;
+use crate::file_action::FileAction;
 use crate::name::Name;
 use filermark_model::plan::MountPoint;
-use filermark_model::{Nanos, OpSet};
+use filermark_model::{Nanos, OpSet, WorkloadObject};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,6 +146,8 @@ pub enum Action {
     RemoveProcDir {
         name: Name,
     },
+    /// An operation on a mounted file system.
+    File(FileAction),
 }
 
 /// One request.
@@ -203,9 +206,9 @@ pub struct Outcome {
     /// COMMITs and resends are not among them).
     pub physical: u32,
     /// Bytes read.
-    pub read_bytes: u32,
+    pub read_bytes: u64,
     /// Bytes written.
-    pub written_bytes: u32,
+    pub written_bytes: u64,
     /// READDIR: the listing is complete. READ: the end of the file was met.
     pub end: bool,
 }
@@ -289,6 +292,9 @@ pub struct ClaimReport {
     pub transfer_bytes: (u32, u32),
     /// Free space as the server tells it, in bytes.
     pub free_bytes: Option<u64>,
+    /// What the platform or file system lacks of what the plan asks for, and what is
+    /// done instead; one sentence each.
+    pub lacking: Vec<String>,
     /// What the server is and says of itself, for the record: name, value.
     pub server_facts: Vec<(String, String)>,
 }
@@ -313,12 +319,27 @@ pub struct ShardSetup {
 }
 
 /// One proc of a shard.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ProcSetup {
     /// Its number in the whole run.
     pub number: u32,
     /// What it works on.
     pub mount: MountPoint,
+    /// Composites: the tree that it works in.
+    pub tree: Option<Arc<TreeSetup>>,
+}
+
+/// The tree of a proc of a composite benchmark.
+#[derive(Debug)]
+pub struct TreeSetup {
+    /// Which component, from 0.
+    pub component: u32,
+    /// Name of its top directory in the run's directory.
+    pub name: String,
+    /// What is done in it.
+    pub workload: Arc<WorkloadObject>,
+    /// Contents of its files.
+    pub data: Arc<DataSource>,
 }
 
 /// Speaks one protocol.

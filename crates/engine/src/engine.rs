@@ -67,7 +67,10 @@ impl Engine {
     /// The first connection or mount that failed.
     pub fn start(setup: EngineSetup) -> Result<Self, PhaseError> {
         let plan = setup.plan.clone();
-        let workload = Arc::new(Workload::new(&plan.benchmark, plan.seed));
+        let Some(classic) = plan.benchmark.classic() else {
+            return Err(out_of_turn());
+        };
+        let workload = Arc::new(Workload::new(&plan.benchmark.mix, classic, plan.seed));
         let data = Arc::new(DataSource::new(plan.seed, plan.fileset.verify));
         let procs = procs_of(&plan, setup.client);
         let count = shard_count(&plan, procs.len(), setup.driver.capabilities());
@@ -240,6 +243,7 @@ fn procs_of(plan: &RunPlan, client: usize) -> Vec<ProcSetup> {
         .map(|(at, mount)| ProcSetup {
             number: first + at,
             mount: mount.clone(),
+            tree: None,
         })
         .collect()
 }

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod data;
 pub mod driver;
 pub mod engine;
+pub mod file_action;
 pub mod fileset;
 pub mod name;
 pub mod net;

@@ -56,8 +56,8 @@ impl ShardDriver for NullShard {
     #[inline]
     fn submit(&mut self, request: &Request) -> Submit {
         let (read_bytes, written_bytes) = match request.action {
-            Action::Read { length, .. } => (length, 0),
-            Action::Write { length, .. } => (0, length),
+            Action::Read { length, .. } => (u64::from(length), 0),
+            Action::Write { length, .. } => (0, u64::from(length)),
             _ => (0, 0),
         };
         self.done_count += 1;

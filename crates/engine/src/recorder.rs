@@ -132,8 +132,8 @@ impl Recorder {
         let late = outcome.sent.since(intended);
         stats.success_count += 1;
         stats.physical_count += u64::from(outcome.physical);
-        stats.read_bytes += u64::from(outcome.read_bytes);
-        stats.written_bytes += u64::from(outcome.written_bytes);
+        stats.read_bytes += outcome.read_bytes;
+        stats.written_bytes += outcome.written_bytes;
         stats.service.record(service);
         stats.response.record(response);
         self.lateness.record(late);
@@ -142,8 +142,8 @@ impl Recorder {
         }
         let now = &mut self.current;
         now.success_count += 1;
-        now.read_bytes += u64::from(outcome.read_bytes);
-        now.written_bytes += u64::from(outcome.written_bytes);
+        now.read_bytes += outcome.read_bytes;
+        now.written_bytes += outcome.written_bytes;
         now.service_sum_ns += service.0;
         now.response_max_ns = now.response_max_ns.max(response.0);
         now.service_log2_us[Interval::log2_slot(service.0)] += 1;

@@ -1,5 +1,6 @@
 //! Benchmarks: named, versioned definitions that ship as data files.
 
+use crate::composite::CompositeWork;
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
 use serde::{Deserialize, Serialize};
@@ -22,14 +23,33 @@ pub struct Benchmark {
     pub title: String,
     /// The protocol its operations belong to.
     pub protocol: Protocol,
-    /// The unit of load.
+    /// The unit of load: `op/s`, or a business metric (`BUILD`).
     pub unit: String,
     /// What a standard run keeps to.
     pub standard: Standard,
+    /// The mix of logical operations of the whole; of a composite: of its components
+    /// together, as their rates weigh them (see [`CompositeWork::mix`]).
+    pub mix: Mix,
+    /// What the procs do.
+    pub work: Work,
+}
+
+/// What the procs of a benchmark do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Work {
+    /// All procs share one file set that grows with the load, in op/s.
+    Classic(ClassicWork),
+    /// Procs of several kinds, each with a directory tree of its own; the load
+    /// says how many procs there are.
+    Composite(CompositeWork),
+}
+
+/// The file set and the sizes of a classical benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassicWork {
     /// The file set.
     pub fileset: FileSetRule,
-    /// The mix of logical operations.
-    pub mix: Mix,
     /// Sizes of the files of the I/O set.
     pub file_sizes: SizeDistribution,
     /// Sizes of logical reads.
@@ -38,12 +58,51 @@ pub struct Benchmark {
     pub write_sizes: SizeDistribution,
 }
 
+/// A classical definition file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassicDefinition {
+    name: String,
+    version: u32,
+    title: String,
+    protocol: Protocol,
+    unit: String,
+    standard: Standard,
+    fileset: FileSetRule,
+    mix: Mix,
+    file_sizes: SizeDistribution,
+    read_sizes: SizeDistribution,
+    write_sizes: SizeDistribution,
+}
+
+impl From<ClassicDefinition> for Benchmark {
+    fn from(d: ClassicDefinition) -> Self {
+        Self {
+            name: d.name,
+            version: d.version,
+            title: d.title,
+            protocol: d.protocol,
+            unit: d.unit,
+            standard: d.standard,
+            mix: d.mix,
+            work: Work::Classic(ClassicWork {
+                fileset: d.fileset,
+                file_sizes: d.file_sizes,
+                read_sizes: d.read_sizes,
+                write_sizes: d.write_sizes,
+            }),
+        }
+    }
+}
+
 /// The protocols that have a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// NFS version 3 over TCP.
     Nfs3,
+    /// A mounted file system, by system calls.
+    Posix,
 }
 
 impl Protocol {
@@ -51,6 +110,7 @@ impl Protocol {
     pub const fn sfssum_name(self) -> &'static str {
         match self {
             Self::Nfs3 => "NFS3",
+            Self::Posix => "POSIX",
         }
     }
 }
@@ -65,7 +125,8 @@ pub struct Standard {
     pub runtime_s: f64,
     /// Fewest evenly spaced load points.
     pub load_points_min: u32,
-    /// Largest mean service time, in milliseconds.
+    /// Largest mean service time, in milliseconds; 0: no limit.
+    #[serde(default)]
     pub response_limit_ms: f64,
     /// Most op/s per proc at the top load point.
     pub ops_per_proc_max: f64,
@@ -81,6 +142,10 @@ pub struct Standard {
     pub error_pcnt_max: f64,
     /// Share of failed operations from which on the point does not count, in percent.
     pub error_pcnt_invalid: f64,
+    /// Composites: most that a component's share of the operations may differ from
+    /// its target, in percent of the target; 0: no limit.
+    #[serde(default)]
+    pub component_variance_pcnt_max: f64,
 }
 
 /// The file set of a benchmark.
@@ -164,10 +229,36 @@ impl Benchmark {
     /// # Errors
     /// What is wrong with the text, and where.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, BenchmarkError> {
-        toml::from_str(text).map_err(|e| BenchmarkError::Text {
-            name: name.into(),
-            reason: e.to_string(),
-        })
+        let definition: ClassicDefinition =
+            toml::from_str(text).map_err(|e| BenchmarkError::Text {
+                name: name.into(),
+                reason: e.to_string(),
+            })?;
+        Ok(definition.into())
+    }
+
+    /// The file set and sizes, when it is a classical one.
+    pub fn classic(&self) -> Option<&ClassicWork> {
+        match &self.work {
+            Work::Classic(classic) => Some(classic),
+            Work::Composite(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn classic_mut(&mut self) -> Option<&mut ClassicWork> {
+        match &mut self.work {
+            Work::Classic(classic) => Some(classic),
+            Work::Composite(_) => None,
+        }
+    }
+
+    /// The components, when it is a composite.
+    pub fn composite(&self) -> Option<&CompositeWork> {
+        match &self.work {
+            Work::Classic(_) => None,
+            Work::Composite(composite) => Some(composite),
+        }
     }
 }
 
@@ -192,19 +283,20 @@ mod tests {
         assert_eq!(b.mix.percent(Op::Getattr), 26.0);
         assert_eq!(b.mix.percent(Op::Lookup), 24.0);
         assert_eq!(b.mix.percent(Op::Commit), 0.0);
+        let c = b.classic().unwrap();
         // Facts 1.3 and 2.3: 383 files per op/s, files of 1 KB to 32 MB.
-        let files_per_op = b.fileset.mb_per_op * 1048576.0 / b.file_sizes.mean_bytes();
+        let files_per_op = c.fileset.mb_per_op * 1048576.0 / c.file_sizes.mean_bytes();
         assert!((files_per_op - 383.0).abs() < 4.0, "{files_per_op}");
-        assert_eq!(b.file_sizes.quantile(0.0), Bytes::from_kib(1));
-        assert_eq!(b.file_sizes.max(), Bytes::from_mib(32));
+        assert_eq!(c.file_sizes.quantile(0.0), Bytes::from_kib(1));
+        assert_eq!(c.file_sizes.max(), Bytes::from_mib(32));
         // Seed 001, section 4.4: physical per logical transfer.
         let block = Bytes::from_kib(64);
-        assert!((b.read_sizes.mean_transfers(block) - 1.079).abs() < 0.002);
-        assert!((b.write_sizes.mean_transfers(block) - 1.072).abs() < 0.002);
-        assert_eq!(b.read_sizes.max(), Bytes::from_kib(256));
-        assert_eq!(b.write_sizes.max(), Bytes::from_kib(256));
+        assert!((c.read_sizes.mean_transfers(block) - 1.079).abs() < 0.002);
+        assert!((c.write_sizes.mean_transfers(block) - 1.072).abs() < 0.002);
+        assert_eq!(c.read_sizes.max(), Bytes::from_kib(256));
+        assert_eq!(c.write_sizes.max(), Bytes::from_kib(256));
         // Seed 001, section 4.4: growth per append, 17 to 34 KB.
-        let mean_kib = b.write_sizes.mean_bytes() / 1024.0;
+        let mean_kib = c.write_sizes.mean_bytes() / 1024.0;
         assert!((17.0..34.0).contains(&mean_kib), "{mean_kib}");
     }
 }

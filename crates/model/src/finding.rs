@@ -53,6 +53,20 @@ pub enum Rule {
     ServerEvent,
     /// The run was too short or too small for stable figures.
     ShortRun,
+    /// A component of a composite had another share of the operations than it should.
+    ComponentVariance,
+    /// Less was read and written than the data set has.
+    DataTouched,
+    /// A script of the user's is missing, failed, or took too long.
+    Script,
+    /// The platform or the file system lacks something that the workload asks for.
+    Lacking,
+    /// The clock ran differently from the time service's.
+    ExternalClock,
+    /// Figures of the definition are experimental or the project's own.
+    Experimental,
+    /// The client's memory or the file system's space is too small for the load.
+    Resources,
 }
 
 impl Rule {
@@ -76,6 +90,13 @@ impl Rule {
             Self::ProcLoad => "proc-load",
             Self::ServerEvent => "server-event",
             Self::ShortRun => "short-run",
+            Self::ComponentVariance => "component-variance",
+            Self::DataTouched => "data-touched",
+            Self::Script => "script",
+            Self::Lacking => "lacking",
+            Self::ExternalClock => "external-clock",
+            Self::Experimental => "experimental",
+            Self::Resources => "resources",
         }
     }
 }

@@ -5,6 +5,8 @@
 //! other room may look down into it; it looks at nobody.
 
 pub mod benchmark;
+pub mod bucket;
+pub mod composite;
 pub mod dist;
 pub mod finding;
 pub mod latency;
@@ -13,9 +15,12 @@ pub mod op;
 pub mod plan;
 pub mod rng;
 pub mod stats;
+pub mod transfer;
 pub mod units;
+pub mod workload;
 
 pub use benchmark::Benchmark;
+pub use bucket::Bucket;
 pub use dist::SizeDistribution;
 pub use finding::{Finding, Rule, Severity};
 pub use latency::Latency;
@@ -24,7 +29,9 @@ pub use op::{Op, OpSet};
 pub use plan::{LoadPoint, RunPlan};
 pub use rng::Rng;
 pub use stats::{OpStats, PointStats};
+pub use transfer::TransferTable;
 pub use units::{Bytes, Nanos, OpsPerSec};
+pub use workload::WorkloadObject;
 
 /// The sentence that every result carries.
 pub const NOT_A_SPEC_RESULT: &str =

@@ -41,6 +41,11 @@ impl Mix {
         Ok(Self { shares })
     }
 
+    /// No operation at all.
+    pub const fn none() -> Self {
+        Self { shares: Vec::new() }
+    }
+
     /// The operations with their percentages, in table order.
     pub fn shares(&self) -> &[(Op, f64)] {
         &self.shares

@@ -2,53 +2,19 @@
 //!
 //! A logical operation is what the mix counts and the result credits; a driver
 //! turns it into one or more physical operations of its protocol. The names are
-//! those of the classical mix files (seed 001, section 3.3.1, MIXFILE).
+//! those of the classical mix files (seed 001, section 3.3.1, MIXFILE) and of the
+//! netmist workloads (seed 002, section 1). Where both know a name (read, write,
+//! create, access ...) it is one operation; how it is done is its driver's affair.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What kind of object an operation works on; the engine picks one of that kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// Nothing but the connection (NULL).
-    Nothing,
-    /// The file system as a whole (its root).
-    FileSystem,
-    /// Any object that exists.
-    AnyObject,
-    /// A name that exists, in its directory.
-    ExistingName,
-    /// A file of the accessed part of the file set, to read from.
-    ReadFile,
-    /// A file of the accessed part of the file set, to write to.
-    WriteFile,
-    /// A directory that has entries.
-    Directory,
-    /// A symbolic link that exists.
-    Symlink,
-    /// A name for a file that does not exist yet.
-    NewFile,
-    /// A name for a directory that does not exist yet.
-    NewDirectory,
-    /// A name for a symbolic link that does not exist yet.
-    NewSymlink,
-    /// A name for a special file that does not exist yet.
-    NewNode,
-    /// A file outside of the I/O set that exists, to be removed.
-    DoomedFile,
-    /// An empty directory that exists, to be removed.
-    DoomedDirectory,
-    /// A file that exists and a free name beside it.
-    FileAndNewName,
-}
-
 macro_rules! ops {
-    ($($variant:ident = $name:literal, $needs:ident, $doc:literal;)*) => {
+    ($($variant:ident = $name:literal, $doc:literal;)*) => {
         /// A logical operation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "lowercase")]
         #[repr(u8)]
-        pub enum Op { $(#[doc = $doc] $variant,)* }
+        pub enum Op { $(#[doc = $doc] #[serde(rename = $name)] $variant,)* }
 
         impl Op {
             /// All of them, in the order of the tables.
@@ -58,43 +24,89 @@ macro_rules! ops {
             pub const fn name(self) -> &'static str {
                 match self { $(Op::$variant => $name,)* }
             }
-
-            /// What the engine must supply for it.
-            pub const fn needs(self) -> Needs {
-                match self { $(Op::$variant => Needs::$needs,)* }
-            }
         }
     };
 }
 
 ops! {
-    Null = "null", Nothing, "Nothing at all: the cost of a round trip.";
-    Getattr = "getattr", AnyObject, "Read the attributes of an object.";
-    Setattr = "setattr", AnyObject, "Change the attributes of an object.";
-    Lookup = "lookup", ExistingName, "Find a name in a directory.";
-    Access = "access", AnyObject, "Ask which accesses are granted.";
-    Readlink = "readlink", Symlink, "Read a symbolic link.";
-    Read = "read", ReadFile, "Read a range of a file.";
-    Write = "write", WriteFile, "Write a range of a file, stable when it returns.";
-    Create = "create", NewFile, "Create a file.";
-    Mkdir = "mkdir", NewDirectory, "Create a directory.";
-    Symlink = "symlink", NewSymlink, "Create a symbolic link.";
-    Mknod = "mknod", NewNode, "Create a special file (a FIFO).";
-    Remove = "remove", DoomedFile, "Remove a file.";
-    Rmdir = "rmdir", DoomedDirectory, "Remove a directory.";
-    Rename = "rename", FileAndNewName, "Rename a file.";
-    Link = "link", FileAndNewName, "Give a file a second name.";
-    Readdir = "readdir", Directory, "List a directory, names only.";
-    Readdirplus = "readdirplus", Directory, "List a directory with attributes.";
-    Fsstat = "fsstat", FileSystem, "Read the dynamic figures of the file system.";
-    Fsinfo = "fsinfo", FileSystem, "Read the static figures of the file system.";
-    Pathconf = "pathconf", FileSystem, "Read the POSIX limits of the file system.";
-    Commit = "commit", WriteFile, "Make earlier writes stable.";
+    Null = "null", "Nothing at all: the cost of a round trip.";
+    Getattr = "getattr", "Read the attributes of an object.";
+    Setattr = "setattr", "Change the attributes of an object.";
+    Lookup = "lookup", "Find a name in a directory.";
+    Access = "access", "Ask which accesses are granted.";
+    Readlink = "readlink", "Read a symbolic link.";
+    Read = "read", "Read a range of a file.";
+    Write = "write", "Write a range of a file, stable when it returns.";
+    Create = "create", "Create a file.";
+    Mkdir = "mkdir", "Create a directory.";
+    Symlink = "symlink", "Create a symbolic link.";
+    Mknod = "mknod", "Create a special file (a FIFO).";
+    Remove = "remove", "Remove a file.";
+    Rmdir = "rmdir", "Remove a directory.";
+    Rename = "rename", "Rename a file.";
+    Link = "link", "Give a file a second name.";
+    Readdir = "readdir", "List a directory, names only.";
+    Readdirplus = "readdirplus", "List a directory with attributes.";
+    Fsstat = "fsstat", "Read the dynamic figures of the file system.";
+    Fsinfo = "fsinfo", "Read the static figures of the file system.";
+    Pathconf = "pathconf", "Read the POSIX limits of the file system.";
+    Commit = "commit", "Make earlier writes stable.";
+    ReadFile = "read_file", "Read a whole file, from its first byte to its last.";
+    MmapRead = "mmap_read", "Read a range of a file through a memory mapping.";
+    ReadRandom = "read_random", "Read a range at a random place of a file.";
+    WriteFile = "write_file", "Write a whole file over, from its first byte to its last.";
+    MmapWrite = "mmap_write", "Write a range of a file through a memory mapping.";
+    WriteRandom = "write_random", "Write a range at a random place of a file.";
+    Rmw = "rmw", "Read a range at a random place of a file, change it and write it back.";
+    Unlink = "unlink", "Remove an empty file.";
+    Unlink2 = "unlink2", "Remove a file that holds data.";
+    Append = "append", "Write at the end of a file.";
+    Locking = "locking", "Lock a range of a file, then unlock it.";
+    Stat = "stat", "Read the attributes of a file by its name.";
+    Chmod = "chmod", "Change the permissions of a file.";
+    Statfs = "statfs", "Read the figures of the file system.";
+    Copyfile = "copyfile", "Copy a whole file.";
+    Custom1 = "custom1", "Whatever the first program of the user's own does.";
+    Custom2 = "custom2", "Whatever the second program of the user's own does.";
 }
 
 impl Op {
     /// How many there are.
     pub const COUNT: usize = Self::ALL.len();
+
+    /// Those that NFS version 3 has; the names of the classical mix files.
+    pub const NFS3: &'static [Op] = Self::ALL.split_at(22).0;
+
+    /// Those of mounted file systems, in the order of the netmist tables (seed 002,
+    /// appendix; `rmdir` and `unlink2` are of the 2014 generation, facts.md 3.8).
+    pub const POSIX: &'static [Op] = &[
+        Op::Read,
+        Op::ReadFile,
+        Op::MmapRead,
+        Op::ReadRandom,
+        Op::Write,
+        Op::WriteFile,
+        Op::MmapWrite,
+        Op::WriteRandom,
+        Op::Rmw,
+        Op::Mkdir,
+        Op::Rmdir,
+        Op::Create,
+        Op::Unlink,
+        Op::Unlink2,
+        Op::Append,
+        Op::Locking,
+        Op::Access,
+        Op::Stat,
+        Op::Chmod,
+        Op::Readdir,
+        Op::Copyfile,
+        Op::Rename,
+        Op::Statfs,
+        Op::Pathconf,
+        Op::Custom1,
+        Op::Custom2,
+    ];
 
     /// The position in [`Op::ALL`], for tables indexed by operation.
     pub const fn index(self) -> usize {
@@ -122,6 +134,20 @@ impl OpSet {
     pub const EMPTY: Self = Self(0);
     /// Every operation.
     pub const ALL: Self = Self((1 << Op::COUNT) - 1);
+    /// Those of NFS version 3.
+    pub const NFS3: Self = Self::of(Op::NFS3);
+    /// Those of mounted file systems.
+    pub const POSIX: Self = Self::of(Op::POSIX);
+
+    const fn of(ops: &[Op]) -> Self {
+        let mut set = Self::EMPTY;
+        let mut at = 0;
+        while at < ops.len() {
+            set = set.with(ops[at]);
+            at += 1;
+        }
+        set
+    }
 
     /// The same set with `op` in it.
     pub const fn with(self, op: Op) -> Self {

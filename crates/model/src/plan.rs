@@ -5,6 +5,7 @@
 //! that still wants parsing.
 
 use crate::benchmark::Benchmark;
+use crate::composite::DataSet;
 use crate::finding::Finding;
 use crate::units::{Nanos, OpsPerSec};
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,12 @@ pub struct RunPlan {
     pub points: Vec<LoadPoint>,
     /// The client hosts and what each of their procs works on.
     pub clients: Vec<ClientPlan>,
-    /// Load-generating procs on each client.
+    /// Load-generating procs on each client; composites: the most on any client.
     pub procs_per_client: u32,
+    /// Composites: every proc of the largest load point, in the order in which they
+    /// come into play. A proc is the same at every load point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub procs: Vec<ProcPlan>,
     /// The driver and its settings.
     pub driver: DriverPlan,
     /// How load is paced.
@@ -35,6 +40,15 @@ pub struct RunPlan {
     pub shards: Option<u32>,
     /// A program to run beside the phases.
     pub monitor: Option<MonitorPlan>,
+    /// netmist's scripts, when they are to be called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts: Option<ScriptsPlan>,
+    /// A time service to hold the clock against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_service: Option<ClockServicePlan>,
+    /// Every proc's rate is told so often (`-G`, `-q`, HEARTBEAT_NOTIFICATIONS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<Nanos>,
     /// Limits that judge a load point, as the run has set them.
     pub limits: Limits,
     /// What the resolution itself noticed (changed standard parameters ...).
@@ -46,21 +60,65 @@ pub struct RunPlan {
 impl RunPlan {
     /// Procs in the whole run.
     pub fn proc_count(&self) -> u32 {
-        (self.clients.len() as u32).saturating_mul(self.procs_per_client)
+        match self.procs.len() {
+            0 => (self.clients.len() as u32).saturating_mul(self.procs_per_client),
+            n => n as u32,
+        }
+    }
+
+    /// Procs that make load at a load point.
+    pub fn proc_count_at(&self, point: LoadPoint) -> u32 {
+        match point.proc_count {
+            0 => self.proc_count(),
+            n => n.min(self.proc_count()),
+        }
     }
 
     /// Files of the I/O set at a load: by bytes per unit of load over the mean
     /// file size; at least one per proc.
     pub fn io_file_count(&self, load: OpsPerSec) -> u64 {
-        let rule = &self.benchmark.fileset;
-        let bytes = load.0 * rule.mb_per_op * (1u64 << 20) as f64;
-        let files = bytes / self.benchmark.file_sizes.mean_bytes().max(1.0);
+        let Some(classic) = self.benchmark.classic() else {
+            return 0;
+        };
+        let bytes = load.0 * classic.fileset.mb_per_op * (1u64 << 20) as f64;
+        let files = bytes / classic.file_sizes.mean_bytes().max(1.0);
         (files.round() as u64).max(u64::from(self.proc_count()))
     }
 
-    /// The wanted rate of one proc at a load.
+    /// The wanted rate of one proc of a classical benchmark at a load.
     pub fn rate_per_proc(&self, load: OpsPerSec) -> OpsPerSec {
         OpsPerSec(load.0 / f64::from(self.proc_count().max(1)))
+    }
+
+    /// The wanted rate of the proc with this number at a load point; `None`: as
+    /// fast as it goes.
+    pub fn rate_of_proc(&self, number: u32, point: LoadPoint) -> Option<OpsPerSec> {
+        match self.procs.get(number as usize) {
+            Some(proc) => proc.ops_per_sec,
+            None => Some(self.rate_per_proc(point.requested)),
+        }
+    }
+
+    /// The procs of one client: number in the run, and what each works on.
+    pub fn procs_of(&self, client: usize) -> Vec<(u32, MountPoint)> {
+        if self.procs.is_empty() {
+            let first = client as u32 * self.procs_per_client;
+            let mounts = self.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
+            let all = (first..).zip(mounts).take(self.procs_per_client as usize);
+            return all.map(|(number, mount)| (number, mount.clone())).collect();
+        }
+        let mine = |(_, p): &(u32, &ProcPlan)| p.client as usize == client;
+        let all = (0..).zip(&self.procs).filter(mine);
+        all.map(|(number, p)| (number, p.mount.clone())).collect()
+    }
+
+    /// What a composite's procs need of the file system at a load point.
+    pub fn data_set(&self, point: LoadPoint) -> DataSet {
+        let Some(composite) = self.benchmark.composite() else {
+            return DataSet::default();
+        };
+        let procs = &self.procs[..self.proc_count_at(point) as usize];
+        composite.data_set(procs, self.clients.len() as u32)
     }
 }
 
@@ -73,6 +131,35 @@ pub struct LoadPoint {
     pub asked: OpsPerSec,
     /// What is requested: rounded down to whole op/s per proc (seed 001, 3.3 LOAD).
     pub requested: OpsPerSec,
+    /// Composites: the load in units of the business metric (BUILDs, STREAMs);
+    /// 0: there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub units: f64,
+    /// Composites: how many of the plan's procs make load; 0: all.
+    #[serde(default, skip_serializing_if = "is_zero_count")]
+    pub proc_count: u32,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
+}
+fn is_zero_count(n: &u32) -> bool {
+    *n == 0
+}
+
+/// One proc of a composite benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcPlan {
+    /// Which of the plan's clients it runs on, from 0.
+    pub client: u32,
+    /// The directory it works in.
+    pub mount: MountPoint,
+    /// Which component it belongs to, from 0.
+    pub component: u32,
+    /// Its number among the procs of its component, from 0.
+    pub instance: u32,
+    /// Its rate; `None`: as fast as it goes.
+    pub ops_per_sec: Option<OpsPerSec>,
 }
 
 /// A client host.
@@ -80,7 +167,7 @@ pub struct LoadPoint {
 pub struct ClientPlan {
     /// Its name as the rc file gives it.
     pub name: String,
-    /// One mount point per proc.
+    /// One mount point per proc; composites: those that its procs work in, each once.
     pub mounts: Vec<MountPoint>,
 }
 
@@ -109,6 +196,8 @@ impl fmt::Display for MountPoint {
 pub enum DriverPlan {
     /// Speaks NFSv3 itself.
     Nfs3(Nfs3Plan),
+    /// Works on mounted file systems by system calls.
+    Posix(PosixPlan),
     /// Answers every operation at once: measures the generator.
     Null,
 }
@@ -153,6 +242,42 @@ pub struct Nfs3Plan {
     pub jukebox_delay_ms: u32,
     /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
     pub jukebox_retries: u32,
+}
+
+/// Settings of the driver of mounted file systems.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PosixPlan {
+    /// Never call fsync (`-F`, DISABLE_FSYNCS).
+    pub no_fsync: bool,
+    /// Files that a proc may keep open (MAX_FD, shared by all procs of a client);
+    /// `None`: 64, or as many as the limits of the system allow, if fewer.
+    pub open_files_max: Option<u32>,
+    /// Leave files that an earlier run with the same suffix kept, where they have the
+    /// right size, instead of making them anew (`-K`, UNLINK_FILES=0).
+    pub reuse_kept: bool,
+    /// Go on although the file system is too small by its own word (SPACE_CHECK=off).
+    pub ignore_space: bool,
+    /// The programs behind custom1 and custom2; empty: there is none.
+    #[serde(default)]
+    pub custom: [Vec<String>; 2],
+}
+
+/// Scripts of netmist that the prime calls (seed 002, section 21).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptsPlan {
+    /// Where they are looked for.
+    pub dir: String,
+    /// How long one may take.
+    pub limit: Nanos,
+}
+
+/// A time service to hold the clock against (`-H`, `-S`; PIT_SERVER, PIT_PORT).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockServicePlan {
+    /// Its host.
+    pub host: String,
+    /// Its TCP port.
+    pub port: u16,
 }
 
 /// Which address family.
@@ -230,6 +355,16 @@ pub struct FileSetPlan {
     pub verify: bool,
     /// Population operations in flight per proc-owning shard in INIT and CLEANUP.
     pub init_window: u32,
+    /// Composites: all procs of a workload share one tree (`-X`, SHARING_MODE).
+    #[serde(default)]
+    pub sharing: bool,
+    /// Composites: count how often every file was accessed (`-Y`, FILE_ACCESS_LIST).
+    #[serde(default)]
+    pub access_list: bool,
+    /// Composites: the point does not count unless as many bytes were read and written
+    /// as the data set has (netmist's minimum run time).
+    #[serde(default)]
+    pub touch_all: bool,
 }
 
 /// PRIME_MON_SCRIPT and its arguments.
@@ -244,7 +379,7 @@ pub struct MonitorPlan {
 /// Limits that judge a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Largest mean service time, in milliseconds (RESPONSE_LIMIT_MS).
+    /// Largest mean service time, in milliseconds (RESPONSE_LIMIT_MS); 0: no limit.
     pub response_ms: f64,
     /// Least achieved share of the requested rate, in percent (ACHIEVED_PCNT_MIN).
     pub achieved_pcnt_min: f64,
@@ -254,4 +389,8 @@ pub struct Limits {
     pub mix_deviation_pcnt_max: f64,
     /// Failed operations from which on a point does not count, in percent (ERROR_PCNT_MAX).
     pub error_pcnt_max: f64,
+    /// Composites: most that a component's share may differ from its target, in percent
+    /// of the target (COMPONENT_VARIANCE_MAX); 0: no limit.
+    #[serde(default)]
+    pub component_variance_pcnt_max: f64,
 }

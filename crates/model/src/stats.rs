@@ -138,6 +138,77 @@ pub struct ProcStats {
     pub wanted_count: u64,
 }
 
+/// What the procs of one component did together, over all clients.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ComponentStats {
+    /// Which component of the benchmark, from 0.
+    pub component: u32,
+    /// Procs of it that made load.
+    pub proc_count: u32,
+    /// Operations that they were wanted to start in the window; 0: as many as possible.
+    pub wanted_count: u64,
+    /// Figures per operation. Those of a background component are here only.
+    pub ops: Vec<OpStats>,
+}
+
+impl ComponentStats {
+    /// Logical operations that succeeded.
+    pub fn success_count(&self) -> u64 {
+        total(self.ops.iter().map(|o| o.success_count))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.proc_count = self.proc_count.saturating_add(other.proc_count);
+        self.wanted_count = self.wanted_count.saturating_add(other.wanted_count);
+        merge_ops(&mut self.ops, &other.ops);
+    }
+}
+
+/// One proc's figures per operation (netmist's client logs).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcOps {
+    /// Its number in the whole run, from 0.
+    pub proc: u32,
+    /// Bytes of its data set that INIT made or found.
+    pub data_bytes: u64,
+    /// Directories that INIT made or found.
+    pub dir_count: u64,
+    /// Files that INIT made or found.
+    pub file_count: u64,
+    /// Per operation that it tried.
+    pub ops: Vec<ProcOp>,
+    /// How often each file was accessed, by its path below the run's directory
+    /// (FILE_ACCESS_LIST only).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<(String, u64)>,
+}
+
+/// One operation of one proc.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcOp {
+    /// Which operation.
+    pub op: Op,
+    /// How many succeeded.
+    pub success_count: u64,
+    /// How many failed.
+    pub error_count: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Sum of the service times of the successful ones, in nanoseconds.
+    pub service_sum_ns: u64,
+}
+
+fn merge_ops(mine: &mut Vec<OpStats>, theirs: &[OpStats]) {
+    for other in theirs {
+        match mine.binary_search_by_key(&other.op, |s| s.op) {
+            Ok(at) => mine[at].merge(other),
+            Err(at) => mine.insert(at, other.clone()),
+        }
+    }
+}
+
 /// A sum that a hostile record cannot make overflow.
 fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
@@ -159,6 +230,12 @@ pub struct PointStats {
     pub intervals: Vec<Interval>,
     /// Per proc.
     pub procs: Vec<ProcStats>,
+    /// Composites: per component.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentStats>,
+    /// Composites: per proc and operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proc_ops: Vec<ProcOps>,
     /// The driver's own counters (physical calls by procedure, retransmissions,
     /// verifier changes, short reads ...), by name.
     pub counters: BTreeMap<String, u64>,
@@ -209,9 +286,19 @@ impl PointStats {
     /// Adds what another shard or client measured at the same point.
     pub fn merge(&mut self, other: &Self) {
         self.window_ns = self.window_ns.max(other.window_ns);
-        for theirs in &other.ops {
-            self.op_mut(theirs.op).merge(theirs);
+        merge_ops(&mut self.ops, &other.ops);
+        for theirs in &other.components {
+            let known = |c: &ComponentStats| c.component;
+            match self
+                .components
+                .binary_search_by_key(&theirs.component, known)
+            {
+                Ok(at) => self.components[at].merge(theirs),
+                Err(at) => self.components.insert(at, theirs.clone()),
+            }
         }
+        self.proc_ops.extend_from_slice(&other.proc_ops);
+        self.proc_ops.sort_by_key(|p| p.proc);
         self.lateness.merge(&other.lateness);
         self.wakeup.merge(&other.wakeup);
         for theirs in &other.intervals {

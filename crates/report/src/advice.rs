@@ -52,6 +52,25 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::ServerEvent => {
             "Look at the server's log for this time; expect higher latencies around it."
         }
+        Rule::ComponentVariance => {
+            "One component of the benchmark ran at another pace than its share asks for: look at its figures in the report, and at the procs that lag."
+        }
+        Rule::DataTouched => {
+            "Raise RUNTIME (-t), or lower the data set, so that the caches are really defeated."
+        }
+        Rule::Script => {
+            "Run the script by hand with the same argument; it must be executable, end by itself and with status 0."
+        }
+        Rule::Lacking => {
+            "Measure on a file system or platform that has it, and compare only with results that lacked the same."
+        }
+        Rule::ExternalClock => {
+            "Do not trust times taken on this client (a virtual machine, perhaps): use physical clients, or mend its time source."
+        }
+        Rule::Experimental => {
+            "Take this as a load of this kind, not as a figure to compare: the definition file says what is our own design."
+        }
+        Rule::Resources => "Use clients with more memory, or a larger file system, or lower LOAD.",
         Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
     }
 }

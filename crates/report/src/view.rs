@@ -414,18 +414,20 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
                 span(plan.phases.runtime)
             ),
         ),
-        (
-            "File set",
-            format!(
-                "{} MiB per op/s, {} % of it accessed, {} % of writes append",
-                plan.benchmark.fileset.mb_per_op,
-                plan.benchmark.fileset.access_pcnt,
-                plan.benchmark.fileset.append_pcnt
-            ),
-        ),
         ("Seed", plan.seed.to_string()),
     ];
+    if let Some(classic) = plan.benchmark.classic() {
+        let rule = &classic.fileset;
+        let text = format!(
+            "{} MiB per op/s, {} % of it accessed, {} % of writes append",
+            rule.mb_per_op, rule.access_pcnt, rule.append_pcnt
+        );
+        rows.insert(rows.len() - 1, ("File set", text));
+    }
     match &plan.driver {
+        DriverPlan::Posix(_) => {
+            rows.push(("Driver", "mounted file systems, by system calls".into()))
+        }
         DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
         DriverPlan::Nfs3(nfs3) => {
             let connections = match nfs3.connections {

@@ -7,6 +7,8 @@ const LOAD: LoadPoint = LoadPoint {
     number: 1,
     asked: OpsPerSec(1000.0),
     requested: OpsPerSec(1000.0),
+    units: 0.0,
+    proc_count: 0,
 };
 
 fn said(stats: &PointStats, plan: &RunPlan) -> Vec<(Rule, Severity)> {

@@ -44,6 +44,7 @@ pub fn plan() -> RunPlan {
         proc_pcnt_min: standard.proc_pcnt_min,
         mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
         error_pcnt_max: standard.error_pcnt_invalid,
+        component_variance_pcnt_max: 0.0,
     };
     let not_standard = |name: &str, value: f64, standard: f64| {
         Finding::new(
@@ -60,6 +61,10 @@ pub fn plan() -> RunPlan {
             client("<script>alert(1)</script>&\"b\""),
         ],
         procs_per_client: PROCS,
+        procs: Vec::new(),
+        scripts: None,
+        clock_service: None,
+        heartbeat: None,
         driver: DriverPlan::Nfs3(nfs3_plan()),
         pacing: Pacing {
             mode: PacingMode::Closed,
@@ -76,6 +81,9 @@ pub fn plan() -> RunPlan {
             reuse: true,
             verify: false,
             init_window: 64,
+            sharing: false,
+            access_list: false,
+            touch_all: false,
         },
         seed: 42,
         shards: None,
@@ -108,6 +116,8 @@ fn load_point(number: u32) -> LoadPoint {
         number,
         asked: load,
         requested: load,
+        units: 0.0,
+        proc_count: 0,
     }
 }
 
@@ -249,8 +259,22 @@ fn simulate(plan: &RunPlan, load: LoadPoint, client: u32) -> PointStats {
         interval.response_max_ns = interval.response_max_ns.max(response_ns);
         interval.service_log2_us[Interval::log2_slot(service_ns)] += 1;
         let bytes = match op {
-            Op::Read => plan.benchmark.read_sizes.draw(&mut rng).0,
-            Op::Write => plan.benchmark.write_sizes.draw(&mut rng).0,
+            Op::Read => {
+                plan.benchmark
+                    .classic()
+                    .expect("a classical one")
+                    .read_sizes
+                    .draw(&mut rng)
+                    .0
+            }
+            Op::Write => {
+                plan.benchmark
+                    .classic()
+                    .expect("a classical one")
+                    .write_sizes
+                    .draw(&mut rng)
+                    .0
+            }
             _ => 0,
         };
         let (read, written) = if op == Op::Read {

@@ -35,7 +35,7 @@ pub const fn severity_word(severity: Severity) -> &'static str {
 pub fn ip_version(record: &RunRecord) -> u8 {
     let ip = match &record.run.plan.driver {
         DriverPlan::Nfs3(nfs3) => nfs3.ip,
-        DriverPlan::Null => IpChoice::V4,
+        DriverPlan::Null | DriverPlan::Posix(_) => IpChoice::V4,
     };
     match ip {
         IpChoice::V4 => 4,
@@ -52,7 +52,9 @@ pub fn ip_version(record: &RunRecord) -> u8 {
 /// asked at all.
 pub fn protocol_name(record: &RunRecord) -> &'static str {
     match &record.run.plan.driver {
-        DriverPlan::Nfs3(_) => record.run.plan.benchmark.protocol.sfssum_name(),
+        DriverPlan::Nfs3(_) | DriverPlan::Posix(_) => {
+            record.run.plan.benchmark.protocol.sfssum_name()
+        }
         DriverPlan::Null => "NULL",
     }
 }
@@ -61,7 +63,7 @@ pub fn protocol_name(record: &RunRecord) -> &'static str {
 pub fn biods(record: &RunRecord) -> (u32, u32) {
     match &record.run.plan.driver {
         DriverPlan::Nfs3(nfs3) => (nfs3.biod_max_reads, nfs3.biod_max_writes),
-        DriverPlan::Null => (0, 0),
+        DriverPlan::Null | DriverPlan::Posix(_) => (0, 0),
     }
 }
 

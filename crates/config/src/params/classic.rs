@@ -1,7 +1,7 @@
 //! The parameters of the 2008 generation's rc file, in its order
 //! (facts.md 2.2; meanings: seed 001, sections 1.3, 3.3 and 3.3.1).
 
-use super::{Group, Kind, Parameter, Standard};
+use super::{Group, Kind, Parameter, Standard, rule};
 use filermark_model::benchmark::FileSetRule;
 
 const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -241,14 +241,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Real(0.1, 100.0, "percent"),
         "Share of the I/O files that RUN touches",
     )
-    .standard(Standard::Benchmark(|b| b.fileset.access_pcnt)),
+    .standard(Standard::Benchmark(|b| rule(b, |r| r.access_pcnt))),
     p(
         "APPEND_PCNT",
         Group::Workload,
         Kind::Real(0.0, 100.0, "percent"),
         "Share of the writes that append; the others overwrite",
     )
-    .standard(Standard::Benchmark(|b| b.fileset.append_pcnt)),
+    .standard(Standard::Benchmark(|b| rule(b, |r| r.append_pcnt))),
     p(
         "BLOCK_FILE",
         Group::Workload,
@@ -269,21 +269,25 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, FileSetRule::DIR_COUNT_MAX as u64, "directories"),
         "Directories per proc",
     )
-    .standard(Standard::Benchmark(|b| f64::from(b.fileset.dir_count))),
+    .standard(Standard::Benchmark(|b| rule(b, |r| f64::from(r.dir_count)))),
     p(
         "FILE_COUNT",
         Group::Workload,
         Kind::Int(1, FileSetRule::FILE_COUNT_MAX as u64, "files"),
         "Files per proc that are not for reading and writing",
     )
-    .standard(Standard::Benchmark(|b| f64::from(b.fileset.file_count))),
+    .standard(Standard::Benchmark(|b| {
+        rule(b, |r| f64::from(r.file_count))
+    })),
     p(
         "SYMLINK_COUNT",
         Group::Workload,
         Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
     )
-    .standard(Standard::Benchmark(|b| f64::from(b.fileset.symlink_count))),
+    .standard(Standard::Benchmark(|b| {
+        rule(b, |r| f64::from(r.symlink_count))
+    })),
     p(
         "TCP",
         Group::Transport,

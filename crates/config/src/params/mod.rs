@@ -7,6 +7,7 @@ mod own;
 pub(crate) use classic::{LOAD_MAX, RUNS_MAX};
 
 use filermark_model::Benchmark;
+use filermark_model::benchmark::FileSetRule;
 use std::fmt;
 
 /// One parameter.
@@ -217,6 +218,11 @@ impl Parameter {
             Standard::Fixed(_) | Standard::Benchmark(_) | Standard::Unset
         )
     }
+}
+
+/// A figure of a classical benchmark's file set; not a number for composites.
+fn rule(benchmark: &Benchmark, figure: fn(&FileSetRule) -> f64) -> f64 {
+    benchmark.classic().map_or(f64::NAN, |c| figure(&c.fileset))
 }
 
 #[cfg(test)]

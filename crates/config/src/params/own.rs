@@ -1,6 +1,6 @@
 //! Filermark's own parameters: what the 2008 generation had no name for.
 
-use super::{Group, Kind, Parameter, Standard};
+use super::{Group, Kind, Parameter, Standard, rule};
 
 const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, group, kind, one_line).own()
@@ -50,7 +50,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Real(0.001, 1_000_000.0, "MB per op/s"),
         "Size of the file set per op/s of load, in binary megabytes",
     )
-    .standard(Standard::Benchmark(|b| b.fileset.mb_per_op))
+    .standard(Standard::Benchmark(|b| rule(b, |r| r.mb_per_op)))
     .help("The size depends on the load alone, never on the number of procs or clients."),
     p(
         "VERIFY",

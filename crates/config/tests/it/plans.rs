@@ -8,7 +8,7 @@ use filermark_model::{Finding, Nanos, Op, Rule, RunPlan, Severity};
 fn nfs3(plan: &RunPlan) -> &Nfs3Plan {
     match &plan.driver {
         DriverPlan::Nfs3(nfs) => nfs,
-        DriverPlan::Null => panic!("null"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -78,13 +78,15 @@ impl Core {
             | Action::Rename { dir, .. }
             | Action::Readdir { dir, .. }
             | Action::Fill { dir, .. } => known(dir),
+            Action::File(_) => false,
         }
     }
 }
 
 const fn first_call(action: Action) -> Procedure {
     match action {
-        Action::Null => Procedure::Null,
+        // Never sent: `knows_objects` says no to actions on mounted files.
+        Action::Null | Action::File(_) => Procedure::Null,
         Action::Getattr { .. } => Procedure::Getattr,
         Action::Setattr { .. } => Procedure::Setattr,
         Action::Lookup { .. } => Procedure::Lookup,

@@ -113,7 +113,7 @@ impl Driver for Nfs3Driver {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: OpSet::ALL,
+            ops: OpSet::NFS3,
             blocking: false,
             // A shared connection is one shard's.
             shards_max: match self.plan.connections {

@@ -131,7 +131,7 @@ impl Core {
         if read.data.len() != count as usize || count > asked || endless {
             return Verdict::Ends(Status::Garbage);
         }
-        logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(count);
+        logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(u64::from(count));
         // Only what has been written is asked for: an end before it is lost data.
         let lost = read.eof && count < asked;
         if lost {
@@ -167,7 +167,10 @@ impl Core {
             return Verdict::Ends(Status::Garbage);
         }
         if !call.rewrite {
-            logical.outcome.written_bytes = logical.outcome.written_bytes.saturating_add(count);
+            logical.outcome.written_bytes = logical
+                .outcome
+                .written_bytes
+                .saturating_add(u64::from(count));
         }
         if written.committed == StableHow::Unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
