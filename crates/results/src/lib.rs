@@ -36,7 +36,7 @@ pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader, RunRecord, Verdict, fingerprint,
+    RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint,
 };
 pub use time::Timestamp;
 pub use writer::RecordWriter;

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::units::counted;
-use filermark_model::{Finding, NOT_A_SPEC_RESULT, Op, Severity};
+use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -86,11 +86,28 @@ pub fn fingerprint(plan: &RunPlan) -> String {
         findings: Vec::new(),
         ..plan.clone()
     };
-    let value = serde_json::to_value(plan).unwrap_or_default();
+    hex(&canonical_digest(&plan))
+}
+
+/// The fingerprint of a definition in force: SHA-256, in hexadecimal, of its JSON in
+/// the form of [`fingerprint`], and five decimal digits of it (its first eight bytes
+/// modulo 100000), short enough to be compared by eye, as netmist prints one.
+pub fn definition_fingerprint(benchmark: &Benchmark) -> (String, u32) {
+    let digest = canonical_digest(benchmark);
+    let first = digest.iter().take(8);
+    let number = first.fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    (hex(&digest), (number % 100_000) as u32)
+}
+
+fn canonical_digest(what: &impl Serialize) -> [u8; 32] {
+    let value = serde_json::to_value(what).unwrap_or_default();
     let mut canonical = String::new();
     write_canonical(&value, &mut canonical);
-    let digest = Sha256::digest(canonical.as_bytes());
-    digest.iter().fold(String::new(), |mut hex, byte| {
+    Sha256::digest(canonical.as_bytes()).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
