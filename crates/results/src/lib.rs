@@ -12,6 +12,7 @@ pub mod client_log;
 pub mod csv;
 pub mod environment;
 pub mod files;
+pub mod heartbeat;
 pub mod judge;
 pub mod ort;
 pub mod reader;
@@ -32,6 +33,7 @@ mod golden_tests;
 mod record_tests;
 
 pub use environment::{Environment, MountFacts};
+pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
