@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::units::counted;
-use filermark_model::{Finding, NOT_A_SPEC_RESULT, Op, Severity};
+use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -91,7 +91,17 @@ pub fn fingerprint(plan: &RunPlan) -> String {
         findings: Vec::new(),
         ..plan.clone()
     };
-    let value = serde_json::to_value(plan).unwrap_or_default();
+    digest(&plan)
+}
+
+/// The fingerprint of the definition in force, with the run's changes to it:
+/// as [`fingerprint`], of the benchmark alone.
+pub fn definition_fingerprint(benchmark: &Benchmark) -> String {
+    digest(benchmark)
+}
+
+fn digest(of: &impl Serialize) -> String {
+    let value = serde_json::to_value(of).unwrap_or_default();
     let mut canonical = String::new();
     write_canonical(&value, &mut canonical);
     let digest = Sha256::digest(canonical.as_bytes());
