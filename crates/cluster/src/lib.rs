@@ -7,11 +7,17 @@
 //! when both are in one process.
 
 pub mod agent;
+mod beats;
+mod child;
+mod clock_check;
+pub mod clock_service;
 pub mod launch;
 pub mod link;
 pub mod message;
 pub mod monitor;
 pub mod prime;
+pub mod scripts;
+mod space;
 mod sweep;
 
 pub use prime::{Progress, RunOptions, RunOutcome, run};
