@@ -13,6 +13,7 @@ mod clock_check;
 pub mod clock_service;
 pub mod launch;
 pub mod link;
+mod measure;
 pub mod message;
 pub mod monitor;
 pub mod prime;

@@ -14,25 +14,25 @@
 //! is made. What a call leaves running (a monitor that writes a file) goes on after
 //! it; a call that takes longer than the limit is ended with all that it started.
 
+mod call;
+#[cfg(test)]
+mod tests;
+
 use crate::child;
+use call::carry_out;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::ScriptsPlan;
 use filermark_model::{Finding, Rule, Severity};
-use filermark_results::heartbeat::{SCRIPT_OUTPUT_LEN_MAX, script_output};
 use filermark_results::{Phase, ScriptRecord, ScriptStatus, Timestamp};
-use std::io::{self, PipeReader, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Suffix of the scripts' names.
 const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
-/// How long output is still waited for after a script has ended: something that it
-/// left running may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 /// What a call may need beyond its limit to be ended.
 const MARGIN: Duration = Duration::from_secs(10);
 /// What is left to the calls that tidy up after the user wished to stop.
@@ -86,6 +86,8 @@ pub struct Scripts {
     under_way: Vec<UnderWay>,
     troubles: Vec<Trouble>,
     missing: Option<String>,
+    /// Which scripts have to be told of the end of the load.
+    begun: [bool; 3],
 }
 
 struct UnderWay {
@@ -115,6 +117,7 @@ impl Scripts {
             under_way: Vec::new(),
             troubles: Vec::new(),
             missing: None,
+            begun: [false; 3],
         };
         if let Some(plan) = plan {
             for script in Script::ALL {
@@ -151,6 +154,7 @@ impl Scripts {
         let Some(path) = self.paths[call.script as usize].clone() else {
             return;
         };
+        self.begun[call.script as usize] = call.argument != "STOP";
         let (at, since) = (Timestamp::now(), Instant::now());
         let give_up = Arc::new(AtomicBool::new(false));
         let (teller, limit, hurry) = (self.teller.clone(), self.limit, give_up.clone());
@@ -170,6 +174,20 @@ impl Scripts {
             Err(e) => {
                 let reason = format!("no thread for it: {e}");
                 self.trouble(&call.script.file_name(), call.argument, &reason, call.point);
+            }
+        }
+    }
+
+    /// Tells the scripts that were told of this load point that its load has ended.
+    pub fn call_stops(&mut self, point: u32) {
+        for script in [Script::Stat, Script::Mon] {
+            if std::mem::take(&mut self.begun[script as usize]) {
+                self.call(Call {
+                    script,
+                    argument: "STOP",
+                    point,
+                    phase: None,
+                });
             }
         }
     }
@@ -319,121 +337,6 @@ fn record(
         seconds: since.elapsed().as_secs_f64(),
         output,
     }
-}
-
-/// One call, on its own thread.
-fn carry_out(
-    path: &Path,
-    argument: &str,
-    limit: Duration,
-    give_up: &AtomicBool,
-) -> (ScriptStatus, String) {
-    let failed = |reason: String| ScriptStatus::Failed { reason };
-    let (mut child, output) = match start(path, argument) {
-        Ok(started) => started,
-        Err(e) => return (failed(format!("cannot be started: {e}")), String::new()),
-    };
-    let kept = keep_output(output);
-    let deadline = Instant::now() + limit;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break match status.code() {
-                Some(code) => ScriptStatus::Exited { code },
-                None => failed(format!("was ended from outside ({status})")),
-            },
-            Ok(None) => {}
-            Err(e) => break failed(e.to_string()),
-        }
-        let stopped = give_up.load(Ordering::Relaxed);
-        if stopped || Instant::now() >= deadline {
-            let why = match stopped {
-                true => "was ended, as the run was".to_owned(),
-                false => format!("took longer than {} s and was ended", limit.as_secs_f64()),
-            };
-            let gone = child::end_all(std::slice::from_mut(&mut child), child::PATIENCE);
-            break failed(match gone {
-                true => why,
-                false => format!("{why}, but hangs in the system"),
-            });
-        }
-        std::thread::sleep(child::LOOK);
-    };
-    (status, kept.take())
-}
-
-fn start(path: &Path, argument: &str) -> io::Result<(Child, PipeReader)> {
-    let mut tries = 0;
-    loop {
-        let mut direct = Command::new(path);
-        let started = spawn(direct.arg(argument));
-        match started {
-            // Without a first line that names its interpreter, a shell would run it.
-            Err(e) if e.raw_os_error() == Some(ENOEXEC) => {
-                let mut shell = Command::new("/bin/sh");
-                return spawn(shell.arg(path).arg(argument));
-            }
-            // Somebody is just done writing it.
-            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
-                tries += 1;
-                std::thread::sleep(child::LOOK);
-            }
-            other => return other,
-        }
-    }
-}
-
-const ENOEXEC: i32 = 8;
-
-fn spawn(command: &mut Command) -> io::Result<(Child, PipeReader)> {
-    let (output, end) = io::pipe()?;
-    command
-        .stdin(Stdio::null())
-        .stdout(end.try_clone()?)
-        .stderr(end);
-    let child = child::in_own_group(command).spawn()?;
-    Ok((child, output))
-}
-
-/// What a script has printed so far.
-struct Kept {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    at_end: Receiver<()>,
-}
-
-impl Kept {
-    fn take(self) -> String {
-        let _ = self.at_end.recv_timeout(LAST_WORDS);
-        script_output(&self.bytes.lock().unwrap_or_else(|e| e.into_inner()))
-    }
-}
-
-/// Reads all that a script prints and keeps its beginning. Goes on for as long as
-/// somebody holds the pipe: a monitor that the script has left running must not
-/// die of a closed one.
-fn keep_output(mut output: PipeReader) -> Kept {
-    let bytes = Arc::new(Mutex::new(Vec::new()));
-    let (end, at_end) = channel();
-    let kept = bytes.clone();
-    let read = move || {
-        let mut buffer = [0; 4096];
-        loop {
-            match output.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => {
-                    let mut kept = kept.lock().unwrap_or_else(|e| e.into_inner());
-                    // One byte too many, so that what is cut is seen to be.
-                    let room = (SCRIPT_OUTPUT_LEN_MAX + 1).saturating_sub(kept.len());
-                    kept.extend_from_slice(&buffer[..n.min(room)]);
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
-        }
-        let _ = end.send(());
-    };
-    // Without a thread nothing is kept; the end of the channel tells so.
-    let _ = std::thread::Builder::new().name("script-output".into()).spawn(read);
-    Kept { bytes, at_end }
 }
 
 #[cfg(unix)]
