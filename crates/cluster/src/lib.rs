@@ -21,4 +21,11 @@ pub mod scripts;
 mod space;
 mod sweep;
 
+#[cfg(test)]
+mod beats_tests;
+#[cfg(test)]
+mod clock_tests;
+#[cfg(test)]
+mod space_tests;
+
 pub use prime::{Progress, RunOptions, RunOutcome, run};
