@@ -10,6 +10,7 @@ pub mod driver;
 pub mod engine;
 pub mod file_action;
 pub mod fileset;
+pub mod marker;
 pub mod name;
 pub mod net;
 pub mod null;
