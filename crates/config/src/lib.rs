@@ -32,6 +32,8 @@ pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
 pub use explain::explain;
 pub use params::Parameter;
-pub use reference::{help_parameter, help_params, reference_markdown, template_composite_rc, template_rc};
+pub use reference::{
+    help_parameter, help_params, reference_markdown, template_composite_rc, template_rc,
+};
 pub use resolve::{NetmistOutput, Resolved, resolve};
 pub use sources::{Host, RcFile, Sources};

@@ -1,9 +1,10 @@
 //! Texts made from the parameter table: help, the reference page, the template.
 
+use crate::composite::choose::shipped_registry;
 use crate::debug::DEBUG_FLAGS;
 use crate::error::nearest;
 use crate::params::{Group, Kind, Parameter, Scope, Standard};
-use filermark_model::{Benchmark, Registry};
+use filermark_model::Benchmark;
 use std::fmt::Write;
 
 /// How wide the texts are, in columns.
@@ -13,7 +14,7 @@ const WIDTH: usize = 78;
 fn shown_benchmark(composite: bool) -> Option<Benchmark> {
     match composite {
         false => Benchmark::shipped("general-nfs3").ok(),
-        true => Registry::shipped().composite("SWBUILD").ok(),
+        true => shipped_registry().composite("SWBUILD").ok(),
     }
 }
 
@@ -77,7 +78,7 @@ pub fn help_params() -> String {
                 Scope::Classic => 'n',
                 Scope::Composite => 'c',
             };
-            out += &format!("{scope}{star}{:<19} {}\n", p.name, p.one_line);
+            out += &format!("{scope}{star}{:<23} {}\n", p.name, p.one_line);
         }
     }
     out
@@ -189,7 +190,8 @@ fn cell(text: &str) -> String {
 
 /// The commented rc file to start from: `filermark template`, examples/sfs_rc.
 pub fn template_rc() -> String {
-    let head = "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
+    let head =
+        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
     template(head, shown_benchmark(false).as_ref(), false)
 }
 
@@ -198,7 +200,7 @@ pub fn template_rc() -> String {
 /// # Errors
 /// There is no such benchmark; the text says which may be meant.
 pub fn template_composite_rc(name: &str) -> Result<String, String> {
-    let benchmark = Registry::shipped()
+    let benchmark = shipped_registry()
         .composite(name)
         .map_err(|e| e.to_string())?;
     let head = format!(
@@ -245,12 +247,7 @@ const MUST_BE_SET: [&str; 5] = [
     "CLIENT_MOUNTPOINTS",
 ];
 
-fn template_line(
-    out: &mut String,
-    p: &Parameter,
-    benchmark: Option<&Benchmark>,
-    composite: bool,
-) {
+fn template_line(out: &mut String, p: &Parameter, benchmark: Option<&Benchmark>, composite: bool) {
     let quote = |text: &str| match p.kind {
         Kind::List => format!("\"{text}\""),
         _ => text.to_owned(),

@@ -1,12 +1,12 @@
 //! Resolution: all sources together, every mistake at once, one plan out.
 
+use crate::composite::{self, choose::Choice};
 use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
 use crate::params::{Parameter, Standard};
 use crate::rc::parse_rc;
 use crate::sources::Sources;
 use crate::values::{Given, Value, Values, check};
-use crate::composite::{self, choose::Choice};
 use crate::{layout, loads, nfs3, workload};
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,

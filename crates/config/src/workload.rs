@@ -23,7 +23,7 @@ pub(crate) fn definition(
         let name = values.text("BENCHMARK").unwrap_or_default();
         return Benchmark::shipped(&name)
             .map_err(|_| {
-                let registry = filermark_model::registry::Registry::shipped();
+                let registry = crate::composite::choose::shipped_registry();
                 errors.push(crate::composite::choose::unknown(&name, values, &registry));
             })
             .ok();

@@ -87,12 +87,7 @@ fn not_standard(given: &Given, old: &[(String, String)]) -> Finding {
     Finding::new(Rule::NotStandard, Severity::Warning, text)
 }
 
-fn file_size(
-    components: &mut [Component],
-    bytes: u64,
-    given: &Given,
-    findings: &mut Vec<Finding>,
-) {
+fn file_size(components: &mut [Component], bytes: u64, given: &Given, findings: &mut Vec<Finding>) {
     let same = |c: &Component| c.file_bytes == bytes && c.file_sizes.is_none();
     if components.iter().all(same) {
         return;

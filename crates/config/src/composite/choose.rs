@@ -8,6 +8,7 @@ use filermark_model::benchmark::SHIPPED;
 use filermark_model::registry::{Registry, RegistryError};
 use filermark_model::{Benchmark, Finding, Rule, Severity};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// What BENCHMARK and BENCHMARK_FILE say.
 pub(crate) enum Choice {
@@ -41,11 +42,10 @@ pub(crate) fn choose(
     };
     let given = values.given("BENCHMARK").map(|g| g.raw.clone());
     let classic = |name: &String| SHIPPED.iter().any(|(n, _)| n == name);
-    // Reading all that ships takes some milliseconds; only composites need it.
     if own.is_none() && given.as_ref().is_none_or(classic) {
         return Choice::Classic;
     }
-    let mut registry = Registry::shipped();
+    let mut registry = shipped_registry();
     if let Some((path, text)) = &own
         && let Err(e) = registry.take_toml(path, text)
     {
@@ -88,6 +88,12 @@ pub(crate) fn choose(
     }
 }
 
+/// What ships with the program; read once, since that takes some milliseconds.
+pub(crate) fn shipped_registry() -> Registry {
+    static SHIPPED_ONES: OnceLock<Registry> = OnceLock::new();
+    SHIPPED_ONES.get_or_init(Registry::shipped).clone()
+}
+
 /// The message on a benchmark that is not there.
 pub(crate) fn unknown(name: &str, values: &Values, registry: &Registry) -> ConfigError {
     let classic = SHIPPED.iter().map(|(n, _)| *n);
@@ -97,7 +103,10 @@ pub(crate) fn unknown(name: &str, values: &Values, registry: &Registry) -> Confi
         None => "choose one of these, or set BENCHMARK_FILE".to_owned(),
     };
     let name = crate::error::quoted(name);
-    let message = format!("there is no benchmark '{name}'; known: {}", known.join(", "));
+    let message = format!(
+        "there is no benchmark '{name}'; known: {}",
+        known.join(", ")
+    );
     ConfigError::new(values.place("BENCHMARK"), message, hint)
 }
 

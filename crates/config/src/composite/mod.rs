@@ -60,7 +60,13 @@ pub(crate) fn build(
     }
     let all = |b: &Benchmark| {
         let work = b.composite()?;
-        Some(procs::procs(units, work, &mounts, &clients, &client_of_mount))
+        Some(procs::procs(
+            units,
+            work,
+            &mounts,
+            &clients,
+            &client_of_mount,
+        ))
     };
     let counted = all(&benchmark)?;
     let most = procs::most_per_client(&counted, clients.len());

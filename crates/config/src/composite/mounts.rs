@@ -59,7 +59,8 @@ pub fn parse_client_mount(word: &str) -> Result<ClientMount, Wrong> {
         }
         (client, &word[client.len() + 1..])
     };
-    check_client(client).map_err(|what| (format!("'{}' {what}", quoted(word)), write.to_owned()))?;
+    check_client(client)
+        .map_err(|what| (format!("'{}' {what}", quoted(word)), write.to_owned()))?;
     check_path(path).map_err(|(what, hint)| (format!("'{}' {what}", quoted(word)), hint))?;
     Ok(ClientMount {
         client: client.to_owned(),
@@ -101,7 +102,12 @@ pub(crate) fn check_path(path: &str) -> Result<(), Wrong> {
 
 /// Reads lines `client path [path ...]`; `#` begins a comment. A client may have
 /// several lines.
-fn parse_file(file: &str, text: &str, host: &Host, errors: &mut Vec<ConfigError>) -> Vec<ClientMount> {
+fn parse_file(
+    file: &str,
+    text: &str,
+    host: &Host,
+    errors: &mut Vec<ConfigError>,
+) -> Vec<ClientMount> {
     let mut found = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
@@ -288,7 +294,12 @@ mod tests {
         assert_eq!(errors, []);
         let paths: Vec<_> = found.iter().map(|m| m.path.as_str()).collect();
         assert_eq!(paths, ["/a", "/b", "/c", "/d"]);
-        parse_file("f", "localhost\nlocalhost x\nnv3 /mnt\n", &host, &mut errors);
+        parse_file(
+            "f",
+            "localhost\nlocalhost x\nnv3 /mnt\n",
+            &host,
+            &mut errors,
+        );
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("f:1:1: client localhost has no directory"));
         assert!(said[1].starts_with("f:2:1: 'x' has a path that does not begin"));

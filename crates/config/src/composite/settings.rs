@@ -21,7 +21,10 @@ pub(super) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPl
         open_files_max: values.int32("MAX_FD"),
         reuse_kept: reuse(values),
         ignore_space: !values.switch("SPACE_CHECK"),
-        custom: [command(values, "CUSTOM1_CMD", errors), command(values, "CUSTOM2_CMD", errors)],
+        custom: [
+            command(values, "CUSTOM1_CMD", errors),
+            command(values, "CUSTOM2_CMD", errors),
+        ],
     })
 }
 
@@ -124,7 +127,9 @@ fn port_in(service: &str, services: &str) -> Result<u16, (String, String)> {
         let mut words = line.split_whitespace();
         let name = words.next()?;
         let (port, protocol) = words.next()?.split_once('/')?;
-        let is = std::iter::once(name).chain(words).any(|n| n.eq_ignore_ascii_case(service));
+        let is = std::iter::once(name)
+            .chain(words)
+            .any(|n| n.eq_ignore_ascii_case(service));
         (is && protocol.eq_ignore_ascii_case("tcp")).then(|| port.parse::<u16>().ok())?
     });
     // The manual's own name for it, where nobody has put it into the file.

@@ -95,7 +95,10 @@ fn swbuild_has_the_procs_rates_and_data_of_the_published_row() {
 fn the_published_rows_of_the_other_benchmarks() {
     let vda = good(LEAST, &["BENCHMARK=VDA", "LOAD=9", "INCR_LOAD=9"]).plan;
     // Seed 003: 9 streams = 90 op/s, 18 procs; facts.md 3.7: 202752 / 221184 MiB.
-    assert_eq!((vda.points[0].requested.0, vda.points[0].proc_count), (90.0, 18));
+    assert_eq!(
+        (vda.points[0].requested.0, vda.points[0].proc_count),
+        (90.0, 18)
+    );
     let set = data_set(&vda, 0);
     assert_eq!(DataSet::mib(set.start_bytes), 202_752);
     assert_eq!(DataSet::mib(set.max_bytes), 221_184);
@@ -112,8 +115,16 @@ fn an_rc_file_of_2014_is_a_standard_run() {
     assert_eq!(said(&plan, Severity::Warning), [""; 0]);
     let notes = said(&plan, Severity::Note);
     assert_eq!(notes.len(), 4, "{notes:#?}");
-    assert!(notes.iter().any(|n| n.contains("DIR_COUNT=10 and FILES_PER_DIR=100")));
-    assert!(notes.iter().any(|n| n.starts_with("USER=root has no effect here")));
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.contains("DIR_COUNT=10 and FILES_PER_DIR=100"))
+    );
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.starts_with("USER=root has no effect here"))
+    );
     let component = &plan.benchmark.composite().unwrap().components[0];
     assert_eq!(component.files_per_bucket(), 5000);
     assert_eq!(plan.clients.len(), 1);
@@ -162,17 +173,30 @@ fn every_change_of_the_definition_is_a_warning() {
     let plan = good(LEAST, &options).plan;
     let warned = said(&plan, Severity::Warning).join("\n");
     for option in options {
-        assert!(warned.contains(&format!("not standard: {option}")), "{option}: {warned}");
+        assert!(
+            warned.contains(&format!("not standard: {option}")),
+            "{option}: {warned}"
+        );
     }
-    assert!(warned.contains("FILE_SIZE=8k (standard: 16.0 KiB)"), "{warned}");
+    assert!(
+        warned.contains("FILE_SIZE=8k (standard: 16.0 KiB)"),
+        "{warned}"
+    );
     assert!(warned.contains("DIR_COUNT=5 (standard: 50)"), "{warned}");
     let c = &plan.benchmark.composite().unwrap().components[0];
-    assert_eq!((c.file_bytes, c.dir_count, c.files_per_dir), (8 << 10, 5, 20));
+    assert_eq!(
+        (c.file_bytes, c.dir_count, c.files_per_dir),
+        (8 << 10, 5, 20)
+    );
     assert_eq!(plan.points[0].requested.0, 500.0);
     assert_eq!(plan.procs[0].ops_per_sec.unwrap().0, 50.0);
     assert!(plan.fileset.sharing && plan.limits.component_variance_pcnt_max == 9.0);
     // The same as defined is no change.
-    let same = good(LEAST, &["FILE_SIZE=16k", "DIR_COUNT=50", "OPRATE_MULTIPLIER=1"]).plan;
+    let same = good(
+        LEAST,
+        &["FILE_SIZE=16k", "DIR_COUNT=50", "OPRATE_MULTIPLIER=1"],
+    )
+    .plan;
     assert_eq!(said(&same, Severity::Warning), [""; 0]);
     let vda = good(LEAST, &["BENCHMARK=VDA", "FILE_SIZE=1m", "LOAD=1 2"]).plan;
     assert!(said(&vda, Severity::Warning)[0].contains("(standard: 1.0 GiB)"));
@@ -222,7 +246,10 @@ fn a_password_is_shown_nowhere() {
     assert!(!format!("{resolved:?}").contains("geheim"));
     assert!(!explain(&resolved.plan).contains("geheim"));
     let notes = said(&resolved.plan, Severity::Note);
-    assert!(notes.contains(&"PASSWORD=******** has no effect here"), "{notes:?}");
+    assert!(
+        notes.contains(&"PASSWORD=******** has no effect here"),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -274,32 +301,89 @@ fn the_memory_of_the_host_is_held_against_the_load() {
     assert_eq!(said(&good(LEAST, &[]).plan, Severity::Warning), [""; 0]);
     let plan = good(LEAST, &["LOAD=100", "INCR_LOAD="]).plan;
     let warned = said(&plan, Severity::Warning);
-    assert!(warned[0].contains("39.1 GiB of client memory (400 MiB per BUILD)"), "{warned:?}");
+    assert!(
+        warned[0].contains("39.1 GiB of client memory (400 MiB per BUILD)"),
+        "{warned:?}"
+    );
 }
 
 #[test]
 fn one_wrong_option_gives_one_message() {
     let cases = [
-        ("BENCHMARK=SWBIULD", "-o BENCHMARK: there is no benchmark 'SWBIULD'; known: general-nfs3, SWBUILD"),
-        ("LOAD=1.5", "-o LOAD: load '1.5' in LOAD is impossible; give whole numbers from 1 to 1000000000 BUILDs"),
+        (
+            "BENCHMARK=SWBIULD",
+            "-o BENCHMARK: there is no benchmark 'SWBIULD'; known: general-nfs3, SWBUILD",
+        ),
+        (
+            "LOAD=1.5",
+            "-o LOAD: load '1.5' in LOAD is impossible; give whole numbers from 1 to 1000000000 BUILDs",
+        ),
         ("LOAD=0", "-o LOAD: load '0' in LOAD is impossible"),
-        ("LOAD=30000", "-o LOAD: 30018 BUILDs take 150090 procs, 5 each; 100000 procs are the most"),
-        ("CLIENT_MOUNTPOINTS=nv3:/mnt", "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host (testhost.example.org)"),
-        ("CLIENT_MOUNTPOINTS=nv3:/a,nv3:/b", "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host"),
-        ("CLIENT_MOUNTPOINTS=localhost:/a,b", "-o CLIENT_MOUNTPOINTS: client mount point 'b' is not client:/path"),
-        ("CLIENT_MOUNTPOINTS=nofile", "-o CLIENT_MOUNTPOINTS: CLIENT_MOUNTPOINTS=nofile is no client:/path, and a file of that name is not there"),
-        ("CLIENT_MOUNTPOINTS=box:\\\\srv\\x", "-o CLIENT_MOUNTPOINTS: client mount point 'box:\\\\srv\\x' is a Windows share"),
-        ("CLIENT_MOUNTPOINTS=", "parameters: CLIENT_MOUNTPOINTS is not set; name the mounted directory"),
-        ("FILE_SIZE=16", "-o FILE_SIZE: FILE_SIZE=16 is no amount of data; write a number and k, m, g or t"),
-        ("FILES_PER_DIR=0", "-o FILES_PER_DIR: FILES_PER_DIR=0 is out of bounds"),
-        ("OPRATE_MULTIPLIER=0", "-o OPRATE_MULTIPLIER: OPRATE_MULTIPLIER=0 is out of bounds"),
-        ("WORKLOAD_FILE=none", "-o WORKLOAD_FILE: WORKLOAD_FILE=none is not there (looked for result/none"),
-        ("WINDOWS_PASSWORD=geheim", "-o WINDOWS_PASSWORD: WINDOWS_PASSWORD belongs to Windows clients, which are not built yet"),
-        ("DRIVER=nfs3", "-o DRIVER: DRIVER=nfs3 cannot do what SWBUILD asks for"),
-        ("RUNTIM=5", "-o RUNTIM: there is no parameter RUNTIM; did you mean RUNTIME?"),
-        ("CLIENT_MOUNTPOINT=x", "-o CLIENT_MOUNTPOINT: there is no parameter CLIENT_MOUNTPOINT; did you mean CLIENT_MOUNTPOINTS?"),
+        (
+            "LOAD=30000",
+            "-o LOAD: 30018 BUILDs take 150090 procs, 5 each; 100000 procs are the most",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=nv3:/mnt",
+            "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host (testhost.example.org)",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=nv3:/a,nv3:/b",
+            "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=localhost:/a,b",
+            "-o CLIENT_MOUNTPOINTS: client mount point 'b' is not client:/path",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=nofile",
+            "-o CLIENT_MOUNTPOINTS: CLIENT_MOUNTPOINTS=nofile is no client:/path, and a file of that name is not there",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=box:\\\\srv\\x",
+            "-o CLIENT_MOUNTPOINTS: client mount point 'box:\\\\srv\\x' is a Windows share",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=",
+            "parameters: CLIENT_MOUNTPOINTS is not set; name the mounted directory",
+        ),
+        (
+            "FILE_SIZE=16",
+            "-o FILE_SIZE: FILE_SIZE=16 is no amount of data; write a number and k, m, g or t",
+        ),
+        (
+            "FILES_PER_DIR=0",
+            "-o FILES_PER_DIR: FILES_PER_DIR=0 is out of bounds",
+        ),
+        (
+            "OPRATE_MULTIPLIER=0",
+            "-o OPRATE_MULTIPLIER: OPRATE_MULTIPLIER=0 is out of bounds",
+        ),
+        (
+            "WORKLOAD_FILE=none",
+            "-o WORKLOAD_FILE: WORKLOAD_FILE=none is not there (looked for result/none",
+        ),
+        (
+            "WINDOWS_PASSWORD=geheim",
+            "-o WINDOWS_PASSWORD: WINDOWS_PASSWORD belongs to Windows clients, which are not built yet",
+        ),
+        (
+            "DRIVER=nfs3",
+            "-o DRIVER: DRIVER=nfs3 cannot do what SWBUILD asks for",
+        ),
+        (
+            "RUNTIM=5",
+            "-o RUNTIM: there is no parameter RUNTIM; did you mean RUNTIME?",
+        ),
+        (
+            "CLIENT_MOUNTPOINT=x",
+            "-o CLIENT_MOUNTPOINT: there is no parameter CLIENT_MOUNTPOINT; did you mean CLIENT_MOUNTPOINTS?",
+        ),
         ("SUFFIX=a/b", "-o SUFFIX: SUFFIX=a/b cannot be the end"),
-        ("CUSTOM1_CMD=-x", "-o CUSTOM1_CMD: CUSTOM1_CMD begins with an option"),
+        (
+            "CUSTOM1_CMD=-x",
+            "-o CUSTOM1_CMD: CUSTOM1_CMD begins with an option",
+        ),
     ];
     for (option, want) in cases {
         let got = bad(Path::new("/nowhere"), LEAST, &[option]);
@@ -308,5 +392,8 @@ fn one_wrong_option_gives_one_message() {
     }
     let pit = ["PIT_SERVER=clock", "PIT_PORT=nosuchservice"];
     let got = bad(Path::new("/nowhere"), LEAST, &pit);
-    assert!(got[0].starts_with("-o PIT_PORT: PIT_PORT=nosuchservice is no TCP service"), "{got:?}");
+    assert!(
+        got[0].starts_with("-o PIT_PORT: PIT_PORT=nosuchservice is no TCP service"),
+        "{got:?}"
+    );
 }

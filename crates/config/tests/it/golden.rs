@@ -80,10 +80,16 @@ fn a_composite_has_its_template_too() {
     let mut all = good(&uncommented, &[]);
     assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 20);
     // PIT_PORT without PIT_SERVER is worth a note.
-    all.plan.findings.retain(|f| !f.message.contains("PIT_PORT"));
+    all.plan
+        .findings
+        .retain(|f| !f.message.contains("PIT_PORT"));
     all.plan.parameters.clone_from(&resolved.plan.parameters);
     assert_eq!(all, resolved);
-    assert!(template_composite_rc("SWBIULD").unwrap_err().contains("SWBUILD"));
+    assert!(
+        template_composite_rc("SWBIULD")
+            .unwrap_err()
+            .contains("SWBUILD")
+    );
 }
 
 #[test]
