@@ -18,6 +18,7 @@ mod layout;
 mod loads;
 pub mod mixfile;
 pub mod mounts;
+pub mod netmist;
 pub mod netmist_text;
 mod nfs3;
 pub mod params;

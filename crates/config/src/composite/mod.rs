@@ -10,8 +10,9 @@ pub(crate) mod choose;
 pub(crate) mod mounts;
 pub(crate) mod procs;
 mod remarks;
+pub(crate) use remarks::idle_with;
 pub(crate) mod scale;
-mod settings;
+pub(crate) mod settings;
 
 use crate::error::{ConfigError, quoted};
 use crate::loads;
@@ -113,17 +114,9 @@ pub(crate) fn build(
 
 /// What is known and cannot be had with composites.
 fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
-    for given in values.all() {
-        let name = given.parameter.name;
-        let windows = name.contains("WINDOWS");
-        if windows && matches!(given.parameter.standard, Standard::Refused) {
-            errors.push(ConfigError::new(
-                given.place.clone(),
-                format!("{name} belongs to Windows clients, which are not built yet"),
-                "leave it out or empty",
-            ));
-        }
-        if name == "DRIVER" && values.word("DRIVER") == "nfs3" {
+    refuse_windows(values, errors);
+    if let Some(given) = values.given("DRIVER") {
+        if values.word("DRIVER") == "nfs3" {
             errors.push(ConfigError::new(
                 given.place.clone(),
                 format!(
@@ -136,7 +129,22 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     }
 }
 
-fn fileset(values: &Values) -> FileSetPlan {
+/// Parameters of Windows clients.
+pub(crate) fn refuse_windows(values: &Values, errors: &mut Vec<ConfigError>) {
+    for given in values.all() {
+        let name = given.parameter.name;
+        let windows = name.contains("WINDOWS");
+        if windows && matches!(given.parameter.standard, Standard::Refused) {
+            errors.push(ConfigError::new(
+                given.place.clone(),
+                format!("{name} belongs to Windows clients, which are not built yet"),
+                "leave it out or empty",
+            ));
+        }
+    }
+}
+
+pub(crate) fn fileset(values: &Values) -> FileSetPlan {
     let reuse = settings::reuse(values);
     FileSetPlan {
         keep: values.switch("KEEP"),
@@ -149,7 +157,7 @@ fn fileset(values: &Values) -> FileSetPlan {
     }
 }
 
-fn limits(values: &Values, definition: &Benchmark) -> Limits {
+pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
     let s = &definition.standard;
     Limits {
         component_variance_pcnt_max: values
