@@ -115,17 +115,17 @@ pub(crate) fn build(
 /// What is known and cannot be had with composites.
 fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     refuse_windows(values, errors);
-    if let Some(given) = values.given("DRIVER") {
-        if values.word("DRIVER") == "nfs3" {
-            errors.push(ConfigError::new(
-                given.place.clone(),
-                format!(
-                    "DRIVER=nfs3 cannot do what {} asks for",
-                    quoted(&values.text("BENCHMARK").unwrap_or_default())
-                ),
-                "leave it out: composite benchmarks work on mounted file systems",
-            ));
-        }
+    if let Some(given) = values.given("DRIVER")
+        && values.word("DRIVER") == "nfs3"
+    {
+        errors.push(ConfigError::new(
+            given.place.clone(),
+            format!(
+                "DRIVER=nfs3 cannot do what {} asks for",
+                quoted(&values.text("BENCHMARK").unwrap_or_default())
+            ),
+            "leave it out: composite benchmarks work on mounted file systems",
+        ));
     }
 }
 
