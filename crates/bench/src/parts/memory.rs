@@ -60,9 +60,11 @@ fn whole() -> Measured {
         kib: 1.0,
         percent: 100.0,
     };
-    let classic = plan.benchmark.classic_mut().ok_or("a classical benchmark")?;
-    classic.file_sizes =
-        SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
+    let classic = plan
+        .benchmark
+        .classic_mut()
+        .ok_or("a classical benchmark")?;
+    classic.file_sizes = SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
     let mut bench = Bench::start(plan)?;
     let few = MADE as f64 / 1024.0 / 100.0;
     bench.init(few)?;
