@@ -19,8 +19,6 @@ use std::fmt::Write as _;
 /// Between the parts of a load point.
 const RULE: &str =
     "    ------------------------------------------------------------------------------\n";
-/// Characters of a fingerprint that are printed.
-const FINGERPRINT_LEN: usize = 16;
 /// Steps of a phase that are told, in percent.
 pub const PERCENT_STEP: u32 = 10;
 
@@ -35,11 +33,9 @@ pub fn banner(version: &str, benchmark: &Benchmark) -> String {
     )
 }
 
-/// What is printed of [`definition_fingerprint`].
-pub fn short_fingerprint(benchmark: &Benchmark) -> String {
-    let mut print = definition_fingerprint(benchmark);
-    print.truncate(FINGERPRINT_LEN);
-    print
+/// The five digits of [`definition_fingerprint`].
+pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
+    definition_fingerprint(benchmark).1
 }
 
 /// A new load point begins: the line that merging tools look for (facts.md 3.10).
@@ -292,7 +288,7 @@ pub fn overall_block(benchmark: &Benchmark, stats: &PointStats) -> String {
         let _ = writeln!(out, "    {what:<28} {figure:>14.3} {unit}");
     }
     let print = short_fingerprint(benchmark);
-    let _ = writeln!(out, "    {:<28} {print}", "Public Finger Print");
+    let _ = writeln!(out, "    {:<28} {print:>14}", "Public Finger Print");
     out.push_str(RULE);
     out.push_str(&band_lines(&service));
     out.push_str(RULE);

@@ -63,7 +63,7 @@ fn run(xml: &mut Xml, record: &RunRecord, point: &PointRecord) -> io::Result<()>
             .with_attributes([
                 ("name", plain_text(&benchmark.name).as_str()),
                 ("version", benchmark.version.to_string().as_str()),
-                ("fingerprint", definition_fingerprint(benchmark).as_str()),
+                ("fingerprint", definition_fingerprint(benchmark).0.as_str()),
             ])
             .write_empty()?;
         xml.create_element("business_metric")
