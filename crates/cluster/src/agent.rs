@@ -245,10 +245,11 @@ impl Agent {
                 run_start,
                 run_end: run_start + phases.runtime,
             };
-            let pulse = plan.heartbeat.map(|interval| {
+            let counts = engine.live_counts();
+            let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
                 let reports = reports.clone();
                 let tell = move |beat| reports.send(&Report::Heartbeat(beat)).is_ok();
-                Pulse::begin(engine.live_counts(), engine.clock(), times, interval, tell)
+                Pulse::begin(counts, engine.clock(), times, interval, tell)
             });
             let check = plan
                 .clock_service

@@ -19,8 +19,6 @@ use std::fmt::Write as _;
 /// Between the parts of a load point.
 const RULE: &str =
     "    ------------------------------------------------------------------------------\n";
-/// Characters of a fingerprint that are printed.
-const FINGERPRINT_LEN: usize = 16;
 /// Steps of a phase that are told, in percent.
 pub const PERCENT_STEP: u32 = 10;
 
@@ -37,9 +35,7 @@ pub fn banner(version: &str, benchmark: &Benchmark) -> String {
 
 /// What is printed of [`definition_fingerprint`].
 pub fn short_fingerprint(benchmark: &Benchmark) -> String {
-    let mut print = definition_fingerprint(benchmark);
-    print.truncate(FINGERPRINT_LEN);
-    print
+    format!("{:05}", definition_fingerprint(benchmark).1)
 }
 
 /// A new load point begins: the line that merging tools look for (facts.md 3.10).

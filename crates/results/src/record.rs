@@ -91,21 +91,28 @@ pub fn fingerprint(plan: &RunPlan) -> String {
         findings: Vec::new(),
         ..plan.clone()
     };
-    digest(&plan)
+    hex(&canonical_digest(&plan))
 }
 
-/// The fingerprint of the definition in force, with the run's changes to it:
-/// as [`fingerprint`], of the benchmark alone.
-pub fn definition_fingerprint(benchmark: &Benchmark) -> String {
-    digest(benchmark)
+/// The fingerprint of a definition in force: SHA-256, in hexadecimal, of its JSON in
+/// the form of [`fingerprint`], and five decimal digits of it (its first eight bytes
+/// modulo 100000), short enough to be compared by eye, as netmist prints one.
+pub fn definition_fingerprint(benchmark: &Benchmark) -> (String, u32) {
+    let digest = canonical_digest(benchmark);
+    let first = digest.iter().take(8);
+    let number = first.fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    (hex(&digest), (number % 100_000) as u32)
 }
 
-fn digest(of: &impl Serialize) -> String {
-    let value = serde_json::to_value(of).unwrap_or_default();
+fn canonical_digest(what: &impl Serialize) -> [u8; 32] {
+    let value = serde_json::to_value(what).unwrap_or_default();
     let mut canonical = String::new();
     write_canonical(&value, &mut canonical);
-    let digest = Sha256::digest(canonical.as_bytes());
-    digest.iter().fold(String::new(), |mut hex, byte| {
+    Sha256::digest(canonical.as_bytes()).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
