@@ -56,8 +56,14 @@ fn one_file_system_must_hold_the_procs_of_all_clients() {
 #[test]
 fn the_user_may_overrule_it() {
     for posix in [
-        PosixPlan { ignore_space: true, ..PosixPlan::default() },
-        PosixPlan { reuse_kept: true, ..PosixPlan::default() },
+        PosixPlan {
+            ignore_space: true,
+            ..PosixPlan::default()
+        },
+        PosixPlan {
+            reuse_kept: true,
+            ..PosixPlan::default()
+        },
     ] {
         let mut plan = plan();
         plan.driver = DriverPlan::Posix(posix);
@@ -97,9 +103,18 @@ fn mount_points_of_one_file_system_are_seen_to_be_so() {
         file_system_of(&mount(path), &driver, host, &fact(source))
     };
     // The same export is the same on all hosts; a local disk is not.
-    assert_eq!(name("/mnt/a", "one", "nas:/vol"), name("/mnt/b", "two", "nas:/vol"));
-    assert_ne!(name("/mnt/a", "one", "nas:/vol"), name("/mnt/a", "one", "nas:/vol2"));
-    assert_eq!(name("/proc", "one", "proc"), name("/proc/self", "one", "proc"));
+    assert_eq!(
+        name("/mnt/a", "one", "nas:/vol"),
+        name("/mnt/b", "two", "nas:/vol")
+    );
+    assert_ne!(
+        name("/mnt/a", "one", "nas:/vol"),
+        name("/mnt/a", "one", "nas:/vol2")
+    );
+    assert_eq!(
+        name("/proc", "one", "proc"),
+        name("/proc/self", "one", "proc")
+    );
     assert_ne!(name("/proc", "one", "proc"), name("/proc", "two", "proc"));
     let mut free = Vec::new();
     note(&mut free, "a".into(), &mount("/1"), 70);
