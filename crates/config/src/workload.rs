@@ -43,7 +43,7 @@ pub(crate) fn definition(
             ));
         })
         .ok()?;
-    let benchmark: Benchmark = toml::from_str(&text)
+    let benchmark = Benchmark::classic_from_toml(&text)
         .map_err(|e| errors.push(toml_error(&path, &text, &e)))
         .ok()?;
     match nonsense(&benchmark) {

@@ -163,14 +163,20 @@ pub enum WorkloadError {
     Name(String),
 }
 
+/// Whether a workload or a benchmark may have this name, which becomes a part of
+/// directory names.
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.len() <= 32 && name.chars().all(plain)
+}
+
 impl WorkloadObject {
     /// Checks what the types do not: the name, the operations, the ranges.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), WorkloadError> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if self.name.is_empty() || self.name.len() > 32 || !self.name.chars().all(plain) {
+        if !is_name(&self.name) {
             return Err(WorkloadError::Name(self.name.chars().take(40).collect()));
         }
         let foreign = self

@@ -8,10 +8,14 @@
 //! This room knows what was measured, never how: no socket, no protocol, no
 //! engine.
 
+pub mod bands;
 pub mod client_log;
+pub mod console;
 pub mod csv;
 pub mod environment;
+pub mod figures;
 pub mod files;
+pub mod heartbeat;
 pub mod judge;
 pub mod ort;
 pub mod reader;
@@ -32,11 +36,12 @@ mod golden_tests;
 mod record_tests;
 
 pub use environment::{Environment, MountFacts};
+pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader, RunRecord, Verdict, fingerprint,
+    RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint,
 };
 pub use time::Timestamp;
 pub use writer::RecordWriter;

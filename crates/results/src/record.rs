@@ -4,12 +4,13 @@
 //! is rendered from a [`RunRecord`]; nothing else is kept of a run.
 
 use crate::environment::Environment;
+use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::ort;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::units::counted;
-use filermark_model::{Finding, NOT_A_SPEC_RESULT, Op, Severity};
+use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -33,6 +34,10 @@ pub enum Line {
     Phase(PhaseRecord),
     /// Something that happened.
     Event(Event),
+    /// How fast every proc is.
+    Heartbeat(Heartbeat),
+    /// What a script of the user's said.
+    Script(ScriptRecord),
     /// A load point that ended, well or not.
     Point(Box<PointRecord>),
     /// How the run ended; the last line of a whole record.
@@ -86,11 +91,28 @@ pub fn fingerprint(plan: &RunPlan) -> String {
         findings: Vec::new(),
         ..plan.clone()
     };
-    let value = serde_json::to_value(plan).unwrap_or_default();
+    hex(&canonical_digest(&plan))
+}
+
+/// The fingerprint of a definition in force: SHA-256, in hexadecimal, of its JSON in
+/// the form of [`fingerprint`], and five decimal digits of it (its first eight bytes
+/// modulo 100000), short enough to be compared by eye, as netmist prints one.
+pub fn definition_fingerprint(benchmark: &Benchmark) -> (String, u32) {
+    let digest = canonical_digest(benchmark);
+    let first = digest.iter().take(8);
+    let number = first.fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    (hex(&digest), (number % 100_000) as u32)
+}
+
+fn canonical_digest(what: &impl Serialize) -> [u8; 32] {
+    let value = serde_json::to_value(what).unwrap_or_default();
     let mut canonical = String::new();
     write_canonical(&value, &mut canonical);
-    let digest = Sha256::digest(canonical.as_bytes());
-    digest.iter().fold(String::new(), |mut hex, byte| {
+    Sha256::digest(canonical.as_bytes()).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
@@ -384,6 +406,10 @@ pub struct RunRecord {
     pub phases: Vec<PhaseRecord>,
     /// The events, in the order they happened.
     pub events: Vec<Event>,
+    /// The heartbeats, in the order they came.
+    pub heartbeats: Vec<Heartbeat>,
+    /// The calls of scripts, in the order they ended.
+    pub scripts: Vec<ScriptRecord>,
     /// The load points, by number.
     pub points: Vec<PointRecord>,
     /// The last line; `None`: the run still goes on, or was cut.
@@ -400,6 +426,8 @@ impl RunRecord {
             environments: Vec::new(),
             phases: Vec::new(),
             events: Vec::new(),
+            heartbeats: Vec::new(),
+            scripts: Vec::new(),
             points: Vec::new(),
             end: None,
             cut: None,
@@ -414,6 +442,8 @@ impl RunRecord {
             Line::Environment(environment) => self.environments.push(environment),
             Line::Phase(phase) => self.phases.push(phase),
             Line::Event(event) => self.events.push(event),
+            Line::Heartbeat(heartbeat) => self.heartbeats.push(heartbeat),
+            Line::Script(script) => self.scripts.push(script),
             Line::Point(point) => {
                 let number = point.load.number;
                 match self.points.binary_search_by_key(&number, |p| p.load.number) {

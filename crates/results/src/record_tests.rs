@@ -192,3 +192,20 @@ fn the_published_schema_describes_every_line() {
     }
     assert_eq!(kinds.len(), 6, "{kinds:?}");
 }
+
+#[test]
+fn the_fingerprint_of_a_definition_follows_its_figures() {
+    let mut registry = filermark_model::Registry::shipped();
+    let print = |r: &filermark_model::Registry, name: &str| {
+        crate::definition_fingerprint(&r.composite(name).unwrap())
+    };
+    let (hex, digits) = print(&registry, "VDI");
+    assert_eq!(hex.len(), 64);
+    let first = u64::from_str_radix(&hex[..16], 16).unwrap();
+    assert_eq!(u64::from(digits), first % 100_000);
+    assert_eq!(print(&registry, "vdi"), (hex.clone(), digits));
+    let mut changed = registry.workload("VDI").unwrap().clone();
+    changed.attributes.write_commit_pcnt = 99.0;
+    registry.put_workload(changed);
+    assert_ne!(print(&registry, "VDI").0, hex);
+}

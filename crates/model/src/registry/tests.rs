@@ -1,0 +1,640 @@
+use super::*;
+use crate::composite::DataSet;
+use crate::op::Op;
+use crate::plan::{MountPoint, ProcPlan};
+use crate::transfer::{SLOTS_MAX, TransferTable};
+use crate::units::OpsPerSec;
+use crate::workload::HotSpot;
+
+/// The eleven of the seed, in the order of the list.
+const SEED: [&str; 11] = [
+    "METADATA", "BACKUP", "HOMEDIR", "SWBUILD", "DB_TABLE", "DB_LOG", "VDA1", "VDA2", "VDS", "VDI",
+    "USERDEF",
+];
+
+fn workload(name: &str) -> WorkloadObject {
+    Registry::shipped().workload(name).unwrap().clone()
+}
+
+fn total(table: &TransferTable) -> f64 {
+    table.slots().iter().map(|s| s.percent).sum()
+}
+
+#[test]
+fn every_shipped_file_reads_and_totals_100() {
+    let mut registry = Registry::default();
+    for (file, text) in shipped::FILES {
+        registry
+            .take_toml(file, text)
+            .unwrap_or_else(|e| panic!("{e}"));
+    }
+    assert_eq!(registry.workload_names()[..11], SEED);
+    for w in registry.workloads() {
+        w.check().unwrap();
+        let mix: f64 = w.mix.shares().iter().map(|(_, p)| p).sum();
+        assert_eq!(mix, 100.0, "{}", w.name);
+        assert_eq!(total(&w.read_transfers), 100.0, "{}", w.name);
+        assert_eq!(total(&w.write_transfers), 100.0, "{}", w.name);
+        if SEED.contains(&w.name.as_str()) {
+            assert_eq!(w.read_transfers.slots().len(), SLOTS_MAX, "{}", w.name);
+            assert_eq!(w.write_transfers.slots().len(), SLOTS_MAX, "{}", w.name);
+        }
+    }
+    for name in registry.composite_names() {
+        let b = registry.composite(name).unwrap();
+        let mix: f64 = b.mix.shares().iter().map(|(_, p)| p).sum();
+        assert!((mix - 100.0).abs() < 1e-9, "{name}: {mix}");
+        assert_eq!(b.composite().unwrap().mix(), b.mix);
+        assert!(!b.title.is_empty());
+    }
+}
+
+/// Operations with their shares; (slot, smallest, largest, share) of the slots that
+/// have a share; attributes. Typed from the seed's appendix by hand.
+type Slots = &'static [(usize, u32, u32, u32)];
+struct Digits {
+    name: &'static str,
+    mix: &'static [(Op, u32)],
+    read: Slots,
+    write: Slots,
+    commit_direct_geometric_compress: [u32; 4],
+}
+
+const DIGITS: &[Digits] = &[
+    Digits {
+        name: "SWBUILD",
+        mix: &[
+            (Op::ReadFile, 6),
+            (Op::WriteFile, 7),
+            (Op::Mkdir, 1),
+            (Op::Create, 1),
+            (Op::Unlink, 2),
+            (Op::Access, 6),
+            (Op::Stat, 70),
+            (Op::Chmod, 5),
+            (Op::Readdir, 2),
+        ],
+        read: &[
+            (0, 1, 511, 1),
+            (1, 512, 1023, 5),
+            (2, 1024, 2047, 7),
+            (3, 2048, 4095, 7),
+            (5, 4096, 8191, 45),
+            (7, 8192, 16383, 13),
+            (9, 16384, 32767, 3),
+            (10, 32768, 65535, 2),
+            (13, 65536, 131072, 17),
+        ],
+        write: &[
+            (0, 1, 511, 5),
+            (1, 512, 1023, 3),
+            (2, 1024, 2047, 10),
+            (3, 2048, 4095, 15),
+            (5, 4096, 8191, 14),
+            (7, 8192, 16383, 7),
+            (9, 16384, 32767, 6),
+            (10, 32768, 65535, 4),
+            (11, 65536, 131072, 36),
+        ],
+        commit_direct_geometric_compress: [33, 0, 10, 0],
+    },
+    Digits {
+        name: "VDI",
+        mix: &[
+            (Op::Read, 5),
+            (Op::ReadRandom, 35),
+            (Op::Write, 5),
+            (Op::WriteRandom, 55),
+        ],
+        read: &[
+            (5, 4096, 8191, 10),
+            (6, 8192, 8192, 2),
+            (7, 8192, 16383, 2),
+            (8, 16384, 16384, 43),
+            (9, 16384, 32767, 2),
+            (10, 32768, 32768, 33),
+            (11, 65536, 65536, 5),
+            (12, 98304, 98304, 3),
+        ],
+        write: &[
+            (0, 1, 511, 2),
+            (1, 512, 1023, 2),
+            (2, 1024, 2047, 1),
+            (3, 2048, 4095, 1),
+            (4, 4096, 4096, 32),
+            (5, 4096, 8191, 2),
+            (6, 8192, 8192, 45),
+            (7, 8192, 16383, 4),
+            (8, 16384, 16384, 6),
+            (9, 16384, 32767, 5),
+        ],
+        commit_direct_geometric_compress: [100, 0, 0, 30],
+    },
+    Digits {
+        name: "DB_LOG",
+        mix: &[(Op::Write, 80), (Op::WriteRandom, 20)],
+        read: &[(6, 8192, 8192, 100)],
+        write: &[
+            (0, 512, 512, 5), // "512 511" in the seed
+            (1, 1024, 1024, 5),
+            (2, 1536, 1536, 5),
+            (3, 2048, 2048, 5),
+            (4, 2560, 2560, 5),
+            (5, 3072, 3072, 5),
+            (6, 3584, 3584, 5),
+            (7, 4096, 4096, 5),
+            (8, 4608, 4608, 5),
+            (9, 5120, 5120, 5),
+            (10, 8192, 8192, 10),
+            (11, 12288, 12288, 10),
+            (12, 16384, 16384, 10),
+            (13, 20480, 20480, 10),
+            (14, 24576, 24576, 10),
+        ],
+        commit_direct_geometric_compress: [100, 100, 2, 50],
+    },
+    Digits {
+        name: "STREAM_VOD",
+        mix: &[
+            (Op::Read, 65),
+            (Op::ReadRandom, 19),
+            (Op::Write, 10),
+            (Op::WriteRandom, 1),
+            (Op::Mkdir, 1),
+            (Op::Append, 1),
+            (Op::Access, 1),
+            (Op::Stat, 1),
+            (Op::Readdir, 1),
+        ],
+        read: &[
+            (11, 65536, 65536, 15),
+            (12, 131072, 131072, 10),
+            (13, 262144, 262144, 20),
+            (14, 524288, 524288, 35),
+            (15, 1048576, 1048576, 20),
+        ],
+        write: &[
+            (10, 32768, 32768, 5),
+            (11, 65536, 65536, 10),
+            (12, 131072, 131072, 10),
+            (13, 262144, 262144, 25),
+            (14, 524288, 524288, 25),
+            (15, 1048576, 1048576, 25),
+        ],
+        commit_direct_geometric_compress: [0, 0, 0, 0],
+    },
+    Digits {
+        name: "METADATA",
+        mix: &[
+            (Op::Read, 10),
+            (Op::ReadRandom, 8),
+            (Op::Write, 7),
+            (Op::WriteRandom, 2),
+            (Op::Rmw, 1),
+            (Op::Mkdir, 2),
+            (Op::Create, 2),
+            (Op::Unlink, 2),
+            (Op::Append, 3),
+            (Op::Locking, 6),
+            (Op::Access, 24),
+            (Op::Stat, 26),
+            (Op::Chmod, 2),
+            (Op::Readdir, 4),
+            (Op::Statfs, 1),
+        ],
+        read: &[
+            (0, 1, 511, 3),
+            (1, 512, 1023, 1),
+            (2, 1024, 2047, 2),
+            (3, 2048, 4095, 1),
+            (4, 4096, 4096, 16),
+            (5, 4097, 8191, 6),
+            (6, 8192, 8192, 36),
+            (7, 8193, 16383, 7),
+            (8, 16384, 16384, 7),
+            (9, 16385, 32767, 2),
+            (10, 32768, 32768, 9),
+            (11, 65536, 65536, 4),
+            (12, 98304, 98304, 3),
+            (13, 131072, 131072, 2),
+            (14, 262144, 262144, 1),
+        ],
+        write: &[
+            (0, 1, 511, 13),
+            (1, 512, 1023, 3),
+            (2, 1024, 2047, 7),
+            (3, 2048, 4095, 5),
+            (4, 4096, 4096, 11),
+            (5, 4097, 8191, 3),
+            (6, 8192, 8192, 30),
+            (7, 8193, 16383, 7),
+            (8, 16384, 16384, 5),
+            (9, 16385, 32767, 1),
+            (10, 32768, 32768, 6),
+            (11, 65536, 65536, 4),
+            (12, 98304, 98304, 2),
+            (13, 131072, 131072, 2),
+            (14, 262144, 262144, 1),
+        ],
+        commit_direct_geometric_compress: [33, 0, 10, 0],
+    },
+];
+
+#[test]
+fn the_digits_are_the_seeds() {
+    for d in DIGITS {
+        let w = workload(d.name);
+        assert_eq!(w.mix.shares().len(), d.mix.len(), "{}", d.name);
+        for (op, percent) in d.mix {
+            assert_eq!(w.mix.percent(*op), f64::from(*percent), "{} {op}", d.name);
+        }
+        for (table, want) in [(&w.read_transfers, d.read), (&w.write_transfers, d.write)] {
+            let used = table.slots().iter().enumerate();
+            let got: Vec<_> = used
+                .filter(|(_, s)| s.percent > 0.0)
+                .map(|(i, s)| (i, s.min_bytes, s.max_bytes, s.percent as u32))
+                .collect();
+            assert_eq!(got, want, "{}", d.name);
+        }
+        let a = &w.attributes;
+        let got = [
+            a.write_commit_pcnt,
+            a.direct_pcnt,
+            a.geometric_pcnt,
+            a.compress_pcnt,
+        ];
+        let want = d.commit_direct_geometric_compress.map(f64::from);
+        assert_eq!(got, want, "{}", d.name);
+        assert!(!a.background && !a.sharemode && a.osync_pcnt == 0.0);
+    }
+}
+
+#[test]
+fn what_the_others_differ_in() {
+    let table = workload("db_table");
+    assert_eq!(table.mix.percent(Op::ReadRandom), 79.0);
+    assert_eq!(table.read_transfers.slots()[15].percent, 1.0);
+    assert_eq!(table.attributes.random_align_bytes, 8192);
+    let spot = HotSpot {
+        access_pcnt: 80.0,
+        area_pcnt: 5.0,
+        move_every_s: 10.0,
+    };
+    assert_eq!(table.attributes.hot_spot, Some(spot));
+    assert_eq!(workload("VDA1").mix.percent(Op::Write), 100.0);
+    assert_eq!(workload("VDA2").mix.percent(Op::ReadRandom), 86.0);
+    assert_eq!(workload("VDA2").attributes.write_commit_pcnt, 66.0);
+    // Facts 3.6: 4217 KB/s of 9 op/s per stream.
+    let kib_s = workload("VDA1").write_transfers.mean_bytes() * 9.0 / 1024.0;
+    assert!((kib_s - 4217.0).abs() < 5.0, "{kib_s}");
+    let backup = workload("BACKUP");
+    assert_eq!(backup.read_transfers.slots()[8].percent, 37.0);
+    assert_eq!(backup.write_transfers.slots()[8].percent, 35.0);
+    let home = workload("HomeFolders");
+    assert_eq!(home.name, "HOMEDIR");
+    assert_eq!(home.mix.percent(Op::Copyfile), 10.0);
+    let (userdef, metadata) = (workload("USERDEF"), workload("METADATA"));
+    assert_eq!(userdef.mix, metadata.mix);
+    assert_eq!(userdef.read_transfers, metadata.read_transfers);
+    assert_eq!(userdef.write_transfers, metadata.write_transfers);
+    assert_eq!(userdef.attributes, metadata.attributes);
+}
+
+/// The data set of a benchmark at a load, with its procs spread over `clients`.
+fn data_set(benchmark: &Benchmark, load: u32, clients: u32) -> DataSet {
+    let work = benchmark.composite().unwrap();
+    let mount = MountPoint {
+        host: String::new(),
+        path: "/mnt".into(),
+    };
+    let mut procs = Vec::new();
+    for unit in 0..load {
+        for (component, c) in (0u32..).zip(&work.components) {
+            for i in 0..c.instances {
+                procs.push(ProcPlan {
+                    client: procs.len() as u32 % clients,
+                    mount: mount.clone(),
+                    component,
+                    instance: unit * c.instances + i,
+                    ops_per_sec: c.ops_per_proc.map(OpsPerSec),
+                });
+            }
+        }
+    }
+    work.data_set(&procs, clients)
+}
+
+fn start_and_max_mib(benchmark: &Benchmark, load: u32) -> (u64, u64) {
+    let set = data_set(benchmark, load, 1);
+    (DataSet::mib(set.start_bytes), DataSet::mib(set.max_bytes))
+}
+
+/// Facts 3.3, as a user would write it.
+const EDA: &str = r#"
+[[workload]]
+name = "FE"
+read_transfers = [{ min_bytes = 1, max_bytes = 4096, percent = 100 }]
+write_transfers = [{ min_bytes = 1, max_bytes = 4096, percent = 100 }]
+mix = { stat = 100 }
+[[benchmark]]
+name = "EDA"
+unit = "JOB_SETS"
+[[benchmark.component]]
+workload = "FE"
+instances = 3
+ops_per_proc = 100
+dir_count = 10
+files_per_dir = 10
+file_kib = 16
+[[benchmark.component]]
+workload = "fe"
+instances = 2
+ops_per_proc = 75
+dir_count = 5
+files_per_dir = 10
+file_kib = 10240
+"#;
+
+#[test]
+fn the_rows_of_facts_3_7_come_out_exactly() {
+    let mut registry = Registry::shipped();
+    registry.take_toml("eda.toml", EDA).unwrap();
+    let rows = [
+        ("SWBUILD", 2, 8593, 9375),
+        ("VDA", 9, 202_752, 221_184),
+        ("EDA", 10, 110_515, 120_562),
+        ("EDA", 100, 1_105_156, 1_205_625),
+        ("EDA_BLENDED", 10, 110_515, 120_562),
+        // "12 GB" and "24 GB" of seed 003 as binary gigabytes of 1000 and 1024 MiB.
+        ("VDI", 1, 11_000, 12_000),
+        ("DATABASE", 1, 22_528, 24_576),
+        ("VDA_DRAFT", 1, 22_528, 24_576),
+        // 3.5 GiB.
+        ("GENOMICS", 1, 3_286, 3_584),
+    ];
+    for (name, load, start, max) in rows {
+        let benchmark = registry.composite(name).unwrap();
+        assert_eq!(
+            start_and_max_mib(&benchmark, load),
+            (start, max),
+            "{name} {load}"
+        );
+    }
+    let set = data_set(&registry.composite("SWBUILD").unwrap(), 2, 2);
+    assert_eq!(set.client_bytes, set.start_bytes / 2);
+}
+
+#[test]
+fn units_have_the_rates_of_facts_3_5() {
+    let registry = Registry::shipped();
+    for (name, unit, procs, rate) in [
+        ("SWBUILD", "BUILD", 5, Some(500.0)),
+        ("VDA", "STREAM", 2, Some(10.0)),
+        ("VDA_DRAFT", "STREAM", 2, Some(2.22)),
+        ("VDI", "DESKTOP", 2, Some(200.0)),
+        ("EDA_BLENDED", "JOB_SET", 5, Some(450.0)),
+        ("GENOMICS", "JOB", 4, Some(1000.0)),
+        ("AI_IMAGE", "AI_JOB", 4, Some(435.0)),
+        ("METADATA", "PROC", 1, None),
+        ("USERDEF", "PROC", 1, None),
+    ] {
+        let b = registry.composite(name).unwrap();
+        let work = b.composite().unwrap();
+        assert_eq!(b.unit, unit);
+        assert_eq!(work.procs_per_unit(), procs, "{name}");
+        assert_eq!(work.ops_per_unit(), rate, "{name}");
+        let s = &b.standard;
+        assert_eq!(
+            (s.warmup_s, s.runtime_s, s.load_points_min),
+            (300.0, 300.0, 10)
+        );
+        assert_eq!((s.achieved_pcnt_min, s.proc_pcnt_min), (95.0, 75.0));
+        assert_eq!(
+            (s.component_variance_pcnt_max, s.response_limit_ms),
+            (5.0, 0.0)
+        );
+    }
+    let experimental: Vec<_> = registry
+        .composite_names()
+        .into_iter()
+        .filter(|n| registry.is_experimental(n))
+        .collect();
+    assert_eq!(
+        experimental,
+        ["DATABASE", "EDA_BLENDED", "GENOMICS", "AI_IMAGE"]
+    );
+    let vda = registry.composite("VDA").unwrap();
+    assert!((vda.mix.percent(Op::Write) - 90.0).abs() < 1e-9);
+    assert!((vda.mix.percent(Op::ReadRandom) - 8.6).abs() < 1e-9);
+}
+
+/// KiB/s per unit that the mix, the rates and the sizes give: (read, write).
+fn throughput(benchmark: &Benchmark) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    for c in &benchmark.composite().unwrap().components {
+        let w = &c.workload;
+        let per_percent = c.ops_per_proc.unwrap() * f64::from(c.instances) / 100.0 / 1024.0;
+        let share = |ops: &[Op]| ops.iter().map(|op| w.mix.percent(*op)).sum::<f64>();
+        let file = c.file_bytes as f64;
+        sums.0 += per_percent
+            * (share(&[Op::Read, Op::ReadRandom]) * w.read_transfers.mean_bytes()
+                + share(&[Op::ReadFile]) * file);
+        sums.1 += per_percent
+            * (share(&[Op::Write, Op::WriteRandom]) * w.write_transfers.mean_bytes()
+                + share(&[Op::WriteFile]) * file);
+    }
+    sums
+}
+
+#[test]
+fn look_alikes_move_what_was_published() {
+    let registry = Registry::shipped();
+    let (read, write) = throughput(&registry.composite("EDA_BLENDED").unwrap());
+    assert!((read / 3785.0 - 1.0).abs() < 0.01, "{read}");
+    assert!((write / 3449.0 - 1.0).abs() < 0.01, "{write}");
+    let (read, write) = throughput(&registry.composite("AI_IMAGE").unwrap());
+    let per_op = (read + write) / 435.0;
+    assert!((per_op / 224.8 - 1.0).abs() < 0.01, "{per_op}");
+    let genomics = registry.composite("GENOMICS").unwrap();
+    let sizes = &genomics.composite().unwrap().components[0].file_sizes;
+    let rows = sizes.as_ref().unwrap().rows();
+    let small: f64 = rows
+        .iter()
+        .filter(|r| r.kib < 128.0)
+        .map(|r| r.percent)
+        .sum();
+    assert_eq!(small, 81.0);
+    assert_eq!(rows.last().unwrap().kib, 102_400.0);
+}
+
+#[test]
+fn unknown_names_get_the_nearest() {
+    let registry = Registry::shipped();
+    let said = |name: &str| registry.workload(name).unwrap_err().to_string();
+    assert_eq!(
+        said("SWBIULD"),
+        "there is no workload 'SWBIULD'; did you mean SWBUILD?"
+    );
+    assert_eq!(
+        said("homefolder"),
+        "there is no workload 'homefolder'; did you mean HOMEFOLDERS?"
+    );
+    assert!(said("nothing_like_it").contains("known: METADATA, BACKUP, HOMEDIR, HOMEFOLDERS"));
+    let e = registry.composite("GENOMIC\n").unwrap_err().to_string();
+    assert_eq!(
+        e,
+        "there is no composite benchmark 'GENOMIC '; did you mean GENOMICS?"
+    );
+    assert_eq!(registry.composite("stream_vod").unwrap().name, "VDS");
+    assert!(registry.composite("VDA1").is_err());
+}
+
+#[test]
+fn a_workload_that_is_put_in_changes_its_composites() {
+    let mut registry = Registry::shipped();
+    let mut mine = workload("STREAM_VOD");
+    mine.name = "Stream_VOD".into();
+    mine.attributes.sharemode = true;
+    registry.put_workload(mine);
+    assert_eq!(registry.workload_names().len(), 18);
+    let vds = registry.composite("VDS").unwrap();
+    let used = &vds.composite().unwrap().components[0].workload;
+    assert!(used.attributes.sharemode && used.name == "Stream_VOD");
+    assert_eq!(registry.workload_aliases("vds"), ["VDS"]);
+    let mut other = workload("VDI");
+    other.name = "MINE".into();
+    registry.put_workload(other);
+    assert_eq!(registry.workload("mine").unwrap().name, "MINE");
+    assert_eq!(registry.workload_names().len(), 19);
+}
+
+#[test]
+fn files_of_the_users_are_taken_whole_or_not_at_all() {
+    let mut registry = Registry::shipped();
+    registry.take_toml("mine.toml", EDA).unwrap();
+    let eda = registry.composite("eda").unwrap();
+    assert_eq!((eda.unit.as_str(), eda.version), ("JOB_SETS", 1));
+    let again = EDA.replace("instances = 3", "instances = 4");
+    registry.take_toml("mine.toml", &again).unwrap();
+    let eda = registry.composite("EDA").unwrap();
+    assert_eq!(eda.composite().unwrap().procs_per_unit(), 6);
+    let bad = EDA
+        .replace("\"EDA\"", "\"OTHER\"")
+        .replace("\"fe\"", "\"f\"");
+    let e = registry.take_toml("mine.toml", &bad).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "mine.toml:7:1: benchmark OTHER, component 2: there is no workload 'f'; did you mean \
+         FE?; define the workload in this file, or take its definition first"
+    );
+    assert!(registry.composite("OTHER").is_err());
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let change = |from: &str, to: &str| {
+        let text = EDA.replacen(from, to, 1);
+        assert_ne!(text, EDA, "{from}");
+        let e = Registry::shipped().take_toml("f", &text).unwrap_err();
+        e.to_string()
+    };
+    let cases = [
+        (
+            "stat = 100",
+            "stat = 99",
+            "f:2:1: workload FE: operation mix: total 99 percent, not 100;",
+        ),
+        (
+            "stat = 100",
+            "lookup = 100",
+            "f:2:1: workload FE: operation mix: 'lookup' is not",
+        ),
+        ("stat = 100", "stta = 100", "f:6:9: unknown variant `stta`"),
+        (
+            "percent = 100",
+            "percent = 98.5",
+            "f:2:1: workload FE: read transfer sizes: total 98.5 percent",
+        ),
+        (
+            "min_bytes = 1,",
+            "min_bytes = 0,",
+            "f:2:1: workload FE: read transfer sizes: slot 0: 0 to 4096",
+        ),
+        ("unit =", "units =", "f:9:1: unknown field `units`"),
+        (
+            "file_kib = 16",
+            "file_kb = 16",
+            "f:16:1: unknown field `file_kb`",
+        ),
+        (
+            "file_kib = 16",
+            "",
+            "f:7:1: benchmark EDA: component 1: it needs either file_kib or file_sizes",
+        ),
+        (
+            "instances = 3",
+            "instances = 0",
+            "f:7:1: benchmark EDA: component 1: instances is 0; it goes from 1 to 10000",
+        ),
+        (
+            "ops_per_proc = 100",
+            "ops_per_proc = nan",
+            "f:7:1: benchmark EDA: component 1: ops_per_proc is NaN",
+        ),
+        (
+            "\"FE\"",
+            "\"../x\"",
+            "f:2:1: workload name '../x': use 1 to 32",
+        ),
+        ("\"EDA\"", "\"\"", "f:7:1: benchmark name '': use 1 to 32"),
+        (
+            "JOB_SETS",
+            "A B",
+            "f:7:1: benchmark EDA: unit 'A B': use one word",
+        ),
+        ("[[workload]]", "[[workload]", "f:2:12: "),
+    ];
+    for (from, to, want) in cases {
+        let got = change(from, to);
+        assert!(got.starts_with(want), "{to}: {got}");
+    }
+    let empty = Registry::shipped().take_toml("f", "# none\n").unwrap_err();
+    assert!(
+        empty
+            .to_string()
+            .starts_with("f:1:1: there is no [[workload]]")
+    );
+}
+
+#[test]
+fn what_is_written_reads_back_to_the_same() {
+    let registry = Registry::shipped();
+    let mut text = String::new();
+    for name in registry.workload_names() {
+        text += &registry.workload_toml(name).unwrap();
+    }
+    for name in registry.composite_names() {
+        text += &registry.composite_toml(name).unwrap();
+    }
+    let mut again = Registry::default();
+    again.take_toml("all", &text).unwrap();
+    assert!(again.workloads().eq(registry.workloads()));
+    assert_eq!(again.workload("STREAM_VOD").unwrap().name, "VDS");
+    for name in registry.composite_names() {
+        assert_eq!(again.composite(name), registry.composite(name));
+        assert_eq!(again.is_experimental(name), registry.is_experimental(name));
+    }
+}
+
+#[test]
+fn odd_titles_and_shares_survive_the_way_out_and_back() {
+    let mut odd = workload("VDI");
+    odd.title = "quotes \" and \\ and\ttabs\u{7f} and \u{e9}".into();
+    odd.attributes.compress_pcnt = 33.300000000000004;
+    let mut registry = Registry::default();
+    registry.put_workload(odd.clone());
+    let text = registry.workload_toml("VDI").unwrap();
+    let mut again = Registry::default();
+    again.take_toml("odd", &text).unwrap();
+    assert_eq!(again.workload("vdi").unwrap(), &odd);
+}
