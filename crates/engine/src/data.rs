@@ -96,6 +96,20 @@ impl DataSource {
         });
     }
 
+    /// Fills `out` with what file `file` holds at `offset`.
+    pub fn fill(&self, file: u64, offset: u64, out: &mut [u8]) {
+        let mut rest = &mut *out;
+        let len = rest.len();
+        self.pieces(file, offset, len, |block, stamp| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut(stamp.len());
+            let (body, tail) = tail.split_at_mut(block.len());
+            head.copy_from_slice(stamp);
+            body.copy_from_slice(block);
+            rest = tail;
+            true
+        });
+    }
+
     /// Whether `data` is what file `file` holds at `offset`. Always true without VERIFY.
     pub fn check(&self, file: u64, offset: u64, data: &[u8]) -> bool {
         if !self.verify {
@@ -183,6 +197,9 @@ mod tests {
             let mut part = Vec::new();
             data.append(5, from as u64, to - from, &mut part);
             assert_eq!(part, whole[from..to]);
+            let mut filled = vec![0; to - from];
+            data.fill(5, from as u64, &mut filled);
+            assert_eq!(filled, part);
             assert!(data.check(5, from as u64, &part));
         }
     }
