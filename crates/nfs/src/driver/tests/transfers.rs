@@ -104,7 +104,10 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
     let mut bench = Bench::with(plan(), 1, false, script);
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, false));
-    assert_eq!((outcome.physical, outcome.read_bytes), (4, u64::from(2 * SIZE)));
+    assert_eq!(
+        (outcome.physical, outcome.read_bytes),
+        (4, u64::from(2 * SIZE))
+    );
     assert_eq!(bench.counters()["short_reads"], 2);
     let outcome = bench.run(read(0, BIG));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, true));
