@@ -6,8 +6,8 @@
 use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::link::{self, LinkError};
-use crate::space;
 use crate::message::{Hello, Order, PROTOCOL, Report, Tasks};
+use crate::space;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};

@@ -52,7 +52,9 @@ impl Pulse {
             }
         };
         // Without a thread there are no heartbeats, and nothing else is missing.
-        let thread = std::thread::Builder::new().name("agent-pulse".into()).spawn(work);
+        let thread = std::thread::Builder::new()
+            .name("agent-pulse".into())
+            .spawn(work);
         Self {
             over: Some(over),
             thread: thread.ok(),
@@ -143,7 +145,11 @@ impl Taken {
     fn take(&mut self, tick: &Tick, now: Nanos) -> Beat {
         let mut counted = Vec::with_capacity(self.before.len());
         self.counts.snapshot(&mut counted);
-        let before = self.before.iter().map(|(_, n)| *n).chain(std::iter::repeat(0));
+        let before = self
+            .before
+            .iter()
+            .map(|(_, n)| *n)
+            .chain(std::iter::repeat(0));
         let procs = counted.iter().zip(before);
         let procs = procs.map(|((number, n), before)| (*number, n.saturating_sub(before)));
         let beat = Beat {

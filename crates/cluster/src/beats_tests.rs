@@ -74,25 +74,32 @@ fn both_phases_are_counted_from_their_own_beginning() {
     let at = |ms| start + Nanos::from_millis(ms);
     let times = RunTimes {
         warmup_start: start,
-        run_start: at(250),
-        run_end: at(550),
+        run_start: at(1_000),
+        run_end: at(2_200),
     };
     let counts = Arc::new(LiveCounts::new(vec![4]));
     let (sender, receiver) = channel();
     let tell = move |beat| sender.send(beat).is_ok();
-    let pulse = Pulse::begin(counts.clone(), &clock, times, Nanos::from_millis(100), tell);
-    // 10 operations in WARMUP before its first heartbeat, 5 late in it, 7 in RUN.
-    counts.set(0, 10);
-    clock.sleep_until(at(225));
-    counts.set(0, 15);
-    clock.sleep_until(at(300));
-    counts.set(0, 22);
-    clock.sleep_until(at(550));
+    let pulse = Pulse::begin(counts.clone(), &clock, times, Nanos::from_millis(400), tell);
+    let mut total = 0;
+    let mut count = |ms, n| {
+        clock.sleep_until(at(ms));
+        total += n;
+        counts.set(0, total);
+    };
+    count(200, 10);
+    // After the last whole interval of WARMUP: told of neither phase.
+    count(900, 5);
+    count(1_200, 7);
+    clock.sleep_until(at(2_200));
     drop(pulse);
     let told: Vec<Beat> = receiver.iter().collect();
     let phases: Vec<_> = told.iter().map(|b| (b.phase, b.number)).collect();
     let (warmup, run) = (Phase::Warmup, Phase::Run);
-    assert_eq!(phases, [(warmup, 1), (warmup, 2), (run, 1), (run, 2), (run, 3)]);
+    assert_eq!(
+        phases,
+        [(warmup, 1), (warmup, 2), (run, 1), (run, 2), (run, 3)]
+    );
     let done = |phase| -> u64 {
         let all = told.iter().filter(|b| b.phase == phase);
         all.flat_map(|b| &b.procs).map(|(_, n)| n).sum()

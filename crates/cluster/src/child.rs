@@ -58,9 +58,7 @@ pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
 
 #[cfg(unix)]
 mod group {
-    use rustix::process::{
-        Pid, Signal, WaitId, WaitIdOptions, kill_process_group as kill, waitid,
-    };
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group as kill, waitid};
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
 

@@ -51,7 +51,9 @@ impl Check {
             let _ = sender.send(check(&plan, &clock, start, end, &over));
         };
         // Without a thread the channel ends, which is told as a failure.
-        let _ = std::thread::Builder::new().name("clock-check".into()).spawn(work);
+        let _ = std::thread::Builder::new()
+            .name("clock-check".into())
+            .spawn(work);
         Self {
             result,
             phase: Some(phase),
@@ -62,7 +64,9 @@ impl Check {
     pub fn finish(mut self) -> ClockCheck {
         self.phase.take();
         let limit = READING_MAX + ANSWER_MAX;
-        self.result.recv_timeout(limit).unwrap_or_else(|_| failed("no answer in time"))
+        self.result
+            .recv_timeout(limit)
+            .unwrap_or_else(|_| failed("no answer in time"))
     }
 }
 
@@ -152,7 +156,10 @@ fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     let trip = answered.since(asked);
     let service = line.as_deref().and_then(parse).ok_or_else(|| {
         let said = line.unwrap_or_default();
-        let why = format!("is no time service of ours (it says '{}')", said.escape_debug());
+        let why = format!(
+            "is no time service of ours (it says '{}')",
+            said.escape_debug()
+        );
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;
     Ok(Reading {

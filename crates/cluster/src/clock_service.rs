@@ -18,7 +18,7 @@
 
 use filermark_engine::driver::StopFlag;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -30,6 +30,8 @@ pub const CLIENTS_MAX: usize = 256;
 const LINE_LEN_MAX: usize = 128;
 /// How long a client may take for a line of its own.
 const IDLE_MAX: Duration = Duration::from_secs(10);
+/// How long a client that is turned away is still listened to.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often the listening thread looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -142,11 +144,11 @@ fn serve(mut stream: &TcpStream, origin: Instant, stop: &StopFlag, counts: &Coun
         match read_line(&mut stream, Instant::now() + IDLE_MAX) {
             Ok(Some(line)) if line == "time" => {}
             Ok(None) => return true,
-            Ok(Some(_)) => {
-                let _ = stream.write_all(b"error say 'time'\n");
-                return false;
+            Ok(Some(_)) => return turn_away(stream, "say 'time'"),
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                return turn_away(stream, "say 'time'");
             }
-            Err(_) => return false,
+            Err(e) => return turn_away(stream, &format!("no whole line: {e}")),
         }
         let wall = SystemTime::now().duration_since(UNIX_EPOCH);
         let wall = wall.unwrap_or_default();
@@ -162,6 +164,21 @@ fn serve(mut stream: &TcpStream, origin: Instant, stop: &StopFlag, counts: &Coun
         counts.answered.fetch_add(1, Ordering::Relaxed);
     }
     true
+}
+
+/// Says why no more is answered. What the client still sends is read and dropped for
+/// a moment: a connection that is closed over unread bytes loses our words too.
+fn turn_away(mut stream: &TcpStream, why: &str) -> bool {
+    let _ = stream.write_all(format!("error {why}\n").as_bytes());
+    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.set_read_timeout(Some(LAST_WORDS));
+    let mut buffer = [0; 1024];
+    for _ in 0..16 {
+        if !matches!(stream.read(&mut buffer), Ok(1..)) {
+            break;
+        }
+    }
+    false
 }
 
 /// A line without its end; `None` when the other side has gone. Bytes that come

@@ -26,7 +26,9 @@ fn plan(address: SocketAddr) -> ClockServicePlan {
 /// Says something, and gives what is answered before the connection ends.
 fn say(address: SocketAddr, words: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
     stream.write_all(words).unwrap();
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();
@@ -54,7 +56,10 @@ fn an_honest_service_agrees() {
     else {
         panic!("{found:?}");
     };
-    assert!(ours_ns.abs_diff(service_ns) <= bound_ns + 1_000, "{found:?}");
+    assert!(
+        ours_ns.abs_diff(service_ns) <= bound_ns + 1_000,
+        "{found:?}"
+    );
     assert!((380_000_000..2_000_000_000).contains(&ours_ns), "{found:?}");
     let (message, finding) = clock_check::judge(&found, &plan(address));
     assert!(message.contains("the time service 127.0.0.1:"), "{message}");
@@ -75,7 +80,10 @@ fn a_clock_that_runs_differently_is_told() {
     };
     let (_, finding) = clock_check::judge(&found, &service);
     let finding = finding.expect("10 s in 300 s");
-    assert!(finding.message.starts_with("the clock here is slow"), "{finding}");
+    assert!(
+        finding.message.starts_with("the clock here is slow"),
+        "{finding}"
+    );
     assert_eq!(finding.value, Some(10_000.0));
     assert!((finding.limit.unwrap() - 310.2).abs() < 1e-6, "{finding:?}");
     // Just inside: 0.1 % and the bound.
@@ -90,15 +98,22 @@ fn a_clock_that_runs_differently_is_told() {
 #[test]
 fn garbage_and_long_lines_are_turned_away() {
     let (service, address) = start();
-    assert_eq!(say(address, b"GET / HTTP/1.1\r\n\r\n"), "error say 'time'\n");
+    assert_eq!(
+        say(address, b"GET / HTTP/1.1\r\n\r\n"),
+        "error say 'time'\n"
+    );
     assert_eq!(say(address, b"\n"), "error say 'time'\n");
-    assert_eq!(say(address, &[b'x'; 400]), "");
-    assert_eq!(say(address, b"\xff\xfe\n"), "");
+    assert_eq!(say(address, &[b'x'; 400]), "error say 'time'\n");
+    assert_eq!(say(address, b"\xff\xfe\n"), "error say 'time'\n");
     // Both ends of line will do.
     let answer = say(address, b"time\r\n");
     let (nanos, wall) = answer.trim_end().split_once(' ').unwrap();
     assert!(nanos.parse::<u64>().is_ok() && wall.parse::<f64>().unwrap() > 1.6e9);
-    assert_eq!(service.counts(), (1, 4));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while service.counts() != (1, 4) {
+        assert!(Instant::now() < deadline, "{:?}", service.counts());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
@@ -150,7 +165,11 @@ fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
     let began = Instant::now();
     let found = check(mute.local_addr().unwrap(), 10);
     assert!(matches!(&found, ClockCheck::Failed { .. }), "{found:?}");
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
 
     // Some other service.
     let liar = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

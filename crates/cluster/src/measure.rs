@@ -8,8 +8,8 @@ use crate::prime::{Agents, OrderError, Progress};
 use crate::scripts::{Call, Script};
 use crate::sweep::{MARGIN, OpenPhase, Sweep, to_duration};
 use filermark_model::{Finding, LoadPoint, PointStats};
-use filermark_results::record::{Line, Phase};
 use filermark_results::Heartbeat;
+use filermark_results::record::{Line, Phase};
 use std::time::{Duration, Instant};
 
 /// Between the order to run and the first intended start.
@@ -143,7 +143,11 @@ impl Sweep<'_> {
             watch.percent += PERCENT_STEP;
             (self.options.observe)(Progress::Percent {
                 point: watch.point,
-                phase: if watch.running { Phase::Run } else { Phase::Warmup },
+                phase: if watch.running {
+                    Phase::Run
+                } else {
+                    Phase::Warmup
+                },
                 percent: watch.percent,
             });
         }
@@ -187,7 +191,9 @@ impl Sweep<'_> {
         for (at, report) in answers.into_iter().enumerate() {
             if let Report::Measured { stats, clock } = report {
                 measured.stats.push(*stats);
-                measured.noticed.extend(clock.and_then(|c| self.judge_clock(at, &c)));
+                measured
+                    .noticed
+                    .extend(clock.and_then(|c| self.judge_clock(at, &c)));
             }
         }
         measured

@@ -26,9 +26,9 @@ use filermark_model::{Finding, Rule, Severity};
 use filermark_results::{Phase, ScriptRecord, ScriptStatus, Timestamp};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Suffix of the scripts' names.

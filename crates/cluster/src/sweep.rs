@@ -1,8 +1,8 @@
 //! One run from the prime's seat: the load points one after the other, and the
 //! record that grows with them. WARMUP and RUN are watched by [`crate::measure`].
 
-use crate::message::{FreeSpace, Order, Report, Tasks};
 use crate::measure::Measured;
+use crate::message::{FreeSpace, Order, Report, Tasks};
 use crate::monitor::Monitor;
 use crate::prime::{Agents, OrderError, Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
@@ -10,12 +10,12 @@ use crate::space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::{Bytes, Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
+use filermark_results::ScriptRecord;
 use filermark_results::files::write_files;
 use filermark_results::record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
     RunHeader,
 };
-use filermark_results::ScriptRecord;
 use filermark_results::{RecordWriter, RunRecord, Timestamp, judge};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -461,7 +461,11 @@ impl<'a> Sweep<'a> {
 
     /// An event, and a finding about the run as a whole; the same one only once.
     fn warn(&mut self, host: &str, rule: Rule, message: String) {
-        if self.findings.iter().any(|f| f.rule == rule && f.message == message) {
+        if self
+            .findings
+            .iter()
+            .any(|f| f.rule == rule && f.message == message)
+        {
             return;
         }
         self.findings

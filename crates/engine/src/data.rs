@@ -96,20 +96,6 @@ impl DataSource {
         });
     }
 
-    /// Fills `out` with what file `file` holds at `offset`.
-    pub fn fill(&self, file: u64, offset: u64, out: &mut [u8]) {
-        let mut rest = &mut *out;
-        let len = rest.len();
-        self.pieces(file, offset, len, |block, stamp| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut(stamp.len());
-            let (body, tail) = tail.split_at_mut(block.len());
-            head.copy_from_slice(stamp);
-            body.copy_from_slice(block);
-            rest = tail;
-            true
-        });
-    }
-
     /// Whether `data` is what file `file` holds at `offset`. Always true without VERIFY.
     pub fn check(&self, file: u64, offset: u64, data: &[u8]) -> bool {
         if !self.verify {

@@ -33,9 +33,9 @@ pub fn banner(version: &str, benchmark: &Benchmark) -> String {
     )
 }
 
-/// What is printed of [`definition_fingerprint`].
-pub fn short_fingerprint(benchmark: &Benchmark) -> String {
-    format!("{:05}", definition_fingerprint(benchmark).1)
+/// The five digits of [`definition_fingerprint`].
+pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
+    definition_fingerprint(benchmark).1
 }
 
 /// A new load point begins: the line that merging tools look for (facts.md 3.10).
@@ -288,7 +288,7 @@ pub fn overall_block(benchmark: &Benchmark, stats: &PointStats) -> String {
         let _ = writeln!(out, "    {what:<28} {figure:>14.3} {unit}");
     }
     let print = short_fingerprint(benchmark);
-    let _ = writeln!(out, "    {:<28} {print}", "Public Finger Print");
+    let _ = writeln!(out, "    {:<28} {print:>14}", "Public Finger Print");
     out.push_str(RULE);
     out.push_str(&band_lines(&service));
     out.push_str(RULE);

@@ -16,7 +16,7 @@ pub const KB: f64 = 1024.0;
 pub struct Planned {
     /// The load in units of the business metric; the procs, where there is none.
     pub business_metric: f64,
-    /// The requested rate of all procs, in op/s; `None`: as fast as it goes.
+    /// The requested rate of all procs that count, in op/s; `None`: as fast as it goes.
     pub requested: Option<f64>,
     /// Client hosts.
     pub client_count: usize,
@@ -44,7 +44,7 @@ impl Planned {
                 0.0 => f64::from(proc_count),
                 units => units,
             },
-            requested: (point.requested.0 > 0.0).then_some(point.requested.0),
+            requested: requested(plan, point),
             client_count: clients,
             proc_count,
             procs_per_client: proc_count / (clients as u32).max(1),
@@ -52,6 +52,25 @@ impl Planned {
             data: plan.data_set(point),
         }
     }
+}
+
+/// Background components are in the load's rate, and never in what is achieved.
+fn requested(plan: &RunPlan, point: LoadPoint) -> Option<f64> {
+    let procs = plan.procs.iter().take(plan.proc_count_at(point) as usize);
+    let background: f64 = procs
+        .filter(|p| is_background(plan, p.component))
+        .filter_map(|p| p.ops_per_sec)
+        .map(|rate| rate.0)
+        .sum();
+    let counts = point.requested.0 - background;
+    (point.requested.0 > 0.0 && counts > 0.0).then_some(counts)
+}
+
+/// Whether a component of a composite is left out of the overall result.
+pub fn is_background(plan: &RunPlan, component: u32) -> bool {
+    let work = plan.benchmark.composite();
+    let component = work.and_then(|w| w.components.get(component as usize));
+    component.is_some_and(|c| c.workload.attributes.background)
 }
 
 /// What a load point moved, in KB per second.

@@ -23,6 +23,8 @@ pub mod record;
 pub mod sfslog;
 pub mod sfsres;
 pub mod sfssum;
+pub mod sfssum_txt;
+pub mod sfssum_xml;
 pub mod text;
 pub mod time;
 pub mod writer;

@@ -33,10 +33,12 @@ pub(super) fn carry_out(
     let deadline = Instant::now() + limit;
     let status = loop {
         match child.try_wait() {
-            Ok(Some(status)) => break match status.code() {
-                Some(code) => ScriptStatus::Exited { code },
-                None => failed(format!("was ended from outside ({status})")),
-            },
+            Ok(Some(status)) => {
+                break match status.code() {
+                    Some(code) => ScriptStatus::Exited { code },
+                    None => failed(format!("was ended from outside ({status})")),
+                };
+            }
             Ok(None) => {}
             Err(e) => break failed(e.to_string()),
         }
@@ -129,6 +131,8 @@ fn keep_output(mut output: PipeReader) -> Kept {
         let _ = end.send(());
     };
     // Without a thread nothing is kept; the end of the channel tells so.
-    let _ = std::thread::Builder::new().name("script-output".into()).spawn(read);
+    let _ = std::thread::Builder::new()
+        .name("script-output".into())
+        .spawn(read);
     Kept { bytes, at_end }
 }

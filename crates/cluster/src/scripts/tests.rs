@@ -81,7 +81,10 @@ fn a_failing_script_is_told_once_with_its_load_points() {
         assert_eq!(ended[0].output, "no counters\n");
     }
     let told = messages(&all, Severity::Warning);
-    assert_eq!(told, ["netmist_stat.sh ZERO: exit code 3 (load points 1, 2)"]);
+    assert_eq!(
+        told,
+        ["netmist_stat.sh ZERO: exit code 3 (load points 1, 2)"]
+    );
 }
 
 #[test]
@@ -97,7 +100,11 @@ fn a_sleeping_script_is_ended_with_its_children() {
     let began = Instant::now();
     call(&mut all, Script::Mon, "INIT");
     let ended = wait(&mut all);
-    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(ended[0].output, "before\n");
     let told = messages(&all, Severity::Warning);
     assert_eq!(
@@ -203,6 +210,10 @@ fn the_wish_to_stop_shortens_the_wait() {
     stop.raise();
     let began = Instant::now();
     let ended = all.wait(&stop, &mut || {});
-    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(ended[0].status.to_string(), "was ended, as the run was");
 }

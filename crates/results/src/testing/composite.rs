@@ -293,6 +293,29 @@ fn op_of(ops: &mut Vec<OpStats>, op: Op) -> &mut OpStats {
     &mut ops[at]
 }
 
+/// Adds an operation to a proc's own figures.
+fn count(ops: &mut Vec<ProcOp>, op: Op, (read, written): (u64, u64), service_ns: u64) {
+    let at = match ops.binary_search_by_key(&op, |o| o.op) {
+        Ok(at) => at,
+        Err(at) => {
+            let none = ProcOp {
+                op,
+                success_count: 0,
+                error_count: 0,
+                read_bytes: 0,
+                written_bytes: 0,
+                service_sum_ns: 0,
+            };
+            ops.insert(at, none);
+            at
+        }
+    };
+    ops[at].success_count += 1;
+    ops[at].read_bytes += read;
+    ops[at].written_bytes += written;
+    ops[at].service_sum_ns += service_ns;
+}
+
 /// What one client measured at a load point of the synthetic file system.
 fn simulate(plan: &RunPlan, load: LoadPoint, client: u32) -> PointStats {
     let procs = plan.procs[..load.proc_count as usize].iter().enumerate();
@@ -313,6 +336,12 @@ fn simulate(plan: &RunPlan, load: LoadPoint, client: u32) -> PointStats {
     };
     for (number, proc) in procs.filter(|(_, p)| p.client == client) {
         one_proc(plan, proc, number as u32, (busy, over), &mut stats);
+    }
+    for component in stats.components.clone() {
+        stats.merge(&PointStats {
+            ops: component.ops,
+            ..PointStats::default()
+        });
     }
     let set = plan.data_set(load);
     stats.fileset_bytes = set.start_bytes / plan.clients.len() as u64;
@@ -339,12 +368,24 @@ fn one_proc(
         wanted_count: (wanted * RUN_SECONDS as f64) as u64,
         ..ProcStats::default()
     };
-    let mut mine = ComponentStats {
-        component: proc.component,
-        proc_count: 1,
-        wanted_count: total.wanted_count,
-        ops: Vec::new(),
+    let known = |c: &ComponentStats| c.component;
+    let at = match stats
+        .components
+        .binary_search_by_key(&proc.component, known)
+    {
+        Ok(at) => at,
+        Err(at) => {
+            let new = ComponentStats {
+                component: proc.component,
+                ..ComponentStats::default()
+            };
+            stats.components.insert(at, new);
+            at
+        }
     };
+    stats.components[at].proc_count += 1;
+    stats.components[at].wanted_count += total.wanted_count;
+    let mut ops = Vec::new();
     let sampler = component.workload.mix.sampler();
     for i in 0..(rate * (WARMUP_SECONDS + RUN_SECONDS) as f64) as u64 {
         let op = sampler.draw(&mut rng);
@@ -365,7 +406,8 @@ fn one_proc(
         if interval.second < 0 {
             continue;
         }
-        let entry = op_of(&mut mine.ops, op);
+        count(&mut ops, op, (read, written), service_ns);
+        let entry = op_of(&mut stats.components[at].ops, op);
         entry.success_count += 1;
         entry.physical_count += 1;
         entry.read_bytes += read;
@@ -378,32 +420,19 @@ fn one_proc(
         total.service_sum_ns += service_ns;
         total.service_max_ns = total.service_max_ns.max(service_ns);
     }
-    let ops = mine.ops.iter().map(|o| ProcOp {
-        op: o.op,
-        success_count: o.success_count,
-        error_count: 0,
-        read_bytes: o.read_bytes,
-        written_bytes: o.written_bytes,
-        service_sum_ns: o.service.sum_ns(),
-    });
     let accesses = [("data_0/5/f1", 7), ("data_0/0/f<0>\u{1b}", 12)];
     let own = ProcOps {
         proc: number,
         data_bytes: component.start_bytes(),
         dir_count: u64::from(component.dir_count) * 25,
         file_count: component.files_per_proc(),
-        ops: ops.collect(),
+        ops,
         accesses: accesses
             .map(|(path, n)| (format!("CL{number}_{path}"), n))
             .to_vec(),
     };
-    stats.merge(&PointStats {
-        ops: mine.ops.clone(),
-        components: vec![mine],
-        proc_ops: vec![own],
-        procs: vec![total],
-        ..PointStats::default()
-    });
+    stats.proc_ops.push(own);
+    stats.procs.push(total);
 }
 
 struct Builder {
