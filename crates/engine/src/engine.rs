@@ -2,11 +2,14 @@
 //! of a load point over all of them.
 
 use crate::clock::Clock;
+use crate::crew::{Member, members};
 use crate::data::DataSource;
-use crate::driver::{Capabilities, Claim, Driver, DriverError, ProcSetup, ShardSetup, StopFlag};
-use crate::proc::Workload;
+use crate::driver::{Capabilities, Claim, Driver, DriverError, ShardSetup, StopFlag};
+use crate::live_counts::LiveCounts;
+use crate::proc::Operations;
 use crate::recorder::Live;
-use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, TaskReport};
+use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport};
+use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -16,15 +19,24 @@ use std::thread::JoinHandle;
 /// took an hour to make is not removed in ten minutes.
 pub const CLEANUP_LIMIT_MIN: Nanos = Nanos::from_secs(600);
 
+/// Groups of counters per core and component, for blocking shards.
+const GROUPS_PER_CORE: usize = 2;
+
 /// The shards of one agent.
 pub struct Engine {
     shards: Vec<Handle>,
     plan: Arc<RunPlan>,
     stop: StopFlag,
     clock: Clock,
+    live: Option<SyncSender<Live>>,
+    live_counts: Option<Arc<LiveCounts>>,
 }
 
 struct Handle {
+    /// The first of its procs' numbers: of blocking shards the only one.
+    first_proc: u32,
+    component: u32,
+    operations: Arc<Operations>,
     commands: Sender<Command>,
     replies: Receiver<Reply>,
     thread: Option<JoinHandle<()>>,
@@ -32,7 +44,7 @@ struct Handle {
 
 enum Command {
     Init(u64),
-    Run(LoadPoint, RunTimes),
+    Run(LoadPoint, RunTimes, Option<Arc<SharedRecorder>>),
     Cleanup,
 }
 
@@ -67,34 +79,40 @@ impl Engine {
     /// The first connection or mount that failed.
     pub fn start(setup: EngineSetup) -> Result<Self, PhaseError> {
         let plan = setup.plan.clone();
-        let Some(classic) = plan.benchmark.classic() else {
-            return Err(out_of_turn());
-        };
-        let workload = Arc::new(Workload::new(&plan.benchmark.mix, classic, plan.seed));
         let data = Arc::new(DataSource::new(plan.seed, plan.fileset.verify));
-        let procs = procs_of(&plan, setup.client);
-        let count = shard_count(&plan, procs.len(), setup.driver.capabilities());
+        let capabilities = setup.driver.capabilities();
+        let members = members(&plan, setup.client, &data);
+        let live_counts = plan.heartbeat.map(|_| {
+            let numbers = members.iter().map(|m| m.setup.number).collect();
+            Arc::new(LiveCounts::new(numbers))
+        });
+        let count = shard_count(&plan, members.len(), capabilities);
+        let mut crews: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
+        for (at, member) in members.into_iter().enumerate() {
+            crews[at % count].push(member);
+        }
         let mut shards = Vec::with_capacity(count);
-        for shard in 0..count {
-            let mine = procs.iter().skip(shard).step_by(count).cloned().collect();
+        for (shard, crew) in crews.into_iter().enumerate() {
             let parts = ShardSetup {
                 shard: shard as u32,
                 shard_count: count as u32,
                 clock: setup.clock.clone(),
                 data: data.clone(),
-                procs: mine,
+                procs: crew.iter().map(|m| m.setup.clone()).collect(),
                 claim: setup.claim.clone(),
                 stop: setup.stop.clone(),
             };
-            shards.push(spawn(parts, &setup, workload.clone())?);
+            shards.push(spawn(parts, &setup, crew, live_counts.clone())?);
         }
         let engine = Self {
             shards,
             plan,
             stop: setup.stop,
             clock: setup.clock,
+            live: setup.live,
+            live_counts,
         };
-        for reply in engine.gather() {
+        for reply in engine.gather(u32::MAX) {
             match reply? {
                 Reply::Open(opened) => opened.map(|_| ()).map_err(PhaseError::Driver)?,
                 _ => return Err(out_of_turn()),
@@ -109,8 +127,9 @@ impl Engine {
     /// The first shard's reason; the others have stopped.
     pub fn init(&mut self, point: LoadPoint) -> Result<TaskReport, PhaseError> {
         let files = self.plan.io_file_count(point.requested);
-        self.send(|| Command::Init(files));
-        self.gather_tasks()
+        let procs = self.plan.proc_count_at(point);
+        self.send(procs, |_| Command::Init(files));
+        self.gather_tasks(procs)
     }
 
     /// WARMUP and RUN of a load point.
@@ -118,10 +137,17 @@ impl Engine {
     /// # Errors
     /// The first shard's reason; the others have stopped.
     pub fn run(&mut self, point: LoadPoint, times: RunTimes) -> Result<PointStats, PhaseError> {
-        self.send(|| Command::Run(point, times));
+        let procs = self.plan.proc_count_at(point);
+        let mut groups = self.groups(procs, times);
+        self.send(procs, |shard| {
+            let group = groups
+                .get_mut(shard.component as usize)
+                .and_then(|g| g.next());
+            Command::Run(point, times, group)
+        });
         let mut all = PointStats::default();
         let mut first_error = None;
-        for reply in self.gather() {
+        for reply in self.gather(procs) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
                     Ok(stats) => all.merge(&stats),
@@ -131,6 +157,7 @@ impl Engine {
                 Err(e) => self.note(&mut first_error, e),
             }
         }
+        self.complete_components(&mut all, point);
         first_error.map_or(Ok(all), Err)
     }
 
@@ -141,8 +168,13 @@ impl Engine {
     /// The first shard's reason.
     pub fn cleanup(&mut self) -> Result<TaskReport, PhaseError> {
         self.stop.lower();
-        self.send(|| Command::Cleanup);
-        self.gather_tasks()
+        self.send(u32::MAX, |_| Command::Cleanup);
+        self.gather_tasks(u32::MAX)
+    }
+
+    /// Every proc's operations so far, when heartbeats are wanted.
+    pub fn live_counts(&self) -> Option<Arc<LiveCounts>> {
+        self.live_counts.clone()
     }
 
     /// The agent's clock.
@@ -155,17 +187,67 @@ impl Engine {
         self.shards.len()
     }
 
-    fn send(&self, command: impl Fn() -> Command) {
-        for shard in &self.shards {
+    /// Orders the shards whose procs are among the first `procs`.
+    fn send(&self, procs: u32, mut command: impl FnMut(&Handle) -> Command) {
+        for shard in self.shards.iter().filter(|s| s.first_proc < procs) {
             // A shard that is gone is noticed when its reply is missing.
-            let _ = shard.commands.send(command());
+            let _ = shard.commands.send(command(shard));
         }
     }
 
-    fn gather_tasks(&mut self) -> Result<TaskReport, PhaseError> {
+    /// Counters for blocking shards: some groups per component, whose members take
+    /// turns. None for the others.
+    fn groups(
+        &self,
+        procs: u32,
+        times: RunTimes,
+    ) -> Vec<impl Iterator<Item = Arc<SharedRecorder>>> {
+        let Some(composite) = self.plan.benchmark.composite() else {
+            return Vec::new();
+        };
+        let most = crate::sys::core_count() * GROUPS_PER_CORE;
+        let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
+        let of = |(at, component): (usize, &filermark_model::composite::Component)| {
+            let is_one = |s: &&Handle| s.first_proc < procs && s.component as usize == at;
+            let mine: Vec<_> = self.shards.iter().filter(is_one).collect();
+            let groups = mine.len().min(most);
+            let all: Vec<_> = (0..groups)
+                .map(|group| {
+                    let setup = GroupSetup {
+                        mix: mine[group].operations.mix(),
+                        component: at as u32,
+                        background: component.workload.attributes.background,
+                        proc_count: (group..mine.len()).step_by(groups).count(),
+                        seconds: seconds as usize + 1,
+                        live: self.live.clone(),
+                    };
+                    SharedRecorder::new(setup, times.warmup_start, times.run_start)
+                })
+                .collect();
+            all.into_iter().cycle()
+        };
+        composite.components.iter().enumerate().map(of).collect()
+    }
+
+    /// Fills in what the counters do not know: how many procs a component had, and
+    /// what was wanted of them.
+    fn complete_components(&self, all: &mut PointStats, point: LoadPoint) {
+        let procs = self.plan.proc_count_at(point);
+        let seconds = all.window_ns as f64 / 1e9;
+        for component in &mut all.components {
+            let is_one = |s: &&Handle| s.first_proc < procs && s.component == component.component;
+            let mine = self.shards.iter().filter(is_one);
+            let rates = mine.map(|s| self.plan.rate_of_proc(s.first_proc, point));
+            component.proc_count = rates.clone().count() as u32;
+            let total: Option<f64> = rates.map(|r| r.map(|r| r.0)).sum();
+            component.wanted_count = (total.unwrap_or(0.0) * seconds).round() as u64;
+        }
+    }
+
+    fn gather_tasks(&mut self, procs: u32) -> Result<TaskReport, PhaseError> {
         let mut all = TaskReport::default();
         let mut first_error = None;
-        for reply in self.gather() {
+        for reply in self.gather(procs) {
             match reply {
                 Ok(Reply::Tasks(Ok(report))) => {
                     all.task_count += report.task_count;
@@ -188,9 +270,11 @@ impl Engine {
         }
     }
 
-    /// One reply of every shard, in the order in which they come.
-    fn gather(&self) -> impl Iterator<Item = Result<Reply, PhaseError>> + '_ {
-        let mut waiting: Vec<&Handle> = self.shards.iter().collect();
+    /// One reply of every shard whose procs are among the first `procs`, in the order
+    /// in which they come.
+    fn gather(&self, procs: u32) -> impl Iterator<Item = Result<Reply, PhaseError>> + '_ {
+        let among = |s: &&Handle| s.first_proc < procs;
+        let mut waiting: Vec<&Handle> = self.shards.iter().filter(among).collect();
         std::iter::from_fn(move || {
             loop {
                 if waiting.is_empty() {
@@ -234,23 +318,10 @@ fn out_of_turn() -> PhaseError {
     PhaseError::Died("a reply out of turn".into())
 }
 
-/// The procs of one client: their numbers in the run and what they work on.
-fn procs_of(plan: &RunPlan, client: usize) -> Vec<ProcSetup> {
-    let first = client as u32 * plan.procs_per_client;
-    let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
-    (0..plan.procs_per_client)
-        .zip(mounts)
-        .map(|(at, mount)| ProcSetup {
-            number: first + at,
-            mount: mount.clone(),
-            tree: None,
-        })
-        .collect()
-}
-
 /// One thread per core, two at least; one per proc for drivers that block.
 fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
-    if driver.blocking {
+    // Procs of composites are of several kinds, each with its own rate.
+    if driver.blocking || plan.benchmark.composite().is_some() {
         return procs.max(1);
     }
     let wanted = plan
@@ -263,8 +334,19 @@ fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
 fn spawn(
     parts: ShardSetup,
     setup: &EngineSetup,
-    workload: Arc<Workload>,
+    crew: Vec<Member>,
+    live_counts: Option<Arc<LiveCounts>>,
 ) -> Result<Handle, PhaseError> {
+    let Some(first) = crew.first() else {
+        return Err(PhaseError::Died("a shard without procs".into()));
+    };
+    let (first_proc, component) = (first.setup.number, first.component);
+    let operations = first.operations.clone();
+    let mine = Mine {
+        procs: crew.into_iter().map(|m| m.proc).collect(),
+        operations: operations.clone(),
+        live_counts,
+    };
     let (commands, orders) = channel();
     let (answers, replies) = channel();
     let driver = setup.driver.clone();
@@ -273,13 +355,23 @@ fn spawn(
     let name = format!("shard-{}", parts.shard);
     let thread = std::thread::Builder::new()
         .name(name)
-        .spawn(move || serve(parts, driver, plan, workload, live, orders, answers))
+        .spawn(move || serve(parts, driver, plan, mine, live, orders, answers))
         .map_err(|e| PhaseError::Died(e.to_string()))?;
     Ok(Handle {
+        first_proc,
+        component,
+        operations,
         commands,
         replies,
         thread: Some(thread),
     })
+}
+
+/// What only one shard has.
+struct Mine {
+    procs: Vec<ShardProc>,
+    operations: Arc<Operations>,
+    live_counts: Option<Arc<LiveCounts>>,
 }
 
 /// A shard's thread: connects, then does what it is told until nobody tells it any more.
@@ -287,12 +379,13 @@ fn serve(
     setup: ShardSetup,
     driver: Arc<dyn Driver>,
     plan: Arc<RunPlan>,
-    workload: Arc<Workload>,
+    mine: Mine,
     live: Option<SyncSender<Live>>,
     orders: Receiver<Command>,
     answers: Sender<Reply>,
 ) {
     crate::sys::sharpen_timers();
+    let first_proc = setup.procs.first().map_or(0, |p| p.number);
     let opened = driver.open_shard(setup.clone());
     let shard_driver = match opened {
         Ok(shard_driver) => shard_driver,
@@ -303,16 +396,13 @@ fn serve(
     };
     let mut shard = Shard::new(ShardParts {
         driver: shard_driver,
+        blocking: driver.capabilities().blocking || plan.benchmark.composite().is_some(),
         explain: driver,
         clock: setup.clock,
         stop: setup.stop,
-        procs: setup
-            .procs
-            .iter()
-            .map(|p| (p.number, p.mount.to_string()))
-            .collect(),
-        proc_count: plan.proc_count(),
-        workload,
+        procs: mine.procs,
+        operations: mine.operations,
+        live_counts: mine.live_counts,
         pacing: plan.pacing,
         seed: plan.seed,
         live,
@@ -328,9 +418,9 @@ fn serve(
                 let limit = plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
                 Reply::Tasks(shard.cleanup(window, limit))
             }
-            Command::Run(point, times) => {
-                let rate = plan.rate_per_proc(point.requested).0;
-                let mut result = shard.run(rate, times);
+            Command::Run(point, times, group) => {
+                let rate = plan.rate_of_proc(first_proc, point).map(|r| r.0);
+                let mut result = shard.run_counted(rate, times, group);
                 if let Ok(stats) = &mut result {
                     stats.counters.append(&mut shard.take_counters());
                 }

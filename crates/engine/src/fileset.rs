@@ -242,10 +242,15 @@ fn clamp_u32(bytes: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_model::benchmark::ClassicWork;
     use filermark_model::{Benchmark, Rng};
 
-    fn set() -> (FileSet, Benchmark) {
-        let b = Benchmark::shipped("general-nfs3").unwrap();
+    fn set() -> (FileSet, ClassicWork) {
+        let b = Benchmark::shipped("general-nfs3")
+            .unwrap()
+            .classic()
+            .unwrap()
+            .clone();
         (FileSet::new(11, b.file_sizes.clone(), 30.0), b)
     }
 

@@ -5,11 +5,14 @@
 //! Below it is only `filermark-model`.
 
 pub mod clock;
+pub mod crew;
 pub mod data;
 pub mod driver;
 pub mod engine;
 pub mod file_action;
 pub mod fileset;
+pub mod live_counts;
+pub mod marker;
 pub mod name;
 pub mod net;
 pub mod null;
@@ -19,4 +22,6 @@ pub mod proc;
 pub mod recorder;
 pub mod schedule;
 pub mod shard;
+pub mod shared_recorder;
+pub mod slice;
 pub mod sys;

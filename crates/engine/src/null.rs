@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::driver::*;
+use crate::file_action::FileAction;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet};
 use std::collections::BTreeMap;
@@ -47,6 +48,23 @@ impl Driver for NullDriver {
     }
 }
 
+/// Bytes that an operation on a mounted file would move: read, written.
+fn bytes_of(action: FileAction) -> (u64, u64) {
+    match action {
+        FileAction::Read { length, .. } | FileAction::MmapRead { length, .. } => {
+            (u64::from(length), 0)
+        }
+        FileAction::Write { length, .. } | FileAction::MmapWrite { length, .. } => {
+            (0, u64::from(length))
+        }
+        FileAction::Rmw { length, .. } => (u64::from(length), u64::from(length)),
+        FileAction::ReadFile { size, .. } => (size, 0),
+        FileAction::WriteFile { size, .. } => (0, size),
+        FileAction::Copy { size, .. } => (size, size),
+        _ => (0, 0),
+    }
+}
+
 struct NullShard {
     clock: Clock,
     done_count: u64,
@@ -58,6 +76,7 @@ impl ShardDriver for NullShard {
         let (read_bytes, written_bytes) = match request.action {
             Action::Read { length, .. } => (u64::from(length), 0),
             Action::Write { length, .. } => (0, u64::from(length)),
+            Action::File(action) => bytes_of(action),
             _ => (0, 0),
         };
         self.done_count += 1;

@@ -63,6 +63,11 @@ impl Pool {
         self.live.len()
     }
 
+    /// How many do not (those in flight not counted).
+    pub fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
     /// Those that exist.
     pub fn live(&self) -> &[u16] {
         &self.live

@@ -1,11 +1,13 @@
-//! INIT and CLEANUP as streams of tasks, in an order that a server can follow:
-//! directories before what is in them, and the other way round.
-//!
-//! Within a stage the tasks go round the procs, so that all connections work.
+//! INIT and CLEANUP as streams of tasks.
 
-use crate::driver::{Action, ObjectId, PROC_DIR};
-use crate::name::{Name, NameKind};
-use crate::proc::{Hold, Proc, Workload};
+mod classic;
+mod tree;
+
+use crate::driver::Action;
+use crate::proc::{Hold, Proc};
+use crate::slice::Slice;
+use classic::ClassicWalk;
+use tree::TreeWalk;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,258 +33,48 @@ pub struct Task {
     pub hold: Hold,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    ProcDirs,
-    Dirs,
-    Small,
-    Symlinks,
-    Churn,
-    Restore,
-    Files,
-    Barrier,
-    UnmakePools,
-    UnmakeSmall,
-    UnmakeSymlinks,
-    UnmakeFiles,
-    UnmakeDirs,
-    UnmakeProcDirs,
-}
-
-const FILL: &[Stage] = &[
-    Stage::ProcDirs,
-    Stage::Barrier,
-    Stage::Dirs,
-    Stage::Barrier,
-    Stage::Small,
-    Stage::Symlinks,
-    Stage::Churn,
-    Stage::Restore,
-    Stage::Files,
-];
-
-const EMPTY: &[Stage] = &[
-    Stage::UnmakePools,
-    Stage::UnmakeSmall,
-    Stage::UnmakeSymlinks,
-    Stage::UnmakeFiles,
-    Stage::Barrier,
-    Stage::UnmakeDirs,
-    Stage::Barrier,
-    Stage::UnmakeProcDirs,
-];
-
-/// A walk over the stages, the items of each, and the procs of each item.
+/// A walk over everything that is to be made or removed.
 #[derive(Debug)]
-pub struct Population {
-    stages: &'static [Stage],
-    item: u32,
-    proc: usize,
-    /// Most items that any proc has in this stage, once known.
-    longest: Option<u32>,
-    /// What the procs' pools hold, for CLEANUP.
-    pool_names: Vec<Vec<(crate::proc::PoolId, u16)>>,
+pub enum Population {
+    /// Slices of a classical file set.
+    Classic(ClassicWalk),
+    /// Trees.
+    Tree(TreeWalk),
 }
 
 impl Population {
-    /// Makes what is missing: everything for procs that have nothing yet, else
-    /// the new files, and grown files cut back to their size.
-    pub fn fill() -> Self {
-        Self {
-            stages: FILL,
-            item: 0,
-            proc: 0,
-            longest: None,
-            pool_names: Vec::new(),
+    /// Makes what is missing.
+    pub fn fill(procs: &[Proc]) -> Self {
+        match are_trees(procs) {
+            true => Self::Tree(TreeWalk::fill()),
+            false => Self::Classic(ClassicWalk::fill()),
         }
     }
 
     /// Removes everything that the procs have made.
     pub fn empty(procs: &[Proc]) -> Self {
-        Self {
-            stages: EMPTY,
-            item: 0,
-            proc: 0,
-            longest: None,
-            pool_names: procs.iter().map(|p| p.pool_live().collect()).collect(),
+        match are_trees(procs) {
+            true => Self::Tree(TreeWalk::empty()),
+            false => Self::Classic(ClassicWalk::empty(procs)),
         }
     }
 
     /// The next task.
-    pub fn next(&mut self, procs: &mut [Proc], workload: &Workload) -> Next {
-        while let Some(stage) = self.stages.first().copied() {
-            if stage == Stage::Barrier {
-                self.begin_stage();
-                return Next::Barrier;
+    pub fn next(&mut self, procs: &mut [Proc]) -> Next {
+        match self {
+            Self::Classic(walk) => {
+                let set = procs.iter().find_map(|p| match &p.slice {
+                    Slice::Classic(set, _) => Some(set.clone()),
+                    Slice::Tree(_) => None,
+                });
+                set.map_or(Next::Done, |set| walk.next(procs, &set))
             }
-            if let Some(task) = self.next_in(stage, procs, workload) {
-                return Next::Task(task);
-            }
-            self.begin_stage();
+            Self::Tree(walk) => walk.next(procs),
         }
-        Next::Done
-    }
-
-    fn begin_stage(&mut self) {
-        self.stages = &self.stages[1..];
-        self.item = 0;
-        self.proc = 0;
-        self.longest = None;
-    }
-
-    fn next_in(&mut self, stage: Stage, procs: &mut [Proc], workload: &Workload) -> Option<Task> {
-        let longest = match self.longest {
-            Some(longest) => longest,
-            None => (0..procs.len())
-                .map(|p| self.count(stage, p, &procs[p], workload))
-                .max()?,
-        };
-        self.longest = Some(longest);
-        while self.item < longest {
-            while self.proc < procs.len() {
-                let at = self.proc;
-                self.proc += 1;
-                if self.item < self.count(stage, at, &procs[at], workload)
-                    && let Some(task) = self.task(stage, at, &mut procs[at], workload)
-                {
-                    return Some(task);
-                }
-            }
-            self.proc = 0;
-            self.item += 1;
-        }
-        None
-    }
-
-    /// How many items a stage has for a proc.
-    fn count(&self, stage: Stage, at: usize, proc: &Proc, workload: &Workload) -> u32 {
-        let layout = workload.layout;
-        let first_time = u32::from(!proc.populated);
-        let made = u32::from(proc.populated);
-        match stage {
-            Stage::Barrier => 0,
-            Stage::ProcDirs => first_time,
-            Stage::Dirs => first_time * layout.dirs,
-            Stage::Small => first_time * layout.small,
-            Stage::Symlinks => first_time * layout.symlinks,
-            Stage::Churn => first_time * u32::from(layout.churn),
-            Stage::Restore => made * proc.files.len() as u32,
-            Stage::Files => proc.files.scanned(),
-            Stage::UnmakePools => self.pool_names.get(at).map_or(0, |n| n.len() as u32),
-            Stage::UnmakeSmall => layout.small,
-            Stage::UnmakeSymlinks => layout.symlinks,
-            Stage::UnmakeFiles => proc.files_made,
-            Stage::UnmakeDirs => layout.dirs,
-            Stage::UnmakeProcDirs => 1,
-        }
-    }
-
-    fn task(&self, stage: Stage, at: usize, proc: &mut Proc, workload: &Workload) -> Option<Task> {
-        let layout = workload.layout;
-        let item = self.item;
-        let small = Name::new(NameKind::Small, item);
-        let symlink = Name::new(NameKind::Symlink, item);
-        let proc_name = Name::new(NameKind::ProcDir, proc.deal.proc);
-        let dir = PROC_DIR;
-        let dir_name = Name::new(NameKind::Dir, item);
-        let action = match stage {
-            Stage::Barrier => return None,
-            Stage::ProcDirs => Action::MakeProcDir { name: proc_name },
-            Stage::Dirs => Action::Mkdir {
-                dir,
-                name: dir_name,
-                object: layout.dir(item),
-            },
-            Stage::Small => empty_file(proc, small, layout.small(item)),
-            Stage::Symlinks => Action::Symlink {
-                dir,
-                name: symlink,
-                object: layout.symlink(item),
-            },
-            Stage::Churn => {
-                let slot = proc.take_initial_churn(layout)?;
-                let (object, name) = proc.pool_name(crate::proc::PoolId::Churn, slot, layout);
-                empty_file(proc, name, object)
-            }
-            Stage::Restore => return restore(at, item as usize, proc, workload),
-            Stage::Files => return fill_file(at, item, proc, workload),
-            Stage::UnmakePools => {
-                let (pool, slot) = self.pool_names[at][item as usize];
-                let (_, name) = proc.pool_name(pool, slot, layout);
-                match name.kind.is_dir() {
-                    true => Action::Rmdir { dir, name },
-                    false => Action::Remove { dir, name },
-                }
-            }
-            Stage::UnmakeSmall => Action::Remove { dir, name: small },
-            Stage::UnmakeSymlinks => Action::Remove { dir, name: symlink },
-            Stage::UnmakeFiles => Action::Remove {
-                dir: layout.dir_of(item),
-                name: Name::new(NameKind::File, item),
-            },
-            Stage::UnmakeDirs => Action::Rmdir {
-                dir,
-                name: dir_name,
-            },
-            Stage::UnmakeProcDirs => Action::RemoveProcDir { name: proc_name },
-        };
-        Some(Task {
-            proc: at,
-            action,
-            bytes: 0,
-            hold: Hold::None,
-        })
     }
 }
 
-fn empty_file(proc: &Proc, name: Name, object: ObjectId) -> Action {
-    Action::Fill {
-        dir: PROC_DIR,
-        name,
-        object: Some(object),
-        file: u64::from(proc.deal.proc),
-        size: 0,
-    }
-}
-
-fn fill_file(at: usize, local: u32, proc: &mut Proc, workload: &Workload) -> Option<Task> {
-    if local < proc.files_made {
-        return None;
-    }
-    proc.files_made = local + 1;
-    let layout = workload.layout;
-    let file = proc.deal.file(local);
-    let bytes = workload.files.size_bytes(file);
-    proc.created_bytes += bytes;
-    Some(Task {
-        proc: at,
-        action: Action::Fill {
-            dir: layout.dir_of(local),
-            name: Name::new(NameKind::File, local),
-            object: proc.files.position(local).map(|i| layout.file(i)),
-            file,
-            size: bytes,
-        },
-        bytes,
-        hold: Hold::None,
-    })
-}
-
-fn restore(at: usize, index: usize, proc: &mut Proc, workload: &Workload) -> Option<Task> {
-    let file = proc.files.get(index);
-    let created = workload.files.size_bytes(proc.deal.file(file.local));
-    let is_new = file.local >= proc.files_made;
-    if is_new || u64::from(file.end_bytes) == created {
-        return None;
-    }
-    proc.files.reset_size(index, created);
-    Some(Task {
-        proc: at,
-        action: Action::Setattr {
-            object: workload.layout.file(index),
-            size: Some(created),
-        },
-        bytes: 0,
-        hold: Hold::None,
-    })
+/// All procs of a shard are of one kind.
+fn are_trees(procs: &[Proc]) -> bool {
+    procs.first().is_some_and(|p| p.slice.tree().is_some())
 }

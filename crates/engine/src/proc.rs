@@ -1,132 +1,14 @@
-//! One proc: its identity, its slice of the file set, its random stream, its
-//! schedule. Turns "the mix says READ" into an action on particular objects.
+//! One proc: its identity, its random stream, its schedule, its figures; and what
+//! it is told to do for an operation. What it works on is its slice.
 
-use crate::driver::{Action, ObjectId, PROC_DIR};
-use crate::fileset::{AccessedFiles, Deal, FileSet};
-use crate::name::{Name, NameKind};
-use crate::pool::Pool;
+use crate::driver::Action;
 use crate::schedule::Schedule;
-use filermark_model::benchmark::{ClassicWork, FileSetRule};
+use crate::slice::Slice;
+use crate::slice::classic::PoolId;
+use crate::slice::tree::TreeHold;
 use filermark_model::mix::MixSampler;
-use filermark_model::stats::ProcStats;
-use filermark_model::{Mix, Nanos, Op, Rng, SizeDistribution};
-
-/// Offsets of reads and overwrites are whole multiples of this, in bytes.
-const ALIGN: u32 = 4096;
-/// Names for symbolic links and directories that come and go, per proc.
-const COMING_AND_GOING: u16 = 16;
-
-/// What all procs of a run have in common.
-#[derive(Clone, Debug)]
-pub struct Workload {
-    mix: Mix,
-    ops: MixSampler,
-    read_sizes: SizeDistribution,
-    write_sizes: SizeDistribution,
-    append_pcnt: f64,
-    /// The rule of the I/O files.
-    pub files: FileSet,
-    /// How objects are numbered.
-    pub layout: Layout,
-}
-
-impl Workload {
-    /// The workload of a classical benchmark under a seed.
-    pub fn new(mix: &Mix, classic: &ClassicWork, seed: u64) -> Self {
-        let rule = &classic.fileset;
-        Self {
-            mix: mix.clone(),
-            ops: mix.sampler(),
-            read_sizes: classic.read_sizes.clone(),
-            write_sizes: classic.write_sizes.clone(),
-            append_pcnt: rule.append_pcnt,
-            files: FileSet::new(seed, classic.file_sizes.clone(), rule.access_pcnt),
-            layout: Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
-        }
-    }
-
-    /// The mix that operations are drawn from.
-    pub fn mix(&self) -> &Mix {
-        &self.mix
-    }
-
-    /// Draws an operation.
-    #[inline]
-    pub fn draw_op(&self, rng: &mut Rng) -> Op {
-        self.ops.draw(rng)
-    }
-}
-
-/// How a proc's objects are numbered: its directory, then directories, small
-/// files, symbolic links, the three pools, and last the accessed files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Directories that hold I/O files; at least one.
-    pub dirs: u32,
-    /// Small files that stay; at least one.
-    pub small: u32,
-    /// Symbolic links that stay; at least one.
-    pub symlinks: u32,
-    /// Small files that come and go.
-    pub churn: u16,
-}
-
-impl Layout {
-    /// The numbering for these counts per proc.
-    pub fn new(dirs: u32, small: u32, symlinks: u32) -> Self {
-        Self {
-            dirs: dirs.clamp(1, FileSetRule::DIR_COUNT_MAX),
-            small: small.clamp(1, FileSetRule::FILE_COUNT_MAX),
-            symlinks: symlinks.clamp(1, FileSetRule::SYMLINK_COUNT_MAX),
-            churn: FileSetRule::churn_count(small),
-        }
-    }
-
-    /// A directory of I/O files.
-    pub fn dir(self, dir: u32) -> ObjectId {
-        ObjectId(1 + dir)
-    }
-    /// A small file that stays.
-    pub fn small(self, file: u32) -> ObjectId {
-        ObjectId(1 + self.dirs + file)
-    }
-    /// A symbolic link that stays.
-    pub fn symlink(self, link: u32) -> ObjectId {
-        ObjectId(1 + self.dirs + self.small + link)
-    }
-    fn pools_base(self) -> u32 {
-        1 + self.dirs + self.small + self.symlinks
-    }
-    fn links_base(self) -> u32 {
-        self.pools_base() + u32::from(self.churn)
-    }
-    fn made_base(self) -> u32 {
-        self.links_base() + u32::from(COMING_AND_GOING)
-    }
-    /// The accessed file at an index.
-    pub fn file(self, at: usize) -> ObjectId {
-        ObjectId(self.files_base() + at as u32)
-    }
-    /// The number of the first accessed file.
-    pub fn files_base(self) -> u32 {
-        self.made_base() + u32::from(COMING_AND_GOING)
-    }
-    /// The directory that holds the proc's I/O file `local`.
-    pub fn dir_of(self, local: u32) -> ObjectId {
-        self.dir(local % self.dirs)
-    }
-}
-
-/// Which pool a name belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PoolId {
-    /// Small files.
-    Churn,
-    /// Symbolic links.
-    Links,
-    /// Directories.
-    Made,
-}
+use filermark_model::stats::{ProcOp, ProcStats};
+use filermark_model::{Mix, Nanos, Op, Rng};
 
 /// What must be put right when an operation's outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +25,8 @@ pub enum Hold {
     Append(u32, u32, u32),
     /// A directory was being listed.
     Listing,
+    /// Something in a proc's own tree.
+    Tree(TreeHold),
 }
 
 /// What a proc is to do for an operation.
@@ -156,11 +40,39 @@ pub enum Choice {
     Impossible,
 }
 
+/// What operations a shard's procs draw.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    mix: Mix,
+    sampler: MixSampler,
+}
+
+impl Operations {
+    /// Drawn by the shares of `mix`.
+    pub fn new(mix: &Mix) -> Self {
+        Self {
+            mix: mix.clone(),
+            sampler: mix.sampler(),
+        }
+    }
+
+    /// The mix that operations are drawn from.
+    pub fn mix(&self) -> &Mix {
+        &self.mix
+    }
+
+    /// Draws an operation.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> Op {
+        self.sampler.draw(rng)
+    }
+}
+
 /// One proc.
 #[derive(Debug)]
 pub struct Proc {
-    /// Its number in the whole run and the number of procs.
-    pub deal: Deal,
+    /// Its number in the whole run.
+    pub number: u32,
     /// Its random stream.
     pub rng: Rng,
     /// Its intended starts.
@@ -171,440 +83,60 @@ pub struct Proc {
     pub queued: bool,
     /// Its figures.
     pub stats: ProcStats,
-    /// Its accessed files.
-    pub files: AccessedFiles,
-    /// Whether its directories and small files exist (or may exist) on the server.
-    pub populated: bool,
-    /// I/O files that were made or begun, from the first on.
-    pub files_made: u32,
-    /// Bytes of these when they were made.
-    pub created_bytes: u64,
     /// Since when it could have started another operation.
     pub free_since: Nanos,
-    pools: [Pool; 3],
-    listing_dir: u32,
+    /// What it works on.
+    pub slice: Slice,
+    /// Its figures per operation, in the order of the mix; empty where nobody asks.
+    pub ops: Vec<ProcOp>,
+    /// Operations that ended since it began, WARMUP included.
+    pub ended_count: u64,
 }
 
 impl Proc {
-    /// The proc that `deal` names, with no files yet.
-    pub fn new(deal: Deal, workload: &Workload, seed: u64, schedule: Schedule) -> Self {
-        let layout = workload.layout;
-        let mut proc = Self {
-            deal,
-            rng: Rng::new(seed, u64::from(deal.proc)),
+    /// A proc that has nothing to do yet.
+    pub fn new(number: u32, seed: u64, schedule: Schedule, slice: Slice) -> Self {
+        Self {
+            number,
+            rng: Rng::new(seed, u64::from(number)),
             schedule,
             in_flight: 0,
             queued: false,
             stats: ProcStats {
-                proc: deal.proc,
+                proc: number,
                 ..ProcStats::default()
             },
-            files: AccessedFiles::default(),
-            populated: false,
-            files_made: 0,
-            created_bytes: 0,
             free_since: Nanos::ZERO,
-            pools: std::array::from_fn(|_| Pool::new(0, 0)),
-            listing_dir: deal.proc % layout.dirs,
-        };
-        proc.forget_names(layout);
-        proc
-    }
-
-    /// Back to the state in which nothing of this proc exists on the server.
-    pub fn forget_names(&mut self, layout: Layout) {
-        self.files.clear();
-        self.populated = false;
-        self.files_made = 0;
-        self.created_bytes = 0;
-        self.pools = [
-            Pool::new(layout.pools_base(), layout.churn),
-            Pool::new(layout.links_base(), COMING_AND_GOING),
-            Pool::new(layout.made_base(), COMING_AND_GOING),
-        ];
-    }
-
-    /// Takes a free small name for INIT to create; half of the pool begins to exist.
-    pub fn take_initial_churn(&mut self, layout: Layout) -> Option<u16> {
-        let half = usize::from(layout.churn / 2);
-        let churn = &mut self.pools[PoolId::Churn as usize];
-        if churn.live_count() >= half {
-            return None;
-        }
-        churn.take_free().inspect(|slot| churn.put_live(*slot))
-    }
-
-    /// The object and name of a slot of a pool.
-    pub fn pool_name(&self, pool: PoolId, slot: u16, layout: Layout) -> (ObjectId, Name) {
-        let number = u32::from(slot);
-        let name = match pool {
-            PoolId::Churn => Name::new(NameKind::Small, layout.small + number),
-            PoolId::Links => Name::new(NameKind::Symlink, layout.symlinks + number),
-            PoolId::Made => Name::new(NameKind::MadeDir, number),
-        };
-        (ObjectId(self.pools[pool as usize].object(slot)), name)
-    }
-
-    /// Everything of the pools that exists, for CLEANUP.
-    pub fn pool_live(&self) -> impl Iterator<Item = (PoolId, u16)> + '_ {
-        [PoolId::Churn, PoolId::Links, PoolId::Made]
-            .into_iter()
-            .flat_map(|id| self.pools[id as usize].live().iter().map(move |s| (id, *s)))
-    }
-
-    /// Decides on which objects `op` works.
-    pub fn choose(&mut self, op: Op, workload: &Workload) -> Choice {
-        let layout = workload.layout;
-        match op {
-            Op::Null => plain(Action::Null),
-            Op::Fsstat => plain(Action::Fsstat),
-            Op::Fsinfo => plain(Action::Fsinfo),
-            Op::Pathconf => plain(Action::Pathconf),
-            Op::Getattr => plain(Action::Getattr {
-                object: self.any_object(layout),
-            }),
-            Op::Access => plain(Action::Access {
-                object: self.any_object(layout),
-            }),
-            Op::Setattr => plain(Action::Setattr {
-                object: self.any_file(layout),
-                size: None,
-            }),
-            Op::Lookup => plain(self.lookup(layout)),
-            Op::Readlink => {
-                let link = self.rng.below(u64::from(layout.symlinks)) as u32;
-                plain(Action::Readlink {
-                    object: layout.symlink(link),
-                })
-            }
-            Op::Commit => match self.files.pick(&mut self.rng) {
-                Some(at) => plain(Action::Commit {
-                    object: layout.file(at),
-                }),
-                None => Choice::Impossible,
-            },
-            Op::Read => self.read(workload),
-            Op::Write => self.write(workload),
-            Op::Readdir | Op::Readdirplus => Choice::Measured(
-                Action::Readdir {
-                    dir: layout.dir(self.listing_dir),
-                    plus: op == Op::Readdirplus,
-                },
-                Hold::Listing,
-            ),
-            Op::Create => self.make(PoolId::Churn, op, layout),
-            Op::Mknod => self.make(PoolId::Churn, op, layout),
-            Op::Symlink => self.make(PoolId::Links, op, layout),
-            Op::Mkdir => self.make(PoolId::Made, op, layout),
-            Op::Link => self.make(PoolId::Churn, op, layout),
-            Op::Remove => self.unmake(PoolId::Churn, layout),
-            Op::Rmdir => self.unmake(PoolId::Made, layout),
-            Op::Rename => self.rename(layout),
-            // Operations of mounted file systems: no classical mix has them.
-            _ => Choice::Impossible,
+            slice,
+            ops: Vec::new(),
+            ended_count: 0,
         }
     }
 
-    /// Puts the proc's books right after an operation; `end` is the outcome's.
-    pub fn settle(&mut self, hold: Hold, worked: bool, end: bool, layout: Layout) {
-        match hold {
-            Hold::None => {}
-            Hold::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
-            Hold::Make(pool, slot) => self.pool(pool).put_free(slot),
-            Hold::Unmake(pool, slot) if worked => self.pool(pool).put_free(slot),
-            Hold::Unmake(pool, slot) => self.pool(pool).put_live(slot),
-            Hold::Move(from, to) => {
-                let (gone, there) = if worked { (from, to) } else { (to, from) };
-                self.pool(PoolId::Churn).put_free(gone);
-                self.pool(PoolId::Churn).put_live(there);
-            }
-            Hold::Append(at, offset, length) => {
-                self.files.end_append(at as usize, offset, length, worked);
-            }
-            Hold::Listing if end => {
-                self.listing_dir = self.rng.below(u64::from(layout.dirs)) as u32;
-            }
-            Hold::Listing => {}
+    /// RUN begins: forgets its figures.
+    pub fn begin_run(&mut self) {
+        self.stats = ProcStats {
+            proc: self.number,
+            ..ProcStats::default()
+        };
+        for op in &mut self.ops {
+            *op = no_figures(op.op);
         }
     }
 
-    fn pool(&mut self, id: PoolId) -> &mut Pool {
-        &mut self.pools[id as usize]
-    }
-
-    /// 85 % accessed files, 10 % small files, 5 % directories: our own design.
-    fn any_object(&mut self, layout: Layout) -> ObjectId {
-        match self.rng.below(100) {
-            0..85 if !self.files.is_empty() => self.accessed(layout),
-            85..95 => layout.small(self.rng.below(u64::from(layout.small)) as u32),
-            _ => layout.dir(self.rng.below(u64::from(layout.dirs)) as u32),
-        }
-    }
-
-    /// Half accessed files, half small files: our own design.
-    fn any_file(&mut self, layout: Layout) -> ObjectId {
-        match self.rng.below(2) {
-            0 if !self.files.is_empty() => self.accessed(layout),
-            _ => layout.small(self.rng.below(u64::from(layout.small)) as u32),
-        }
-    }
-
-    fn accessed(&mut self, layout: Layout) -> ObjectId {
-        layout.file(self.files.pick(&mut self.rng).unwrap_or(0))
-    }
-
-    /// 85 % names of accessed files, 15 % of small files: our own design.
-    fn lookup(&mut self, layout: Layout) -> Action {
-        let file = match self.rng.below(100) {
-            0..85 => self.files.pick(&mut self.rng),
-            _ => None,
-        };
-        if let Some(at) = file {
-            let local = self.files.get(at).local;
-            return Action::Lookup {
-                dir: layout.dir_of(local),
-                name: Name::new(NameKind::File, local),
-                object: layout.file(at),
-            };
-        }
-        let small = self.rng.below(u64::from(layout.small)) as u32;
-        Action::Lookup {
-            dir: PROC_DIR,
-            name: Name::new(NameKind::Small, small),
-            object: layout.small(small),
-        }
-    }
-
-    fn read(&mut self, workload: &Workload) -> Choice {
-        let length = workload.read_sizes.draw(&mut self.rng).0 as u32;
-        let Some(at) = self.files.pick_fitting(length, &mut self.rng) else {
-            return Choice::Impossible;
-        };
-        tracing::trace!(target: "filermark_engine::fit", proc = self.deal.proc, wanted = length,
-            found = self.files.get(at).stable_bytes, "a file to read");
-        let (offset, length) = self.range_within(at, length);
-        plain(Action::Read {
-            object: workload.layout.file(at),
-            file: self.deal.file(self.files.get(at).local),
-            offset: u64::from(offset),
-            length,
-        })
-    }
-
-    fn write(&mut self, workload: &Workload) -> Choice {
-        let drawn = workload.write_sizes.draw(&mut self.rng).0 as u32;
-        let append = self.rng.percent(workload.append_pcnt);
-        let at = if append {
-            self.files.pick(&mut self.rng)
-        } else {
-            self.files.pick_fitting(drawn, &mut self.rng)
-        };
-        let Some(at) = at else {
-            return Choice::Impossible;
-        };
-        let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
-        let (offset, length, hold) = if append && room {
-            let offset = self.files.begin_append(at, drawn);
-            (offset, drawn, Hold::Append(at as u32, offset, drawn))
-        } else {
-            let (offset, length) = self.range_within(at, drawn);
-            (offset, length, Hold::None)
-        };
-        let action = Action::Write {
-            object: workload.layout.file(at),
-            file: self.deal.file(self.files.get(at).local),
-            offset: u64::from(offset),
-            length,
-        };
-        Choice::Measured(action, hold)
-    }
-
-    /// An aligned range of at most `length` bytes of what a file surely holds.
-    fn range_within(&mut self, at: usize, length: u32) -> (u32, u32) {
-        let stable = self.files.get(at).stable_bytes;
-        let length = length.min(stable);
-        let places = (stable - length) / ALIGN + 1;
-        (self.rng.below(u64::from(places)) as u32 * ALIGN, length)
-    }
-
-    fn make(&mut self, pool: PoolId, op: Op, layout: Layout) -> Choice {
-        let Some(slot) = self.pool(pool).take_free() else {
-            // Full: make room first, unmeasured.
-            return self
-                .removal(pool, layout)
-                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
-        };
-        let (object, name) = self.pool_name(pool, slot, layout);
-        let dir = PROC_DIR;
-        let action = match op {
-            Op::Mkdir => Action::Mkdir { dir, name, object },
-            Op::Symlink => Action::Symlink { dir, name, object },
-            Op::Mknod => Action::Mknod { dir, name, object },
-            Op::Link => Action::Link {
-                object: self.any_file(layout),
-                dir,
-                new_name: name,
-                new_object: object,
-            },
-            _ => Action::Create { dir, name, object },
-        };
-        Choice::Measured(action, Hold::Make(pool, slot))
-    }
-
-    fn unmake(&mut self, pool: PoolId, layout: Layout) -> Choice {
-        if let Some((action, hold)) = self.removal(pool, layout) {
-            return Choice::Measured(action, hold);
-        }
-        let op = if pool == PoolId::Made {
-            Op::Mkdir
-        } else {
-            Op::Create
-        };
-        self.prepare_make(pool, op, layout)
-    }
-
-    fn prepare_make(&mut self, pool: PoolId, op: Op, layout: Layout) -> Choice {
-        match self.make(pool, op, layout) {
-            Choice::Measured(action, hold) => Choice::Prepare(action, hold),
-            prepare => prepare,
-        }
-    }
-
-    fn removal(&mut self, pool: PoolId, layout: Layout) -> Option<(Action, Hold)> {
-        let slot = self.pools[pool as usize].take_live(&mut self.rng)?;
-        let (_, name) = self.pool_name(pool, slot, layout);
-        let dir = PROC_DIR;
-        let action = match pool {
-            PoolId::Made => Action::Rmdir { dir, name },
-            _ => Action::Remove { dir, name },
-        };
-        Some((action, Hold::Unmake(pool, slot)))
-    }
-
-    fn rename(&mut self, layout: Layout) -> Choice {
-        let churn = &mut self.pools[PoolId::Churn as usize];
-        let Some(from) = churn.take_live(&mut self.rng) else {
-            return self.prepare_make(PoolId::Churn, Op::Create, layout);
-        };
-        let Some(to) = churn.take_free() else {
-            churn.put_live(from);
-            return self
-                .removal(PoolId::Churn, layout)
-                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
-        };
-        let (object, name) = self.pool_name(PoolId::Churn, from, layout);
-        let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
-        let action = Action::Rename {
-            dir: PROC_DIR,
-            name,
-            object,
-            new_name,
-            new_object,
-        };
-        Choice::Measured(action, Hold::Move(from, to))
+    /// Keeps figures per operation from now on, for these.
+    pub fn keep_ops(&mut self, mix: &Mix) {
+        self.ops = mix.shares().iter().map(|(op, _)| no_figures(*op)).collect();
     }
 }
 
-fn plain(action: Action) -> Choice {
-    Choice::Measured(action, Hold::None)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use filermark_model::Benchmark;
-    use filermark_model::plan::Arrivals;
-
-    fn proc() -> (Proc, Workload) {
-        let benchmark = Benchmark::shipped("general-nfs3").unwrap();
-        let workload = Workload::new(&benchmark.mix, benchmark.classic().unwrap(), 1);
-        let mut rng = Rng::new(0, 0);
-        let schedule = Schedule::new(Arrivals::Uniform, 1.0, Nanos::ZERO, &mut rng);
-        let deal = Deal {
-            proc_count: 1,
-            proc: 0,
-        };
-        let mut proc = Proc::new(deal, &workload, 1, schedule);
-        proc.files.fit(&workload.files, deal, 400);
-        (proc, workload)
-    }
-
-    #[test]
-    fn every_operation_can_be_chosen_for_ever() {
-        for op in Op::NFS3 {
-            let (mut proc, workload) = proc();
-            let mut measured = 0;
-            for _ in 0..500 {
-                let (hold, is_measured) = match proc.choose(*op, &workload) {
-                    Choice::Measured(_, hold) => (hold, 1),
-                    Choice::Prepare(_, hold) => (hold, 0),
-                    Choice::Impossible => panic!("nothing is in flight"),
-                };
-                proc.settle(hold, true, false, workload.layout);
-                measured += is_measured;
-            }
-            assert!(measured >= 250, "{op}: {measured} of 500");
-        }
-    }
-
-    #[test]
-    fn names_in_flight_are_never_handed_out_twice() {
-        let (mut proc, workload) = proc();
-        let mut seen = std::collections::HashSet::new();
-        for _ in 0..workload.layout.churn {
-            match proc.choose(Op::Create, &workload) {
-                Choice::Measured(Action::Create { object, name, .. }, _) => {
-                    assert!(seen.insert((object, name.number)));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        // All are in flight: there is nothing left to make or to remove.
-        assert_eq!(proc.choose(Op::Create, &workload), Choice::Impossible);
-    }
-
-    #[test]
-    fn reads_stay_within_the_file_and_writes_append_as_defined() {
-        let (mut proc, workload) = proc();
-        let mut appends = 0;
-        for _ in 0..20_000 {
-            if let Choice::Measured(
-                Action::Read {
-                    object,
-                    offset,
-                    length,
-                    ..
-                },
-                _,
-            ) = proc.choose(Op::Read, &workload)
-            {
-                let at = (object.0 - workload.layout.files_base()) as usize;
-                assert!(offset + u64::from(length) <= u64::from(proc.files.get(at).stable_bytes));
-                assert!(length > 0);
-            }
-            if let Choice::Measured(Action::Write { .. }, hold) = proc.choose(Op::Write, &workload)
-            {
-                appends += u32::from(matches!(hold, Hold::Append(..)));
-                proc.settle(hold, true, false, workload.layout);
-            }
-        }
-        let share = f64::from(appends) / 20_000.0;
-        assert!((share - 0.7).abs() < 0.02, "{share}");
-    }
-
-    #[test]
-    fn objects_do_not_overlap() {
-        let layout = Layout::new(30, 100, 20);
-        let (proc, _) = proc();
-        let last_small = layout.small(99).0;
-        assert!(layout.dir(29).0 < layout.small(0).0);
-        assert_eq!(layout.symlink(0).0, last_small + 1);
-        let churn_first = proc.pool_name(PoolId::Churn, 0, layout).0.0;
-        assert_eq!(churn_first, layout.symlink(19).0 + 1);
-        let made_last = proc
-            .pool_name(PoolId::Made, COMING_AND_GOING - 1, layout)
-            .0
-            .0;
-        assert_eq!(layout.file(0).0, made_last + 1);
+fn no_figures(op: Op) -> ProcOp {
+    ProcOp {
+        op,
+        success_count: 0,
+        error_count: 0,
+        read_bytes: 0,
+        written_bytes: 0,
+        service_sum_ns: 0,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::SyncSender;
 /// Different (operation, failure) pairs that are told apart; more count as the last.
 const ERROR_KINDS_MAX: usize = 64;
 /// Seconds of time series that are kept.
-const SECONDS_MAX: usize = 100_000;
+pub(crate) const SECONDS_MAX: usize = 100_000;
 
 /// What a shard tells while it works; dropped when nobody keeps up.
 #[derive(Clone, Debug)]
@@ -25,17 +25,9 @@ pub enum Live {
     },
 }
 
-/// The counters of one shard.
-pub struct Recorder {
-    ops: Vec<Option<Box<OpStats>>>,
-    lateness: Latency,
-    wakeup: Latency,
-    intervals: Vec<Interval>,
-    current: Interval,
-    errors: Vec<(Op, Status, u64)>,
-    live: Option<SyncSender<Live>>,
-    /// When RUN begins; seconds count from here.
-    run_start: Nanos,
+/// What happened to the schedules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PaceCounts {
     /// Operations made outside of the mix.
     pub preparation_count: u64,
     /// Intended operations that were dropped.
@@ -46,9 +38,16 @@ pub struct Recorder {
     pub backlog_max: u64,
 }
 
-impl Recorder {
-    /// Counters for the operations of `mix`; each second also goes to `live`.
-    pub fn new(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+/// Counts and latencies per operation, and errors.
+pub(crate) struct Figures {
+    ops: Vec<Option<Box<OpStats>>>,
+    lateness: Latency,
+    wakeup: Latency,
+    errors: Vec<(Op, Status, u64)>,
+}
+
+impl Figures {
+    pub(crate) fn new(mix: &Mix) -> Self {
         let mut ops: Vec<_> = Op::ALL.iter().map(|_| None).collect();
         for (op, _) in mix.shares() {
             ops[op.index()] = Some(Box::new(OpStats::new(*op)));
@@ -57,15 +56,111 @@ impl Recorder {
             ops,
             lateness: Latency::new(),
             wakeup: Latency::new(),
+            errors: Vec::with_capacity(ERROR_KINDS_MAX),
+        }
+    }
+
+    fn clear(&mut self) {
+        for op in self.ops.iter_mut().flatten() {
+            op.clear();
+        }
+        self.lateness.clear();
+        self.wakeup.clear();
+        self.errors.clear();
+    }
+
+    /// Counts an operation that was intended at `intended`, also in its second.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        now: &mut Interval,
+        op: Op,
+        intended: Nanos,
+        was_free: bool,
+        outcome: &Outcome,
+    ) {
+        let Some(stats) = &mut self.ops[op.index()] else {
+            return;
+        };
+        if outcome.status != Status::Ok {
+            stats.error_count += 1;
+            now.error_count += 1;
+            return self.count_error(op, outcome.status);
+        }
+        let service = outcome.done.since(outcome.sent);
+        let response = outcome.done.since(intended);
+        let late = outcome.sent.since(intended);
+        stats.success_count += 1;
+        stats.physical_count += u64::from(outcome.physical);
+        stats.read_bytes += outcome.read_bytes;
+        stats.written_bytes += outcome.written_bytes;
+        stats.service.record(service);
+        stats.response.record(response);
+        self.lateness.record(late);
+        if was_free {
+            self.wakeup.record(late);
+        }
+        count_in(now, outcome, service, response);
+    }
+
+    #[cold]
+    fn count_error(&mut self, op: Op, status: Status) {
+        let known = self.errors.iter().position(|e| (e.0, e.1) == (op, status));
+        match known {
+            Some(at) => self.errors[at].2 += 1,
+            None if self.errors.len() < ERROR_KINDS_MAX => self.errors.push((op, status, 1)),
+            None => self.errors[ERROR_KINDS_MAX - 1].2 += 1,
+        }
+    }
+
+    /// Everything counted, as plain data; `text` explains a failure.
+    pub(crate) fn finish(mut self, text: impl Fn(Status) -> String) -> PointStats {
+        let mut point = PointStats {
+            ops: self.ops.drain(..).flatten().map(|op| *op).collect(),
+            lateness: self.lateness,
+            wakeup: self.wakeup,
+            ..PointStats::default()
+        };
+        for (op, status, n) in self.errors {
+            *point
+                .errors
+                .entry(format!("{op}: {}", text(status)))
+                .or_default() += n;
+        }
+        point
+    }
+}
+
+/// Counts a successful operation in its second.
+#[inline]
+pub(crate) fn count_in(now: &mut Interval, outcome: &Outcome, service: Nanos, response: Nanos) {
+    now.success_count += 1;
+    now.read_bytes += outcome.read_bytes;
+    now.written_bytes += outcome.written_bytes;
+    now.service_sum_ns += service.0;
+    now.response_max_ns = now.response_max_ns.max(response.0);
+    now.service_log2_us[Interval::log2_slot(service.0)] += 1;
+}
+
+/// The counters of one shard.
+pub struct Recorder {
+    figures: Figures,
+    intervals: Vec<Interval>,
+    current: Interval,
+    live: Option<SyncSender<Live>>,
+    /// When RUN begins; seconds count from here.
+    run_start: Nanos,
+}
+
+impl Recorder {
+    /// Counters for the operations of `mix`; each second also goes to `live`.
+    pub fn new(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+        Self {
+            figures: Figures::new(mix),
             intervals: Vec::with_capacity(seconds.saturating_add(16).min(SECONDS_MAX)),
             current: Interval::default(),
-            errors: Vec::with_capacity(ERROR_KINDS_MAX),
             live,
             run_start: Nanos::ZERO,
-            preparation_count: 0,
-            dropped_count: 0,
-            rescheduled_count: 0,
-            backlog_max: 0,
         }
     }
 
@@ -80,16 +175,7 @@ impl Recorder {
 
     /// WARMUP is over: forgets what was counted but the series by second.
     pub fn begin_run(&mut self) {
-        for op in self.ops.iter_mut().flatten() {
-            op.clear();
-        }
-        self.lateness.clear();
-        self.wakeup.clear();
-        self.errors.clear();
-        self.preparation_count = 0;
-        self.dropped_count = 0;
-        self.rescheduled_count = 0;
-        self.backlog_max = 0;
+        self.figures.clear();
     }
 
     /// Closes the seconds that have passed; gives the instant at which the
@@ -119,44 +205,8 @@ impl Recorder {
     /// Counts an operation that was intended at `intended`.
     #[inline]
     pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
-        let Some(stats) = &mut self.ops[op.index()] else {
-            return;
-        };
-        if outcome.status != Status::Ok {
-            stats.error_count += 1;
-            self.current.error_count += 1;
-            return self.count_error(op, outcome.status);
-        }
-        let service = outcome.done.since(outcome.sent);
-        let response = outcome.done.since(intended);
-        let late = outcome.sent.since(intended);
-        stats.success_count += 1;
-        stats.physical_count += u64::from(outcome.physical);
-        stats.read_bytes += outcome.read_bytes;
-        stats.written_bytes += outcome.written_bytes;
-        stats.service.record(service);
-        stats.response.record(response);
-        self.lateness.record(late);
-        if was_free {
-            self.wakeup.record(late);
-        }
-        let now = &mut self.current;
-        now.success_count += 1;
-        now.read_bytes += outcome.read_bytes;
-        now.written_bytes += outcome.written_bytes;
-        now.service_sum_ns += service.0;
-        now.response_max_ns = now.response_max_ns.max(response.0);
-        now.service_log2_us[Interval::log2_slot(service.0)] += 1;
-    }
-
-    #[cold]
-    fn count_error(&mut self, op: Op, status: Status) {
-        let known = self.errors.iter().position(|e| (e.0, e.1) == (op, status));
-        match known {
-            Some(at) => self.errors[at].2 += 1,
-            None if self.errors.len() < ERROR_KINDS_MAX => self.errors.push((op, status, 1)),
-            None => self.errors[ERROR_KINDS_MAX - 1].2 += 1,
-        }
+        self.figures
+            .count(&mut self.current, op, intended, was_free, outcome);
     }
 
     /// Everything counted, as plain data; `text` explains a failure.
@@ -165,28 +215,13 @@ impl Recorder {
         if last_counts && self.intervals.len() < self.intervals.capacity() {
             self.intervals.push(self.current);
         }
-        let mut point = PointStats {
-            ops: self.ops.drain(..).flatten().map(|op| *op).collect(),
-            lateness: self.lateness,
-            wakeup: self.wakeup,
-            intervals: self.intervals,
-            preparation_count: self.preparation_count,
-            dropped_count: self.dropped_count,
-            rescheduled_count: self.rescheduled_count,
-            backlog_max: self.backlog_max,
-            ..PointStats::default()
-        };
-        for (op, status, n) in self.errors {
-            *point
-                .errors
-                .entry(format!("{op}: {}", text(status)))
-                .or_default() += n;
-        }
+        let mut point = self.figures.finish(text);
+        point.intervals = self.intervals;
         point
     }
 }
 
-fn second_of(now: Nanos, run_start: Nanos) -> i64 {
+pub(crate) fn second_of(now: Nanos, run_start: Nanos) -> i64 {
     let ns = now.0 as i128 - run_start.0 as i128;
     ns.div_euclid(1_000_000_000) as i64
 }

@@ -31,6 +31,22 @@ impl Schedule {
         schedule
     }
 
+    /// No schedule: the next start is always due.
+    pub fn unlimited() -> Self {
+        Self {
+            arrivals: Arrivals::Uniform,
+            gap_ns: 0.0,
+            at_ns: 0.0,
+            next: Nanos::ZERO,
+        }
+    }
+
+    /// Whether the next start is always due.
+    #[inline]
+    pub fn is_unlimited(&self) -> bool {
+        self.gap_ns == 0.0
+    }
+
     /// The next intended start.
     #[inline]
     pub fn next(&self) -> Nanos {
@@ -51,7 +67,7 @@ impl Schedule {
 
     /// How many starts lie between the next one and `now`, about.
     pub fn waiting_at(&self, now: Nanos) -> u64 {
-        if now < self.next {
+        if now < self.next || self.is_unlimited() {
             return 0;
         }
         1 + (now.since(self.next).0 as f64 / self.gap_ns) as u64
@@ -64,6 +80,9 @@ impl Schedule {
 
     #[inline]
     fn draw(&mut self, rng: &mut Rng) {
+        if self.is_unlimited() {
+            return;
+        }
         match self.arrivals {
             Arrivals::Uniform => {
                 self.next = Nanos((self.at_ns + rng.unit() * self.gap_ns) as u64);

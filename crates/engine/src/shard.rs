@@ -7,6 +7,7 @@
 
 mod load;
 mod slots;
+mod tally;
 mod tasks;
 
 pub use load::RunTimes;
@@ -16,10 +17,11 @@ use crate::clock::Clock;
 use crate::driver::{
     Completion, DriverError, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
 };
-use crate::fileset::Deal;
-use crate::proc::{Proc, Workload};
+use crate::live_counts::LiveCounts;
+use crate::proc::{Operations, Proc};
 use crate::recorder::Live;
 use crate::schedule::Schedule;
+use crate::slice::Slice;
 use filermark_model::plan::{Arrivals, Pacing};
 use filermark_model::{Nanos, Rng};
 use slots::{Slots, Work};
@@ -58,10 +60,15 @@ pub struct Shard {
     pub(crate) stop: StopFlag,
     pub(crate) procs: Vec<Proc>,
     pub(crate) hosts: Vec<String>,
-    pub(crate) workload: Arc<Workload>,
+    pub(crate) operations: Arc<Operations>,
     pub(crate) pacing: Pacing,
     pub(crate) explain: Arc<dyn crate::driver::Driver>,
     pub(crate) live: Option<SyncSender<Live>>,
+    live_counts: Option<Arc<LiveCounts>>,
+    /// Where each proc is among the live counts.
+    live_places: Vec<usize>,
+    /// Requests block this thread.
+    blocking: bool,
     slots: Slots,
     done: Vec<Completion>,
     deferred: Vec<Request>,
@@ -78,18 +85,30 @@ pub struct ShardParts {
     pub clock: Clock,
     /// The agent's wish to stop.
     pub stop: StopFlag,
-    /// Its procs: number in the run, and the host it works on.
-    pub procs: Vec<(u32, String)>,
-    /// Procs in the whole run.
-    pub proc_count: u32,
-    /// What all procs do.
-    pub workload: Arc<Workload>,
+    /// Its procs.
+    pub procs: Vec<ShardProc>,
+    /// What all of them do.
+    pub operations: Arc<Operations>,
     /// How they are paced.
     pub pacing: Pacing,
     /// The run's seed.
     pub seed: u64,
     /// Where to tell how it goes.
     pub live: Option<SyncSender<Live>>,
+    /// Where to count every proc's operations, if anybody looks.
+    pub live_counts: Option<Arc<LiveCounts>>,
+    /// Whether requests block: memory is taken sparingly, wake-ups are rare.
+    pub blocking: bool,
+}
+
+/// A proc of a shard.
+pub struct ShardProc {
+    /// Its number in the run.
+    pub number: u32,
+    /// The place it works on, for messages.
+    pub place: String,
+    /// What it works on.
+    pub slice: Slice,
 }
 
 impl Shard {
@@ -101,26 +120,42 @@ impl Shard {
         });
         let mut rng = Rng::new(parts.seed, u64::MAX);
         let idle = Schedule::new(Arrivals::Uniform, 1.0, Nanos::ZERO, &mut rng);
-        let procs = parts.procs.iter().map(|(number, _)| {
-            let deal = Deal {
-                proc_count: parts.proc_count,
-                proc: *number,
-            };
-            Proc::new(deal, &parts.workload, parts.seed, idle)
+        let live_counts = parts.live_counts;
+        let live_places = live_counts.iter().flat_map(|counts| {
+            let place = |p: &ShardProc| counts.index_of(p.number).unwrap_or(usize::MAX);
+            parts.procs.iter().map(place).collect::<Vec<_>>()
         });
+        let live_places = live_places.collect();
+        let hosts = parts.procs.iter().map(|p| p.place.clone()).collect();
+        let is_tree = |slice: &Slice| slice.tree().is_some();
+        let procs = parts.procs.into_iter().map(|p| {
+            let counted = is_tree(&p.slice);
+            let mut proc = Proc::new(p.number, parts.seed, idle, p.slice);
+            if counted {
+                proc.keep_ops(parts.operations.mix());
+            }
+            proc
+        });
+        let (slots, done) = match parts.blocking {
+            true => (8, 8),
+            false => (in_flight.clamp(64, 1 << 16), 1024),
+        };
         Self {
             procs: procs.collect(),
-            hosts: parts.procs.iter().map(|(_, host)| host.clone()).collect(),
+            hosts,
+            live_counts,
+            live_places,
+            blocking: parts.blocking,
             driver: parts.driver,
             clock: parts.clock,
             stop: parts.stop,
-            workload: parts.workload,
+            operations: parts.operations,
             pacing: parts.pacing,
             explain: parts.explain,
             live: parts.live,
-            slots: Slots::with_capacity(in_flight.clamp(64, 1 << 16)),
-            done: Vec::with_capacity(1024),
-            deferred: Vec::with_capacity(64),
+            slots: Slots::with_capacity(slots),
+            done: Vec::with_capacity(done),
+            deferred: Vec::with_capacity(if parts.blocking { 0 } else { 64 }),
             lost_in_a_row: 0,
         }
     }

@@ -5,12 +5,13 @@
 #![allow(unsafe_code)] // A global allocator that counts can't be written without.
 
 use filermark_engine::clock::Clock;
+use filermark_engine::crew::classic_procs;
 use filermark_engine::driver::{
     Action, Completion, DriverError, ObjectId, Outcome, Request, ShardDriver, Status, StopFlag,
     Submit,
 };
 use filermark_engine::null::NullDriver;
-use filermark_engine::proc::Workload;
+use filermark_engine::proc::Operations;
 use filermark_engine::shard::{RunTimes, Shard, ShardParts};
 use filermark_model::plan::{Arrivals, Pacing, PacingMode};
 use filermark_model::{Benchmark, Nanos};
@@ -87,8 +88,8 @@ impl Server {
             sent,
             done: self.clock.now(),
             physical: 1,
-            read_bytes,
-            written_bytes,
+            read_bytes: u64::from(read_bytes),
+            written_bytes: u64::from(written_bytes),
             end: self.count.is_multiple_of(4),
         }
     }
@@ -159,9 +160,10 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         explain: Arc::new(NullDriver),
         clock: clock.clone(),
         stop: StopFlag::new(),
-        procs: (0..PROCS).map(|n| (n, "host:/path".to_owned())).collect(),
-        proc_count: PROCS,
-        workload: Arc::new(Workload::new(&benchmark, 1)),
+        procs: classic_procs(benchmark.classic().unwrap(), 1, PROCS, |_| {
+            "host:/path".to_owned()
+        }),
+        operations: Arc::new(Operations::new(&benchmark.mix)),
         pacing: Pacing {
             mode,
             arrivals: Arrivals::Uniform,
@@ -169,6 +171,8 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         },
         seed: 1,
         live: Some(live),
+        live_counts: None,
+        blocking: false,
     });
     let filled = shard.init(10_000, 64, Nanos::from_secs(1_000));
     filled.expect("filled");

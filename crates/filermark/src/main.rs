@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
+        Command::Clock(args) => commands::clock::clock(&args),
         Command::Params(args) => commands::params::params(&args),
         Command::Template => commands::params::template(),
         Command::Report(args) => commands::report::report(&args),

@@ -61,6 +61,7 @@ impl Talk {
                 ));
             }
             Progress::Remark(remark) => self.line(remark),
+            Progress::Percent { .. } | Progress::Heartbeat(_) | Progress::Script(_) => {}
         }
     }
 

@@ -125,6 +125,16 @@ impl Latency {
         }
     }
 
+    /// How many were at most as long as `bound`; those that the histogram cannot tell
+    /// from it (a thousandth) count as it.
+    pub fn count_at_most(&self, bound: Nanos) -> u64 {
+        match bound.0 {
+            0 => 0,
+            ns if ns >= self.max_ns() => self.count(),
+            ns => self.histogram.count_between(1, ns),
+        }
+    }
+
     /// Counts per bucket whose bounds grow by the factor `ratio` from `first_ns`
     /// on: (upper bound in ns, count), up to the longest latency.
     pub fn buckets(&self, first_ns: u64, ratio: f64) -> Vec<(u64, u64)> {
@@ -235,6 +245,25 @@ mod tests {
             hdr: "AAAA".into(),
         };
         assert!(Latency::from_wire(&bad).is_err());
+    }
+
+    #[test]
+    fn counts_up_to_a_bound_add_up() {
+        let l = of(&[5, 20, 20, 21, 40, 999, 1_000, 2_000_000_000]);
+        let at_most = |us| l.count_at_most(Nanos::from_micros(us));
+        assert_eq!((at_most(0), at_most(4), at_most(5)), (0, 0, 1));
+        assert_eq!((at_most(20), at_most(40), at_most(1_000)), (3, 5, 7));
+        assert_eq!(at_most(120_000_000), 7);
+        assert_eq!(l.count_at_most(Nanos::MAX), 8);
+        assert_eq!(Latency::new().count_at_most(Nanos::MAX), 0);
+        // However the bounds lie, nothing is lost between them.
+        let bounds: Vec<u64> = (0..60).map(|i| 1_000 << (i / 2)).collect();
+        let mut sum = 0;
+        for pair in bounds.windows(2) {
+            sum += l.count_at_most(Nanos(pair[1])) - l.count_at_most(Nanos(pair[0]));
+        }
+        let outside = l.count() - l.count_at_most(Nanos(*bounds.last().unwrap()));
+        assert_eq!(l.count_at_most(Nanos(bounds[0])) + sum + outside, 8);
     }
 
     #[test]

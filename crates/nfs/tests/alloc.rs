@@ -175,6 +175,7 @@ fn nothing_is_allocated_per_operation() {
     let proc = |number| ProcSetup {
         number,
         mount: mount.clone(),
+        tree: None,
     };
     let setup = ShardSetup {
         shard: 0,

@@ -5,10 +5,13 @@
 //! gives findings; no rule knows another. All rules are explained in
 //! `docs/src/reference/rules.md`.
 
+mod composite;
+
+use crate::figures::{Planned, is_background};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::{PointStats, ProcStats};
 use filermark_model::units::counted;
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Finding, Mix, OpStats, Rule, Severity};
 
 /// Operations that a proc may be short of whatever its share: those in flight
 /// at the edges of the window.
@@ -99,7 +102,20 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         Severity::Note,
         "writes that took less than offered, and were continued",
     ),
+    (
+        "lock_waits",
+        Severity::Note,
+        "locks that somebody else had at first, and were waited for",
+    ),
 ];
+
+/// The counters that tell of something that the platform or the file system
+/// lacks: (name, how much it matters, what it means).
+pub const LACKING_COUNTERS: &[(&str, Severity, &str)] = &[(
+    "direct_fallbacks",
+    Severity::Warning,
+    "transfers that were to bypass the client's cache (O_DIRECT) went through it, because the file system refused",
+)];
 
 /// What a rule looks at.
 struct Case<'a> {
@@ -120,19 +136,22 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         plan,
         core_count,
     };
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 9] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
         data_verify,
         errors,
         response_limit,
         achieved_rate,
         proc_rate,
         mix_deviation,
+        composite::component_variance,
+        composite::data_touched,
         saturated,
         lateness,
         generator_busy,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
-    findings.extend(server_events(&case));
+    findings.extend(told_by(&case, Rule::ServerEvent, SERVER_COUNTERS));
+    findings.extend(told_by(&case, Rule::Lacking, LACKING_COUNTERS));
     findings.extend(short_run(&case));
     findings
 }
@@ -169,7 +188,7 @@ fn percent_of(part: f64, whole: f64) -> f64 {
 fn response_limit(case: &Case<'_>) -> Option<Finding> {
     let limit = case.plan.limits.response_ms;
     let mean_ms = case.stats.service().mean_ns() / 1e6;
-    (mean_ms > limit).then(|| {
+    (limit > 0.0 && mean_ms > limit).then(|| {
         let message =
             format!("the mean service time is {mean_ms:.1} ms, above the limit of {limit} ms");
         let standard = case.plan.benchmark.standard.response_limit_ms;
@@ -181,7 +200,8 @@ fn response_limit(case: &Case<'_>) -> Option<Finding> {
 
 fn achieved_rate(case: &Case<'_>) -> Option<Finding> {
     let limit = case.plan.limits.achieved_pcnt_min;
-    let (achieved, requested) = (case.stats.achieved_ops_per_sec(), case.load.requested.0);
+    let achieved = case.stats.achieved_ops_per_sec();
+    let requested = Planned::of(case.plan, case.load).requested?;
     let pcnt = percent_of(achieved, requested);
     (pcnt < limit).then(|| {
         let message = format!(
@@ -194,11 +214,17 @@ fn achieved_rate(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// What one proc was wanted to do in the window.
+/// What one proc was wanted to do in the window; 0: as much as it can, or nothing
+/// that counts.
 fn wanted_of(case: &Case<'_>, proc: &ProcStats) -> f64 {
-    match proc.wanted_count {
-        0 => case.plan.rate_per_proc(case.load.requested).0 * case.window_seconds(),
-        wanted => wanted as f64,
+    let planned = case.plan.procs.get(proc.proc as usize);
+    if planned.is_some_and(|p| is_background(case.plan, p.component)) {
+        return 0.0;
+    }
+    match case.plan.rate_of_proc(proc.proc, case.load) {
+        None => 0.0,
+        Some(rate) if proc.wanted_count == 0 => rate.0 * case.window_seconds(),
+        Some(_) => proc.wanted_count as f64,
     }
 }
 
@@ -230,15 +256,27 @@ fn proc_rate(case: &Case<'_>) -> Option<Finding> {
     Some(finding.with_limit(pcnt, limit, &source))
 }
 
-/// The op whose share is farthest off. In a small sample chance alone moves
-/// shares by more than the limit: then it is only noted.
+/// The op whose share is farthest off; of a composite, among the components that
+/// count, each held against its own mix.
 fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
+    match case.plan.benchmark.composite() {
+        Some(work) => composite::mix_deviation(case, work),
+        None => mix_distance(case, "", &case.plan.benchmark.mix, &case.stats.ops),
+    }
+}
+
+/// How far these operations are off a mix, where they are. In a small sample
+/// chance alone moves shares by more than the limit: then it is only noted.
+fn mix_distance(case: &Case<'_>, whose: &str, mix: &Mix, ops: &[OpStats]) -> Option<Finding> {
     let limit = case.plan.limits.mix_deviation_pcnt_max;
-    let total = case.stats.success_count() as f64;
-    let mix = &case.plan.benchmark.mix;
-    let count_of = |op| case.stats.op(op).map_or(0, |s| s.success_count);
+    let total: f64 = ops.iter().map(|o| o.success_count as f64).sum();
+    let count_of = |op| {
+        ops.iter()
+            .find(|o| o.op == op)
+            .map_or(0, |o| o.success_count)
+    };
     let wanted = mix.shares().iter().map(|(op, _)| *op);
-    let unwanted = case.stats.ops.iter().map(|o| o.op);
+    let unwanted = ops.iter().map(|o| o.op);
     let (op, actual, target) = wanted
         .chain(unwanted.filter(|op| mix.percent(*op) == 0.0))
         .map(|op| (op, percent_of(count_of(op) as f64, total), mix.percent(op)))
@@ -256,7 +294,7 @@ fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
         (Severity::Note, remark)
     };
     let message = format!(
-        "{op} made up {actual:.1} % of the operations instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
+        "{op} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
     );
     let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
     let source = case.source("MIX_DEVIATION_MAX", limit, standard);
@@ -305,8 +343,8 @@ fn saturated(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let stats = case.stats;
-    let limit =
-        (case.load.requested.0 * BACKLOG_SECONDS_MAX).max(f64::from(case.plan.proc_count()));
+    let limit = (case.load.requested.0 * BACKLOG_SECONDS_MAX)
+        .max(f64::from(case.plan.proc_count_at(case.load)));
     let waiting = stats.backlog_end as f64;
     let message = if stats.dropped_count > 0 {
         format!(
@@ -372,15 +410,18 @@ fn data_verify(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-fn server_events<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Finding> + 'a {
-    SERVER_COUNTERS
+/// A finding for each of these counters that is not zero.
+fn told_by<'a>(
+    case: &'a Case<'_>,
+    rule: Rule,
+    counters: &'a [(&str, Severity, &str)],
+) -> impl Iterator<Item = Finding> + 'a {
+    counters
         .iter()
-        .filter_map(|(name, severity, meaning)| {
+        .filter_map(move |(name, severity, meaning)| {
             let n = *case.stats.counters.get(*name).unwrap_or(&0);
             let message = format!("{name} = {n}: {meaning}");
-            (n > 0).then(|| {
-                Finding::new(Rule::ServerEvent, *severity, message).with_limit(n as f64, 0.0, OWN)
-            })
+            (n > 0).then(|| Finding::new(rule, *severity, message).with_limit(n as f64, 0.0, OWN))
         })
 }
 

@@ -8,10 +8,14 @@
 //! This room knows what was measured, never how: no socket, no protocol, no
 //! engine.
 
+pub mod bands;
 pub mod client_log;
+pub mod console;
 pub mod csv;
 pub mod environment;
+pub mod figures;
 pub mod files;
+pub mod heartbeat;
 pub mod judge;
 pub mod ort;
 pub mod reader;
@@ -19,6 +23,8 @@ pub mod record;
 pub mod sfslog;
 pub mod sfsres;
 pub mod sfssum;
+pub mod sfssum_txt;
+pub mod sfssum_xml;
 pub mod text;
 pub mod time;
 pub mod writer;
@@ -32,6 +38,7 @@ mod golden_tests;
 mod record_tests;
 
 pub use environment::{Environment, MountFacts};
+pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{

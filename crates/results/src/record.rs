@@ -4,6 +4,7 @@
 //! is rendered from a [`RunRecord`]; nothing else is kept of a run.
 
 use crate::environment::Environment;
+use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::ort;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
@@ -33,6 +34,10 @@ pub enum Line {
     Phase(PhaseRecord),
     /// Something that happened.
     Event(Event),
+    /// How fast every proc is.
+    Heartbeat(Heartbeat),
+    /// What a script of the user's said.
+    Script(ScriptRecord),
     /// A load point that ended, well or not.
     Point(Box<PointRecord>),
     /// How the run ended; the last line of a whole record.
@@ -401,6 +406,10 @@ pub struct RunRecord {
     pub phases: Vec<PhaseRecord>,
     /// The events, in the order they happened.
     pub events: Vec<Event>,
+    /// The heartbeats, in the order they came.
+    pub heartbeats: Vec<Heartbeat>,
+    /// The calls of scripts, in the order they ended.
+    pub scripts: Vec<ScriptRecord>,
     /// The load points, by number.
     pub points: Vec<PointRecord>,
     /// The last line; `None`: the run still goes on, or was cut.
@@ -417,6 +426,8 @@ impl RunRecord {
             environments: Vec::new(),
             phases: Vec::new(),
             events: Vec::new(),
+            heartbeats: Vec::new(),
+            scripts: Vec::new(),
             points: Vec::new(),
             end: None,
             cut: None,
@@ -431,6 +442,8 @@ impl RunRecord {
             Line::Environment(environment) => self.environments.push(environment),
             Line::Phase(phase) => self.phases.push(phase),
             Line::Event(event) => self.events.push(event),
+            Line::Heartbeat(heartbeat) => self.heartbeats.push(heartbeat),
+            Line::Script(script) => self.scripts.push(script),
             Line::Point(point) => {
                 let number = point.load.number;
                 match self.points.binary_search_by_key(&number, |p| p.load.number) {

@@ -4,6 +4,7 @@ use crate::reader::{ReadError, read_from, read_record};
 use crate::record::{Line, Outcome, RunRecord, SCHEMA, Verdict};
 use crate::testing;
 use crate::writer::{RecordWriter, WriteError};
+use filermark_model::plan::{DriverPlan, PosixPlan};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -169,6 +170,27 @@ fn the_fingerprint_is_of_the_plan_alone() {
     assert_eq!(print, crate::fingerprint(&renamed), "the same work");
 }
 
+/// First lines of runs of every composite benchmark that ships.
+fn shipped_composites() -> Vec<Line> {
+    let registry = filermark_model::Registry::shipped();
+    let names = registry.composite_names();
+    let line = |name: &&str| {
+        let mut run = testing::composite::stream_record().run;
+        run.plan.benchmark = registry.composite(name).unwrap();
+        run.plan.clock_service = Some(filermark_model::plan::ClockServicePlan {
+            host: "pit".into(),
+            port: 2010,
+        });
+        run.plan.driver = DriverPlan::Posix(PosixPlan {
+            open_files_max: Some(9),
+            custom: [vec!["/bin/true".into(), "x".into()], Vec::new()],
+            ..PosixPlan::default()
+        });
+        Line::Run(Box::new(run))
+    };
+    names.iter().map(line).collect()
+}
+
 /// Every line that we write has the form that the published schema promises,
 /// and the schema does refuse what is wrong.
 #[test]
@@ -181,6 +203,9 @@ fn the_published_schema_describes_every_line() {
     let mut kinds = std::collections::BTreeSet::new();
     let mut all = lines();
     all.extend(testing::other_lines());
+    all.extend(testing::composite::composite_lines());
+    all.extend(testing::composite::stream_lines());
+    all.extend(shipped_composites());
     for line in all {
         let mut value = serde_json::to_value(&line).unwrap();
         kinds.insert(value["type"].to_string());
@@ -190,7 +215,7 @@ fn the_published_schema_describes_every_line() {
         value["surprise"] = 1.into();
         assert!(schemas.validate(&value, index).is_err());
     }
-    assert_eq!(kinds.len(), 6, "{kinds:?}");
+    assert_eq!(kinds.len(), 8, "{kinds:?}");
 }
 
 #[test]

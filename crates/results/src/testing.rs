@@ -5,6 +5,8 @@
 //! Latencies are made with plain arithmetic (no `ln`, no `exp`), so that no
 //! library's rounding shows in the golden files.
 
+pub mod composite;
+
 use crate::environment::{Environment, MountFacts, ServerAddresses};
 use crate::judge::judge;
 use crate::record::{

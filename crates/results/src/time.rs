@@ -37,6 +37,11 @@ impl Timestamp {
         self.unix_seconds() - earlier.unix_seconds()
     }
 
+    /// So many seconds later (earlier, where they are negative).
+    pub fn plus_seconds(self, seconds: f64) -> Self {
+        Self::from_unix_seconds(self.unix_seconds() + seconds)
+    }
+
     /// As the classical logs write it, `Tue Jan 22 02:41:36 2008`, in UTC.
     pub fn classical(self) -> String {
         self.0.strftime("%a %b %e %H:%M:%S %Y").to_string()

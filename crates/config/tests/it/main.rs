@@ -1,6 +1,7 @@
 //! From text to plan, as a user meets it: whole rc files, files beside them,
 //! the texts that are shipped.
 
+mod composites;
 mod golden;
 mod monitor_script;
 mod never_panics;
@@ -20,6 +21,7 @@ fn sources(folder: &Path, rc: &str, options: &[&str]) -> Sources {
             name: "testhost.example.org".into(),
             uid: 1000,
             gid: 100,
+            mem_bytes: Some(8 << 30),
         },
     };
     for option in options {

@@ -1,14 +1,18 @@
 //! WARMUP and RUN: the proc loop.
 
+use super::tally::Tally;
 use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
-use crate::proc::Choice;
-use crate::recorder::Recorder;
+use crate::proc::{Choice, Proc};
+use crate::recorder::PaceCounts;
 use crate::schedule::Schedule;
+use crate::shared_recorder::SharedRecorder;
 use filermark_model::plan::PacingMode;
+use filermark_model::stats::ProcOps;
 use filermark_model::{Nanos, Op, PointStats};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// How often progress is held against the schedule (seed 001, table 3, flag 6).
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
@@ -21,6 +25,11 @@ const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// An operation that has been under way for so long when the window closes is
 /// told: its latency is in no figure, since those count what ended in the window.
 const OVERDUE: Nanos = Nanos::from_secs(1);
+/// The same for a shard whose only proc blocks: there may be thousands of them.
+const GLANCE_BLOCKING: Nanos = Nanos::from_secs(1);
+/// So many failures in a row that leave no hope (the disk is full, the mount is
+/// gone) end RUN.
+const HOPELESS_IN_A_ROW: u32 = 1_000;
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two looks at the clock.
@@ -53,19 +62,32 @@ pub struct RunTimes {
 /// What the loop keeps besides the shard.
 struct Load {
     times: RunTimes,
-    recorder: Recorder,
+    tally: Tally,
+    pace: PaceCounts,
     due: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Most operations of one proc under way.
     cap: u32,
     measuring: bool,
     next_roll: Nanos,
     next_check: Nanos,
+    /// Failures in a row that leave no hope, and the last of them.
+    hopeless: (u32, Status),
     sleep_min: Nanos,
     cpu_start_ns: u64,
     /// When the loop last looked at the clock.
     now: Nanos,
     /// When the server last answered, or nothing was under way.
     last_answer: Nanos,
+}
+
+impl Load {
+    /// When the phase under way ends.
+    fn border(&self) -> Nanos {
+        match self.measuring {
+            true => self.times.run_end,
+            false => self.times.run_start,
+        }
+    }
 }
 
 /// What is left when RUN closes.
@@ -85,16 +107,34 @@ impl Shard {
     ///
     /// # Errors
     /// The server is gone, or somebody wished to stop.
-    pub fn run(&mut self, rate_per_proc: f64, times: RunTimes) -> Result<PointStats, PhaseError> {
+    pub fn run(
+        &mut self,
+        rate_per_proc: impl Into<Option<f64>>,
+        times: RunTimes,
+    ) -> Result<PointStats, PhaseError> {
+        self.run_counted(rate_per_proc.into(), times, None)
+    }
+
+    /// The same; a rate of `None` is as fast as it goes. Counts into `group`, where
+    /// there is one; then the last of its procs gives the group's figures.
+    ///
+    /// # Errors
+    /// As [`Shard::run`].
+    pub fn run_counted(
+        &mut self,
+        rate_per_proc: Option<f64>,
+        times: RunTimes,
+        group: Option<Arc<SharedRecorder>>,
+    ) -> Result<PointStats, PhaseError> {
         let accessed_base_bytes = self.accessed_bytes();
-        let mut load = self.prepare_load(rate_per_proc, times);
+        let mut load = self.prepare_load(rate_per_proc, times, group);
         self.clock.sleep_until(times.warmup_start);
         load.cpu_start_ns = thread_cpu_ns();
-        load.recorder.begin(self.clock.now(), times.run_start);
-        load.next_roll = load.recorder.roll(self.clock.now());
+        load.tally.begin(self.clock.now(), times.run_start);
+        load.next_roll = load.tally.roll(self.clock.now());
         let ended = self.turn_around(&mut load);
         let now = self.clock.now();
-        load.recorder.roll(now.min(times.run_end));
+        load.tally.roll(now.min(times.run_end));
         let mut close = Close {
             generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
             backlog: self.backlog(now),
@@ -107,7 +147,8 @@ impl Shard {
             return Err(self.server_gone(0, "RUN"));
         }
         let mut stats = self.point_stats(load, &close, accessed_base_bytes);
-        let wanted = (rate_per_proc * stats.window_ns as f64 / 1e9).round() as u64;
+        let wanted = rate_per_proc.unwrap_or(0.0) * stats.window_ns as f64 / 1e9;
+        let wanted = wanted.round() as u64;
         for proc in &mut stats.procs {
             proc.wanted_count = wanted;
         }
@@ -118,8 +159,12 @@ impl Shard {
     fn point_stats(&self, load: Load, close: &Close, accessed_base_bytes: u64) -> PointStats {
         let explain = self.explain.clone();
         let window = load.times.run_end.since(load.times.run_start);
-        let recorder = load.recorder;
-        let mut stats = recorder.finish(|status| super::status_text(&*explain, status));
+        let text = |status| super::status_text(&*explain, status);
+        let mut stats = load.tally.finish(self.clock.now(), text);
+        stats.preparation_count = load.pace.preparation_count;
+        stats.dropped_count = load.pace.dropped_count;
+        stats.rescheduled_count = load.pace.rescheduled_count;
+        stats.backlog_max = load.pace.backlog_max;
         stats.window_ns = window.0;
         stats.generator_cpu_ns = close.generator_cpu_ns;
         stats.backlog_end = close.backlog;
@@ -127,9 +172,10 @@ impl Shard {
         stats.transfer_bytes = self.driver.transfer_bytes();
         stats.accessed_base_bytes = accessed_base_bytes;
         stats.accessed_end_bytes = self.accessed_bytes();
-        let created: u64 = self.procs.iter().map(|p| p.created_bytes).sum();
+        let created: u64 = self.procs.iter().map(|p| p.slice.bytes().created).sum();
         stats.fileset_bytes = created + stats.accessed_end_bytes - accessed_base_bytes;
         stats.procs = self.procs.iter().map(|p| p.stats).collect();
+        stats.proc_ops = self.procs.iter().filter_map(proc_ops).collect();
         for (name, count) in [
             ("overdue_at_end", close.overdue),
             ("unanswered_at_end", close.leftover),
@@ -142,28 +188,38 @@ impl Shard {
     }
 
     fn accessed_bytes(&self) -> u64 {
-        self.procs.iter().map(|p| p.files.bytes()).sum()
+        self.procs.iter().map(|p| p.slice.bytes().accessed).sum()
     }
 
-    fn prepare_load(&mut self, rate_per_proc: f64, times: RunTimes) -> Load {
+    fn prepare_load(
+        &mut self,
+        rate_per_proc: Option<f64>,
+        times: RunTimes,
+        group: Option<Arc<SharedRecorder>>,
+    ) -> Load {
         let mut due = BinaryHeap::with_capacity(self.procs.len() + 1);
         for (at, proc) in self.procs.iter_mut().enumerate() {
-            proc.schedule = Schedule::new(
-                self.pacing.arrivals,
-                rate_per_proc,
-                times.warmup_start,
-                &mut proc.rng,
-            );
+            proc.schedule = match rate_per_proc {
+                Some(rate) => {
+                    let start = times.warmup_start;
+                    Schedule::new(self.pacing.arrivals, rate, start, &mut proc.rng)
+                }
+                None => Schedule::unlimited(),
+            };
             proc.free_since = Nanos::ZERO;
             proc.queued = true;
             due.push(Reverse((proc.schedule.next(), at as u32)));
         }
         let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
-        let rate = rate_per_proc * self.procs.len() as f64;
-        tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate_per_proc, mode = ?self.pacing.mode, "load");
+        let rate = rate_per_proc.unwrap_or(0.0) * self.procs.len() as f64;
+        tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate, mode = ?self.pacing.mode, "load");
         Load {
             times,
-            recorder: Recorder::new(self.workload.mix(), seconds as usize, self.live.clone()),
+            tally: match group {
+                Some(group) => Tally::shared(group),
+                None => Tally::own(self.operations.mix(), seconds as usize, self.live.clone()),
+            },
+            pace: PaceCounts::default(),
             due,
             cap: match self.pacing.mode {
                 PacingMode::Closed => 1,
@@ -172,6 +228,7 @@ impl Shard {
             measuring: false,
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
+            hopeless: (0, Status::Ok),
             sleep_min: if rate > DENSE_RATE {
                 SLEEP_MIN
             } else {
@@ -198,9 +255,9 @@ impl Shard {
                 self.begin_run(load, now);
             }
             if now >= load.next_roll {
-                load.next_roll = load.recorder.roll(now);
+                load.next_roll = load.tally.roll(now);
                 let backlog = self.backlog(now);
-                load.recorder.backlog_max = load.recorder.backlog_max.max(backlog);
+                load.pace.backlog_max = load.pace.backlog_max.max(backlog);
             }
             if now >= load.next_check {
                 load.next_check = now + CHECKPOINT;
@@ -208,6 +265,13 @@ impl Shard {
             }
             self.submit_deferred();
             self.start_due(load, now);
+            if load.hopeless.0 >= HOPELESS_IN_A_ROW {
+                return Err(PhaseError::Driver(self.task_error(
+                    0,
+                    load.hopeless.1,
+                    "RUN",
+                )));
+            }
             self.driver.flush();
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
@@ -227,11 +291,7 @@ impl Shard {
         if due <= now {
             return now;
         }
-        let border = if load.measuring {
-            load.times.run_end
-        } else {
-            load.times.run_start
-        };
+        let border = load.border();
         // The kernel wakes us late and never early: aim before the instant, but
         // never so near to it that waking in time would mean to spin.
         let aim = match due.since(now) > Nanos(2 * WAKE_LEAD.0) {
@@ -241,20 +301,27 @@ impl Shard {
         aim.max(now + load.sleep_min)
             .min(load.next_roll)
             .min(border)
-            .min(now + GLANCE)
+            .min(
+                now + if self.blocking {
+                    GLANCE_BLOCKING
+                } else {
+                    GLANCE
+                },
+            )
     }
 
     fn begin_run(&mut self, load: &mut Load, now: Nanos) {
         load.measuring = true;
-        load.recorder.roll(now);
-        load.recorder.begin_run();
+        load.tally.roll(now);
+        load.tally.begin_run();
+        load.pace = PaceCounts::default();
         load.cpu_start_ns = thread_cpu_ns();
         load.next_check = now + CHECKPOINT;
         for proc in &mut self.procs {
-            proc.stats = filermark_model::stats::ProcStats {
-                proc: proc.deal.proc,
-                ..Default::default()
-            };
+            proc.begin_run();
+            if let Some(tree) = proc.slice.tree_mut() {
+                tree.begin_run();
+            }
         }
         self.driver.take_counters(&mut Default::default());
         // What WARMUP missed is not owed to RUN; what is in flight goes on.
@@ -277,7 +344,7 @@ impl Shard {
                 PacingMode::Closed => {
                     if now.since(proc.schedule.next()) > horizon {
                         proc.schedule.rebase(now, &mut proc.rng);
-                        load.recorder.rescheduled_count += 1;
+                        load.pace.rescheduled_count += 1;
                     }
                 }
                 PacingMode::Open => {
@@ -285,14 +352,14 @@ impl Shard {
                     let mut waiting = proc.schedule.waiting_at(now);
                     while waiting > limit {
                         proc.schedule.advance(&mut proc.rng);
-                        load.recorder.dropped_count += 1;
+                        load.pace.dropped_count += 1;
                         waiting -= 1;
                     }
                 }
             }
         }
         tracing::debug!(target: "filermark_engine::checkpoint",
-            rescheduled = load.recorder.rescheduled_count, dropped = load.recorder.dropped_count,
+            rescheduled = load.pace.rescheduled_count, dropped = load.pace.dropped_count,
             in_flight = self.slots.len(), "checkpoint");
     }
 
@@ -338,11 +405,15 @@ impl Shard {
         for _ in 0..BURST {
             let proc = &mut self.procs[at as usize];
             let intended = proc.schedule.next();
-            if intended > now || proc.in_flight >= load.cap || !self.deferred.is_empty() {
+            if intended > load.now || proc.in_flight >= load.cap || !self.deferred.is_empty() {
+                break;
+            }
+            // What is done when it is submitted takes its time here.
+            if load.now.since(now) > GLANCE || load.now >= load.border() {
                 break;
             }
             let was_free = proc.free_since <= intended;
-            let op = self.workload.draw_op(&mut proc.rng);
+            let op = self.operations.draw(&mut proc.rng);
             proc.schedule.advance(&mut proc.rng);
             self.start_op(load, at, op, intended, was_free);
         }
@@ -361,7 +432,7 @@ impl Shard {
         // A preparation that is done at once is followed by another try.
         for _ in 0..3 {
             let proc = &mut self.procs[at as usize];
-            let (action, hold, work) = match proc.choose(op, &self.workload) {
+            let (action, hold, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
                 Choice::Impossible => return self.not_started(load, at, op, intended),
                 Choice::Measured(action, hold) => (
                     action,
@@ -373,7 +444,7 @@ impl Shard {
                     },
                 ),
                 Choice::Prepare(action, hold) => {
-                    load.recorder.preparation_count += 1;
+                    load.pace.preparation_count += 1;
                     (
                         action,
                         hold,
@@ -385,7 +456,7 @@ impl Shard {
                     )
                 }
             };
-            if proc.deal.proc == WATCHED_PROC {
+            if proc.number == WATCHED_PROC {
                 tracing::trace!(target: "filermark_engine::ops", %op, intended_ns = intended.0, "begin");
                 tracing::trace!(target: "filermark_engine::files", %op, ?action, "works on");
             }
@@ -408,9 +479,26 @@ impl Shard {
                 return;
             };
             self.slots.take(token);
+            load.now = load.now.max(outcome.done);
+            load.last_answer = load.now;
+            self.watch_failures(load, &outcome);
             if !self.complete(load, &slot, &outcome) {
                 return;
             }
+        }
+    }
+
+    /// Notices when a blocking driver only fails any more.
+    #[inline]
+    fn watch_failures(&self, load: &mut Load, outcome: &Outcome) {
+        if outcome.status == Status::Ok {
+            load.hopeless.0 = 0;
+            return;
+        }
+        if let Status::Refused(code) = outcome.status
+            && self.explain.fatal_advice(code).is_some()
+        {
+            load.hopeless = (load.hopeless.0 + 1, outcome.status);
         }
     }
 
@@ -426,7 +514,7 @@ impl Shard {
             written_bytes: 0,
             end: false,
         };
-        load.recorder.record(op, intended, false, &outcome);
+        load.tally.record(op, intended, false, &outcome);
         self.procs[at as usize].stats.error_count += 1;
     }
 
@@ -486,14 +574,25 @@ impl Shard {
         };
         let in_window = outcome.done < load.times.run_end
             && (!load.measuring || outcome.done >= load.times.run_start);
-        if proc.deal.proc == WATCHED_PROC {
+        if proc.number == WATCHED_PROC {
             let (status, service_ns) = (outcome.status, outcome.done.since(outcome.sent).0);
             let late_ns = outcome.sent.since(intended).0;
             tracing::trace!(target: "filermark_engine::ops", %op, ?status, service_ns, "end");
             tracing::trace!(target: "filermark_engine::timing", %op, late_ns, was_free, "pace");
         }
+        proc.ended_count += 1;
+        if let Some(counts) = &self.live_counts {
+            let place = self.live_places.get(slot.proc as usize);
+            counts.set(place.copied().unwrap_or(usize::MAX), proc.ended_count);
+        }
         if in_window {
-            load.recorder.record(op, intended, was_free, outcome);
+            // Without a schedule an operation is intended when it starts.
+            let intended = match proc.schedule.is_unlimited() {
+                true => outcome.sent,
+                false => intended,
+            };
+            count_op(proc, op, outcome);
+            load.tally.record(op, intended, was_free, outcome);
             if outcome.status == Status::Ok {
                 let service = outcome.done.since(outcome.sent).0;
                 proc.stats.success_count += 1;
@@ -505,6 +604,36 @@ impl Shard {
         }
         false
     }
+}
+
+/// Counts an operation for its proc alone.
+#[inline]
+fn count_op(proc: &mut Proc, op: Op, outcome: &Outcome) {
+    let Some(counts) = proc.ops.iter_mut().find(|o| o.op == op) else {
+        return;
+    };
+    if outcome.status != Status::Ok {
+        counts.error_count += 1;
+        return;
+    }
+    counts.success_count += 1;
+    counts.read_bytes += outcome.read_bytes;
+    counts.written_bytes += outcome.written_bytes;
+    counts.service_sum_ns += outcome.done.since(outcome.sent).0;
+}
+
+/// What a proc with a tree did, operation by operation.
+fn proc_ops(proc: &Proc) -> Option<ProcOps> {
+    let tree = proc.slice.tree()?;
+    let (dir_count, file_count) = tree.counts();
+    Some(ProcOps {
+        proc: proc.number,
+        data_bytes: tree.data_bytes(),
+        dir_count,
+        file_count,
+        ops: proc.ops.clone(),
+        accesses: tree.accesses(),
+    })
 }
 
 /// Processor time of this thread so far, in nanoseconds.

@@ -4,6 +4,7 @@ use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::driver::{Completion, DriverError, Outcome, Request, Status};
 use crate::population::{Next, Population, Task};
 use crate::recorder::Live;
+use crate::slice::Slice;
 use filermark_model::Nanos;
 
 /// How long lost replies are waited for when a phase is broken off.
@@ -33,17 +34,22 @@ impl Shard {
         limit: Nanos,
     ) -> Result<TaskReport, PhaseError> {
         for proc in &mut self.procs {
-            let count = proc.deal.count(total_files);
-            proc.files.fit(&self.workload.files, proc.deal, count);
-            tracing::debug!(target: "filermark_engine::setup", proc = proc.deal.proc, files = count,
-                accessed = proc.files.len(), accessed_bytes = proc.files.bytes(), "file set");
+            let Slice::Classic(set, slice) = &mut proc.slice else {
+                continue;
+            };
+            let count = slice.deal.count(total_files);
+            slice.files.fit(&set.files, slice.deal, count);
+            tracing::debug!(target: "filermark_engine::setup", proc = slice.deal.proc, files = count,
+                accessed = slice.files.len(), accessed_bytes = slice.files.bytes(), "file set");
         }
-        let mut population = Population::fill();
+        let mut population = Population::fill(&self.procs);
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "INIT", false);
         // Also after a failure: whatever was begun must be cleaned up.
         for proc in &mut self.procs {
-            proc.populated = true;
+            if let Some(slice) = proc.slice.classic_mut() {
+                slice.populated = true;
+            }
         }
         match report {
             Err(PhaseError::InitTimeout(_)) => {
@@ -64,7 +70,7 @@ impl Shard {
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "CLEANUP", true);
         for (at, proc) in self.procs.iter_mut().enumerate() {
-            proc.forget_names(self.workload.layout);
+            proc.slice.forget();
             self.driver
                 .forget_objects(at as u32, crate::driver::ObjectId(0));
         }
@@ -103,7 +109,7 @@ impl Shard {
         loop {
             self.submit_deferred();
             while more && !barrier && self.deferred.is_empty() && self.slots.len() < window {
-                match population.next(&mut self.procs, &self.workload.clone()) {
+                match population.next(&mut self.procs) {
                     Next::Task(task) => self.submit_task(task),
                     Next::Barrier => barrier = true,
                     Next::Done => more = false,
@@ -190,7 +196,7 @@ impl Shard {
         result
     }
 
-    fn task_error(&self, proc: usize, status: Status, phase: &str) -> DriverError {
+    pub(super) fn task_error(&self, proc: usize, status: Status, phase: &str) -> DriverError {
         let advice = match status {
             Status::Refused(code) => self.explain.fatal_advice(code).unwrap_or(""),
             Status::TimedOut | Status::Disconnected => {
@@ -242,12 +248,13 @@ impl Shard {
     }
 
     pub(super) fn settle(&mut self, slot: &Slot, outcome: &Outcome) {
-        let layout = self.workload.layout;
         let proc = &mut self.procs[slot.proc as usize];
         if !matches!(slot.work, Work::Task { .. }) {
             proc.in_flight = proc.in_flight.saturating_sub(1);
         }
-        proc.settle(slot.hold, outcome.status == Status::Ok, outcome.end, layout);
+        let worked = outcome.status == Status::Ok;
+        proc.slice
+            .settle(&mut proc.rng, slot.hold, worked, outcome.end);
     }
 
     fn settle_failed(&mut self, slot: &Slot) {

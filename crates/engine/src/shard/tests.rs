@@ -2,6 +2,7 @@
 //! is the same for the same seed.
 
 use super::*;
+use crate::crew::classic_procs;
 use crate::driver::*;
 use crate::name::Name;
 use crate::null::NullDriver;
@@ -102,9 +103,10 @@ fn sim(procs: u32, mode: PacingMode, serial: bool, service: Service) -> Sim {
         explain: Arc::new(NullDriver),
         clock,
         stop: StopFlag::new(),
-        procs: (0..procs).map(|n| (n, format!("host{n}"))).collect(),
-        proc_count: procs,
-        workload: Arc::new(Workload::new(&benchmark, 42)),
+        procs: classic_procs(benchmark.classic().unwrap(), 42, procs, |n| {
+            format!("host{n}")
+        }),
+        operations: Arc::new(Operations::new(&benchmark.mix)),
         pacing: Pacing {
             mode,
             arrivals: Arrivals::Uniform,
@@ -112,6 +114,8 @@ fn sim(procs: u32, mode: PacingMode, serial: bool, service: Service) -> Sim {
         },
         seed: 42,
         live: None,
+        live_counts: None,
+        blocking: false,
     });
     Sim {
         shard,
@@ -339,7 +343,7 @@ fn an_operation_that_cannot_be_prepared_fails_once_and_at_its_time() {
         let mut sim = sim(2, mode, false, refusal);
         let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
         benchmark.mix = Mix::new([(Op::Remove, 100.0)]).unwrap();
-        sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
+        sim.shard.operations = Arc::new(Operations::new(&benchmark.mix));
         let stats = sim.shard.run(10.0, times(Nanos::ZERO)).unwrap();
         assert_eq!((stats.success_count(), stats.error_count()), (0, 600));
         assert_eq!(stats.preparation_count, 600);
@@ -399,7 +403,7 @@ fn what_has_no_object_left_fails_and_is_not_measured_as_something_else() {
     let mut sim = sim(1, PacingMode::Open, false, fixed(Nanos::from_secs(1)));
     let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
     benchmark.mix = Mix::new([(Op::Mkdir, 100.0)]).unwrap();
-    sim.shard.workload = Arc::new(Workload::new(&benchmark, 42));
+    sim.shard.operations = Arc::new(Operations::new(&benchmark.mix));
     sim.shard.pacing.backlog_max_per_proc = 64;
     let stats = sim.shard.run(100.0, times(Nanos::ZERO)).unwrap();
     assert!(

@@ -72,7 +72,7 @@ fn a_read_is_split_and_replies_may_come_in_any_order() {
     });
     let outcome = bench.run(read(3, BIG));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!((outcome.physical, outcome.read_bytes), (6, BIG));
+    assert_eq!((outcome.physical, outcome.read_bytes), (6, u64::from(BIG)));
     assert_eq!(bench.counters(), counted(&[("READ", 6)]));
 }
 
@@ -104,11 +104,14 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
     let mut bench = Bench::with(plan(), 1, false, script);
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, false));
-    assert_eq!((outcome.physical, outcome.read_bytes), (4, 2 * SIZE));
+    assert_eq!(
+        (outcome.physical, outcome.read_bytes),
+        (4, u64::from(2 * SIZE))
+    );
     assert_eq!(bench.counters()["short_reads"], 2);
     let outcome = bench.run(read(0, BIG));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, true));
-    assert_eq!(outcome.read_bytes, 2 * SIZE + 10);
+    assert_eq!(outcome.read_bytes, u64::from(2 * SIZE + 10));
     assert!(bench.counters()["early_eofs"] > 0);
     // What had been written is not there: to VERIFY that is wrong data.
     let mut bench = verifying(script);

@@ -1,0 +1,174 @@
+//! The procs of one client: what each works on, by the plan.
+
+use crate::data::DataSource;
+use crate::driver::{ProcSetup, TreeSetup};
+use crate::file_action::tree_name;
+use crate::fileset::Deal;
+use crate::proc::Operations;
+use crate::shard::ShardProc;
+use crate::slice::Slice;
+use crate::slice::classic::{ClassicSet, ClassicSlice};
+use crate::slice::tree::{Sharing, TreeParts, TreeSlice};
+use filermark_model::RunPlan;
+use filermark_model::benchmark::{ClassicWork, Work};
+use filermark_model::composite::CompositeWork;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use std::sync::Arc;
+
+/// Trees that are shared have numbers from here on, by component; those of procs
+/// have the proc's.
+const SHARED_TREES: u32 = 0x8000_0000;
+
+/// A proc and what it needs.
+pub struct Member {
+    /// For the driver.
+    pub setup: ProcSetup,
+    /// For the shard.
+    pub proc: ShardProc,
+    /// What it does.
+    pub operations: Arc<Operations>,
+    /// Which component it belongs to.
+    pub component: u32,
+}
+
+/// The procs of a client, in the order of their numbers.
+pub fn members(plan: &RunPlan, client: usize, data: &DataSource) -> Vec<Member> {
+    let procs = plan.procs_of(client);
+    match &plan.benchmark.work {
+        Work::Classic(classic) => {
+            let operations = Arc::new(Operations::new(&plan.benchmark.mix));
+            let set = Arc::new(ClassicSet::new(classic, plan.seed));
+            let proc_count = plan.proc_count();
+            let member = |(number, mount): (u32, MountPoint)| {
+                let deal = Deal {
+                    proc_count,
+                    proc: number,
+                };
+                let slice = Box::new(ClassicSlice::new(deal, &set));
+                Member {
+                    proc: shard_proc(number, &mount, Slice::Classic(set.clone(), slice)),
+                    setup: ProcSetup {
+                        number,
+                        mount,
+                        tree: None,
+                    },
+                    operations: operations.clone(),
+                    component: 0,
+                }
+            };
+            procs.into_iter().map(member).collect()
+        }
+        Work::Composite(composite) => trees(plan, composite, procs, data),
+    }
+}
+
+/// All procs of a classical run in one crew, as tests and benchmarks want them;
+/// `place` is said in messages.
+pub fn classic_procs(
+    classic: &ClassicWork,
+    seed: u64,
+    proc_count: u32,
+    place: impl Fn(u32) -> String,
+) -> Vec<ShardProc> {
+    let set = Arc::new(ClassicSet::new(classic, seed));
+    let proc = |number| {
+        let deal = Deal {
+            proc_count,
+            proc: number,
+        };
+        let slice = Box::new(ClassicSlice::new(deal, &set));
+        ShardProc {
+            number,
+            place: place(number),
+            slice: Slice::Classic(set.clone(), slice),
+        }
+    };
+    (0..proc_count).map(proc).collect()
+}
+
+/// Procs that each work in a tree.
+fn trees(
+    plan: &RunPlan,
+    composite: &CompositeWork,
+    procs: Vec<(u32, MountPoint)>,
+    data: &DataSource,
+) -> Vec<Member> {
+    let kinds: Vec<_> = composite
+        .components
+        .iter()
+        .map(|c| {
+            let a = &c.workload.attributes;
+            let contents = data.shaped(a.compress_pcnt, a.dedupe_pcnt);
+            (
+                c,
+                Arc::new(c.workload.clone()),
+                Arc::new(contents),
+                Arc::new(Operations::new(&c.workload.mix)),
+            )
+        })
+        .collect();
+    let reuse = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
+    let sharers = sharers(plan, composite.components.len());
+    let member = |(number, mount): (u32, MountPoint)| {
+        let own = plan.procs.get(number as usize)?;
+        let (component, workload, contents, operations) = kinds.get(own.component as usize)?;
+        let shared = plan.fileset.sharing || workload.attributes.sharemode;
+        let setup = Arc::new(TreeSetup {
+            component: own.component,
+            name: tree_name(number, &workload.name, shared),
+            workload: workload.clone(),
+            data: contents.clone(),
+        });
+        let parts = TreeParts {
+            setup: setup.clone(),
+            seed: plan.seed,
+            tree_number: match shared {
+                true => SHARED_TREES | own.component,
+                false => number,
+            },
+            sharing: match shared {
+                true => Sharing {
+                    count: sharers[own.component as usize],
+                    index: own.instance,
+                },
+                false => Sharing { count: 1, index: 0 },
+            },
+            reuse,
+            access_list: plan.fileset.access_list,
+        };
+        let slice = Slice::Tree(Box::new(TreeSlice::new(component, parts)));
+        Some(Member {
+            proc: shard_proc(number, &mount, slice),
+            setup: ProcSetup {
+                number,
+                mount,
+                tree: Some(setup),
+            },
+            operations: operations.clone(),
+            component: own.component,
+        })
+    };
+    procs.into_iter().filter_map(member).collect()
+}
+
+fn shard_proc(number: u32, mount: &MountPoint, slice: Slice) -> ShardProc {
+    ShardProc {
+        number,
+        place: mount.to_string(),
+        slice,
+    }
+}
+
+/// Procs of each component that make load at every load point: those share its tree
+/// from the first one on.
+fn sharers(plan: &RunPlan, components: usize) -> Vec<u32> {
+    let fewest = plan.points.iter().map(|p| plan.proc_count_at(*p)).min();
+    let always = &plan.procs[..fewest.unwrap_or(plan.proc_count()) as usize];
+    let mut counts = vec![0u32; components];
+    for proc in always {
+        if let Some(count) = counts.get_mut(proc.component as usize) {
+            *count += 1;
+        }
+    }
+    counts.into_iter().map(|n| n.max(1)).collect()
+}

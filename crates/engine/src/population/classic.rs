@@ -1,0 +1,285 @@
+//! INIT and CLEANUP of a classical file set as streams of tasks, in an order that a server can follow:
+//! directories before what is in them, and the other way round.
+//!
+//! Within a stage the tasks go round the procs, so that all connections work.
+
+use super::{Next, Task};
+use crate::driver::{Action, ObjectId, PROC_DIR};
+use crate::name::{Name, NameKind};
+use crate::proc::{Hold, Proc};
+use crate::slice::classic::{ClassicSet, ClassicSlice, PoolId};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    ProcDirs,
+    Dirs,
+    Small,
+    Symlinks,
+    Churn,
+    Restore,
+    Files,
+    Barrier,
+    UnmakePools,
+    UnmakeSmall,
+    UnmakeSymlinks,
+    UnmakeFiles,
+    UnmakeDirs,
+    UnmakeProcDirs,
+}
+
+const FILL: &[Stage] = &[
+    Stage::ProcDirs,
+    Stage::Barrier,
+    Stage::Dirs,
+    Stage::Barrier,
+    Stage::Small,
+    Stage::Symlinks,
+    Stage::Churn,
+    Stage::Restore,
+    Stage::Files,
+];
+
+const EMPTY: &[Stage] = &[
+    Stage::UnmakePools,
+    Stage::UnmakeSmall,
+    Stage::UnmakeSymlinks,
+    Stage::UnmakeFiles,
+    Stage::Barrier,
+    Stage::UnmakeDirs,
+    Stage::Barrier,
+    Stage::UnmakeProcDirs,
+];
+
+/// A walk over the stages, the items of each, and the procs of each item.
+#[derive(Debug)]
+pub struct ClassicWalk {
+    stages: &'static [Stage],
+    item: u32,
+    proc: usize,
+    /// Most items that any proc has in this stage, once known.
+    longest: Option<u32>,
+    /// What the procs' pools hold, for CLEANUP.
+    pool_names: Vec<Vec<(PoolId, u16)>>,
+}
+
+impl ClassicWalk {
+    /// Makes what is missing: everything for procs that have nothing yet, else
+    /// the new files, and grown files cut back to their size.
+    pub fn fill() -> Self {
+        Self {
+            stages: FILL,
+            item: 0,
+            proc: 0,
+            longest: None,
+            pool_names: Vec::new(),
+        }
+    }
+
+    /// Removes everything that the procs have made.
+    pub fn empty(procs: &[Proc]) -> Self {
+        Self {
+            stages: EMPTY,
+            item: 0,
+            proc: 0,
+            longest: None,
+            pool_names: procs
+                .iter()
+                .map(|p| {
+                    p.slice
+                        .classic()
+                        .map_or_else(Vec::new, |c| c.pool_live().collect())
+                })
+                .collect(),
+        }
+    }
+
+    /// The next task.
+    pub fn next(&mut self, procs: &mut [Proc], set: &ClassicSet) -> Next {
+        while let Some(stage) = self.stages.first().copied() {
+            if stage == Stage::Barrier {
+                self.begin_stage();
+                return Next::Barrier;
+            }
+            if let Some(task) = self.next_in(stage, procs, set) {
+                return Next::Task(task);
+            }
+            self.begin_stage();
+        }
+        Next::Done
+    }
+
+    fn begin_stage(&mut self) {
+        self.stages = &self.stages[1..];
+        self.item = 0;
+        self.proc = 0;
+        self.longest = None;
+    }
+
+    fn next_in(&mut self, stage: Stage, procs: &mut [Proc], set: &ClassicSet) -> Option<Task> {
+        let longest = match self.longest {
+            Some(longest) => longest,
+            None => (0..procs.len())
+                .map(|p| self.count_of(stage, p, &procs[p], set))
+                .max()?,
+        };
+        self.longest = Some(longest);
+        while self.item < longest {
+            while self.proc < procs.len() {
+                let at = self.proc;
+                self.proc += 1;
+                if self.item < self.count_of(stage, at, &procs[at], set)
+                    && let Some(slice) = procs[at].slice.classic_mut()
+                    && let Some(task) = self.task(stage, at, slice, set)
+                {
+                    return Some(task);
+                }
+            }
+            self.proc = 0;
+            self.item += 1;
+        }
+        None
+    }
+
+    fn count_of(&self, stage: Stage, at: usize, proc: &Proc, set: &ClassicSet) -> u32 {
+        let slice = proc.slice.classic();
+        slice.map_or(0, |slice| self.count(stage, at, slice, set))
+    }
+
+    /// How many items a stage has for a proc.
+    fn count(&self, stage: Stage, at: usize, proc: &ClassicSlice, set: &ClassicSet) -> u32 {
+        let layout = set.layout;
+        let first_time = u32::from(!proc.populated);
+        let made = u32::from(proc.populated);
+        match stage {
+            Stage::Barrier => 0,
+            Stage::ProcDirs => first_time,
+            Stage::Dirs => first_time * layout.dirs,
+            Stage::Small => first_time * layout.small,
+            Stage::Symlinks => first_time * layout.symlinks,
+            Stage::Churn => first_time * u32::from(layout.churn),
+            Stage::Restore => made * proc.files.len() as u32,
+            Stage::Files => proc.files.scanned(),
+            Stage::UnmakePools => self.pool_names.get(at).map_or(0, |n| n.len() as u32),
+            Stage::UnmakeSmall => layout.small,
+            Stage::UnmakeSymlinks => layout.symlinks,
+            Stage::UnmakeFiles => proc.files_made,
+            Stage::UnmakeDirs => layout.dirs,
+            Stage::UnmakeProcDirs => 1,
+        }
+    }
+
+    fn task(
+        &self,
+        stage: Stage,
+        at: usize,
+        proc: &mut ClassicSlice,
+        set: &ClassicSet,
+    ) -> Option<Task> {
+        let layout = set.layout;
+        let item = self.item;
+        let small = Name::new(NameKind::Small, item);
+        let symlink = Name::new(NameKind::Symlink, item);
+        let proc_name = Name::new(NameKind::ProcDir, proc.deal.proc);
+        let dir = PROC_DIR;
+        let dir_name = Name::new(NameKind::Dir, item);
+        let action = match stage {
+            Stage::Barrier => return None,
+            Stage::ProcDirs => Action::MakeProcDir { name: proc_name },
+            Stage::Dirs => Action::Mkdir {
+                dir,
+                name: dir_name,
+                object: layout.dir(item),
+            },
+            Stage::Small => empty_file(proc, small, layout.small(item)),
+            Stage::Symlinks => Action::Symlink {
+                dir,
+                name: symlink,
+                object: layout.symlink(item),
+            },
+            Stage::Churn => {
+                let slot = proc.take_initial_churn(layout)?;
+                let (object, name) = proc.pool_name(PoolId::Churn, slot, layout);
+                empty_file(proc, name, object)
+            }
+            Stage::Restore => return restore(at, item as usize, proc, set),
+            Stage::Files => return fill_file(at, item, proc, set),
+            Stage::UnmakePools => {
+                let (pool, slot) = self.pool_names[at][item as usize];
+                let (_, name) = proc.pool_name(pool, slot, layout);
+                match name.kind.is_dir() {
+                    true => Action::Rmdir { dir, name },
+                    false => Action::Remove { dir, name },
+                }
+            }
+            Stage::UnmakeSmall => Action::Remove { dir, name: small },
+            Stage::UnmakeSymlinks => Action::Remove { dir, name: symlink },
+            Stage::UnmakeFiles => Action::Remove {
+                dir: layout.dir_of(item),
+                name: Name::new(NameKind::File, item),
+            },
+            Stage::UnmakeDirs => Action::Rmdir {
+                dir,
+                name: dir_name,
+            },
+            Stage::UnmakeProcDirs => Action::RemoveProcDir { name: proc_name },
+        };
+        Some(Task {
+            proc: at,
+            action,
+            bytes: 0,
+            hold: Hold::None,
+        })
+    }
+}
+
+fn empty_file(proc: &ClassicSlice, name: Name, object: ObjectId) -> Action {
+    Action::Fill {
+        dir: PROC_DIR,
+        name,
+        object: Some(object),
+        file: u64::from(proc.deal.proc),
+        size: 0,
+    }
+}
+
+fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -> Option<Task> {
+    if local < proc.files_made {
+        return None;
+    }
+    proc.files_made = local + 1;
+    let layout = set.layout;
+    let file = proc.deal.file(local);
+    let bytes = set.files.size_bytes(file);
+    proc.created_bytes += bytes;
+    Some(Task {
+        proc: at,
+        action: Action::Fill {
+            dir: layout.dir_of(local),
+            name: Name::new(NameKind::File, local),
+            object: proc.files.position(local).map(|i| layout.file(i)),
+            file,
+            size: bytes,
+        },
+        bytes,
+        hold: Hold::None,
+    })
+}
+
+fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -> Option<Task> {
+    let file = proc.files.get(index);
+    let created = set.files.size_bytes(proc.deal.file(file.local));
+    let is_new = file.local >= proc.files_made;
+    if is_new || u64::from(file.end_bytes) == created {
+        return None;
+    }
+    proc.files.reset_size(index, created);
+    Some(Task {
+        proc: at,
+        action: Action::Setattr {
+            object: set.layout.file(index),
+            size: Some(created),
+        },
+        bytes: 0,
+        hold: Hold::None,
+    })
+}

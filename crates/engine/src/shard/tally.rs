@@ -1,0 +1,68 @@
+//! Where a shard counts: into counters of its own, or into those of a group.
+
+use crate::driver::{Outcome, Status};
+use crate::recorder::{Live, Recorder};
+use crate::shared_recorder::{Batch, SharedRecorder};
+use filermark_model::{Mix, Nanos, Op, PointStats};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+/// A shard's counters.
+pub enum Tally {
+    /// Its own.
+    Own(Box<Recorder>),
+    /// Its group's.
+    Shared(Batch),
+}
+
+impl Tally {
+    /// Counters of its own.
+    pub fn own(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+        Self::Own(Box::new(Recorder::new(mix, seconds, live)))
+    }
+
+    /// Those of a group.
+    pub fn shared(group: Arc<SharedRecorder>) -> Self {
+        Self::Shared(Batch::new(group))
+    }
+
+    /// Says when RUN will begin; the series starts at `now`.
+    pub fn begin(&mut self, now: Nanos, run_start: Nanos) {
+        if let Self::Own(recorder) = self {
+            recorder.begin(now, run_start);
+        }
+    }
+
+    /// WARMUP is over.
+    pub fn begin_run(&mut self) {
+        match self {
+            Self::Own(recorder) => recorder.begin_run(),
+            Self::Shared(batch) => batch.begin_run(),
+        }
+    }
+
+    /// Closes the seconds that have passed; gives when the current one ends.
+    pub fn roll(&mut self, now: Nanos) -> Nanos {
+        match self {
+            Self::Own(recorder) => recorder.roll(now),
+            Self::Shared(batch) => batch.roll(now),
+        }
+    }
+
+    /// Counts an operation.
+    #[inline]
+    pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
+        match self {
+            Self::Own(recorder) => recorder.record(op, intended, was_free, outcome),
+            Self::Shared(batch) => batch.record(op, intended, was_free, outcome),
+        }
+    }
+
+    /// Everything counted; of a group, the last one gives it.
+    pub fn finish(self, now: Nanos, text: impl Fn(Status) -> String) -> PointStats {
+        match self {
+            Self::Own(recorder) => recorder.finish(text),
+            Self::Shared(batch) => batch.finish(now, text),
+        }
+    }
+}

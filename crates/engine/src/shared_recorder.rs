@@ -1,0 +1,291 @@
+//! Counting for blocking shards: each has one proc and a thread, and there may be
+//! thousands, so histograms are shared by groups of them.
+//!
+//! A proc keeps what it measured in a small batch of its own and hands it over when
+//! that is full or a second is over: no lock and no allocation per operation, and a
+//! proc takes a few kilobytes and not the megabytes of its histograms.
+
+use crate::driver::{Outcome, Status};
+use crate::recorder::{Figures, Live, SECONDS_MAX, count_in, second_of};
+use filermark_model::stats::{ComponentStats, Interval};
+use filermark_model::{Mix, Nanos, Op, PointStats};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Operations that a proc keeps to itself.
+const BATCH: usize = 128;
+/// A second is told when it has been over for so long, in seconds: procs hand over
+/// once a second, or when they wake.
+const TELL_AFTER: i64 = 2;
+
+/// What a group of procs counts into.
+pub struct SharedRecorder {
+    inner: Mutex<Inner>,
+    component: u32,
+    background: bool,
+}
+
+struct Inner {
+    figures: Option<Figures>,
+    first_second: i64,
+    intervals: Vec<Interval>,
+    told: usize,
+    live: Option<SyncSender<Live>>,
+    run_start: Nanos,
+    /// Procs that have not finished yet.
+    open_count: usize,
+}
+
+/// What the procs of a group have in common.
+pub struct GroupSetup<'a> {
+    /// The operations.
+    pub mix: &'a Mix,
+    /// Which component they belong to.
+    pub component: u32,
+    /// Not counted in the overall result.
+    pub background: bool,
+    /// How many they are.
+    pub proc_count: usize,
+    /// Seconds of WARMUP and RUN.
+    pub seconds: usize,
+    /// Where each second is told.
+    pub live: Option<SyncSender<Live>>,
+}
+
+impl SharedRecorder {
+    /// Counters of a group; takes all of its memory.
+    pub fn new(setup: GroupSetup<'_>, warmup_start: Nanos, run_start: Nanos) -> Arc<Self> {
+        let first_second = second_of(warmup_start, run_start);
+        let seconds = setup.seconds.saturating_add(16).min(SECONDS_MAX);
+        let interval = |at: usize| Interval {
+            second: first_second + at as i64,
+            ..Interval::default()
+        };
+        Arc::new(Self {
+            inner: Mutex::new(Inner {
+                figures: Some(Figures::new(setup.mix)),
+                first_second,
+                intervals: (0..seconds).map(interval).collect(),
+                told: 0,
+                live: setup.live,
+                run_start,
+                open_count: setup.proc_count,
+            }),
+            component: setup.component,
+            background: setup.background,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// One operation that a proc measured.
+#[derive(Clone, Copy)]
+struct Sample {
+    op: Op,
+    intended: Nanos,
+    was_free: bool,
+    measured: bool,
+    outcome: Outcome,
+}
+
+/// One proc's way into the counters of its group.
+pub struct Batch {
+    shared: Arc<SharedRecorder>,
+    samples: Vec<Sample>,
+    measuring: bool,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new(shared: Arc<SharedRecorder>) -> Self {
+        Self {
+            shared,
+            samples: Vec::with_capacity(BATCH),
+            measuring: false,
+        }
+    }
+
+    /// WARMUP is over.
+    pub fn begin_run(&mut self) {
+        self.measuring = true;
+    }
+
+    /// Keeps an operation.
+    #[inline]
+    pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
+        self.samples.push(Sample {
+            op,
+            intended,
+            was_free,
+            measured: self.measuring,
+            outcome: *outcome,
+        });
+        if self.samples.len() >= BATCH {
+            self.hand_over(outcome.done);
+        }
+    }
+
+    /// Hands over what was kept; gives the instant at which the current second ends.
+    pub fn roll(&mut self, now: Nanos) -> Nanos {
+        let run_start = self.hand_over(now);
+        let second = second_of(now, run_start);
+        let next = run_start.0 as i128 + (second as i128 + 1) * 1_000_000_000;
+        Nanos(next.max(0) as u64)
+    }
+
+    fn hand_over(&mut self, now: Nanos) -> Nanos {
+        let mut inner = self.shared.lock();
+        for sample in self.samples.drain(..) {
+            inner.count(&sample);
+        }
+        inner.tell(now);
+        inner.run_start
+    }
+
+    /// Hands over the rest. The last proc of a group gives its figures; the others
+    /// give none.
+    pub fn finish(mut self, now: Nanos, text: impl Fn(Status) -> String) -> PointStats {
+        self.hand_over(now);
+        let mut inner = self.shared.lock();
+        inner.open_count = inner.open_count.saturating_sub(1);
+        if inner.open_count > 0 {
+            return PointStats::default();
+        }
+        inner.tell(Nanos::MAX);
+        let Some(figures) = inner.figures.take() else {
+            return PointStats::default();
+        };
+        let mut point = figures.finish(text);
+        let counts = |i: &Interval| i.success_count + i.error_count > 0;
+        let last = inner
+            .intervals
+            .iter()
+            .rposition(counts)
+            .map_or(0, |at| at + 1);
+        inner.intervals.truncate(last);
+        point.components = vec![ComponentStats {
+            component: self.shared.component,
+            ops: point.ops.clone(),
+            ..ComponentStats::default()
+        }];
+        if self.shared.background {
+            point.ops.clear();
+            point.errors.clear();
+        } else {
+            point.intervals = std::mem::take(&mut inner.intervals);
+        }
+        point
+    }
+}
+
+impl Inner {
+    fn count(&mut self, sample: &Sample) {
+        let outcome = &sample.outcome;
+        let second = second_of(outcome.done, self.run_start);
+        let last = self.intervals.len().saturating_sub(1);
+        let at = (second - self.first_second).clamp(0, last as i64) as usize;
+        let Some(interval) = self.intervals.get_mut(at) else {
+            return;
+        };
+        if sample.measured {
+            if let Some(figures) = &mut self.figures {
+                figures.count(
+                    interval,
+                    sample.op,
+                    sample.intended,
+                    sample.was_free,
+                    outcome,
+                );
+            }
+        } else if outcome.status == Status::Ok {
+            let service = outcome.done.since(outcome.sent);
+            count_in(
+                interval,
+                outcome,
+                service,
+                outcome.done.since(sample.intended),
+            );
+        } else {
+            interval.error_count += 1;
+        }
+    }
+
+    /// Tells the seconds that have been over for a while.
+    fn tell(&mut self, now: Nanos) {
+        let until = match now {
+            Nanos::MAX => i64::MAX,
+            now => second_of(now, self.run_start) - TELL_AFTER,
+        };
+        while let Some(interval) = self.intervals.get(self.told) {
+            if interval.second > until {
+                return;
+            }
+            let empty = interval.success_count + interval.error_count == 0;
+            if let Some(live) = self.live.as_ref().filter(|_| !empty) {
+                let _ = live.try_send(Live::Second(interval.clone()));
+            }
+            self.told += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(sent: u64, done: u64) -> Outcome {
+        Outcome {
+            status: Status::Ok,
+            sent: Nanos(sent),
+            done: Nanos(done),
+            physical: 1,
+            read_bytes: 10,
+            written_bytes: 0,
+            end: true,
+        }
+    }
+
+    #[test]
+    fn a_group_sums_up_and_only_its_last_proc_tells() {
+        let mix = Mix::new([(Op::Stat, 100.0)]).unwrap();
+        let (live, words) = std::sync::mpsc::sync_channel(64);
+        let setup = GroupSetup {
+            mix: &mix,
+            component: 3,
+            background: false,
+            proc_count: 2,
+            seconds: 4,
+            live: Some(live),
+        };
+        let second = 1_000_000_000;
+        let shared = SharedRecorder::new(setup, Nanos(second), Nanos(2 * second));
+        let mut procs = [Batch::new(shared.clone()), Batch::new(shared)];
+        for proc in &mut procs {
+            // One in WARMUP, 200 in the first second of RUN.
+            proc.record(Op::Stat, Nanos(second), true, &outcome(second, second + 5));
+            proc.begin_run();
+            for _ in 0..200 {
+                let at = 2 * second + 7;
+                proc.record(Op::Stat, Nanos(at), true, &outcome(at, at + 100));
+            }
+        }
+        let [a, b] = procs;
+        let first = a.finish(Nanos(3 * second), |_| String::new());
+        assert_eq!(first.success_count(), 0);
+        let all = b.finish(Nanos(3 * second), |_| String::new());
+        assert_eq!(all.success_count(), 400);
+        assert_eq!(all.components[0].component, 3);
+        assert_eq!(all.components[0].success_count(), 400);
+        let seconds: Vec<_> = all
+            .intervals
+            .iter()
+            .map(|i| (i.second, i.success_count))
+            .collect();
+        assert_eq!(seconds, [(-1, 2), (0, 400)]);
+        let told: Vec<_> = words.try_iter().collect();
+        assert_eq!(told.len(), 2);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a proc works on: its slice of a classical file set, or a directory tree of
+//! its own.
+
+pub mod classic;
+pub mod tree;
+
+use crate::proc::{Choice, Hold};
+use classic::{ClassicSet, ClassicSlice};
+use filermark_model::{Nanos, Op, Rng};
+use std::sync::Arc;
+use tree::TreeSlice;
+
+/// A proc's slice, with the rules that it follows.
+#[derive(Debug)]
+pub enum Slice {
+    /// Of the one file set that all procs of a run share.
+    Classic(Arc<ClassicSet>, Box<ClassicSlice>),
+    /// A tree on a mounted file system.
+    Tree(Box<TreeSlice>),
+}
+
+impl Slice {
+    /// Decides on which objects `op` works, at about `now`.
+    #[inline]
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> Choice {
+        match self {
+            Self::Classic(set, slice) => slice.choose(rng, op, set),
+            Self::Tree(tree) => tree.choose(rng, op, now),
+        }
+    }
+
+    /// Puts the books right after an operation; `end` is the outcome's.
+    #[inline]
+    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool) {
+        match (self, hold) {
+            (_, Hold::None) => {}
+            (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set.layout),
+            (Self::Tree(tree), Hold::Tree(hold)) => tree.settle(hold, worked),
+            (Self::Tree(_), _) => {}
+        }
+    }
+
+    /// Nothing of it exists any more.
+    pub fn forget(&mut self) {
+        match self {
+            Self::Classic(set, slice) => slice.forget_names(set.layout),
+            Self::Tree(tree) => tree.forget(),
+        }
+    }
+
+    /// Bytes of its files now, and of them the ones that RUN touches.
+    pub fn bytes(&self) -> SliceBytes {
+        match self {
+            Self::Classic(_, slice) => SliceBytes {
+                created: slice.created_bytes,
+                accessed: slice.files.bytes(),
+            },
+            Self::Tree(tree) => SliceBytes {
+                created: tree.data_bytes(),
+                accessed: tree.data_bytes(),
+            },
+        }
+    }
+
+    /// The classical slice, where it is one.
+    pub fn classic(&self) -> Option<&ClassicSlice> {
+        match self {
+            Self::Classic(_, slice) => Some(slice),
+            Self::Tree(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn classic_mut(&mut self) -> Option<&mut ClassicSlice> {
+        match self {
+            Self::Classic(_, slice) => Some(slice),
+            Self::Tree(_) => None,
+        }
+    }
+
+    /// The tree, where it is one.
+    pub fn tree(&self) -> Option<&TreeSlice> {
+        match self {
+            Self::Classic(..) => None,
+            Self::Tree(tree) => Some(tree),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn tree_mut(&mut self) -> Option<&mut TreeSlice> {
+        match self {
+            Self::Classic(..) => None,
+            Self::Tree(tree) => Some(tree),
+        }
+    }
+}
+
+/// How large a slice is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SliceBytes {
+    /// Bytes of its files when they were made.
+    pub created: u64,
+    /// Bytes of those that RUN touches, as they are now.
+    pub accessed: u64,
+}

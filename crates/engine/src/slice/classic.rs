@@ -1,0 +1,543 @@
+//! A proc's slice of a classical file set: which of the shared files are its own,
+//! which small files, links and directories come and go. Turns "the mix says READ"
+//! into an action on particular objects.
+
+use crate::driver::{Action, ObjectId, PROC_DIR};
+use crate::fileset::{AccessedFiles, Deal, FileSet};
+use crate::name::{Name, NameKind};
+use crate::pool::Pool;
+use crate::proc::{Choice, Hold};
+use filermark_model::benchmark::{ClassicWork, FileSetRule};
+use filermark_model::{Op, Rng, SizeDistribution};
+
+/// Offsets of reads and overwrites are whole multiples of this, in bytes.
+const ALIGN: u32 = 4096;
+/// Names for symbolic links and directories that come and go, per proc.
+const COMING_AND_GOING: u16 = 16;
+
+/// What all procs of a classical run have in common.
+#[derive(Clone, Debug)]
+pub struct ClassicSet {
+    read_sizes: SizeDistribution,
+    write_sizes: SizeDistribution,
+    append_pcnt: f64,
+    /// The rule of the I/O files.
+    pub files: FileSet,
+    /// How objects are numbered.
+    pub layout: Layout,
+}
+
+impl ClassicSet {
+    /// The file set of a classical benchmark under a seed.
+    pub fn new(classic: &ClassicWork, seed: u64) -> Self {
+        let rule = &classic.fileset;
+        Self {
+            read_sizes: classic.read_sizes.clone(),
+            write_sizes: classic.write_sizes.clone(),
+            append_pcnt: rule.append_pcnt,
+            files: FileSet::new(seed, classic.file_sizes.clone(), rule.access_pcnt),
+            layout: Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
+        }
+    }
+}
+
+/// How a proc's objects are numbered: its directory, then directories, small
+/// files, symbolic links, the three pools, and last the accessed files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Directories that hold I/O files; at least one.
+    pub dirs: u32,
+    /// Small files that stay; at least one.
+    pub small: u32,
+    /// Symbolic links that stay; at least one.
+    pub symlinks: u32,
+    /// Small files that come and go.
+    pub churn: u16,
+}
+
+impl Layout {
+    /// The numbering for these counts per proc.
+    pub fn new(dirs: u32, small: u32, symlinks: u32) -> Self {
+        Self {
+            dirs: dirs.clamp(1, FileSetRule::DIR_COUNT_MAX),
+            small: small.clamp(1, FileSetRule::FILE_COUNT_MAX),
+            symlinks: symlinks.clamp(1, FileSetRule::SYMLINK_COUNT_MAX),
+            churn: FileSetRule::churn_count(small),
+        }
+    }
+
+    /// A directory of I/O files.
+    pub fn dir(self, dir: u32) -> ObjectId {
+        ObjectId(1 + dir)
+    }
+    /// A small file that stays.
+    pub fn small(self, file: u32) -> ObjectId {
+        ObjectId(1 + self.dirs + file)
+    }
+    /// A symbolic link that stays.
+    pub fn symlink(self, link: u32) -> ObjectId {
+        ObjectId(1 + self.dirs + self.small + link)
+    }
+    fn pools_base(self) -> u32 {
+        1 + self.dirs + self.small + self.symlinks
+    }
+    fn links_base(self) -> u32 {
+        self.pools_base() + u32::from(self.churn)
+    }
+    fn made_base(self) -> u32 {
+        self.links_base() + u32::from(COMING_AND_GOING)
+    }
+    /// The accessed file at an index.
+    pub fn file(self, at: usize) -> ObjectId {
+        ObjectId(self.files_base() + at as u32)
+    }
+    /// The number of the first accessed file.
+    pub fn files_base(self) -> u32 {
+        self.made_base() + u32::from(COMING_AND_GOING)
+    }
+    /// The directory that holds the proc's I/O file `local`.
+    pub fn dir_of(self, local: u32) -> ObjectId {
+        self.dir(local % self.dirs)
+    }
+}
+
+/// Which pool a name belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolId {
+    /// Small files.
+    Churn,
+    /// Symbolic links.
+    Links,
+    /// Directories.
+    Made,
+}
+
+/// What one proc has of the file set.
+#[derive(Debug)]
+pub struct ClassicSlice {
+    /// Its number in the whole run and the number of procs.
+    pub deal: Deal,
+    /// Its accessed files.
+    pub files: AccessedFiles,
+    /// Whether its directories and small files exist (or may exist) on the server.
+    pub populated: bool,
+    /// I/O files that were made or begun, from the first on.
+    pub files_made: u32,
+    /// Bytes of these when they were made.
+    pub created_bytes: u64,
+    pools: [Pool; 3],
+    listing_dir: u32,
+}
+
+impl ClassicSlice {
+    /// The slice of the proc that `deal` names, with no files yet.
+    pub fn new(deal: Deal, set: &ClassicSet) -> Self {
+        let layout = set.layout;
+        let mut slice = Self {
+            deal,
+            files: AccessedFiles::default(),
+            populated: false,
+            files_made: 0,
+            created_bytes: 0,
+            pools: std::array::from_fn(|_| Pool::new(0, 0)),
+            listing_dir: deal.proc % layout.dirs,
+        };
+        slice.forget_names(layout);
+        slice
+    }
+
+    /// Back to the state in which nothing of this proc exists on the server.
+    pub fn forget_names(&mut self, layout: Layout) {
+        self.files.clear();
+        self.populated = false;
+        self.files_made = 0;
+        self.created_bytes = 0;
+        self.pools = [
+            Pool::new(layout.pools_base(), layout.churn),
+            Pool::new(layout.links_base(), COMING_AND_GOING),
+            Pool::new(layout.made_base(), COMING_AND_GOING),
+        ];
+    }
+
+    /// Takes a free small name for INIT to create; half of the pool begins to exist.
+    pub fn take_initial_churn(&mut self, layout: Layout) -> Option<u16> {
+        let half = usize::from(layout.churn / 2);
+        let churn = &mut self.pools[PoolId::Churn as usize];
+        if churn.live_count() >= half {
+            return None;
+        }
+        churn.take_free().inspect(|slot| churn.put_live(*slot))
+    }
+
+    /// The object and name of a slot of a pool.
+    pub fn pool_name(&self, pool: PoolId, slot: u16, layout: Layout) -> (ObjectId, Name) {
+        let number = u32::from(slot);
+        let name = match pool {
+            PoolId::Churn => Name::new(NameKind::Small, layout.small + number),
+            PoolId::Links => Name::new(NameKind::Symlink, layout.symlinks + number),
+            PoolId::Made => Name::new(NameKind::MadeDir, number),
+        };
+        (ObjectId(self.pools[pool as usize].object(slot)), name)
+    }
+
+    /// Everything of the pools that exists, for CLEANUP.
+    pub fn pool_live(&self) -> impl Iterator<Item = (PoolId, u16)> + '_ {
+        [PoolId::Churn, PoolId::Links, PoolId::Made]
+            .into_iter()
+            .flat_map(|id| self.pools[id as usize].live().iter().map(move |s| (id, *s)))
+    }
+
+    /// Decides on which objects `op` works.
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, set: &ClassicSet) -> Choice {
+        let layout = set.layout;
+        match op {
+            Op::Null => plain(Action::Null),
+            Op::Fsstat => plain(Action::Fsstat),
+            Op::Fsinfo => plain(Action::Fsinfo),
+            Op::Pathconf => plain(Action::Pathconf),
+            Op::Getattr => plain(Action::Getattr {
+                object: self.any_object(rng, layout),
+            }),
+            Op::Access => plain(Action::Access {
+                object: self.any_object(rng, layout),
+            }),
+            Op::Setattr => plain(Action::Setattr {
+                object: self.any_file(rng, layout),
+                size: None,
+            }),
+            Op::Lookup => plain(self.lookup(rng, layout)),
+            Op::Readlink => {
+                let link = rng.below(u64::from(layout.symlinks)) as u32;
+                plain(Action::Readlink {
+                    object: layout.symlink(link),
+                })
+            }
+            Op::Commit => match self.files.pick(rng) {
+                Some(at) => plain(Action::Commit {
+                    object: layout.file(at),
+                }),
+                None => Choice::Impossible,
+            },
+            Op::Read => self.read(rng, set),
+            Op::Write => self.write(rng, set),
+            Op::Readdir | Op::Readdirplus => Choice::Measured(
+                Action::Readdir {
+                    dir: layout.dir(self.listing_dir),
+                    plus: op == Op::Readdirplus,
+                },
+                Hold::Listing,
+            ),
+            Op::Create => self.make(rng, PoolId::Churn, op, layout),
+            Op::Mknod => self.make(rng, PoolId::Churn, op, layout),
+            Op::Symlink => self.make(rng, PoolId::Links, op, layout),
+            Op::Mkdir => self.make(rng, PoolId::Made, op, layout),
+            Op::Link => self.make(rng, PoolId::Churn, op, layout),
+            Op::Remove => self.unmake(rng, PoolId::Churn, layout),
+            Op::Rmdir => self.unmake(rng, PoolId::Made, layout),
+            Op::Rename => self.rename(rng, layout),
+            // Operations of mounted file systems: no classical mix has them.
+            _ => Choice::Impossible,
+        }
+    }
+
+    /// Puts the proc's books right after an operation; `end` is the outcome's.
+    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool, layout: Layout) {
+        match hold {
+            Hold::None => {}
+            Hold::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
+            Hold::Make(pool, slot) => self.pool(pool).put_free(slot),
+            Hold::Unmake(pool, slot) if worked => self.pool(pool).put_free(slot),
+            Hold::Unmake(pool, slot) => self.pool(pool).put_live(slot),
+            Hold::Move(from, to) => {
+                let (gone, there) = if worked { (from, to) } else { (to, from) };
+                self.pool(PoolId::Churn).put_free(gone);
+                self.pool(PoolId::Churn).put_live(there);
+            }
+            Hold::Append(at, offset, length) => {
+                self.files.end_append(at as usize, offset, length, worked);
+            }
+            Hold::Listing if end => {
+                self.listing_dir = rng.below(u64::from(layout.dirs)) as u32;
+            }
+            Hold::Listing | Hold::Tree(_) => {}
+        }
+    }
+
+    fn pool(&mut self, id: PoolId) -> &mut Pool {
+        &mut self.pools[id as usize]
+    }
+
+    /// 85 % accessed files, 10 % small files, 5 % directories: our own design.
+    fn any_object(&mut self, rng: &mut Rng, layout: Layout) -> ObjectId {
+        match rng.below(100) {
+            0..85 if !self.files.is_empty() => self.accessed(rng, layout),
+            85..95 => layout.small(rng.below(u64::from(layout.small)) as u32),
+            _ => layout.dir(rng.below(u64::from(layout.dirs)) as u32),
+        }
+    }
+
+    /// Half accessed files, half small files: our own design.
+    fn any_file(&mut self, rng: &mut Rng, layout: Layout) -> ObjectId {
+        match rng.below(2) {
+            0 if !self.files.is_empty() => self.accessed(rng, layout),
+            _ => layout.small(rng.below(u64::from(layout.small)) as u32),
+        }
+    }
+
+    fn accessed(&mut self, rng: &mut Rng, layout: Layout) -> ObjectId {
+        layout.file(self.files.pick(rng).unwrap_or(0))
+    }
+
+    /// 85 % names of accessed files, 15 % of small files: our own design.
+    fn lookup(&mut self, rng: &mut Rng, layout: Layout) -> Action {
+        let file = match rng.below(100) {
+            0..85 => self.files.pick(rng),
+            _ => None,
+        };
+        if let Some(at) = file {
+            let local = self.files.get(at).local;
+            return Action::Lookup {
+                dir: layout.dir_of(local),
+                name: Name::new(NameKind::File, local),
+                object: layout.file(at),
+            };
+        }
+        let small = rng.below(u64::from(layout.small)) as u32;
+        Action::Lookup {
+            dir: PROC_DIR,
+            name: Name::new(NameKind::Small, small),
+            object: layout.small(small),
+        }
+    }
+
+    fn read(&mut self, rng: &mut Rng, set: &ClassicSet) -> Choice {
+        let length = set.read_sizes.draw(rng).0 as u32;
+        let Some(at) = self.files.pick_fitting(length, rng) else {
+            return Choice::Impossible;
+        };
+        tracing::trace!(target: "filermark_engine::fit", proc = self.deal.proc, wanted = length,
+            found = self.files.get(at).stable_bytes, "a file to read");
+        let (offset, length) = self.range_within(rng, at, length);
+        plain(Action::Read {
+            object: set.layout.file(at),
+            file: self.deal.file(self.files.get(at).local),
+            offset: u64::from(offset),
+            length,
+        })
+    }
+
+    fn write(&mut self, rng: &mut Rng, set: &ClassicSet) -> Choice {
+        let drawn = set.write_sizes.draw(rng).0 as u32;
+        let append = rng.percent(set.append_pcnt);
+        let at = if append {
+            self.files.pick(rng)
+        } else {
+            self.files.pick_fitting(drawn, rng)
+        };
+        let Some(at) = at else {
+            return Choice::Impossible;
+        };
+        let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
+        let (offset, length, hold) = if append && room {
+            let offset = self.files.begin_append(at, drawn);
+            (offset, drawn, Hold::Append(at as u32, offset, drawn))
+        } else {
+            let (offset, length) = self.range_within(rng, at, drawn);
+            (offset, length, Hold::None)
+        };
+        let action = Action::Write {
+            object: set.layout.file(at),
+            file: self.deal.file(self.files.get(at).local),
+            offset: u64::from(offset),
+            length,
+        };
+        Choice::Measured(action, hold)
+    }
+
+    /// An aligned range of at most `length` bytes of what a file surely holds.
+    fn range_within(&mut self, rng: &mut Rng, at: usize, length: u32) -> (u32, u32) {
+        let stable = self.files.get(at).stable_bytes;
+        let length = length.min(stable);
+        let places = (stable - length) / ALIGN + 1;
+        (rng.below(u64::from(places)) as u32 * ALIGN, length)
+    }
+
+    fn make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> Choice {
+        let Some(slot) = self.pool(pool).take_free() else {
+            // Full: make room first, unmeasured.
+            return self
+                .removal(rng, pool, layout)
+                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
+        };
+        let (object, name) = self.pool_name(pool, slot, layout);
+        let dir = PROC_DIR;
+        let action = match op {
+            Op::Mkdir => Action::Mkdir { dir, name, object },
+            Op::Symlink => Action::Symlink { dir, name, object },
+            Op::Mknod => Action::Mknod { dir, name, object },
+            Op::Link => Action::Link {
+                object: self.any_file(rng, layout),
+                dir,
+                new_name: name,
+                new_object: object,
+            },
+            _ => Action::Create { dir, name, object },
+        };
+        Choice::Measured(action, Hold::Make(pool, slot))
+    }
+
+    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> Choice {
+        if let Some((action, hold)) = self.removal(rng, pool, layout) {
+            return Choice::Measured(action, hold);
+        }
+        let op = if pool == PoolId::Made {
+            Op::Mkdir
+        } else {
+            Op::Create
+        };
+        self.prepare_make(rng, pool, op, layout)
+    }
+
+    fn prepare_make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> Choice {
+        match self.make(rng, pool, op, layout) {
+            Choice::Measured(action, hold) => Choice::Prepare(action, hold),
+            prepare => prepare,
+        }
+    }
+
+    fn removal(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> Option<(Action, Hold)> {
+        let slot = self.pools[pool as usize].take_live(rng)?;
+        let (_, name) = self.pool_name(pool, slot, layout);
+        let dir = PROC_DIR;
+        let action = match pool {
+            PoolId::Made => Action::Rmdir { dir, name },
+            _ => Action::Remove { dir, name },
+        };
+        Some((action, Hold::Unmake(pool, slot)))
+    }
+
+    fn rename(&mut self, rng: &mut Rng, layout: Layout) -> Choice {
+        let churn = &mut self.pools[PoolId::Churn as usize];
+        let Some(from) = churn.take_live(rng) else {
+            return self.prepare_make(rng, PoolId::Churn, Op::Create, layout);
+        };
+        let Some(to) = churn.take_free() else {
+            churn.put_live(from);
+            return self
+                .removal(rng, PoolId::Churn, layout)
+                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
+        };
+        let (object, name) = self.pool_name(PoolId::Churn, from, layout);
+        let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
+        let action = Action::Rename {
+            dir: PROC_DIR,
+            name,
+            object,
+            new_name,
+            new_object,
+        };
+        Choice::Measured(action, Hold::Move(from, to))
+    }
+}
+
+fn plain(action: Action) -> Choice {
+    Choice::Measured(action, Hold::None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::Benchmark;
+
+    fn slice() -> (ClassicSlice, ClassicSet, Rng) {
+        let benchmark = Benchmark::shipped("general-nfs3").unwrap();
+        let set = ClassicSet::new(benchmark.classic().unwrap(), 1);
+        let deal = Deal {
+            proc_count: 1,
+            proc: 0,
+        };
+        let mut slice = ClassicSlice::new(deal, &set);
+        slice.files.fit(&set.files, deal, 400);
+        (slice, set, Rng::new(1, 0))
+    }
+
+    #[test]
+    fn every_operation_can_be_chosen_for_ever() {
+        for op in Op::NFS3 {
+            let (mut slice, set, mut rng) = slice();
+            let mut measured = 0;
+            for _ in 0..500 {
+                let (hold, is_measured) = match slice.choose(&mut rng, *op, &set) {
+                    Choice::Measured(_, hold) => (hold, 1),
+                    Choice::Prepare(_, hold) => (hold, 0),
+                    Choice::Impossible => panic!("nothing is in flight"),
+                };
+                slice.settle(&mut rng, hold, true, false, set.layout);
+                measured += is_measured;
+            }
+            assert!(measured >= 250, "{op}: {measured} of 500");
+        }
+    }
+
+    #[test]
+    fn names_in_flight_are_never_handed_out_twice() {
+        let (mut slice, set, mut rng) = slice();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..set.layout.churn {
+            match slice.choose(&mut rng, Op::Create, &set) {
+                Choice::Measured(Action::Create { object, name, .. }, _) => {
+                    assert!(seen.insert((object, name.number)));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // All are in flight: there is nothing left to make or to remove.
+        assert_eq!(slice.choose(&mut rng, Op::Create, &set), Choice::Impossible);
+    }
+
+    #[test]
+    fn reads_stay_within_the_file_and_writes_append_as_defined() {
+        let (mut slice, set, mut rng) = slice();
+        let mut appends = 0;
+        for _ in 0..20_000 {
+            if let Choice::Measured(
+                Action::Read {
+                    object,
+                    offset,
+                    length,
+                    ..
+                },
+                _,
+            ) = slice.choose(&mut rng, Op::Read, &set)
+            {
+                let at = (object.0 - set.layout.files_base()) as usize;
+                assert!(offset + u64::from(length) <= u64::from(slice.files.get(at).stable_bytes));
+                assert!(length > 0);
+            }
+            if let Choice::Measured(Action::Write { .. }, hold) =
+                slice.choose(&mut rng, Op::Write, &set)
+            {
+                appends += u32::from(matches!(hold, Hold::Append(..)));
+                slice.settle(&mut rng, hold, true, false, set.layout);
+            }
+        }
+        let share = f64::from(appends) / 20_000.0;
+        assert!((share - 0.7).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn objects_do_not_overlap() {
+        let layout = Layout::new(30, 100, 20);
+        let (slice, ..) = slice();
+        let last_small = layout.small(99).0;
+        assert!(layout.dir(29).0 < layout.small(0).0);
+        assert_eq!(layout.symlink(0).0, last_small + 1);
+        let churn_first = slice.pool_name(PoolId::Churn, 0, layout).0.0;
+        assert_eq!(churn_first, layout.symlink(19).0 + 1);
+        let made_last = slice
+            .pool_name(PoolId::Made, COMING_AND_GOING - 1, layout)
+            .0
+            .0;
+        assert_eq!(layout.file(0).0, made_last + 1);
+    }
+}

@@ -1,0 +1,256 @@
+//! A proc's directory tree on a mounted file system: turns "the mix says STAT"
+//! into an action on a particular file, by the seed's table of buckets.
+//!
+//! Which file, which place and which size are drawn here; how it is done is the
+//! driver's affair. Sequential operations keep their place per file, random ones
+//! are aligned as the definition says. Our own readings of what the seed leaves
+//! open are marked [own] and told in docs/src/reference/workloads.md.
+
+mod books;
+mod choose;
+mod sizes;
+
+pub use books::{TreeHold, TreePool};
+pub use sizes::FileSizes;
+
+use crate::driver::TreeSetup;
+use crate::file_action::{FileAction, FileKind, FileRef};
+use books::Books;
+use filermark_model::composite::Component;
+use filermark_model::{Bucket, Op};
+use std::sync::Arc;
+
+/// Bytes in the files that `unlink2` removes, at most [own].
+const UNLINK2_BYTES_MAX: u64 = 64 << 10;
+
+/// How a tree is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Procs that work in the tree; 1: it is the proc's own.
+    pub count: u32,
+    /// Which of them this one is, from 0.
+    pub index: u32,
+}
+
+/// What a tree slice is made of.
+#[derive(Debug)]
+pub struct TreeParts {
+    /// Name, workload and contents of the tree.
+    pub setup: Arc<TreeSetup>,
+    /// The seed of the run, from which sizes derive.
+    pub seed: u64,
+    /// Number of the tree for its contents: the proc's, or the component's where it
+    /// is shared.
+    pub tree_number: u32,
+    /// Who shares it.
+    pub sharing: Sharing,
+    /// Leave files that are there with the right size.
+    pub reuse: bool,
+    /// Count how often every file was accessed.
+    pub access_list: bool,
+}
+
+/// A proc's tree.
+#[derive(Debug)]
+pub struct TreeSlice {
+    setup: Arc<TreeSetup>,
+    dirs: u32,
+    files_per_dir: u32,
+    sizes: FileSizes,
+    tree_number: u32,
+    sharing: Sharing,
+    reuse: bool,
+    populated: bool,
+    /// The next step of INIT or CLEANUP.
+    cursor: u64,
+    data_bytes: u64,
+    books: Books,
+    /// Accesses per bucket and file; empty: not counted.
+    accesses: Vec<u32>,
+}
+
+impl TreeSlice {
+    /// A tree that does not exist yet.
+    pub fn new(component: &Component, parts: TreeParts) -> Self {
+        let sizes = FileSizes::new(component, parts.seed ^ u64::from(parts.tree_number));
+        let files = component.files_per_bucket();
+        let counted = if parts.access_list { files } else { 0 };
+        let mut slice = Self {
+            dirs: component.dir_count.max(1),
+            files_per_dir: component.files_per_dir.max(1),
+            sizes,
+            tree_number: parts.tree_number,
+            sharing: parts.sharing,
+            reuse: parts.reuse || parts.sharing.count > 1,
+            populated: false,
+            cursor: 0,
+            data_bytes: 0,
+            books: Books::default(),
+            accesses: vec![0; counted as usize * Bucket::COUNT],
+            setup: parts.setup,
+        };
+        slice.forget();
+        slice
+    }
+
+    /// Nothing of it exists any more.
+    pub fn forget(&mut self) {
+        self.populated = false;
+        self.data_bytes = 0;
+        self.books = Books::new(&self.setup.workload.mix, &self.sizes, self.sharing);
+    }
+
+    /// Name, workload and contents.
+    pub fn setup(&self) -> &TreeSetup {
+        &self.setup
+    }
+
+    /// Bytes that INIT made or found.
+    pub fn data_bytes(&self) -> u64 {
+        self.data_bytes
+    }
+
+    /// Directories and files that INIT makes.
+    pub fn counts(&self) -> (u64, u64) {
+        let dirs = 1 + u64::from(self.dirs) * (1 + Bucket::COUNT as u64);
+        let standing = Bucket::COUNT as u64 - 3;
+        let pools =
+            self.books.initial_count(TreePool::Files) + self.books.initial_count(TreePool::Full);
+        (dirs, standing * self.sizes.count() + pools)
+    }
+
+    /// Files that were accessed, with how often: path below the run's directory.
+    pub fn accesses(&self) -> Vec<(String, u64)> {
+        let files = self.sizes.count() as usize;
+        let name = |at: usize| {
+            let bucket = Bucket::new((at / files.max(1)) as u8).map_or(0, Bucket::number);
+            let (dir, file) = self.place((at % files.max(1)) as u64);
+            format!("{}/d{dir:04}/b{bucket:02}/f{file:07}", self.setup.name)
+        };
+        let counted = self.accesses.iter().enumerate().filter(|(_, n)| **n > 0);
+        counted.map(|(at, n)| (name(at), u64::from(*n))).collect()
+    }
+
+    /// RUN begins: forgets the accesses of WARMUP.
+    pub fn begin_run(&mut self) {
+        self.accesses.fill(0);
+    }
+
+    /// INIT (or CLEANUP) begins.
+    pub fn begin(&mut self, emptying: bool) {
+        self.cursor = match self.populated && !emptying {
+            true => u64::MAX,
+            false => 0,
+        };
+        if !emptying {
+            self.populated = true;
+        }
+    }
+
+    /// The next thing that INIT makes.
+    pub fn make(&mut self) -> Option<FileAction> {
+        loop {
+            let step = self.cursor;
+            self.cursor = step.checked_add(1)?;
+            if step == 0 {
+                return Some(FileAction::MakeTree);
+            }
+            if step <= u64::from(self.dirs) {
+                let dir = (step - 1) as u32;
+                return Some(FileAction::MakeDirs { dir });
+            }
+            let item = step - 1 - u64::from(self.dirs);
+            let files = self.sizes.count().max(self.books.pool_count());
+            let bucket = Bucket::new(u8::try_from(item / files).ok()?)?;
+            if let Some(action) = self.fill(bucket, item % files) {
+                return Some(action);
+            }
+        }
+    }
+
+    /// The next thing that CLEANUP removes.
+    pub fn unmake(&mut self) -> Option<FileAction> {
+        let step = self.cursor;
+        self.cursor = step.saturating_add(1);
+        match step {
+            _ if !self.populated => None,
+            dir if dir < u64::from(self.dirs) => Some(FileAction::RemoveDirs { dir: dir as u32 }),
+            end if end == u64::from(self.dirs) => Some(FileAction::RemoveTree),
+            _ => None,
+        }
+    }
+
+    /// How a file of a bucket is made; `None`: it is not there to begin with, or
+    /// another proc of a shared tree makes it.
+    fn fill(&mut self, bucket: Bucket, number: u64) -> Option<FileAction> {
+        let pool = TreePool::of(bucket);
+        let (number, size) = match pool {
+            Some(TreePool::Dirs) => return None,
+            Some(pool) => {
+                let slot = self.books.take_initial(pool, number)?;
+                let size = match pool {
+                    TreePool::Full => self.unlink2_bytes(),
+                    _ => 0,
+                };
+                (self.books.number(slot), size)
+            }
+            None => {
+                let mine = number % u64::from(self.sharing.count) == u64::from(self.sharing.index);
+                if number >= self.sizes.count() || !mine {
+                    return None;
+                }
+                (number, self.sizes.created(bucket, number))
+            }
+        };
+        if bucket.holds_data() {
+            self.data_bytes += size;
+        }
+        let file = self.file(bucket, number);
+        Some(FileAction::Fill {
+            file,
+            content: self.content(bucket, number),
+            size,
+            reuse: self.reuse,
+        })
+    }
+
+    fn unlink2_bytes(&self) -> u64 {
+        let wanted = self.setup.workload.mix.percent(Op::Unlink2) > 0.0;
+        match wanted {
+            true => self.sizes.mean_bytes().min(UNLINK2_BYTES_MAX),
+            false => 0,
+        }
+    }
+
+    /// Directory and file number of the n-th file of a bucket. Names of shared
+    /// pools go beyond the bucket's own files.
+    fn place(&self, number: u64) -> (u32, u32) {
+        let per_dir = u64::from(self.files_per_dir);
+        match number < self.sizes.count() {
+            true => ((number / per_dir) as u32, (number % per_dir) as u32),
+            false => ((number % u64::from(self.dirs)) as u32, number as u32),
+        }
+    }
+
+    fn file(&self, bucket: Bucket, number: u64) -> FileRef {
+        self.named(bucket, number, FileKind::File)
+    }
+
+    fn named(&self, bucket: Bucket, number: u64, kind: FileKind) -> FileRef {
+        let (dir, file) = self.place(number);
+        FileRef {
+            dir,
+            bucket,
+            kind,
+            file,
+        }
+    }
+
+    /// The file's number for its contents: no two files of a run have the same.
+    fn content(&self, bucket: Bucket, number: u64) -> u64 {
+        u64::from(self.tree_number) << 32 | u64::from(bucket.number()) << 27 | number
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,445 @@
+//! Choosing: which file, which range, how.
+
+use super::{TreeHold, TreePool, TreeSlice};
+use crate::driver::Action;
+use crate::file_action::{FileAction, FileKind, FileRef, Io};
+use crate::proc::{Choice, Hold};
+use filermark_model::rng::hash3;
+use filermark_model::workload::HotSpot;
+use filermark_model::{Bucket, Nanos, Op, Rng};
+
+/// Mapped ranges begin at whole multiples of this, in bytes.
+const PAGE: u64 = 4096;
+/// Locks lie within the first bytes of a file, whether it has them or not [own].
+const LOCK_SPAN: u64 = 1 << 20;
+/// Locks begin at whole multiples of this, in bytes [own].
+const LOCK_ALIGN: u64 = 4096;
+/// The geometric distribution's mean lies at the n-th part of the files [own].
+const GEOMETRIC_PART: f64 = 10.0;
+
+impl TreeSlice {
+    /// Decides on which file `op` works, at about `now`.
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> Choice {
+        match op {
+            Op::Mkdir => return self.make_name(rng, TreePool::Dirs),
+            Op::Rmdir => return self.remove_name(rng, TreePool::Dirs),
+            Op::Create => return self.make_name(rng, TreePool::Files),
+            Op::Unlink => return self.remove_name(rng, TreePool::Files),
+            Op::Unlink2 => return self.remove_name(rng, TreePool::Full),
+            Op::Rename => return self.rename(rng),
+            Op::Append => return self.append(rng),
+            Op::Copyfile => return self.copy(rng),
+            _ => {}
+        }
+        let Some((bucket, number)) = self.pick(rng, op) else {
+            return Choice::Impossible;
+        };
+        self.count_access(bucket, number);
+        plain(self.transfer(rng, op, now, bucket, number))
+    }
+
+    /// Puts the books right after an operation.
+    pub fn settle(&mut self, hold: TreeHold, worked: bool) {
+        self.books.settle(hold, worked);
+    }
+
+    fn transfer(
+        &mut self,
+        rng: &mut Rng,
+        op: Op,
+        now: Nanos,
+        bucket: Bucket,
+        number: u64,
+    ) -> FileAction {
+        let file = self.existing(bucket, number);
+        let content = self.content(bucket, number);
+        let size = self.sizes.created(bucket, number);
+        match op {
+            Op::Read => {
+                let (offset, length) = self.in_sequence(rng, false, bucket, number, size);
+                let io = self.read_io(rng);
+                FileAction::Read {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    io,
+                }
+            }
+            Op::Write => {
+                let (offset, length) = self.in_sequence(rng, true, bucket, number, size);
+                let io = self.write_io(rng);
+                FileAction::Write {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    io,
+                }
+            }
+            Op::ReadRandom => {
+                let (offset, length) = self.at_random(rng, false, now, size);
+                let io = self.read_io(rng);
+                FileAction::Read {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    io,
+                }
+            }
+            Op::WriteRandom => {
+                let (offset, length) = self.at_random(rng, true, now, size);
+                let io = self.write_io(rng);
+                FileAction::Write {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    io,
+                }
+            }
+            Op::Rmw => {
+                let (offset, length) = self.at_random(rng, true, now, size);
+                let io = self.write_io(rng);
+                FileAction::Rmw {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    io,
+                }
+            }
+            Op::ReadFile => {
+                let (seed, io) = (rng.next_u64(), self.read_io(rng));
+                FileAction::ReadFile {
+                    file,
+                    content,
+                    size,
+                    seed,
+                    io,
+                }
+            }
+            Op::WriteFile => {
+                let (seed, io) = (rng.next_u64(), self.write_io(rng));
+                FileAction::WriteFile {
+                    file,
+                    content,
+                    size,
+                    seed,
+                    io,
+                }
+            }
+            Op::MmapRead => {
+                let length = self.setup.workload.read_transfers.draw(rng);
+                let (offset, length) = range(rng, size, length, PAGE, None);
+                FileAction::MmapRead {
+                    file,
+                    content,
+                    offset,
+                    length,
+                }
+            }
+            Op::MmapWrite => {
+                let length = self.setup.workload.write_transfers.draw(rng);
+                let (offset, length) = range(rng, size, length, PAGE, None);
+                let commit = self.write_io(rng).commit;
+                FileAction::MmapWrite {
+                    file,
+                    content,
+                    offset,
+                    length,
+                    commit,
+                }
+            }
+            Op::Locking => {
+                let length = u64::from(self.setup.workload.write_transfers.draw(rng));
+                let offset = rng.below(LOCK_SPAN / LOCK_ALIGN) * LOCK_ALIGN;
+                let exclusive = rng.percent(50.0);
+                FileAction::Lock {
+                    file,
+                    offset,
+                    length,
+                    exclusive,
+                }
+            }
+            Op::Access => FileAction::Access { file },
+            Op::Chmod => FileAction::Chmod {
+                file,
+                mode: 0o600 | (rng.below(2) as u32 * 0o044),
+            },
+            Op::Readdir => FileAction::Readdir {
+                dir: file.dir,
+                bucket,
+            },
+            Op::Statfs => FileAction::Statfs { file },
+            Op::Pathconf => FileAction::Pathconf { file },
+            Op::Custom1 => FileAction::Custom { which: 0, file },
+            Op::Custom2 => FileAction::Custom { which: 1, file },
+            _ => FileAction::Stat { file },
+        }
+    }
+
+    /// A bucket of those that `op` may touch, and a file of it.
+    fn pick(&mut self, rng: &mut Rng, op: Op) -> Option<(Bucket, u64)> {
+        let buckets = Bucket::candidates(op);
+        if buckets.is_empty() {
+            return None;
+        }
+        loop {
+            let bucket = buckets[rng.below(buckets.len() as u64) as usize];
+            // In a shared tree others may be renaming its files.
+            if bucket != Bucket::RENAME || self.sharing.count == 1 {
+                return Some((bucket, self.pick_file(rng)));
+            }
+        }
+    }
+
+    fn pick_file(&self, rng: &mut Rng) -> u64 {
+        let n = self.sizes.count();
+        let geometric = self.setup.workload.attributes.geometric_pcnt;
+        if geometric > 0.0 && rng.percent(geometric) {
+            let at = rng.exponential() * n as f64 / GEOMETRIC_PART;
+            if at < n as f64 {
+                return at as u64;
+            }
+        }
+        rng.below(n)
+    }
+
+    fn existing(&self, bucket: Bucket, number: u64) -> FileRef {
+        let second = bucket == Bucket::RENAME && self.books.is_renamed(number);
+        let kind = if second {
+            FileKind::Renamed
+        } else {
+            FileKind::File
+        };
+        self.named(bucket, number, kind)
+    }
+
+    fn in_sequence(
+        &mut self,
+        rng: &mut Rng,
+        write: bool,
+        bucket: Bucket,
+        number: u64,
+        size: u64,
+    ) -> (u64, u32) {
+        let workload = &self.setup.workload;
+        let length = match write {
+            true => workload.write_transfers.draw(rng),
+            false => workload.read_transfers.draw(rng),
+        };
+        let lane = usize::from(bucket.number() / 2) * 2 + usize::from(write);
+        let key = number as usize * 4 + lane;
+        self.books.advance(key, size, length)
+    }
+
+    fn at_random(&self, rng: &mut Rng, write: bool, now: Nanos, size: u64) -> (u64, u32) {
+        let workload = &self.setup.workload;
+        let length = match write {
+            true => workload.write_transfers.draw(rng),
+            false => workload.read_transfers.draw(rng),
+        };
+        let align = u64::from(workload.attributes.random_align_bytes.max(1));
+        let spot = workload.attributes.hot_spot.map(|s| (s, now));
+        range(rng, size, length, align, spot)
+    }
+
+    fn read_io(&self, rng: &mut Rng) -> Io {
+        Io {
+            direct: share(rng, self.setup.workload.attributes.direct_pcnt),
+            ..Io::default()
+        }
+    }
+
+    fn write_io(&self, rng: &mut Rng) -> Io {
+        let a = &self.setup.workload.attributes;
+        Io {
+            direct: share(rng, a.direct_pcnt),
+            sync: share(rng, a.osync_pcnt),
+            commit: share(rng, a.write_commit_pcnt),
+        }
+    }
+
+    fn make_name(&mut self, rng: &mut Rng, pool: TreePool) -> Choice {
+        let free = self.books.pool(pool).and_then(|names| names.take_free());
+        let Some(slot) = free else {
+            // Full: make room first, unmeasured.
+            return match self.removal(rng, pool) {
+                Some((action, hold)) => Choice::Prepare(Action::File(action), hold),
+                None => Choice::Impossible,
+            };
+        };
+        let number = self.books.number(slot);
+        let action = match pool {
+            TreePool::Dirs => FileAction::Mkdir {
+                file: self.named(pool.bucket(), number, FileKind::MadeDir),
+            },
+            TreePool::Files => FileAction::Create {
+                file: self.file(pool.bucket(), number),
+            },
+            TreePool::Full => FileAction::Fill {
+                file: self.file(pool.bucket(), number),
+                content: self.content(pool.bucket(), number),
+                size: self.unlink2_bytes(),
+                reuse: false,
+            },
+        };
+        held(action, TreeHold::Make(pool, slot))
+    }
+
+    fn remove_name(&mut self, rng: &mut Rng, pool: TreePool) -> Choice {
+        if let Some((action, hold)) = self.removal(rng, pool) {
+            return Choice::Measured(Action::File(action), hold);
+        }
+        match self.make_name(rng, pool) {
+            Choice::Measured(action, hold) => Choice::Prepare(action, hold),
+            other => other,
+        }
+    }
+
+    fn removal(&mut self, rng: &mut Rng, pool: TreePool) -> Option<(FileAction, Hold)> {
+        let slot = self.books.pool(pool)?.take_live(rng)?;
+        let number = self.books.number(slot);
+        let action = match pool {
+            TreePool::Dirs => FileAction::Rmdir {
+                file: self.named(pool.bucket(), number, FileKind::MadeDir),
+            },
+            _ => FileAction::Unlink {
+                file: self.file(pool.bucket(), number),
+            },
+        };
+        Some((action, Hold::Tree(TreeHold::Unmake(pool, slot))))
+    }
+
+    fn rename(&mut self, rng: &mut Rng) -> Choice {
+        let (count, index) = (u64::from(self.sharing.count), u64::from(self.sharing.index));
+        let n = self.sizes.count();
+        if index >= n {
+            return Choice::Impossible;
+        }
+        // Of a shared tree every proc renames its own share of the files.
+        let mine = (n - index).div_ceil(count);
+        let number = rng.below(mine) * count + index;
+        let from = self.existing(Bucket::RENAME, number);
+        let kind = match from.kind {
+            FileKind::Renamed => FileKind::File,
+            _ => FileKind::Renamed,
+        };
+        let to = FileRef { kind, ..from };
+        self.count_access(Bucket::RENAME, number);
+        held(
+            FileAction::Rename { from, to },
+            TreeHold::Rename(number as u32),
+        )
+    }
+
+    /// Files of APPEND grow up to twice their size, then are cut back [own]: that is
+    /// the space by which a run may grow (facts.md 3.7).
+    fn append(&mut self, rng: &mut Rng) -> Choice {
+        let number = self.pick_file(rng);
+        let file = self.file(Bucket::APPEND, number);
+        let size = self.books.grown(number);
+        let created = self.sizes.created(Bucket::APPEND, number);
+        let length = self.setup.workload.write_transfers.draw(rng);
+        let most = created.saturating_mul(2);
+        if size >= most.max(1) {
+            let action = Action::File(FileAction::Truncate {
+                file,
+                size: created,
+            });
+            let hold = Hold::Tree(TreeHold::Grow(number as u32, created));
+            return Choice::Prepare(action, hold);
+        }
+        let length = u64::from(length).min(most.max(1) - size) as u32;
+        self.count_access(Bucket::APPEND, number);
+        let action = FileAction::Write {
+            file,
+            content: self.content(Bucket::APPEND, number),
+            offset: size,
+            length,
+            io: self.write_io(rng),
+        };
+        let grown = size + u64::from(length);
+        held(action, TreeHold::Grow(number as u32, grown))
+    }
+
+    /// Copies a file of the bucket over the next one.
+    fn copy(&mut self, rng: &mut Rng) -> Choice {
+        let n = self.sizes.count();
+        let from_number = self.pick_file(rng);
+        let from = self.file(Bucket::COPYFILE, from_number);
+        let size = self.books.copied(from_number);
+        let seed = rng.next_u64();
+        self.count_access(Bucket::COPYFILE, from_number);
+        if n == 1 {
+            let to = self.named(Bucket::COPYFILE, 0, FileKind::Copy);
+            return plain(FileAction::Copy {
+                from,
+                to,
+                size,
+                seed,
+            });
+        }
+        let to_number = (from_number + 1 + rng.below(n - 1)) % n;
+        let to = self.file(Bucket::COPYFILE, to_number);
+        let hold = TreeHold::Copy(from_number as u32, to_number as u32);
+        held(
+            FileAction::Copy {
+                from,
+                to,
+                size,
+                seed,
+            },
+            hold,
+        )
+    }
+
+    fn count_access(&mut self, bucket: Bucket, number: u64) {
+        let at = bucket.index() * self.sizes.count() as usize + number as usize;
+        if let Some(count) = self.accesses.get_mut(at) {
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+/// A share of 0 or 100 percent costs no draw.
+fn share(rng: &mut Rng, percent: f64) -> bool {
+    match percent {
+        p if p <= 0.0 => false,
+        p if p >= 100.0 => true,
+        p => rng.percent(p),
+    }
+}
+
+/// A place for `length` bytes in a file of `size`, at a multiple of `align`; with a
+/// hot spot, most often within it.
+fn range(
+    rng: &mut Rng,
+    size: u64,
+    length: u32,
+    align: u64,
+    spot: Option<(HotSpot, Nanos)>,
+) -> (u64, u32) {
+    let length = u64::from(length).min(size);
+    let places = (size - length) / align + 1;
+    let place = match spot {
+        Some((spot, now)) if rng.percent(spot.access_pcnt) => {
+            let width = ((places as f64 * spot.area_pcnt / 100.0) as u64).clamp(1, places);
+            let epoch = (now.0 as f64 / (spot.move_every_s * 1e9)) as u64;
+            let start = hash3(epoch, size, width) % places;
+            (start + rng.below(width)) % places
+        }
+        _ => rng.below(places),
+    };
+    (place * align, length as u32)
+}
+
+fn plain(action: FileAction) -> Choice {
+    Choice::Measured(Action::File(action), Hold::None)
+}
+
+fn held(action: FileAction, hold: TreeHold) -> Choice {
+    Choice::Measured(Action::File(action), Hold::Tree(hold))
+}

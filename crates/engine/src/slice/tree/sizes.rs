@@ -1,0 +1,114 @@
+//! Sizes of the files of a tree: a pure function of seed, bucket and number.
+
+use filermark_model::composite::Component;
+use filermark_model::rng::hash3;
+use filermark_model::{Bucket, SizeDistribution};
+
+/// Standard deviation of normally distributed sizes, as a share of the mean [own].
+const SIGMA: f64 = 0.25;
+/// Farther from the mean than this many deviations no size lies.
+const SIGMAS_MAX: f64 = 3.0;
+/// The golden ratio's fraction: spreads quantiles evenly over consecutive files.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// The sizes of one tree.
+#[derive(Clone, Debug)]
+pub struct FileSizes {
+    seed: u64,
+    count: u64,
+    mean_bytes: u64,
+    uniform: bool,
+    table: Option<SizeDistribution>,
+}
+
+impl FileSizes {
+    /// Sizes of a component's files.
+    pub fn new(component: &Component, seed: u64) -> Self {
+        Self {
+            seed,
+            count: component.files_per_bucket().max(1),
+            mean_bytes: component.file_bytes,
+            uniform: component.workload.attributes.uniform_size_dist,
+            table: component.file_sizes.clone(),
+        }
+    }
+
+    /// Files per bucket.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean size.
+    pub fn mean_bytes(&self) -> u64 {
+        self.mean_bytes
+    }
+
+    /// The size that a file is made with. Normally distributed sizes come in pairs
+    /// that lie opposite each other, so that the sum of a bucket is what the
+    /// arithmetic of the data set says.
+    pub fn created(&self, bucket: Bucket, number: u64) -> u64 {
+        if !bucket.holds_data() {
+            return 0;
+        }
+        if let Some(table) = &self.table {
+            let start = unit(hash3(self.seed, u64::from(bucket.number()), u64::MAX));
+            return table.quantile((start + number as f64 * GOLDEN).fract()).0;
+        }
+        let alone = number == self.count - 1 && self.count % 2 == 1;
+        if self.uniform || alone {
+            return self.mean_bytes;
+        }
+        let hash = hash3(self.seed, u64::from(bucket.number()), number / 2);
+        let off =
+            (normal(hash).clamp(-SIGMAS_MAX, SIGMAS_MAX) * SIGMA * self.mean_bytes as f64) as i64;
+        let off = if number % 2 == 0 { off } else { -off };
+        self.mean_bytes.saturating_add_signed(off)
+    }
+}
+
+fn unit(hash: u64) -> f64 {
+    (hash >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A normally distributed figure out of a hash (Box and Muller).
+fn normal(hash: u64) -> f64 {
+    let u = unit(hash).max(1e-12);
+    let v = unit(hash3(hash, 1, 2));
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(count: u64, uniform: bool) -> FileSizes {
+        FileSizes {
+            seed: 7,
+            count,
+            mean_bytes: 16384,
+            uniform,
+            table: None,
+        }
+    }
+
+    #[test]
+    fn the_sum_of_a_bucket_is_exact_and_sizes_spread() {
+        let read = Bucket::new(2).unwrap();
+        for count in [1, 2, 999, 1000] {
+            for uniform in [true, false] {
+                let s = sizes(count, uniform);
+                let sum: u64 = (0..count).map(|n| s.created(read, n)).sum();
+                assert_eq!(sum, count * 16384, "{count} {uniform}");
+            }
+        }
+        let s = sizes(1000, false);
+        let mean = 16384.0;
+        let var: f64 = (0..1000)
+            .map(|n| (s.created(read, n) as f64 - mean).powi(2))
+            .sum::<f64>()
+            / 1000.0;
+        let share = var.sqrt() / mean;
+        assert!((0.22..0.28).contains(&share), "{share}");
+        assert_eq!(s.created(Bucket::MKDIR, 0), 0);
+    }
+}

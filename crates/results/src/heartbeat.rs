@@ -1,0 +1,126 @@
+//! Lines of a record that runs on mounted file systems add: how fast every
+//! proc is while a phase goes on, and what the user's scripts said.
+
+use crate::record::Phase;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The most of a script's output that a record keeps, in bytes.
+pub const SCRIPT_OUTPUT_LEN_MAX: usize = 64 << 10;
+
+/// How fast every proc has been since the heartbeat before (`-G`, `-q`,
+/// HEARTBEAT_NOTIFICATIONS).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// When.
+    pub at: Timestamp,
+    /// The load point, from 1.
+    pub point: u32,
+    /// WARMUP or RUN.
+    pub phase: Phase,
+    /// Seconds since the phase began.
+    pub seconds: f64,
+    /// Operations per second of every proc of the load point, by its number in
+    /// the whole run; a proc that nothing is known of has 0.
+    pub ops_per_sec: Vec<f64>,
+}
+
+impl Heartbeat {
+    /// Operations per second of all procs together.
+    pub fn total_ops_per_sec(&self) -> f64 {
+        self.ops_per_sec.iter().sum()
+    }
+}
+
+/// One call of a script of the user's (seed 002, section 21).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScriptRecord {
+    /// When it was started.
+    pub at: Timestamp,
+    /// Its file name: `netmist_mon.sh`.
+    pub script: String,
+    /// What it was told: `INIT`, `Baseline`.
+    pub argument: String,
+    /// The load point, from 1; 0: the run as a whole.
+    pub point: u32,
+    /// The phase that it belongs to, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// What became of it.
+    pub status: ScriptStatus,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// What it printed, both of its outputs, at most [`SCRIPT_OUTPUT_LEN_MAX`] bytes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+/// What became of a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum ScriptStatus {
+    /// It ended by itself.
+    Exited {
+        /// Its exit code; 0: all went well.
+        code: i32,
+    },
+    /// It is missing, could not be started, was ended by a signal, or took too long.
+    Failed {
+        /// Which of these, in one sentence.
+        reason: String,
+    },
+}
+
+impl ScriptStatus {
+    /// Whether all went well.
+    pub fn is_ok(&self) -> bool {
+        *self == Self::Exited { code: 0 }
+    }
+}
+
+impl fmt::Display for ScriptStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { code } => write!(f, "exit code {code}"),
+            Self::Failed { reason } => f.write_str(reason),
+        }
+    }
+}
+
+/// What a script printed, cut where it is too long for a record; what is no
+/// UTF-8 is replaced.
+pub fn script_output(printed: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(printed).into_owned();
+    if text.len() > SCRIPT_OUTPUT_LEN_MAX {
+        let end = (0..=SCRIPT_OUTPUT_LEN_MAX)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_output_is_cut_between_characters() {
+        let long = "ü".repeat(SCRIPT_OUTPUT_LEN_MAX);
+        let kept = script_output(format!("x{long}").as_bytes());
+        assert_eq!(kept.len(), SCRIPT_OUTPUT_LEN_MAX - 1);
+        assert!(kept.starts_with("xüü") && kept.ends_with('ü'));
+        assert_eq!(script_output(b"a\xffb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn only_exit_code_0_is_well() {
+        assert!(ScriptStatus::Exited { code: 0 }.is_ok());
+        let failed = ScriptStatus::Failed {
+            reason: "took longer than 30 s and was ended".into(),
+        };
+        assert!(!failed.is_ok() && !ScriptStatus::Exited { code: 1 }.is_ok());
+        assert_eq!(ScriptStatus::Exited { code: 3 }.to_string(), "exit code 3");
+    }
+}

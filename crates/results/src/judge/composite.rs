@@ -1,0 +1,110 @@
+//! Rules that only composite benchmarks have.
+
+use super::{Case, PROC_EDGE_OPS, mix_distance, percent_of};
+use filermark_model::composite::CompositeWork;
+use filermark_model::stats::ComponentStats;
+use filermark_model::{Bytes, Finding, Rule, Severity};
+
+/// The components that count, each with what it did.
+fn counted<'a>(
+    case: &'a Case<'_>,
+    work: &'a CompositeWork,
+) -> impl Iterator<Item = (&'a str, &'a filermark_model::Mix, &'a ComponentStats)> {
+    case.stats.components.iter().filter_map(|stats| {
+        let component = work.components.get(stats.component as usize)?;
+        let workload = &component.workload;
+        let counts = !workload.attributes.background;
+        counts.then_some((workload.name.as_str(), &workload.mix, stats))
+    })
+}
+
+/// Each component is held against its own mix: how much of the whole it is, is
+/// [`component_variance`]'s affair. The worst distance speaks.
+pub(super) fn mix_deviation(case: &Case<'_>, work: &CompositeWork) -> Option<Finding> {
+    let of = |(name, mix, stats): (&str, _, &ComponentStats)| {
+        let whose = match work.components.len() {
+            1 => String::new(),
+            _ => format!(" of {name}"),
+        };
+        mix_distance(case, &whose, mix, &stats.ops)
+    };
+    counted(case, work).filter_map(of).max_by(|a, b| {
+        (a.severity, a.value)
+            .partial_cmp(&(b.severity, b.value))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    })
+}
+
+/// Each component's share of the operations against its share of those wanted.
+/// Operations in flight at the edges of the window are nobody's fault.
+pub(super) fn component_variance(case: &Case<'_>) -> Option<Finding> {
+    let limit = case.plan.limits.component_variance_pcnt_max;
+    let work = case.plan.benchmark.composite()?;
+    let all: Vec<_> = counted(case, work).collect();
+    let wanted: f64 = all.iter().map(|(.., s)| s.wanted_count as f64).sum();
+    let done: f64 = all.iter().map(|(.., s)| s.success_count() as f64).sum();
+    let unlimited = all.iter().any(|(.., s)| s.wanted_count == 0);
+    if limit <= 0.0 || all.len() < 2 || unlimited || done == 0.0 {
+        return None;
+    }
+    let distance = |(name, _, stats): &(&'_ str, _, &ComponentStats)| {
+        let target = stats.wanted_count as f64 / wanted;
+        let share = stats.success_count() as f64 / done;
+        let edge = PROC_EDGE_OPS * f64::from(stats.proc_count.max(1)) / done;
+        let beyond = (share - target).abs() > edge;
+        beyond.then_some((name.to_string(), share, target))
+    };
+    let off = |share: f64, target: f64| percent_of((share - target).abs(), target);
+    let (name, share, target) = all
+        .iter()
+        .filter_map(distance)
+        .max_by(|a, b| off(a.1, a.2).total_cmp(&off(b.1, b.2)))?;
+    let pcnt = off(share, target);
+    (pcnt > limit).then(|| {
+        let message = format!(
+            "{name} made {:.2} % of the operations instead of {:.2} %, {pcnt:.1} % off its share; the most is {limit} %",
+            100.0 * share,
+            100.0 * target
+        );
+        let standard = case.plan.benchmark.standard.component_variance_pcnt_max;
+        let source = case.source("COMPONENT_VARIANCE_MAX", limit, standard);
+        Finding::new(Rule::ComponentVariance, Severity::Invalid, message)
+            .with_limit(pcnt, limit, &source)
+    })
+}
+
+/// netmist's minimum run time: as many bytes must be moved as the data set has,
+/// where the run asks for it.
+pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
+    let set = case.plan.data_set(case.load).start_bytes;
+    let ops = case.stats.components.iter().flat_map(|c| &c.ops);
+    let moved = ops.fold(0u64, |sum, o| {
+        sum.saturating_add(o.read_bytes)
+            .saturating_add(o.written_bytes)
+    });
+    if !case.plan.fileset.touch_all || moved >= set {
+        return None;
+    }
+    let seconds = case.window_seconds() * set as f64 / moved.max(1) as f64;
+    let remedy = match moved {
+        0 => "a longer run would not help".to_owned(),
+        _ => format!("at this pace RUNTIME must be {:.0} s", seconds.ceil()),
+    };
+    let message = format!(
+        "only {} of a data set of {} were read and written; {remedy}",
+        Bytes(moved),
+        Bytes(set)
+    );
+    let source = "touch_all of this run's file set (seed 002, section 10: the minimum run time)";
+    Some(
+        Finding::new(Rule::DataTouched, Severity::Invalid, message).with_limit(
+            moved as f64,
+            set as f64,
+            source,
+        ),
+    )
+}
+
+#[cfg(test)]
+#[path = "composite_tests.rs"]
+mod tests;
