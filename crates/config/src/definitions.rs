@@ -2,7 +2,7 @@
 //! (TOML) and netmist's text.
 
 use crate::error::{ConfigError, Place};
-use crate::netmist_text::parse_workloads;
+use crate::netmist_text::parse;
 use crate::sources::read_text;
 use filermark_model::Registry;
 use filermark_model::registry::RegistryError;
@@ -78,11 +78,12 @@ pub fn take_definitions(
     let form = Form::of(text);
     let (workloads, benchmarks) = match form {
         Form::Toml => {
-            registry.take_toml(file, text).map_err(from_registry)?;
-            Registry::names_in_toml(file, text).map_err(from_registry)?
+            let error = |e| vec![registry_error(file, e)];
+            registry.take_toml(file, text).map_err(error)?;
+            Registry::names_in_toml(file, text).map_err(error)?
         }
         Form::NetmistText => {
-            let objects = parse_workloads(file, text)?;
+            let objects = parse(file, text)?;
             let names = objects.iter().map(|w| w.name.clone()).collect();
             for object in objects {
                 registry.put_workload(object);
@@ -97,8 +98,9 @@ pub fn take_definitions(
     })
 }
 
-fn from_registry(error: RegistryError) -> Vec<ConfigError> {
-    vec![match error {
+/// A registry's error at its place; `file` where it has none of its own.
+pub(crate) fn registry_error(file: &str, error: RegistryError) -> ConfigError {
+    match error {
         RegistryError::Text {
             file,
             line,
@@ -106,21 +108,21 @@ fn from_registry(error: RegistryError) -> Vec<ConfigError> {
             reason,
             hint,
         } => ConfigError::new(Place::line(&file, line, column), reason, hint),
-        other => ConfigError::new(Place::Missing, other.to_string(), ""),
-    }]
+        other => ConfigError::new(Place::File(file.to_owned()), other.to_string(), ""),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netmist_text::export_workloads;
+    use crate::netmist_text::export;
 
     #[test]
     fn both_forms_are_known_and_taken() {
         let mut registry = Registry::shipped();
         let mut mine = registry.workload("VDI").unwrap().clone();
         mine.attributes.osync_pcnt = 12.5;
-        let text = export_workloads([&mine]);
+        let text = export([&mine]);
         let taken = take_definitions(&mut registry, "w", &text).unwrap();
         assert_eq!((taken.form, taken.workloads.len()), (Form::NetmistText, 1));
         assert_eq!(registry.workload("VDI").unwrap(), &mine);
@@ -144,7 +146,7 @@ mod tests {
             "{}",
             e[0]
         );
-        let text = export_workloads(registry.workloads());
+        let text = export(registry.workloads());
         let bad = text.replace("Percent direct 100", "Percent direct 101");
         let e = take_definitions(&mut registry, "t", &bad).unwrap_err();
         assert_eq!(e.len(), 2);

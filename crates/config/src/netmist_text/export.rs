@@ -7,17 +7,17 @@ use filermark_model::workload::{Attributes, FsType, RandDist};
 use filermark_model::{Op, WorkloadObject};
 use std::fmt::{Display, Write as _};
 
-/// All of them, one after the other. What [`parse_workloads`](super::parse_workloads)
+/// All of them, one after the other. What [`parse`](super::parse())
 /// reads from it is the same again.
-pub fn export_workloads<'a>(objects: impl IntoIterator<Item = &'a WorkloadObject>) -> String {
+pub fn export<'a>(objects: impl IntoIterator<Item = &'a WorkloadObject>) -> String {
     let mut out = String::new();
     for object in objects {
-        export(object, &mut out);
+        workload(object, &mut out);
     }
     out
 }
 
-fn export(object: &WorkloadObject, out: &mut String) {
+fn workload(object: &WorkloadObject, out: &mut String) {
     let _ = writeln!(out, "{NAME} {}", object.name);
     if object.title != shipped_title(&object.name) {
         let _ = writeln!(out, "{}", format!("Title {}", object.title).trim_end());

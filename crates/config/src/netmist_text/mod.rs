@@ -22,8 +22,8 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use export::export_workloads;
-pub use parse::parse_workloads;
+pub use export::export;
+pub use parse::parse;
 
 use filermark_model::Registry;
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ const WORKLOADS_MAX: usize = 1_000;
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the lines; reading ends after fifty.
-pub fn parse_workloads(file: &str, text: &str) -> Result<Vec<WorkloadObject>, Vec<ConfigError>> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<WorkloadObject>, Vec<ConfigError>> {
     let mut reader = Reader {
         file,
         draft: None,

@@ -11,7 +11,7 @@ fn shipped(name: &str) -> WorkloadObject {
 
 #[test]
 fn an_export_has_the_lines_of_the_manual() {
-    let text = export_workloads([&shipped("METADATA")]);
+    let text = export([&shipped("METADATA")]);
     let lines: Vec<&str> = text.lines().collect();
     // 1 name, 22 operations, 2 x 16 slots x 3, 10 attributes.
     assert_eq!(lines.len(), 1 + 22 + 96 + 10);
@@ -67,10 +67,10 @@ fn an_export_has_the_lines_of_the_manual() {
 #[test]
 fn the_shipped_ones_survive_the_way_out_and_back() {
     let registry = Registry::shipped();
-    let text = export_workloads(registry.workloads());
-    let again = parse_workloads("all", &text).unwrap();
+    let text = export(registry.workloads());
+    let again = parse("all", &text).unwrap();
     assert!(again.iter().eq(registry.workloads()));
-    assert_eq!(export_workloads(&again), text);
+    assert_eq!(export(&again), text);
     // Our own lines stand only where they say something.
     let count = |line: &str| text.lines().filter(|l| l.starts_with(line)).count();
     assert_eq!(count("Hot spot"), 3);
@@ -88,7 +88,7 @@ fn blanks_case_comments_and_missing_lines_do_not_matter() {
          read elem 1 xfer percent 100\nWrite elem 0 xfer percent 100\n\
          Write elem 0 xfer min size 1\nWrite elem 0 xfer max size 1\nfs type posix\n\
          Title   Two  words \nbackground 1\n";
-    let got = parse_workloads("f", text).unwrap();
+    let got = parse("f", text).unwrap();
     let [w] = got.as_slice() else {
         panic!("{}", got.len());
     };
@@ -108,11 +108,11 @@ fn blanks_case_comments_and_missing_lines_do_not_matter() {
 
 /// What is said of the shipped VDI after a change of its text.
 fn said(from: &str, to: &str) -> Vec<String> {
-    let text = export_workloads([&shipped("VDI")]);
+    let text = export([&shipped("VDI")]);
     let changed = text.replacen(from, to, 1);
     assert_ne!(changed, text, "{from}");
-    match parse_workloads("w", &changed) {
-        Ok(objects) => panic!("{to}: taken: {}", export_workloads(&objects)),
+    match parse("w", &changed) {
+        Ok(objects) => panic!("{to}: taken: {}", export(&objects)),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),
     }
 }
@@ -241,7 +241,7 @@ fn mistakes_are_told_with_line_and_expectation() {
 fn all_mistakes_are_told_in_order_and_no_endless_list() {
     let text = "Workload name A\nPercent read 1\nWorkload name B\nPercent raed 1\nBackground 7\n\
          Workload name A_2\n";
-    let errors = parse_workloads("w", text).unwrap_err();
+    let errors = parse("w", text).unwrap_err();
     let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
     // A and A_2 have neither a whole mix nor tables, B has two bad lines.
     assert_eq!(
@@ -250,15 +250,15 @@ fn all_mistakes_are_told_in_order_and_no_endless_list() {
             "w:1:1", "w:1:1", "w:1:1", "w:4:1", "w:5:12", "w:6:1", "w:6:1", "w:6:1"
         ]
     );
-    let errors = parse_workloads("w", &"nonsense 1\n".repeat(100_000)).unwrap_err();
+    let errors = parse("w", &"nonsense 1\n".repeat(100_000)).unwrap_err();
     assert_eq!(errors.len(), 51);
     assert_eq!(
         errors[50].to_string(),
         "w: not read further after 50 mistakes"
     );
     let names: String = (0..2000).map(|n| format!("Workload name W{n}\n")).collect();
-    assert!(parse_workloads("w", &names).unwrap_err().len() == 51);
-    let errors = parse_workloads("w", "\n# nothing\n").unwrap_err();
+    assert!(parse("w", &names).unwrap_err().len() == 51);
+    let errors = parse("w", "\n# nothing\n").unwrap_err();
     assert!(
         errors[0]
             .to_string()
@@ -354,21 +354,21 @@ proptest! {
     #[test]
     fn nothing_is_lost_on_the_way_out_and_back(object in objects()) {
         prop_assert_eq!(object.check(), Ok(()));
-        let text = export_workloads([&object]);
-        let again = parse_workloads("w", &text).unwrap();
+        let text = export([&object]);
+        let again = parse("w", &text).unwrap();
         prop_assert_eq!(&again, &[object]);
-        prop_assert_eq!(export_workloads(&again), text);
+        prop_assert_eq!(export(&again), text);
     }
 
     #[test]
     fn noise_never_panics(text in "(?s).{0,300}", at in 0usize..4000, cut in 0usize..40) {
-        let _ = parse_workloads("w", &text);
+        let _ = parse("w", &text);
         static SOUND: OnceLock<String> = OnceLock::new();
-        let sound = SOUND.get_or_init(|| export_workloads([&shipped("DB_TABLE")]));
+        let sound = SOUND.get_or_init(|| export([&shipped("DB_TABLE")]));
         let mut near = sound.clone();
         let at = at.min(near.len());
         near.replace_range(at..(at + cut).min(near.len()), &text);
-        if let Err(errors) = parse_workloads("w", &near) {
+        if let Err(errors) = parse("w", &near) {
             for error in errors {
                 prop_assert!(!error.to_string().chars().any(char::is_control));
             }
