@@ -12,6 +12,7 @@
 pub mod blockfile;
 mod composite;
 pub mod debug;
+pub mod definitions;
 pub mod error;
 mod explain;
 mod layout;
