@@ -3,8 +3,11 @@
 //! It trusts the link only: when the link ends or nothing more comes, the load
 //! stops and what the run made is removed (unless KEEP), without being told.
 
+use crate::beats::Pulse;
+use crate::clock_check::Check;
 use crate::link::{self, LinkError};
 use crate::message::{Hello, Order, PROTOCOL, Report, Tasks};
+use crate::space;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
@@ -230,9 +233,10 @@ impl Agent {
     }
 
     fn run(&mut self, point: LoadPoint, start_in: Nanos) -> Report {
-        let Some(phases) = self.prepared.as_ref().map(|p| p.plan.phases) else {
+        let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
             return failed("no plan yet".into());
         };
+        let (phases, reports) = (plan.phases, self.reports.clone());
         self.with_engine(|engine| {
             let warmup_start = engine.clock().now() + start_in;
             let run_start = warmup_start + phases.warmup;
@@ -241,9 +245,22 @@ impl Agent {
                 run_start,
                 run_end: run_start + phases.runtime,
             };
+            let counts = engine.live_counts();
+            let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
+                let reports = reports.clone();
+                let tell = move |beat| reports.send(&Report::Heartbeat(beat)).is_ok();
+                Pulse::begin(counts, engine.clock(), times, interval, tell)
+            });
+            let check = plan
+                .clock_service
+                .as_ref()
+                .map(|s| Check::begin(s, engine.clock(), times.run_start, times.run_end));
             let stats = engine.run(point, times)?;
+            // The last heartbeat goes before the figures.
+            drop(pulse);
             Ok(Report::Measured {
                 stats: Box::new(stats),
+                clock: check.map(Check::finish),
             })
         })
     }
@@ -309,9 +326,11 @@ impl Prepared {
         stop: &StopFlag,
         live: &SyncSender<Live>,
     ) -> Result<Report, Report> {
+        let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
         let mut remarks = Vec::new();
         let mut facts = Vec::new();
-        let mut free_bytes: Option<u64> = None;
+        let mut lacking = Vec::new();
+        let mut free = Vec::new();
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
             let found = self
@@ -330,13 +349,16 @@ impl Prepared {
                     .iter()
                     .map(|f| format!("{f}: not ours, left alone")),
             );
+            lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
+            if let Some(bytes) = found.free_bytes {
+                let (driver, facts) = (&self.plan.driver, &found.server_facts);
+                let file_system = space::file_system_of(&mount, driver, &environment.host, facts);
+                space::note(&mut free, file_system, &mount, bytes);
+            }
             facts.push(MountFacts {
                 mount: mount.to_string(),
                 facts: found.server_facts,
             });
-            if let Some(free) = found.free_bytes {
-                free_bytes = Some(free_bytes.map_or(free, |least| least.min(free)));
-            }
             // Only what was claimed is released.
             self.mounts.push(mount);
         }
@@ -350,7 +372,6 @@ impl Prepared {
             live: Some(live.clone()),
         })
         .map_err(|e| phase_failed(&e))?;
-        let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
         environment.mounts = facts;
         let port = match &self.plan.driver {
             DriverPlan::Nfs3(settings) => settings.nfs_port.unwrap_or(2049),
@@ -365,7 +386,8 @@ impl Prepared {
             environment: Box::new(environment),
             shard_count,
             remarks,
-            free_bytes,
+            free,
+            lacking,
         })
     }
 

@@ -7,11 +7,25 @@
 //! when both are in one process.
 
 pub mod agent;
+mod beats;
+mod child;
+mod clock_check;
+pub mod clock_service;
 pub mod launch;
 pub mod link;
+mod measure;
 pub mod message;
 pub mod monitor;
 pub mod prime;
+pub mod scripts;
+mod space;
 mod sweep;
+
+#[cfg(test)]
+mod beats_tests;
+#[cfg(test)]
+mod clock_tests;
+#[cfg(test)]
+mod space_tests;
 
 pub use prime::{Progress, RunOptions, RunOutcome, run};

@@ -5,13 +5,14 @@
 //! sentence. An agent that is told nothing for long, or whose link ends, stops
 //! its load and cleans up by itself.
 
+use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
-use filermark_results::Environment;
+use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,8 +103,11 @@ pub enum Report {
         shard_count: u32,
         /// Things worth an event in the record.
         remarks: Vec<String>,
-        /// Least free space of the mount points, in bytes.
-        free_bytes: Option<u64>,
+        /// Free space of the file systems that it works on, where they tell it.
+        free: Vec<FreeSpace>,
+        /// What platform or file systems lack of what the plan asks for, and what is
+        /// done instead.
+        lacking: Vec<String>,
     },
     /// INIT or CLEANUP goes on: since the last such word.
     Progress {
@@ -117,6 +121,9 @@ pub enum Report {
         /// Its figures, all shards.
         interval: Interval,
     },
+    /// How many operations every proc has done since the heartbeat before, or since
+    /// the phase began.
+    Heartbeat(Beat),
     /// A sign of life.
     Alive,
     /// INIT is over.
@@ -125,6 +132,8 @@ pub enum Report {
     Measured {
         /// The figures of this client.
         stats: Box<PointStats>,
+        /// Its clock against the time service, where the plan names one.
+        clock: Option<ClockCheck>,
     },
     /// CLEANUP is over.
     Cleaned {
@@ -153,4 +162,48 @@ pub struct Tasks {
     pub bytes: u64,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
+}
+
+/// Free space of one file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// The mount points that lead there.
+    pub mounts: Vec<MountPoint>,
+    /// Names the file system: two agents that say the same mean the same.
+    pub file_system: String,
+    /// By its own word, in bytes.
+    pub bytes: u64,
+}
+
+/// A heartbeat of one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    /// WARMUP or RUN.
+    pub phase: Phase,
+    /// Its number in the phase, from 1.
+    pub number: u32,
+    /// The time that it counts, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Procs by their number in the run, and their operations in that time.
+    pub procs: Vec<(u32, u64)>,
+}
+
+/// An agent's clock against the time service, over one RUN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ClockCheck {
+    /// Both were read at the beginning and at the end.
+    Compared {
+        /// What passed by the agent's clock, in nanoseconds.
+        ours_ns: u64,
+        /// What passed by the service's, in nanoseconds.
+        service_ns: u64,
+        /// Most that the reading itself may be wrong by, in nanoseconds.
+        bound_ns: u64,
+    },
+    /// The service did not answer as it should.
+    Failed {
+        /// Why.
+        reason: String,
+    },
 }

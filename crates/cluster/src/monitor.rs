@@ -5,16 +5,13 @@
 //! and may go on running; what is still there when the run ends is asked to end
 //! (SIGTERM) and a little later ended.
 
+use crate::child;
 use filermark_model::plan::MonitorPlan;
 use filermark_results::Phase;
 use std::fs::File;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-/// How long a script may take to end by itself.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// Most scripts that may run at once.
 const CHILDREN_MAX: usize = 64;
 
@@ -43,8 +40,7 @@ impl Monitor {
     /// Calls the script. Gives a sentence when it could not be started.
     pub fn tell(&mut self, phase: Phase, event: &str, load: f64, number: u32) -> Option<String> {
         let plan = self.plan.as_ref()?;
-        self.children
-            .retain_mut(|c| matches!(c.try_wait(), Ok(None)));
+        self.children.retain_mut(child::is_running);
         if self.children.len() >= CHILDREN_MAX {
             return Some(format!(
                 "PRIME_MON_SCRIPT {}: {CHILDREN_MAX} calls are still running; not called again",
@@ -55,7 +51,8 @@ impl Monitor {
             let file = self.output.as_ref().and_then(|f| f.try_clone().ok());
             file.map_or_else(Stdio::null, Stdio::from)
         };
-        let child = Command::new(&plan.script)
+        let mut command = Command::new(&plan.script);
+        command
             .args(&plan.args)
             .args(["--phase", phase.name(), "--event", event])
             .args([
@@ -67,10 +64,8 @@ impl Monitor {
             .args(["--suffix", &self.suffix])
             .stdin(Stdio::null())
             .stdout(stream())
-            .stderr(stream())
-            .process_group(0)
-            .spawn();
-        match child {
+            .stderr(stream());
+        match child::in_own_group(&mut command).spawn() {
             Ok(child) => {
                 self.children.push(child);
                 None
@@ -85,25 +80,6 @@ impl Monitor {
 
 impl Drop for Monitor {
     fn drop(&mut self) {
-        for child in &self.children {
-            signal_group(child, rustix::process::Signal::TERM);
-        }
-        let deadline = Instant::now() + PATIENCE;
-        for child in &mut self.children {
-            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            if matches!(child.try_wait(), Ok(None)) {
-                signal_group(child, rustix::process::Signal::KILL);
-                let _ = child.wait();
-            }
-        }
-    }
-}
-
-/// The script got a process group of its own, so its children end with it.
-fn signal_group(child: &Child, signal: rustix::process::Signal) {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-        let _ = rustix::process::kill_process_group(pid, signal);
+        child::end_all(&mut self.children, child::PATIENCE);
     }
 }

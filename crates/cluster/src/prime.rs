@@ -10,7 +10,7 @@ use filermark_engine::driver::StopFlag;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_results::record::{Phase, PointRecord};
-use filermark_results::{Outcome, RunRecord};
+use filermark_results::{Heartbeat, Outcome, RunRecord, ScriptRecord};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -61,6 +61,19 @@ pub enum Progress<'a> {
     },
     /// A second of WARMUP or RUN is over.
     Second(&'a Interval),
+    /// Another tenth of WARMUP or RUN is over.
+    Percent {
+        /// The load point.
+        point: LoadPoint,
+        /// WARMUP or RUN.
+        phase: Phase,
+        /// How much of it is over: 10, 20 and so on to 100.
+        percent: u32,
+    },
+    /// How fast every proc has been since the heartbeat before.
+    Heartbeat(&'a Heartbeat),
+    /// A script of the user's has ended, well or not.
+    Script(&'a ScriptRecord),
     /// A load point is over; it is in the record.
     PointEnded(&'a RunRecord, &'a PointRecord),
     /// Something worth telling.
@@ -275,6 +288,20 @@ impl Agents {
         waiting
     }
 
+    /// Takes in what the agents say while they have no order: their signs of life
+    /// must not pile up while scripts are waited for.
+    pub fn idle(&mut self) -> Result<(), OrderError> {
+        for agent in self.agents.iter_mut().filter(|a| !a.lost) {
+            while agent.hear()?.is_some() {}
+        }
+        Ok(())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.agents.len()
+    }
+
     fn tell_stop(&mut self) {
         tracing::debug!(target: "filermark_cluster::signal", agents = self.agents.len(), "telling all agents to stop");
         for agent in self.agents.iter_mut().filter(|a| !a.lost) {
@@ -337,6 +364,6 @@ fn keep_first(error: &mut Option<OrderError>, why: OrderError) {
 fn is_word(report: &Report) -> bool {
     matches!(
         report,
-        Report::Alive | Report::Progress { .. } | Report::Second { .. }
+        Report::Alive | Report::Progress { .. } | Report::Second { .. } | Report::Heartbeat(_)
     )
 }

@@ -1,12 +1,16 @@
 //! One run from the prime's seat: the load points one after the other, and the
-//! record that grows with them.
+//! record that grows with them. WARMUP and RUN are watched by [`crate::measure`].
 
-use crate::message::{Order, Report, Tasks};
+use crate::measure::Measured;
+use crate::message::{FreeSpace, Order, Report, Tasks};
 use crate::monitor::Monitor;
 use crate::prime::{Agents, OrderError, Progress, RunError, RunOptions, RunOutcome};
+use crate::scripts::{Call, Script, Scripts};
+use crate::space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::{Bytes, Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
+use filermark_results::ScriptRecord;
 use filermark_results::files::write_files;
 use filermark_results::record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
@@ -16,18 +20,19 @@ use filermark_results::{RecordWriter, RunRecord, Timestamp, judge};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Between the order to run and the first intended start.
-const LEAD: Duration = Duration::from_millis(100);
 /// What phases may take beyond their own length.
-const MARGIN: Duration = Duration::from_secs(60);
+pub(crate) const MARGIN: Duration = Duration::from_secs(60);
 /// Longest time for connecting, mounting and sweeping up leftovers.
 const PREPARE_MAX: Duration = Duration::from_secs(900);
 
 pub(crate) struct Sweep<'a> {
-    options: RunOptions<'a>,
+    pub options: RunOptions<'a>,
     writer: RecordWriter,
     record: RunRecord,
     monitor: Monitor,
+    pub scripts: Scripts,
+    /// What was noticed about the run as a whole.
+    findings: Vec<Finding>,
     files: Vec<PathBuf>,
     began: Instant,
     core_count: u32,
@@ -58,10 +63,13 @@ impl<'a> Sweep<'a> {
             .write(&Line::Run(Box::new(record.run.clone())))
             .map_err(|e| RunError::Record(e.to_string()))?;
         let monitor = Monitor::new(options.plan.monitor.clone(), &options.suffix, dir);
+        let scripts = Scripts::new(options.plan.scripts.as_ref());
         Ok(Self {
             writer,
             record,
             monitor,
+            scripts,
+            findings: Vec::new(),
             files: Vec::new(),
             began: Instant::now(),
             core_count: filermark_engine::sys::core_count() as u32,
@@ -72,7 +80,6 @@ impl<'a> Sweep<'a> {
 
     /// Carries the run out, closes the record, renders the files.
     pub fn carry_out(mut self) -> Result<RunOutcome, RunError> {
-        let mut findings = Vec::new();
         let launched = Agents::launch(
             &self.options.plan,
             self.options.launcher,
@@ -82,13 +89,17 @@ impl<'a> Sweep<'a> {
             Ok(mut agents) => {
                 let outcome = self
                     .prepare(&mut agents)
+                    .and_then(|()| self.measure_baseline(&mut agents))
                     .and_then(|()| self.points(&mut agents));
-                findings.extend(self.clean_up_at_the_end(&mut agents));
+                let left = self.clean_up_at_the_end(&mut agents);
+                self.findings.extend(left);
                 agents.dismiss();
                 outcome
             }
             Err(e) => Err(e),
         };
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.extend(self.scripts.findings());
         let outcome = match outcome {
             Ok(()) => Outcome::Complete,
             Err(OrderError::Stopped) => {
@@ -136,11 +147,13 @@ impl<'a> Sweep<'a> {
             dir_name: dir_name.clone(),
             run_id: run_id.clone(),
         };
+        let mut free = Vec::new();
         for report in agents.order(order, PREPARE_MAX, &mut |_, _| {})? {
             let Report::Ready {
                 environment,
                 remarks,
-                free_bytes,
+                free: seen,
+                lacking,
                 ..
             } = report
             else {
@@ -151,26 +164,42 @@ impl<'a> Sweep<'a> {
             for message in remarks {
                 self.remark(&host, message);
             }
-            self.check_space(&host, free_bytes);
+            for message in lacking {
+                self.warn(&host, Rule::Lacking, message);
+            }
+            self.check_classic_space(&host, &seen);
+            free.push(seen);
         }
-        Ok(())
+        self.check_space(&free)
+    }
+
+    /// Says when the largest load point of a composite will not, or may not, fit.
+    fn check_space(&mut self, free: &[Vec<FreeSpace>]) -> Result<(), OrderError> {
+        let verdict = space::check(&self.options.plan, free);
+        for message in verdict.warnings {
+            self.warn("prime", Rule::Resources, message);
+        }
+        match verdict.refusal {
+            Some(reason) => Err(OrderError::Failed { reason }),
+            None => Ok(()),
+        }
     }
 
     /// Tells when the largest load point will hardly fit. Only tells: quotas,
     /// compression and thin provisioning make the figure a hint.
-    fn check_space(&mut self, host: &str, free_bytes: Option<u64>) {
+    fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
         let plan = &self.options.plan;
+        let Some(classic) = plan.benchmark.classic() else {
+            return;
+        };
         let most = plan
             .points
             .iter()
             .map(|p| p.requested.0)
             .fold(0.0, f64::max);
-        let mb_per_op = plan
-            .benchmark
-            .classic()
-            .map_or(0.0, |c| c.fileset.mb_per_op);
-        let needed = most * mb_per_op * 1.1 * (1u64 << 20) as f64;
-        if let Some(free) = free_bytes.filter(|free| (*free as f64) < needed) {
+        let needed = most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
+        let least = free.iter().map(|f| f.bytes).min();
+        if let Some(free) = least.filter(|free| (*free as f64) < needed) {
             let message = format!(
                 "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
                 Bytes(free),
@@ -178,6 +207,43 @@ impl<'a> Sweep<'a> {
             );
             self.remark(host, message);
         }
+    }
+
+    /// netmist's power script measures the idle system, before anything is made.
+    fn measure_baseline(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        self.scripts.call(Call {
+            script: Script::Power,
+            argument: "Baseline",
+            point: 0,
+            phase: None,
+        });
+        self.wait_for_scripts(agents)
+    }
+
+    /// Waits for all calls of scripts; no load is made meanwhile.
+    fn wait_for_scripts(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        let mut alive = Ok(());
+        let ended = self.scripts.wait(&self.options.stop, &mut || {
+            if alive.is_ok() {
+                alive = agents.idle();
+            }
+        });
+        self.keep_scripts(ended);
+        alive
+    }
+
+    /// Into the record with what scripts have said.
+    pub fn keep_scripts(&mut self, ended: Vec<ScriptRecord>) {
+        for script in ended {
+            (self.options.observe)(Progress::Script(&script));
+            self.push(Line::Script(script));
+        }
+    }
+
+    /// The load of a point has ended, well or not: the scripts that it began are told.
+    fn stop_scripts(&mut self, agents: &mut Agents, point: LoadPoint) -> Result<(), OrderError> {
+        self.scripts.call_stops(point.number);
+        self.wait_for_scripts(agents)
     }
 
     fn points(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
@@ -188,8 +254,10 @@ impl<'a> Sweep<'a> {
             let measured = self
                 .init(agents, point)
                 .and_then(|()| self.measure(agents, point));
-            let (status, stats, result) = match measured {
-                Ok(stats) => (PointStatus::Measured, Some(stats), Ok(())),
+            let told = self.stop_scripts(agents, point);
+            let measured = measured.and_then(|measured| told.map(|()| measured));
+            let (status, measured, result) = match measured {
+                Ok(measured) => (PointStatus::Measured, Some(measured), Ok(())),
                 Err(e) => (
                     PointStatus::Failed {
                         reason: e.to_string(),
@@ -198,7 +266,7 @@ impl<'a> Sweep<'a> {
                     Err(e),
                 ),
             };
-            self.end_point(point, began, status, stats);
+            self.end_point(point, began, status, measured);
             result?;
             let anew = !self.options.plan.fileset.reuse && Some(point.number) != last;
             if anew {
@@ -209,6 +277,13 @@ impl<'a> Sweep<'a> {
     }
 
     fn init(&mut self, agents: &mut Agents, point: LoadPoint) -> Result<(), OrderError> {
+        self.scripts.call(Call {
+            script: Script::Mon,
+            argument: "INIT",
+            point: point.number,
+            phase: Some(Phase::Init),
+        });
+        self.wait_for_scripts(agents)?;
         let phase = self.begin_phase(Some(point), Phase::Init, None);
         let limit = to_duration(self.options.plan.phases.init_timeout) + MARGIN;
         let answers = self.order_tasks(agents, Order::Init { point }, limit);
@@ -219,51 +294,15 @@ impl<'a> Sweep<'a> {
         answers.map(|_| ())
     }
 
-    fn measure(
-        &mut self,
-        agents: &mut Agents,
-        point: LoadPoint,
-    ) -> Result<Vec<PointStats>, OrderError> {
-        let phases = self.options.plan.phases;
-        let (warmup, runtime) = (to_duration(phases.warmup), to_duration(phases.runtime));
-        let limit = LEAD + warmup + runtime + MARGIN;
-        let order = Order::Run {
-            point,
-            start_in_ns: LEAD.as_nanos() as u64,
-        };
-        let run_at = Instant::now() + LEAD + warmup;
-        let mut phase = Some(self.begin_phase(Some(point), Phase::Warmup, Some(LEAD + warmup)));
-        let mut running = false;
-        let answers = agents.order(|_| order.clone(), limit, &mut |_, word| {
-            if !running && Instant::now() >= run_at {
-                running = true;
-                if let Some(warmup) = phase.take() {
-                    self.end_phase(warmup, String::new(), None);
-                }
-                phase = Some(self.begin_phase(Some(point), Phase::Run, Some(runtime)));
-            }
-            if let Some(Report::Second { interval }) = word {
-                (self.options.observe)(Progress::Second(interval));
-            }
-        });
-        if let Some(phase) = phase {
-            self.end_phase(phase, String::new(), answers.as_ref().err());
-        }
-        let stats = answers?.into_iter().filter_map(|report| match report {
-            Report::Measured { stats } => Some(*stats),
-            _ => None,
-        });
-        Ok(stats.collect())
-    }
-
     fn end_point(
         &mut self,
         load: LoadPoint,
         began: Timestamp,
         status: PointStatus,
-        stats: Option<Vec<PointStats>>,
+        measured: Option<Measured>,
     ) {
         let plan = &self.options.plan;
+        let (stats, noticed) = measured.map_or((None, Vec::new()), |m| (Some(m.stats), m.noticed));
         let clients = stats.iter().flatten().zip(&plan.clients).zip(1..);
         let clients = clients
             .map(|((stats, client), number)| ClientSummary::of(number, &client.name, stats))
@@ -274,7 +313,7 @@ impl<'a> Sweep<'a> {
                 sum
             })
         });
-        let findings = match (&stats, &status) {
+        let mut findings = match (&stats, &status) {
             (Some(stats), _) => judge(stats, load, plan, self.core_count),
             (None, PointStatus::Failed { reason }) => {
                 vec![Finding::new(
@@ -285,6 +324,7 @@ impl<'a> Sweep<'a> {
             }
             (None, PointStatus::Measured) => Vec::new(),
         };
+        findings.extend(noticed);
         self.push(Line::Point(Box::new(PointRecord {
             load,
             began,
@@ -370,7 +410,7 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    fn begin_phase(
+    pub fn begin_phase(
         &mut self,
         point: Option<LoadPoint>,
         phase: Phase,
@@ -390,7 +430,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
+    pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
         self.tell_monitor(open.point, open.phase, "end");
         self.push(Line::Phase(PhaseRecord {
             point: open.point.map_or(0, |p| p.number),
@@ -410,7 +450,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn remark(&mut self, host: &str, message: String) {
+    pub fn remark(&mut self, host: &str, message: String) {
         (self.options.observe)(Progress::Remark(&message));
         self.push(Line::Event(Event {
             at: Timestamp::now(),
@@ -419,8 +459,22 @@ impl<'a> Sweep<'a> {
         }));
     }
 
+    /// An event, and a finding about the run as a whole; the same one only once.
+    fn warn(&mut self, host: &str, rule: Rule, message: String) {
+        if self
+            .findings
+            .iter()
+            .any(|f| f.rule == rule && f.message == message)
+        {
+            return;
+        }
+        self.findings
+            .push(Finding::new(rule, Severity::Warning, message.clone()));
+        self.remark(host, message);
+    }
+
     /// Into the file first, then into memory.
-    fn push(&mut self, line: Line) {
+    pub fn push(&mut self, line: Line) {
         if let Err(e) = self.writer.write(&line) {
             self.write_error.get_or_insert(e.to_string());
         }
@@ -437,14 +491,14 @@ impl<'a> Sweep<'a> {
     }
 }
 
-struct OpenPhase {
+pub(crate) struct OpenPhase {
     point: Option<LoadPoint>,
     phase: Phase,
     began: Timestamp,
     since: Instant,
 }
 
-fn to_duration(span: Nanos) -> Duration {
+pub(crate) fn to_duration(span: Nanos) -> Duration {
     Duration::from_nanos(span.0)
 }
 

@@ -10,13 +10,17 @@
 //! that declaration.
 
 pub mod blockfile;
+mod composite;
 pub mod debug;
+pub mod definitions;
 pub mod error;
 mod explain;
 mod layout;
 mod loads;
 pub mod mixfile;
 pub mod mounts;
+pub mod netmist;
+pub mod netmist_text;
 mod nfs3;
 pub mod params;
 pub mod rc;
@@ -30,6 +34,8 @@ pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
 pub use explain::explain;
 pub use params::Parameter;
-pub use reference::{help_parameter, help_params, reference_markdown, template_rc};
-pub use resolve::{Resolved, resolve};
+pub use reference::{
+    help_parameter, help_params, reference_markdown, template_composite_rc, template_rc,
+};
+pub use resolve::{NetmistOutput, Resolved, resolve};
 pub use sources::{Host, RcFile, Sources};

@@ -8,9 +8,14 @@ use filermark_model::plan::LoadPoint;
 use filermark_model::units::counted;
 use filermark_model::{Finding, OpsPerSec, Rule, Severity};
 
-/// The asked loads in op/s, in order; empty when one was wrong.
+/// The unit of load of classical benchmarks.
+pub(crate) const OPS: &str = "op/s";
+
+/// The asked loads in units of load (`op/s`, or a business metric), in order; empty
+/// when one was wrong.
 pub(crate) fn asked(
     values: &Values,
+    unit: &str,
     findings: &mut Vec<Finding>,
     errors: &mut Vec<ConfigError>,
 ) -> Vec<u64> {
@@ -18,10 +23,14 @@ pub(crate) fn asked(
         if values.is_bad("LOAD") {
             return Vec::new();
         }
+        let example = if unit == OPS { 100 } else { 1 };
         errors.push(ConfigError::new(
             Place::Missing,
             "LOAD is not set",
-            "give the load in op/s, e.g. LOAD=100 INCR_LOAD=100 NUM_RUNS=10",
+            format!(
+                "give the load in {}, e.g. LOAD={example} INCR_LOAD={example} NUM_RUNS=10",
+                plural(unit)
+            ),
         ));
         return Vec::new();
     };
@@ -33,7 +42,10 @@ pub(crate) fn asked(
             _ => errors.push(ConfigError::new(
                 given.place.clone(),
                 format!("load '{}' in LOAD is impossible", quoted(&word)),
-                format!("give whole numbers from 1 to {LOAD_MAX} op/s, blanks between them"),
+                format!(
+                    "give whole numbers from 1 to {LOAD_MAX} {}, blanks between them",
+                    plural(unit)
+                ),
             )),
         }
     }
@@ -48,7 +60,7 @@ pub(crate) fn asked(
         return Vec::new();
     }
     match (loads.as_slice(), values.int("INCR_LOAD")) {
-        ([first], Some(step)) => series(*first, step, values, errors),
+        ([first], Some(step)) => series(*first, step, unit, values, errors),
         (_, step) => {
             unused(values, step.is_some(), findings);
             loads
@@ -56,13 +68,30 @@ pub(crate) fn asked(
     }
 }
 
-fn series(first: u64, step: u64, values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u64> {
+/// The unit after a number other than 1.
+pub(crate) fn plural(unit: &str) -> String {
+    match unit {
+        OPS => unit.to_owned(),
+        _ => format!("{unit}s"),
+    }
+}
+
+fn series(
+    first: u64,
+    step: u64,
+    unit: &str,
+    values: &Values,
+    errors: &mut Vec<ConfigError>,
+) -> Vec<u64> {
     let runs = values.int("NUM_RUNS").unwrap_or(1);
     let last = first.saturating_add(step.saturating_mul(runs.saturating_sub(1)));
     if last > LOAD_MAX {
         errors.push(ConfigError::new(
             values.place("INCR_LOAD"),
-            format!("the last of {runs} load points would be {last} op/s"),
+            format!(
+                "the last of {runs} load points would be {last} {}",
+                plural(unit)
+            ),
             format!("{LOAD_MAX} is the most: lower INCR_LOAD or NUM_RUNS"),
         ));
         return Vec::new();
@@ -135,20 +164,8 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
             format!("rounded down to whole op/s for each of {procs} procs: {list}"),
         );
     }
-    let least = standard.load_points_min as usize;
-    if points.len() < least {
-        note(
-            Rule::LoadPoints,
-            format!(
-                "{}; a standard run has {least} or more",
-                counted(points.len() as u64, "load point")
-            ),
-        );
-    }
     let asked: Vec<f64> = points.iter().map(|p| p.asked.0).collect();
-    if let Some(text) = spacing(&asked) {
-        note(Rule::LoadPoints, text);
-    }
+    findings.extend(spread(&asked, standard));
     let rates = points.iter().map(|p| p.requested.0 / procs.max(1) as f64);
     let top = rates.clone().fold(0.0, f64::max);
     let bottom = rates.fold(f64::INFINITY, f64::min);
@@ -170,6 +187,19 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
         findings.push(finding.with_limit(bottom, standard.ops_per_proc_min, source));
     }
     findings
+}
+
+/// Fewer load points than a standard run has, or not evenly spaced ones.
+pub(crate) fn spread(asked: &[f64], standard: &Standard) -> Vec<Finding> {
+    let mut texts = Vec::new();
+    let least = standard.load_points_min as usize;
+    if asked.len() < least {
+        let points = counted(asked.len() as u64, "load point");
+        texts.push(format!("{points}; a standard run has {least} or more"));
+    }
+    texts.extend(spacing(asked));
+    let note = |text| Finding::new(Rule::LoadPoints, Severity::Note, text);
+    texts.into_iter().map(note).collect()
 }
 
 /// Whether the loads are evenly spaced from the first on; else how they are not.

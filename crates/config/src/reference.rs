@@ -1,8 +1,9 @@
 //! Texts made from the parameter table: help, the reference page, the template.
 
+use crate::composite::choose::shipped_registry;
 use crate::debug::DEBUG_FLAGS;
 use crate::error::nearest;
-use crate::params::{Group, Kind, Parameter, Standard};
+use crate::params::{Group, Kind, Parameter, Scope, Standard};
 use filermark_model::Benchmark;
 use std::fmt::Write;
 
@@ -10,12 +11,20 @@ use std::fmt::Write;
 const WIDTH: usize = 78;
 
 /// The benchmark whose standard values the texts show.
-fn shown_benchmark() -> Option<Benchmark> {
-    Benchmark::shipped("general-nfs3").ok()
+fn shown_benchmark(composite: bool) -> Option<Benchmark> {
+    match composite {
+        false => Benchmark::shipped("general-nfs3").ok(),
+        true => shipped_registry().composite("SWBUILD").ok(),
+    }
+}
+
+/// The same for a parameter: a composite where it has no effect with classical ones.
+fn benchmark_of(p: &Parameter) -> Option<Benchmark> {
+    shown_benchmark(!p.scope.holds(false))
 }
 
 fn default_text(p: &Parameter) -> String {
-    let text = shown_benchmark().and_then(|b| p.default_text(&b));
+    let text = benchmark_of(p).and_then(|b| p.default_text(&b));
     text.unwrap_or_else(|| "not set".into())
 }
 
@@ -24,9 +33,17 @@ fn standard_text(p: &Parameter) -> String {
         Standard::NoEffect => "no effect".into(),
         Standard::Refused => "refused".into(),
         _ => {
-            let text = shown_benchmark().and_then(|b| p.standard_text(&b));
+            let text = benchmark_of(p).and_then(|b| p.standard_text(&b));
             text.unwrap_or_else(|| "free".into())
         }
+    }
+}
+
+fn scope_text(p: &Parameter) -> &'static str {
+    match p.scope {
+        Scope::Every => "all",
+        Scope::Classic => "classical",
+        Scope::Composite => "composites",
     }
 }
 
@@ -37,6 +54,7 @@ fn kind_text(kind: Kind) -> String {
         Kind::List => "list in double quotes".into(),
         Kind::Switch => "on or off".into(),
         Kind::Choice(words) => words.join(", "),
+        Kind::Size(..) => "amount of data with k, m, g or t".into(),
         Kind::Int(min, u64::MAX, unit) => format!("{unit}, whole number from {min}"),
         Kind::Int(min, max, unit) => format!("{unit}, whole number from {min} to {max}"),
         Kind::Real(min, max, unit) => format!("{unit}, {min} to {max}"),
@@ -48,13 +66,19 @@ fn kind_text(kind: Kind) -> String {
 pub fn help_params() -> String {
     let mut out = String::from(
         "Parameters stand in the rc file as NAME=value (lists in double quotes) and on the\n\
-         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone.\n",
+         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone.\n\
+         c: for composite benchmarks (BENCHMARK=SWBUILD ...) only; n: for classical ones only.\n",
     );
     for group in Group::ALL {
         out += &format!("\n{}\n", group.title());
         for p in Parameter::all().filter(|p| p.group == *group) {
             let star = if p.is_fixed() { '*' } else { ' ' };
-            out += &format!(" {star}{:<19} {}\n", p.name, p.one_line);
+            let scope = match p.scope {
+                Scope::Every => ' ',
+                Scope::Classic => 'n',
+                Scope::Composite => 'c',
+            };
+            out += &format!("{scope}{star}{:<23} {}\n", p.name, p.one_line);
         }
     }
     out
@@ -82,6 +106,7 @@ pub fn help_parameter(name: &str) -> Result<String, String> {
     out += &format!("  value        {}\n", kind_text(p.kind));
     out += &format!("  default      {}\n", default_text(p));
     out += &format!("  standard run {}\n", standard_text(p));
+    out += &format!("  benchmarks   {}\n", scope_text(p));
     out += &format!("  known from   {}\n", p.origin);
     if !p.long_help.is_empty() {
         out.push('\n');
@@ -107,20 +132,24 @@ pub fn reference_markdown() -> String {
          `-o NAME=VALUE`; the command line wins. In the rc file lists stand in double quotes and\n\
          may run over several lines, `#` begins a comment, an empty value counts as not set, and\n\
          the last of several assignments counts. Nothing is expanded as a shell would.\n\n\
-         **Standard** is what a standard run of the benchmark `general-nfs3` has: `free` may be\n\
-         anything; any other value than the one named becomes a finding in the result (\"not\n\
-         standard: RUNTIME=5\").\n",
+         **Standard** is what a standard run of the benchmark `general-nfs3` has (of `SWBUILD`,\n\
+         where a parameter is for composites only): `free` may be anything; any other value than\n\
+         the one named becomes a finding in the result (\"not standard: RUNTIME=5\").\n\n\
+         **For** tells the benchmarks that a parameter has an effect with: all of them, the\n\
+         classical ones (`general-nfs3`), or composites (`SWBUILD`, `VDA` ...), which work on\n\
+         mounted file systems. With the others it becomes a note and does nothing.\n",
     );
     // Writing to a String cannot fail, here and below.
     for group in Group::ALL {
         let _ = write!(out, "\n## {}\n\n", group.title());
-        out += "| Name | Default | Standard | What it is |\n|---|---|---|---|\n";
+        out += "| Name | For | Default | Standard | What it is |\n|---|---|---|---|---|\n";
         let of_group = || Parameter::all().filter(|p| p.group == *group);
         for p in of_group() {
             let _ = writeln!(
                 out,
-                "| `{}` | {} | {} | {} |",
+                "| `{}` | {} | {} | {} | {} |",
                 p.name,
+                scope_text(p),
                 cell(&default_text(p)),
                 cell(&standard_text(p)),
                 cell(p.one_line)
@@ -161,8 +190,30 @@ fn cell(text: &str) -> String {
 
 /// The commented rc file to start from: `filermark template`, examples/sfs_rc.
 pub fn template_rc() -> String {
-    let mut out = String::from(
-        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n\
+    let head =
+        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
+    template(head, shown_benchmark(false).as_ref(), false)
+}
+
+/// The same for a composite benchmark: `filermark template SWBUILD`.
+///
+/// # Errors
+/// There is no such benchmark; the text says which may be meant.
+pub fn template_composite_rc(name: &str) -> Result<String, String> {
+    let benchmark = shipped_registry()
+        .composite(name)
+        .map_err(|e| e.to_string())?;
+    let head = format!(
+        "# A Filermark rc file for {}: {}.\n\
+         # Set LOAD (in {}s) and CLIENT_MOUNTPOINTS, then: filermark plan -r sfs_rc\n",
+        benchmark.name, benchmark.title, benchmark.unit
+    );
+    Ok(template(&head, Some(&benchmark), true))
+}
+
+fn template(head: &str, benchmark: Option<&Benchmark>, composite: bool) -> String {
+    let mut out = format!(
+        "{head}\
          # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
          # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
          # A parameter marked [standard] makes the run not standard when it is changed.\n",
@@ -174,27 +225,47 @@ pub fn template_rc() -> String {
             "\n### {title} {}\n",
             "#".repeat(WIDTH.saturating_sub(title.len() + 5))
         );
-        for p in Parameter::all().filter(|p| p.group == *group) {
+        let here = |p: &&Parameter| p.group == *group && p.scope.holds(composite);
+        for p in Parameter::all().filter(here) {
             out.push('\n');
             let mark = if p.is_fixed() { " [standard]" } else { "" };
             for line in wrapped(&format!("{}{mark}", p.one_line), WIDTH - 2) {
                 let _ = writeln!(out, "# {line}");
             }
-            template_line(&mut out, p);
+            template_line(&mut out, p, benchmark, composite);
         }
     }
     out
 }
 
-fn template_line(out: &mut String, p: &Parameter) {
+/// What has to be set, in either dialect.
+const MUST_BE_SET: [&str; 5] = [
+    "LOAD",
+    "INCR_LOAD",
+    "PROCS",
+    "MNT_POINTS",
+    "CLIENT_MOUNTPOINTS",
+];
+
+fn template_line(out: &mut String, p: &Parameter, benchmark: Option<&Benchmark>, composite: bool) {
     let quote = |text: &str| match p.kind {
         Kind::List => format!("\"{text}\""),
         _ => text.to_owned(),
     };
-    let default = shown_benchmark().and_then(|b| p.default_text(&b));
-    let must_be_set = ["LOAD", "INCR_LOAD", "PROCS", "MNT_POINTS"].contains(&p.name);
-    let _ = match (default, p.example) {
-        (_, example) if must_be_set => writeln!(out, "{}={}", p.name, quote(example)),
+    let example = match p.name {
+        "LOAD" | "INCR_LOAD" if composite => "1",
+        _ => p.example,
+    };
+    let default = benchmark.and_then(|b| p.default_text(b));
+    // The driver follows from the benchmark.
+    let default = default.filter(|_| !(composite && p.name == "DRIVER"));
+    let _ = match (default, example) {
+        _ if composite && p.name == "BENCHMARK" => {
+            writeln!(out, "BENCHMARK={}", benchmark.map_or("", |b| &b.name))
+        }
+        (_, example) if MUST_BE_SET.contains(&p.name) => {
+            writeln!(out, "{}={}", p.name, quote(example))
+        }
         (Some(default), _) => writeln!(out, "#{}={}", p.name, quote(&default)),
         (None, "") => writeln!(out, "#{}=", p.name),
         (None, example) => writeln!(out, "#{}={}   # e.g.", p.name, quote(example)),

@@ -1,5 +1,6 @@
 //! Resolution: all sources together, every mistake at once, one plan out.
 
+use crate::composite::{self, choose::Choice};
 use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
 use crate::params::{Parameter, Standard};
@@ -27,6 +28,22 @@ pub struct Resolved {
     pub work_dir: PathBuf,
     /// DEBUG flags, see [`crate::debug_filter`].
     pub debug: Vec<u8>,
+    /// Where netmist's own outputs go, when the user says so.
+    pub netmist: Option<NetmistOutput>,
+}
+
+/// Outputs of netmist that have no place in the plan, since they change nothing
+/// that is measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetmistOutput {
+    /// Send a copy of the console to this file (`-l`).
+    pub log: Option<PathBuf>,
+    /// Put the clients' logs into this directory (`-U`, NETMIST_LOGS).
+    pub client_log_dir: Option<PathBuf>,
+    /// Log every heartbeat to this file (`-q`).
+    pub heartbeat_log: Option<PathBuf>,
+    /// Show the latency bands (`-N`).
+    pub bands: bool,
 }
 
 /// Resolves an rc file and options into a plan.
@@ -67,15 +84,28 @@ pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values
 }
 
 fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Option<Resolved> {
+    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    match composite::choose::choose(values, sources, &work_dir, errors) {
+        Choice::Classic => classic(values, sources, work_dir, errors),
+        Choice::Composite(chosen) => composite::build(values, sources, chosen, work_dir, errors),
+    }
+}
+
+/// A run of a classical benchmark.
+fn classic(
+    values: &Values,
+    sources: &Sources,
+    work_dir: PathBuf,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Resolved> {
     let mut findings = Vec::new();
     refuse(values, errors);
     let suffix = suffix(values, errors);
-    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
     let debug = debug(values, errors);
 
     let definition = workload::definition(values, sources, errors);
     let layout = layout::layout(values, sources, &mut findings, errors);
-    let asked = loads::asked(values, &mut findings, errors);
+    let asked = loads::asked(values, loads::OPS, &mut findings, errors);
     let driver = match values.word("DRIVER") {
         "null" => DriverPlan::Null,
         _ => DriverPlan::Nfs3(nfs3::nfs3(
@@ -132,6 +162,7 @@ fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> O
         suffix,
         work_dir,
         debug,
+        netmist: None,
     })
 }
 
@@ -151,8 +182,14 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
             "set TCP=on or leave it out",
         );
     }
+    if values.word("DRIVER") == "posix" {
+        let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";
+        let hint = "set BENCHMARK to one of them, e.g. SWBUILD, or leave DRIVER out";
+        error("DRIVER", message.into(), hint);
+    }
     for given in values.all() {
-        if matches!(given.parameter.standard, Standard::Refused) {
+        let classic = given.parameter.scope.holds(false);
+        if classic && matches!(given.parameter.standard, Standard::Refused) {
             let name = given.parameter.name;
             let message = format!("{name} belongs to CIFS (SMB), which is not built yet");
             error(name, message, "leave it out or empty");
@@ -160,7 +197,7 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     }
 }
 
-fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
+pub(crate) fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
     let suffix = values.text("SUFFIX").unwrap_or_default();
     let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if suffix.len() > SUFFIX_CHARS_MAX || !suffix.chars().all(ok) || suffix.starts_with('.') {
@@ -176,7 +213,7 @@ fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
     suffix
 }
 
-fn debug(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u8> {
+pub(crate) fn debug(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u8> {
     let text = values.text("DEBUG").unwrap_or_default();
     parse_debug(&text).unwrap_or_else(|why| {
         let message = format!("DEBUG={}: {why}", quoted(&text));
@@ -186,7 +223,7 @@ fn debug(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u8> {
     })
 }
 
-fn monitor(
+pub(crate) fn monitor(
     values: &Values,
     sources: &Sources,
     errors: &mut Vec<ConfigError>,
@@ -218,7 +255,7 @@ fn monitor(
     })
 }
 
-fn pacing(values: &Values) -> Pacing {
+pub(crate) fn pacing(values: &Values) -> Pacing {
     Pacing {
         mode: match values.word("PACING") {
             "open" => PacingMode::Open,
@@ -232,7 +269,7 @@ fn pacing(values: &Values) -> Pacing {
     }
 }
 
-fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
+pub(crate) fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
     let seconds = |name: &str, other: f64| Nanos::from_secs_f64(values.real(name).unwrap_or(other));
     PhasePlan {
         warmup: seconds("WARMUP_TIME", definition.standard.warmup_s),
@@ -241,7 +278,7 @@ fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
     }
 }
 
-fn limits(values: &Values, definition: &Benchmark) -> Limits {
+pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
     let s = &definition.standard;
     let real = |name: &str, other: f64| values.real(name).unwrap_or(other);
     Limits {
@@ -258,17 +295,40 @@ fn limits(values: &Values, definition: &Benchmark) -> Limits {
 fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
     let mut findings: Vec<Finding> = values
         .all()
-        .filter_map(|g| not_standard(g, definition).or_else(|| without_effect(g)))
+        .filter_map(|g| match g.parameter.scope.holds(false) {
+            true => not_standard(g, definition).or_else(|| without_effect(g)),
+            false => foreign(g, definition),
+        })
         .collect();
-    for (old, by) in &values.replaced {
-        let text = format!("{} ({}) is replaced by {by}", old.shown(), old.place);
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
-    }
+    findings.extend(replaced(values));
     findings
 }
 
+/// Assignments that a later one in the same source has replaced.
+pub(crate) fn replaced(values: &Values) -> impl Iterator<Item = Finding> {
+    values.replaced.iter().map(|(old, by)| {
+        let text = format!("{} ({}) is replaced by {by}", old.shown(), old.place);
+        Finding::new(Rule::NotStandard, Severity::Note, text)
+    })
+}
+
+/// A parameter of composite benchmarks.
+fn foreign(given: &Given, definition: &Benchmark) -> Option<Finding> {
+    if is_idle(given) {
+        return None;
+    }
+    let shown = given.shown();
+    let text = format!("{shown} has no effect with BENCHMARK={}", definition.name);
+    Some(Finding::new(Rule::NotStandard, Severity::Note, text))
+}
+
+/// Whether a value switches something off that does nothing here anyway.
+pub(crate) fn is_idle(given: &Given) -> bool {
+    ["0", "off", "no"].contains(&given.raw.as_str())
+}
+
 /// A parameter that the standard fixes and that has another value.
-fn not_standard(given: &Given, definition: &Benchmark) -> Option<Finding> {
+pub(crate) fn not_standard(given: &Given, definition: &Benchmark) -> Option<Finding> {
     let p: &Parameter = given.parameter;
     let standard = p.standard_text(definition)?;
     let fixed = match p.standard {
@@ -296,8 +356,7 @@ fn not_standard(given: &Given, definition: &Benchmark) -> Option<Finding> {
 
 /// A parameter of the 2008 generation that does nothing here.
 fn without_effect(given: &Given) -> Option<Finding> {
-    let idle = ["0", "off", "no"].contains(&given.raw.as_str());
-    let silent = idle || given.parameter.name == "SFS_DIR";
+    let silent = is_idle(given) || given.parameter.name == "SFS_DIR";
     if !matches!(given.parameter.standard, Standard::NoEffect) || silent {
         return None;
     }

@@ -41,6 +41,8 @@ pub struct Host {
     pub uid: u32,
     /// The user's group.
     pub gid: u32,
+    /// Its memory, in bytes, where it can be known.
+    pub mem_bytes: Option<u64>,
 }
 
 impl Sources {
@@ -142,6 +144,7 @@ impl Host {
             name: uname.nodename().to_string_lossy().into_owned(),
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
+            mem_bytes: mem_bytes(),
         }
     }
 
@@ -159,6 +162,14 @@ impl Host {
         bare.parse::<std::net::IpAddr>()
             .is_ok_and(|ip| std::net::UdpSocket::bind((ip, 0)).is_ok())
     }
+}
+
+/// This host's memory, as Linux tells it; `None` elsewhere.
+fn mem_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Reads a text file; the error goes on after "the file ...".

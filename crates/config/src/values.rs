@@ -3,6 +3,7 @@
 use crate::error::{ConfigError, Place, nearest, quoted};
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
+use filermark_model::Bytes;
 use std::collections::BTreeMap;
 
 /// A value of one of the kinds.
@@ -201,7 +202,11 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("write {}=on or {}=off", p.name, p.name),
             ),
         },
-        Kind::Choice(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(text)) {
+        // The rc files of 2014 write 0 and 1 where those of 2008 write off and on.
+        Kind::Choice(words) => match words.iter().find(|w| {
+            let switch = [("0", "off"), ("1", "on")].contains(&(text, w));
+            switch || w.eq_ignore_ascii_case(text)
+        }) {
             Some(word) => Ok(Value::Word(word)),
             None => wrong(
                 "is not one of the choices",
@@ -227,6 +232,20 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("give {min} to {max} {unit}, digits only"),
             ),
         },
+        Kind::Size(min, max) => match parse_size(text) {
+            Some(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
+            Some(_) => wrong(
+                "is out of bounds",
+                format!("give {} to {}", Bytes(min), Bytes(max)),
+            ),
+            None => wrong(
+                "is no amount of data",
+                format!(
+                    "write a number and k, m, g or t (binary), e.g. {}=16k",
+                    p.name
+                ),
+            ),
+        },
         Kind::Real(min, max, unit) => match text.parse::<f64>() {
             Ok(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
             Ok(x) if x.is_finite() => {
@@ -238,6 +257,22 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             ),
         },
     }
+}
+
+/// An amount of data with its unit, in bytes: `16k`, `1G`, `512MiB`.
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, unit) = text.split_at(at);
+    let unit = unit.to_ascii_lowercase();
+    let letter = unit.strip_suffix("ib").or(unit.strip_suffix('b'));
+    let shift = match letter.unwrap_or(&unit) {
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -254,9 +289,17 @@ mod tests {
         assert_eq!(checked("RUNTIME", "0.5"), Ok(Value::Real(0.5)));
         assert_eq!(checked("TCP", "1"), Ok(Value::Switch(true)));
         assert_eq!(checked("FS_PROTOCOL", "NFS"), Ok(Value::Word("nfs")));
+        assert_eq!(checked("IPV6_ENABLE", "0"), Ok(Value::Word("off")));
         assert_eq!(checked("CONNECTIONS", "proc"), Ok(Value::Word("proc")));
         assert_eq!(checked("CONNECTIONS", "4"), Ok(Value::Int(4)));
+        assert_eq!(checked("FILE_SIZE", "16k"), Ok(Value::Int(16 << 10)));
+        assert_eq!(checked("CLIENT_MEM", "1GiB"), Ok(Value::Int(1 << 30)));
         let bad = [
+            ("FILE_SIZE", "16", "write a number and k, m, g or t"),
+            ("FILE_SIZE", "0k", "is out of bounds; give 1 B to"),
+            ("FILE_SIZE", "k", "is no amount of data"),
+            ("FILE_SIZE", "16kk", "is no amount of data"),
+            ("FILE_SIZE", "99999999999999t", "is no amount of data"),
             ("PROCS", "eight", "is not a whole number"),
             ("PROCS", "0", "is out of bounds"),
             ("PROCS", "-1", "is not a whole number"),

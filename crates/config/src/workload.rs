@@ -22,13 +22,9 @@ pub(crate) fn definition(
     let Some(file) = values.text("BENCHMARK_FILE") else {
         let name = values.text("BENCHMARK").unwrap_or_default();
         return Benchmark::shipped(&name)
-            .map_err(|e| {
-                let hint = "choose one of these, or set BENCHMARK_FILE";
-                errors.push(ConfigError::new(
-                    values.place("BENCHMARK"),
-                    e.to_string(),
-                    hint,
-                ));
+            .map_err(|_| {
+                let registry = crate::composite::choose::shipped_registry();
+                errors.push(crate::composite::choose::unknown(&name, values, &registry));
             })
             .ok();
     };
@@ -43,7 +39,7 @@ pub(crate) fn definition(
             ));
         })
         .ok()?;
-    let benchmark: Benchmark = toml::from_str(&text)
+    let benchmark = Benchmark::classic_from_toml(&text)
         .map_err(|e| errors.push(toml_error(&path, &text, &e)))
         .ok()?;
     match nonsense(&benchmark) {
@@ -80,7 +76,7 @@ fn nonsense(b: &Benchmark) -> Option<String> {
         (
             "standard.response_limit_ms",
             s.response_limit_ms,
-            0.001,
+            0.0,
             3_600_000.0,
         ),
         ("standard.ops_per_proc_max", s.ops_per_proc_max, 0.0, 1e12),

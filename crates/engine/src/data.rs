@@ -183,6 +183,9 @@ mod tests {
             let mut part = Vec::new();
             data.append(5, from as u64, to - from, &mut part);
             assert_eq!(part, whole[from..to]);
+            let mut filled = vec![0; to - from];
+            data.fill(5, from as u64, &mut filled);
+            assert_eq!(filled, part);
             assert!(data.check(5, from as u64, &part));
         }
     }

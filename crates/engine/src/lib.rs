@@ -12,6 +12,7 @@ pub mod engine;
 pub mod file_action;
 pub mod fileset;
 pub mod live_counts;
+pub mod marker;
 pub mod name;
 pub mod net;
 pub mod null;

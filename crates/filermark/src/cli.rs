@@ -56,6 +56,8 @@ pub enum Command {
     Run(RunArgs),
     /// Serve an in-memory file system over NFSv3
     Serve(ServeArgs),
+    /// Tell the time to runs in virtual machines
+    Clock(ClockArgs),
     /// List the parameters, or explain one
     Params(ParamsArgs),
     /// Print a commented rc file to start from
@@ -234,6 +236,23 @@ pub struct ServeArgs {
     pub verbose: VerboseArgs,
 }
 
+/// `clock`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark clock                                  on port 2010 of all addresses
+  filermark clock --listen 127.0.0.1:0             the port is chosen and printed
+  filermark run -r sfs_rc -o PIT_SERVER=HOST       RUN is held against the clock of HOST")]
+pub struct ClockArgs {
+    /// Address and port to answer on; may be repeated; port 0 chooses one
+    #[arg(short, long, value_name = "ADDR:PORT", default_value = "0.0.0.0:2010")]
+    pub listen: Vec<SocketAddr>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
 /// `params`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  filermark params\n  filermark params RUNTIME")]
@@ -357,6 +376,7 @@ mod tests {
             "filermark run -r sfs_rc -s mine -d DIR -o A=1 -o B=2 --json -vv --no-color",
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
             "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
+            "filermark clock --listen 127.0.0.1:0 --listen [::]:2010 --json",
             "filermark params RUNTIME",
             "filermark params --markdown",
             "filermark template",
@@ -377,6 +397,7 @@ mod tests {
             "filermark serve --capacity 0",
             "filermark serve --capacity 99999999T",
             "filermark demo --seconds 0",
+            "filermark clock --listen 2010",
         ];
         for line in bad {
             assert!(parse(line).is_err(), "{line}");

@@ -6,6 +6,8 @@
 
 mod cli;
 mod commands;
+mod console;
+mod copies;
 mod exit;
 mod interrupt;
 mod plain;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
+        Command::Clock(args) => commands::clock::clock(&args),
         Command::Params(args) => commands::params::params(&args),
         Command::Template => commands::params::template(),
         Command::Report(args) => commands::report::report(&args),

@@ -229,12 +229,18 @@ impl Benchmark {
     /// # Errors
     /// What is wrong with the text, and where.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, BenchmarkError> {
-        let definition: ClassicDefinition =
-            toml::from_str(text).map_err(|e| BenchmarkError::Text {
-                name: name.into(),
-                reason: e.to_string(),
-            })?;
-        Ok(definition.into())
+        Self::classic_from_toml(text).map_err(|e| BenchmarkError::Text {
+            name: name.into(),
+            reason: e.to_string(),
+        })
+    }
+
+    /// Reads a definition; the error knows its place in the text.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn classic_from_toml(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str::<ClassicDefinition>(text).map(Self::from)
     }
 
     /// The file set and sizes, when it is a classical one.

@@ -68,6 +68,7 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
             .map(|number| ProcSetup {
                 number,
                 mount: mount.clone(),
+                tree: None,
             })
             .collect(),
         claim: claim.clone(),

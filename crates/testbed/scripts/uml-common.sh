@@ -13,6 +13,21 @@ tmpfs() {
     step mount -t tmpfs -o "mode=755,size=${2:-50%}" tmpfs "$1"
 }
 
+# Says that all is well; then runs script after script in the directory $1, as
+# the host names them on standard input.
+run_scripts() {
+    stty -echo 2>/dev/null
+    echo "testbed: ready"
+    while read -r number; do
+        (cd "$1" && exec sh "/run/testbed/script-$number") \
+            </dev/null >"/run/testbed/output-$number" 2>&1
+        status=$?
+        echo "testbed: script $number ended with $status"
+    done
+    # The host has let go of us.
+    while :; do sleep 1000; done
+}
+
 step mount -t proc proc /proc
 step mount -t sysfs sysfs /sys
 tmpfs /run

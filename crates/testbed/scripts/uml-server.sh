@@ -1,5 +1,5 @@
 # Init of a kernel NFS server. EXPORT_SIZE: of the exported tmpfs;
-# EXPORT_OPTIONS: for exportfs; THREADS: nfsd's.
+# EXPORT_OPTIONS: for exportfs; THREADS: nfsd's; NFS4: not empty if it speaks that too.
 tmpfs /srv "$EXPORT_SIZE"
 mkdir /srv/export
 step modprobe -d /run/testbed/modules nfsd
@@ -10,6 +10,12 @@ mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery
 step rpcbind -w
 step rpc.mountd --port 20048
 step exportfs -o "$EXPORT_OPTIONS" '*:/srv/export'
-step rpc.nfsd --no-nfs-version 4 "$THREADS"
-echo "testbed: ready"
-while :; do sleep 1000; done
+if [ -z "$NFS4" ]; then
+    step rpc.nfsd --no-nfs-version 4 "$THREADS"
+else
+    # Nobody was here before: no grace period for those who would come back.
+    echo 10 >/proc/fs/nfsd/nfsv4gracetime
+    step rpc.nfsd "$THREADS"
+    echo Y >/proc/fs/nfsd/v4_end_grace
+fi
+run_scripts /srv/export

@@ -2,6 +2,32 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+/// A version of NFS that a kernel client is to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NfsVersion {
+    /// RFC 1813.
+    V3,
+    /// RFC 7530.
+    V4,
+    /// RFC 8881.
+    V41,
+    /// RFC 7862.
+    V42,
+}
+
+impl NfsVersion {
+    /// As mount(8)'s `nfsvers=` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            NfsVersion::V3 => "3",
+            NfsVersion::V4 => "4.0",
+            NfsVersion::V41 => "4.1",
+            NfsVersion::V42 => "4.2",
+        }
+    }
+}
+
 /// Where an NFSv3 export is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
@@ -13,6 +39,8 @@ pub struct Export {
     pub mount_port: u16,
     /// The path that MNT takes.
     pub path: String,
+    /// The path from NFSv4's root; `None` where the server does not speak it.
+    pub path_v4: Option<String>,
 }
 
 impl Export {
@@ -58,4 +86,6 @@ pub struct ServerOptions {
     pub space_mib: Option<u32>,
     /// The client's root is mapped to nobody, as servers do by default.
     pub root_squash: bool,
+    /// The server speaks NFSv4.0 to 4.2, too.
+    pub nfs4: bool,
 }

@@ -95,6 +95,7 @@ impl Ganesha {
                 nfs_port: NFS_PORT,
                 mount_port: MOUNT_PORT,
                 path: "/export".into(),
+                path_v4: options.nfs4.then(|| "/export".into()),
             },
             fsal,
             log,
@@ -221,17 +222,18 @@ fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
     } else {
         "No_Root_Squash"
     };
+    let protocols = if options.nfs4 { "3, 4" } else { "3" };
     Ok(format!(
         r#"NFS_CORE_PARAM {{
     NFS_Port = {NFS_PORT};
     MNT_Port = {MOUNT_PORT};
-    NFS_Protocols = 3;
+    NFS_Protocols = {protocols};
     Enable_NLM = false;
     Enable_RQUOTA = false;
     mount_path_pseudo = true;
     Plugins_Dir = "{plugins}";
 }}
-NFSV4 {{ Graceless = true; }}
+NFSV4 {{ Graceless = true; Only_Numeric_Owners = true; }}
 NFS_KRB5 {{ Active_krb5 = false; }}
 LOG {{ Default_Log_Level = EVENT; }}
 MEM {{ Inode_Size = 1048576; }}
@@ -239,7 +241,7 @@ EXPORT {{
     Export_Id = 1;
     Path = {path};
     Pseudo = /export;
-    Protocols = 3;
+    Protocols = {protocols};
     Transports = TCP;
     Access_Type = {access};
     Squash = {squash};

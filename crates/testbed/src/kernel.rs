@@ -1,9 +1,10 @@
 //! The Linux kernel's own NFS server and NFS client.
 
-use crate::tools::{need, write};
+use crate::tools::need;
 use crate::uml::Uml;
-use crate::{Error, Export, Result, Sandbox, ServerOptions};
+use crate::{Error, Export, NfsCounts, NfsVersion, Result, Sandbox, ServerOptions};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,11 @@ const CLIENT_MIB: u32 = 512;
 /// Threads of nfsd. User Mode Linux has one CPU.
 const THREADS: u32 = 4;
 
-/// A Linux kernel that exports a tmpfs over NFSv3, TCP, at the standard ports.
+/// The kernel's own counters are read in milliseconds; a busy machine takes longer.
+const COUNTS_LIMIT: Duration = Duration::from_secs(30);
+
+/// A Linux kernel that exports a tmpfs over NFSv3 and, if asked, NFSv4, TCP, at the
+/// standard ports.
 #[derive(Debug)]
 pub struct KernelServer {
     uml: Uml,
@@ -62,9 +67,11 @@ impl KernelServer {
                 ("EXPORT_SIZE", format!("{space}m")),
                 (
                     "EXPORT_OPTIONS",
-                    format!("{access},{squash},insecure,fsid=1,sync"),
+                    // fsid=0: the export is NFSv4's root, too.
+                    format!("{access},{squash},insecure,fsid=0,sync,no_subtree_check"),
                 ),
                 ("THREADS", THREADS.to_string()),
+                ("NFS4", if options.nfs4 { "yes" } else { "" }.to_owned()),
             ],
         )?;
         let export = Export {
@@ -72,6 +79,7 @@ impl KernelServer {
             nfs_port: 2049,
             mount_port: 20048,
             path: "/srv/export".into(),
+            path_v4: options.nfs4.then(|| "/".into()),
         };
         Ok(KernelServer { uml, export })
     }
@@ -89,6 +97,26 @@ impl KernelServer {
             address: self.uml.guest_v6(),
             ..self.export.clone()
         }
+    }
+
+    /// Runs a shell script on the server, in the exported directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelClient::run`].
+    pub fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
+        self.uml.run(script, limit)
+    }
+
+    /// What the server has counted since it came up, NFSv3 procedures and
+    /// operations of NFSv4 (what `nfsstat -s` shows).
+    ///
+    /// # Errors
+    ///
+    /// When the kernel is gone, or its counters are not as expected.
+    pub fn counts(&mut self) -> Result<NfsCounts> {
+        let said = self.uml.run("cat /proc/net/rpc/nfsd", COUNTS_LIMIT)?;
+        NfsCounts::of_server(&said.output)
     }
 
     /// The interface that its traffic takes, for [`crate::Capture`].
@@ -119,28 +147,71 @@ pub struct ScriptOutput {
     pub output: String,
 }
 
-/// A Linux kernel that has an NFSv3 export mounted on `/mnt`.
+/// How a [`KernelClient`] mounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// The protocol.
+    pub version: NfsVersion,
+    /// More mount options, such as `rsize=65536`, or empty.
+    pub extra: String,
+    /// Memory of the whole client, its page cache included.
+    pub memory_mib: u32,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            version: NfsVersion::V3,
+            extra: String::new(),
+            memory_mib: CLIENT_MIB,
+        }
+    }
+}
+
+/// A Linux kernel that has an export mounted on `/mnt`.
 #[derive(Debug)]
 pub struct KernelClient {
     uml: Uml,
-    scripts: u32,
 }
 
 impl KernelClient {
+    /// The directory, as scripts see it, that the host reads and writes too: see
+    /// [`KernelClient::shared`].
+    pub const SHARED: &'static str = "/run/testbed";
+
+    /// Where the export is mounted, as scripts see it.
+    pub const MOUNT: &'static str = "/mnt";
+
+    /// Boots a client and mounts an export over NFSv3; `extra` are more mount
+    /// options, or empty. See [`KernelClient::start_with`].
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelClient::start_with`].
+    pub fn start(sandbox: &Arc<Sandbox>, export: &Export, extra: &str) -> Result<KernelClient> {
+        let options = ClientOptions {
+            extra: extra.to_owned(),
+            ..ClientOptions::default()
+        };
+        KernelClient::start_with(sandbox, export, &options)
+    }
+
     /// Boots a client and mounts an export of a server in the same sandbox.
     ///
     /// A server on a loopback address is reached through the client's own
     /// interface instead, so it has to listen on all addresses (`0.0.0.0`).
-    /// `extra` are more mount options after a comma, such as `rsize=65536`, or
-    /// empty.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] when not root or a package is missing; otherwise
     /// what failed, with the end of the kernel's console.
-    pub fn start(sandbox: &Arc<Sandbox>, export: &Export, extra: &str) -> Result<KernelClient> {
+    pub fn start_with(
+        sandbox: &Arc<Sandbox>,
+        export: &Export,
+        options: &ClientOptions,
+    ) -> Result<KernelClient> {
         need(&[("mount.nfs", "nfs-common")])?;
-        let comma = if extra.is_empty() { "" } else { "," };
+        let (path, mount) = mount_options(export, options)?;
         let family = if export.address.is_ipv6() { "6" } else { "" };
         // Empty: the host's end of the client's own interface.
         let server = match export.address {
@@ -151,22 +222,28 @@ impl KernelClient {
         let uml = Uml::boot(
             sandbox,
             "client",
-            CLIENT_MIB,
+            options.memory_mib,
             include_str!("../scripts/uml-client.sh"),
             &[
                 ("SERVER", server),
-                ("EXPORT", export.path.clone()),
+                ("EXPORT", path),
                 ("FAMILY", family.to_owned()),
-                (
-                    "OPTIONS",
-                    format!(
-                        "nfsvers=3,proto=tcp{family},mountproto=tcp{family},port={},mountport={},nolock{comma}{extra}",
-                        export.nfs_port, export.mount_port
-                    ),
-                ),
+                ("OPTIONS", mount),
             ],
         )?;
-        Ok(KernelClient { uml, scripts: 0 })
+        Ok(KernelClient { uml })
+    }
+
+    /// The host's name of [`KernelClient::SHARED`]: results are left there.
+    #[must_use]
+    pub fn shared(&self) -> &Path {
+        &self.uml.shared
+    }
+
+    /// The host's name of a file that scripts call `SHARED/name`.
+    #[must_use]
+    pub fn shared_file(&self, name: &str) -> PathBuf {
+        self.uml.shared.join(name)
     }
 
     /// Runs a shell script in the mounted directory. The script sees the
@@ -178,26 +255,7 @@ impl KernelClient {
     /// When the script is not done within `limit`, or the kernel is gone. A
     /// script that fails is not an error here: see [`ScriptOutput::status`].
     pub fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
-        let number = self.scripts;
-        self.scripts += 1;
-        write(self.uml.shared.join(format!("script-{number}")), script)?;
-        self.uml.kernel.tell(&number.to_string())?;
-        let mark = format!("testbed: script {number} ended with ");
-        let status = self
-            .uml
-            .kernel
-            .wait_for("the script's end", limit, |said| {
-                let (_, rest) = said.split_once(&mark)?;
-                // Only a whole line: the number may still be on its way.
-                let (status, _) = rest.split_once('\n')?;
-                status.trim().parse().ok()
-            })?;
-        let output = self.uml.shared.join(format!("output-{number}"));
-        let bytes = std::fs::read(&output).map_err(Error::path("read", &output))?;
-        Ok(ScriptOutput {
-            status,
-            output: String::from_utf8_lossy(&bytes).into_owned(),
-        })
+        self.uml.run(script, limit)
     }
 
     /// The interface that its traffic takes, for [`crate::Capture`].
@@ -210,5 +268,32 @@ impl KernelClient {
     #[must_use]
     pub fn log(&self) -> String {
         self.uml.kernel.said()
+    }
+}
+
+/// The path to mount, and the options that do it.
+fn mount_options(export: &Export, options: &ClientOptions) -> Result<(String, String)> {
+    let family = if export.address.is_ipv6() { "6" } else { "" };
+    let comma = if options.extra.is_empty() { "" } else { "," };
+    let common = format!(
+        "nfsvers={},proto=tcp{family},port={}",
+        options.version.name(),
+        export.nfs_port
+    );
+    let extra = &options.extra;
+    if options.version == NfsVersion::V3 {
+        let mount = format!("mountproto=tcp{family},mountport={}", export.mount_port);
+        return Ok((
+            export.path.clone(),
+            format!("{common},{mount},nolock{comma}{extra}"),
+        ));
+    }
+    match &export.path_v4 {
+        Some(path) => Ok((path.clone(), format!("{common}{comma}{extra}"))),
+        None => Err(Error::failed(
+            "mount",
+            "the server does not speak NFSv4 (ServerOptions::nfs4)",
+            "",
+        )),
     }
 }

@@ -1,4 +1,5 @@
-//! Real servers, a real client and a real protocol decoder, for tests.
+//! Real servers, a real client and a real protocol decoder, and file systems
+//! that are full, read-only, slow or broken, for tests.
 //!
 //! Everything runs in namespaces of its own (network, processes, mounts): no
 //! port, file system or service of the host is touched, and when the test
@@ -17,15 +18,23 @@ mod capture;
 mod daemon;
 mod error;
 mod export;
+mod faulty;
 mod ganesha;
 mod kernel;
+mod mounts;
+mod nfs_counts;
 mod sandbox;
+mod strace;
 mod tools;
 mod uml;
 
 pub use capture::{Capture, Pcap, ProcedureTimes};
 pub use error::{Error, Result, available};
-pub use export::{Export, ServerOptions};
+pub use export::{Export, NfsVersion, ServerOptions};
+pub use faulty::{Faulty, FaultyOptions, Kind};
 pub use ganesha::{Fsal, Ganesha};
-pub use kernel::{KernelClient, KernelServer, ScriptOutput};
+pub use kernel::{ClientOptions, KernelClient, KernelServer, ScriptOutput};
+pub use mounts::{Mounts, Scratch};
+pub use nfs_counts::NfsCounts;
 pub use sandbox::Sandbox;
+pub use strace::{Call, Strace};

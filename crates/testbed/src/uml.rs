@@ -3,7 +3,7 @@
 
 use crate::daemon::Daemon;
 use crate::tools::{need, search_path, write};
-use crate::{Error, Result, Sandbox};
+use crate::{Error, Result, Sandbox, ScriptOutput};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,6 +28,8 @@ pub(crate) struct Uml {
     pub(crate) interface: String,
     net: Net,
     sandbox: Arc<Sandbox>,
+    /// Scripts given to it so far.
+    scripts: u32,
 }
 
 /// The addresses of one tap interface.
@@ -130,6 +132,28 @@ impl Uml {
             interface,
             net,
             sandbox: Arc::clone(sandbox),
+            scripts: 0,
+        })
+    }
+
+    /// Runs a shell script inside, after those before it.
+    pub(crate) fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
+        let number = self.scripts;
+        self.scripts += 1;
+        write(self.shared.join(format!("script-{number}")), script)?;
+        self.kernel.tell(&number.to_string())?;
+        let mark = format!("testbed: script {number} ended with ");
+        let status = self.kernel.wait_for("the script's end", limit, |said| {
+            let (_, rest) = said.split_once(&mark)?;
+            // Only a whole line: the number may still be on its way.
+            let (status, _) = rest.split_once('\n')?;
+            status.trim().parse().ok()
+        })?;
+        let output = self.shared.join(format!("output-{number}"));
+        let bytes = std::fs::read(&output).map_err(Error::path("read", &output))?;
+        Ok(ScriptOutput {
+            status,
+            output: String::from_utf8_lossy(&bytes).into_owned(),
         })
     }
 

@@ -210,8 +210,9 @@ fn engine_steps(rounds: u32) -> Measured {
     let drawn = time(rounds, |_| {
         black_box(mixes.draw(&mut rng));
     });
+    let classic = benchmark.classic().ok_or("a classical benchmark")?;
     let sized = time(rounds, |_| {
-        black_box(benchmark.read_sizes.draw(&mut rng));
+        black_box(classic.read_sizes.draw(&mut rng));
     });
     black_box(histogram.count());
     Ok(vec![

@@ -27,8 +27,9 @@ pub fn measure(_: u32) -> Measured {
 /// The engine's books alone.
 fn books() -> Measured {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
-    let share = benchmark.fileset.access_pcnt;
-    let set = FileSet::new(1, benchmark.file_sizes, share);
+    let classic = benchmark.classic().ok_or("a classical benchmark")?;
+    let share = classic.fileset.access_pcnt;
+    let set = FileSet::new(1, classic.file_sizes.clone(), share);
     let deal = Deal {
         proc_count: 1,
         proc: 0,
@@ -59,8 +60,11 @@ fn whole() -> Measured {
         kib: 1.0,
         percent: 100.0,
     };
-    plan.benchmark.file_sizes =
-        SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
+    let classic = plan
+        .benchmark
+        .classic_mut()
+        .ok_or("a classical benchmark")?;
+    classic.file_sizes = SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
     let mut bench = Bench::start(plan)?;
     let few = MADE as f64 / 1024.0 / 100.0;
     bench.init(few)?;

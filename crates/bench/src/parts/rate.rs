@@ -116,6 +116,7 @@ impl Flood {
                 .map(|(number, mount)| ProcSetup {
                     number,
                     mount: mount.clone(),
+                    tree: None,
                 })
                 .collect(),
             claim,

@@ -20,7 +20,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "LOAD",
         Group::Load,
         Kind::List,
-        "Requested load in op/s: the first point, or all of them",
+        "Requested load: the first point, or all of them",
     )
     .example("100")
     .help(
@@ -28,12 +28,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          the others. Several numbers in double quotes: the load points themselves. A load is \
          the sum over all procs of all clients; it is rounded down so that every proc gets a \
          whole number of operations per second. LOAD=200 INCR_LOAD=200 NUM_RUNS=3 on 32 procs \
-         gives 192, 384 and 576.",
+         gives 192, 384 and 576. Of composite benchmarks it is the number of units of the \
+         business metric (BUILDs, STREAMs ...), and nothing is rounded.",
     ),
     p(
         "INCR_LOAD",
         Group::Load,
-        Kind::Int(1, LOAD_MAX, "op/s"),
+        Kind::Int(1, LOAD_MAX, "op/s or units"),
         "How much the load grows from point to point",
     )
     .example("100")
@@ -52,6 +53,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, PROCS_MAX, "procs"),
         "Load-generating procs on each client",
     )
+    .classic()
     .alias(&["NUM_PROCS"])
     .example("8")
     .help(
@@ -65,6 +67,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::List,
         "The hosts that make the load",
     )
+    .classic()
     .default("localhost")
     .help("In this version one host: the one that Filermark is started on."),
     p(
@@ -73,6 +76,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::List,
         "What to measure: host:/path for every proc, or a file that lists them",
     )
+    .classic()
     .example("server:/export")
     .help(
         "Three forms. A list of PROCS mount points: proc N of every client uses number N. A \
@@ -88,6 +92,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, 32, "calls"),
         "Physical writes that one logical write keeps outstanding",
     )
+    .classic()
     .default("2")
     .help("0 works as 1: each waits for the one before."),
     p(
@@ -96,6 +101,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, 32, "calls"),
         "Physical reads that one logical read keeps outstanding",
     )
+    .classic()
     .default("2")
     .help("0 works as 1: each waits for the one before."),
     p(
@@ -104,6 +110,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Choice(&["off", "on", "any"]),
         "Address family of server names: off IPv4, on IPv6, any what comes first",
     )
+    .classic()
     .default("any")
     .help("An address written out in MNT_POINTS is used as it is."),
     p(
@@ -112,6 +119,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Choice(&["nfs", "cifs"]),
         "The protocol; nfs is NFS version 3",
     )
+    .classic()
     .default("nfs")
     .help("cifs is known and refused: SMB is not built yet."),
     p(
@@ -120,6 +128,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "CIFS user name; not built yet",
     )
+    .classic()
     .standard(Standard::Refused),
     p(
         "PASSWORD",
@@ -127,6 +136,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Secret,
         "CIFS password; not built yet",
     )
+    .classic()
     .standard(Standard::Refused),
     p(
         "DOMAIN",
@@ -134,6 +144,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "CIFS domain; not built yet",
     )
+    .classic()
     .standard(Standard::Refused),
     p(
         "SFS_DIR",
@@ -141,6 +152,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Path,
         "Directory of the benchmark's programs; Filermark is one program",
     )
+    .classic()
     .standard(Standard::NoEffect),
     p(
         "SUFFIX",
@@ -189,6 +201,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, 4096, "KB"),
         "Largest physical transfer; not set: what the server prefers",
     )
+    .classic()
     .example("32")
     .help("In binary kilobytes. It caps what FSINFO negotiates, never raises it."),
     p(
@@ -197,6 +210,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, u32::MAX as u64, "user id"),
         "AUTH_SYS user id; not set: that of the user who starts Filermark",
     )
+    .classic()
     .example("500"),
     p(
         "SFS_NFS_GROUP_ID",
@@ -204,6 +218,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, u32::MAX as u64, "group id"),
         "AUTH_SYS group id; not set: that of the user who starts Filermark",
     )
+    .classic()
     .example("500"),
     p(
         "RUNTIME",
@@ -225,6 +240,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Path,
         "A file with another operation mix",
     )
+    .classic()
     .example("getattr.mix")
     .standard(Standard::Unset)
     .help(
@@ -241,6 +257,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Real(0.1, 100.0, "percent"),
         "Share of the I/O files that RUN touches",
     )
+    .classic()
     .standard(Standard::Benchmark(|b| rule(b, |r| r.access_pcnt))),
     p(
         "APPEND_PCNT",
@@ -248,6 +265,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Real(0.0, 100.0, "percent"),
         "Share of the writes that append; the others overwrite",
     )
+    .classic()
     .standard(Standard::Benchmark(|b| rule(b, |r| r.append_pcnt))),
     p(
         "BLOCK_FILE",
@@ -255,6 +273,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Path,
         "A file with other transfer sizes",
     )
+    .classic()
     .example("blocks")
     .standard(Standard::Unset)
     .help(
@@ -267,7 +286,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "DIR_COUNT",
         Group::Workload,
         Kind::Int(1, FileSetRule::DIR_COUNT_MAX as u64, "directories"),
-        "Directories per proc",
+        "Directories per proc; see FILES_PER_DIR for composites",
     )
     .standard(Standard::Benchmark(|b| rule(b, |r| f64::from(r.dir_count)))),
     p(
@@ -276,6 +295,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, FileSetRule::FILE_COUNT_MAX as u64, "files"),
         "Files per proc that are not for reading and writing",
     )
+    .classic()
     .standard(Standard::Benchmark(|b| {
         rule(b, |r| f64::from(r.file_count))
     })),
@@ -285,6 +305,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
     )
+    .classic()
     .standard(Standard::Benchmark(|b| {
         rule(b, |r| f64::from(r.symlink_count))
     })),
@@ -294,6 +315,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Switch,
         "TCP as transport; UDP is not supported, so it can only be on",
     )
+    .classic()
     .default("on")
     .standard(Standard::Fixed("on")),
     p(
@@ -311,6 +333,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "No effect: the run record holds what it would dump",
     )
+    .classic()
     .standard(Standard::NoEffect),
     p(
         "POPULATE",
@@ -318,6 +341,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "No effect: INIT fills the file set; see KEEP and REUSE",
     )
+    .classic()
     .standard(Standard::NoEffect),
     p(
         "LAT_GRAPH",
@@ -325,6 +349,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "No effect: every report has the latency histograms",
     )
+    .classic()
     .standard(Standard::NoEffect),
     p(
         "PRIME_SLEEP",
@@ -332,6 +357,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "No effect: phases follow each other without a pause",
     )
+    .classic()
     .standard(Standard::NoEffect),
     p(
         "PRIME_TIMEOUT",
@@ -339,5 +365,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "No effect: every wait has its own limit (INIT_TIMEOUT, RPC_TIMEOUT_MS)",
     )
+    .classic()
     .standard(Standard::NoEffect),
 ];

@@ -2,6 +2,7 @@
 //! the reference page and the not-standard findings are all made from it.
 
 mod classic;
+mod composite;
 mod own;
 
 pub(crate) use classic::{LOAD_MAX, RUNS_MAX};
@@ -33,6 +34,30 @@ pub struct Parameter {
     pub long_help: &'static str,
     /// Where it comes from.
     pub origin: Origin,
+    /// Which benchmarks it has an effect with.
+    pub scope: Scope,
+}
+
+/// Which benchmarks a parameter has an effect with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    Every,
+    /// Classical ones, whose driver speaks the protocol itself.
+    Classic,
+    /// Composites, which work on mounted file systems.
+    Composite,
+}
+
+impl Scope {
+    /// Whether it takes in composites (`true`) or classical benchmarks (`false`).
+    pub fn holds(self, composite: bool) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Classic => !composite,
+            Self::Composite => composite,
+        }
+    }
 }
 
 /// What the values of a parameter look like.
@@ -54,6 +79,8 @@ pub enum Kind {
     Int(u64, u64, &'static str),
     /// A number within bounds, and its unit.
     Real(f64, f64, &'static str),
+    /// An amount of data within bounds, in bytes, written with k, m, g or t.
+    Size(u64, u64),
     /// This word or a whole number within bounds.
     WordOrInt(&'static str, u64, u64),
 }
@@ -92,7 +119,7 @@ pub enum Group {
     Output,
     /// What a load point is judged by.
     Limits,
-    /// Names known from the 2008 generation that do nothing here, or not yet.
+    /// Names known from earlier generations that do nothing here, or not yet.
     Legacy,
 }
 
@@ -119,7 +146,7 @@ impl Group {
             Self::Workload => "Workload and file set",
             Self::Transport => "Transfers, connections and time-outs",
             Self::Limits => "Limits that judge a load point",
-            Self::Legacy => "Known from the 2008 generation, without effect or not built yet",
+            Self::Legacy => "Known from earlier generations, without effect or not built yet",
         }
     }
 }
@@ -129,6 +156,10 @@ impl Group {
 pub enum Origin {
     /// The rc file of the 2008 generation.
     Classic2008,
+    /// The rc file of the 2014 generation (facts.md 3.1).
+    Rc2014,
+    /// The rc file of the 2020 generation (facts.md 3.2).
+    Rc2020,
     /// Filermark's own, and the version it came with.
     Filermark(&'static str),
 }
@@ -137,6 +168,8 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Classic2008 => f.write_str("2008 rc file"),
+            Self::Rc2014 => f.write_str("2014 rc file"),
+            Self::Rc2020 => f.write_str("2020 rc file"),
             Self::Filermark(since) => write!(f, "Filermark, since {since}"),
         }
     }
@@ -155,6 +188,7 @@ impl Parameter {
             one_line,
             long_help: "",
             origin: Origin::Classic2008,
+            scope: Scope::Every,
         }
     }
     const fn default(mut self, default: &'static str) -> Self {
@@ -177,14 +211,25 @@ impl Parameter {
         self.long_help = long_help;
         self
     }
+    const fn classic(mut self) -> Self {
+        self.scope = Scope::Classic;
+        self
+    }
+    const fn composite(mut self, origin: Origin) -> Self {
+        self.scope = Scope::Composite;
+        self.origin = origin;
+        self
+    }
     const fn own(mut self) -> Self {
         self.origin = Origin::Filermark("0.1");
         self
     }
 
-    /// All of them: the 2008 ones in their classical order, then Filermark's own.
+    /// All of them: the 2008 ones in their classical order, those of composite
+    /// benchmarks, then Filermark's own.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        classic::PARAMETERS.iter().chain(own::PARAMETERS)
+        let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
+        known.chain(own::PARAMETERS)
     }
 
     /// Looks one up by name or alias (upper case, as in rc files).
@@ -195,7 +240,7 @@ impl Parameter {
     /// The value a run has when nothing is given, under a benchmark; `None`: not set.
     pub fn default_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
-            Standard::Benchmark(value) => Some(value(benchmark).to_string()),
+            Standard::Benchmark(value) => figure(value(benchmark)),
             _ if self.default.is_empty() => None,
             _ => Some(self.default.to_owned()),
         }
@@ -205,7 +250,7 @@ impl Parameter {
     pub fn standard_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
             Standard::Fixed(text) => Some(text.to_owned()),
-            Standard::Benchmark(value) => Some(value(benchmark).to_string()),
+            Standard::Benchmark(value) => figure(value(benchmark)),
             Standard::Unset => Some("not set".to_owned()),
             Standard::Free | Standard::NoEffect | Standard::Refused => None,
         }
@@ -223,6 +268,11 @@ impl Parameter {
 /// A figure of a classical benchmark's file set; not a number for composites.
 fn rule(benchmark: &Benchmark, figure: fn(&FileSetRule) -> f64) -> f64 {
     benchmark.classic().map_or(f64::NAN, |c| figure(&c.fileset))
+}
+
+/// The same as text; `None`: this benchmark has no such figure.
+fn figure(value: f64) -> Option<String> {
+    (!value.is_nan()).then(|| value.to_string())
 }
 
 #[cfg(test)]

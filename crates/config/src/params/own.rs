@@ -17,25 +17,25 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules."),
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
     p(
         "BENCHMARK_FILE",
         Group::Workload,
         Kind::Path,
-        "A benchmark definition of your own (TOML) instead",
+        "Benchmark definitions of your own (TOML); same as -b",
     )
     .example("mine.toml")
     .standard(Standard::Unset)
-    .help("Relative to the rc file. Start from crates/model/definitions/general-nfs3.toml and give it another name."),
+    .help("Relative to the rc file. A classical definition takes the place of BENCHMARK: start from crates/model/definitions/general-nfs3.toml and give it another name. A file with [[benchmark]] and [[workload]] tables adds composites, of which BENCHMARK chooses one."),
     p(
         "DRIVER",
         Group::Workload,
-        Kind::Choice(&["nfs3", "null"]),
-        "What makes the operations: nfs3, or null to measure the generator",
+        Kind::Choice(&["nfs3", "posix", "null"]),
+        "What makes the operations; null measures the generator",
     )
     .default("nfs3")
     .standard(Standard::Fixed("nfs3"))
-    .help("null answers every operation at once and needs no MNT_POINTS."),
+    .help("nfs3 for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS."),
     p(
         "SEED",
         Group::Workload,
@@ -50,6 +50,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Real(0.001, 1_000_000.0, "MB per op/s"),
         "Size of the file set per op/s of load, in binary megabytes",
     )
+    .classic()
     .standard(Standard::Benchmark(|b| rule(b, |r| r.mb_per_op)))
     .help("The size depends on the load alone, never on the number of procs or clients."),
     p(
@@ -117,6 +118,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, 4096, "operations"),
         "Operations in flight per thread while the file set is made or removed",
     )
+    .classic()
     .default("64"),
     p(
         "CONNECTIONS",
@@ -124,6 +126,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::WordOrInt("proc", 1, 65_535),
         "TCP connections: one per proc, or this many per client and server",
     )
+    .classic()
     .default("proc")
     .standard(Standard::Fixed("proc"))
     .help("A number shares connections as kernel clients do (nconnect)."),
@@ -133,6 +136,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         TIMEOUT_MS,
         "How long a reply may take before the call is sent again",
     )
+    .classic()
     .default("60000")
     .help("It is sent again on a new connection, as RFC 1813 servers expect over TCP."),
     p(
@@ -141,6 +145,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, 1000, "times"),
         "How often a call is sent again before its operation fails",
     )
+    .classic()
     .default("5"),
     p(
         "CONNECT_TIMEOUT_MS",
@@ -148,6 +153,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         TIMEOUT_MS,
         "Longest wait for a connection or a mount",
     )
+    .classic()
     .default("10000"),
     p(
         "JUKEBOX_DELAY_MS",
@@ -155,6 +161,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         TIMEOUT_MS,
         "First wait after NFS3ERR_JUKEBOX; doubled each time",
     )
+    .classic()
     .default("100"),
     p(
         "JUKEBOX_RETRIES",
@@ -162,6 +169,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, 30, "times"),
         "How often an operation waits for NFS3ERR_JUKEBOX before it fails",
     )
+    .classic()
     .default("8"),
     p(
         "NFS_PORT",
@@ -169,6 +177,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the NFS program; not set: ask the portmapper",
     )
+    .classic()
     .example("2049"),
     p(
         "MOUNT_PORT",
@@ -176,6 +185,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the MOUNT program; not set: ask the portmapper",
     )
+    .classic()
     .example("20048"),
     p(
         "PORTMAP_PORT",
@@ -183,6 +193,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the portmapper (rpcbind)",
     )
+    .classic()
     .default("111"),
     p(
         "RESVPORT",
@@ -190,6 +201,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Switch,
         "Call from a source port below 1024, as exports without 'insecure' want",
     )
+    .classic()
     .default("off")
     .help("Needs root or CAP_NET_BIND_SERVICE. Ports from 512 to 1023 are taken, so 500 connections at most: use CONNECTIONS with more procs."),
     p(
@@ -198,6 +210,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::List,
         "AUTH_SYS supplementary groups, 16 at most",
     )
+    .classic()
     .example("100 1000"),
     p(
         "MACHINE_NAME",
@@ -205,12 +218,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "AUTH_SYS machine name; not set: this host's name",
     )
+    .classic()
     .example("client1"),
     p(
         "RESPONSE_LIMIT_MS",
         Group::Limits,
-        Kind::Real(0.001, 3_600_000.0, "ms"),
-        "Largest mean service time of a load point",
+        Kind::Real(0.0, 3_600_000.0, "ms"),
+        "Largest mean service time of a load point; 0: no limit",
     )
     .standard(Standard::Benchmark(|b| b.standard.response_limit_ms)),
     p(

@@ -4,7 +4,8 @@
 
 use crate::{LEAST, bad, good};
 use filermark_config::{
-    RcFile, Sources, explain, help_parameter, help_params, reference_markdown, resolve, template_rc,
+    RcFile, Sources, explain, help_parameter, help_params, reference_markdown, resolve,
+    template_composite_rc, template_rc,
 };
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,36 @@ fn the_template_is_the_example_and_resolves() {
     assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
     all.plan.parameters.clone_from(&resolved.plan.parameters);
     assert_eq!(all, resolved);
+}
+
+#[test]
+fn a_composite_has_its_template_too() {
+    let text = template_composite_rc("swbuild").unwrap();
+    equal(&root().join("examples/sfs_rc_swbuild"), &text);
+    let resolved = good(&text, &[]);
+    assert_eq!(resolved.plan.benchmark.name, "SWBUILD");
+    assert_eq!(resolved.plan.points.len(), 10);
+    let uncommented: String = text
+        .lines()
+        .filter(|l| !l.contains("# e.g."))
+        .map(|l| match l.strip_prefix('#') {
+            Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => format!("{rest}\n"),
+            _ => format!("{l}\n"),
+        })
+        .collect();
+    let mut all = good(&uncommented, &[]);
+    assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 20);
+    // PIT_PORT without PIT_SERVER is worth a note.
+    all.plan
+        .findings
+        .retain(|f| !f.message.contains("PIT_PORT"));
+    all.plan.parameters.clone_from(&resolved.plan.parameters);
+    assert_eq!(all, resolved);
+    assert!(
+        template_composite_rc("SWBIULD")
+            .unwrap_err()
+            .contains("SWBUILD")
+    );
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn every_field_has_a_parameter() {
         (1.5, 90.0, 50.0)
     );
     assert_eq!((l.mix_deviation_pcnt_max, l.error_pcnt_max), (2.0, 3.0));
-    let r = &plan.benchmark.fileset;
+    let r = &plan.benchmark.classic().unwrap().fileset;
     assert_eq!(
         (r.mb_per_op, r.access_pcnt, r.append_pcnt),
         (1.0, 50.0, 0.0)
@@ -300,8 +300,9 @@ fn files_beside_the_rc_file_change_the_benchmark() {
     ];
     let plan = resolve(&sources(dir.path(), LEAST, &options)).unwrap().plan;
     assert_eq!(plan.benchmark.mix.percent(Op::Read), 70.0);
-    assert_eq!(plan.benchmark.read_sizes.mean_bytes(), 4096.0);
-    assert_eq!(plan.benchmark.write_sizes.max().0, 256 << 10);
+    let sizes = plan.benchmark.classic().unwrap();
+    assert_eq!(sizes.read_sizes.mean_bytes(), 4096.0);
+    assert_eq!(sizes.write_sizes.max().0, 256 << 10);
     assert_eq!(plan.phases.runtime, Nanos::from_secs(60));
     assert_eq!(
         plan.monitor.unwrap().script,

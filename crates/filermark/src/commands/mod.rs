@@ -1,5 +1,6 @@
 //! One small file per subcommand.
 
+pub mod clock;
 pub mod demo;
 pub mod manual;
 pub mod params;

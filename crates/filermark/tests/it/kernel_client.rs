@@ -27,6 +27,7 @@ fn mounted(args: &[&str], mount_options: &str) -> Option<Mounted> {
         nfs_port: 2049,
         mount_port: 2049,
         path: "/export".into(),
+        path_v4: None,
     };
     let client = available(KernelClient::start(&sandbox, &export, mount_options))?;
     Some(Mounted { client, server })

@@ -6,19 +6,15 @@
 //! Everything blocks; nothing here is measured.
 
 mod empty;
-#[cfg(test)]
-mod tests;
 
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
 use empty::Emptied;
 use filermark_engine::driver::{Claim, ClaimReport, DriverError};
+use filermark_engine::marker::{MARKER_BYTES_MAX, marker_run, marker_text};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::{MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::{Createhow3, Failed, Fh, Ftype3, Nfsstat3, Sattr3, StableHow};
-
-/// Most bytes of a marker that are looked at.
-const MARKER_BYTES_MAX: u32 = 4096;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
 /// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises.
@@ -343,24 +339,4 @@ impl<'a> Claimant<'a> {
             lacking: Vec::new(),
         }
     }
-}
-
-const MARKER_SECOND_LINE: &str = "Filermark, a file-server benchmark, made this directory";
-
-/// What the marker says: the run first, then words for the person who finds it.
-fn marker_text(claim: &Claim) -> String {
-    format!(
-        "{}\n{MARKER_SECOND_LINE} for a run and owns\n\
-         everything in it. If that run is no longer under way it can be deleted:\n\
-         rm -r {}\n",
-        claim.run_id, claim.dir_name
-    )
-}
-
-/// The run that a marker names; `None` if it is no marker of ours.
-fn marker_run(data: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(data).ok()?;
-    let (run, rest) = text.split_once('\n')?;
-    rest.starts_with(MARKER_SECOND_LINE)
-        .then(|| run.trim().to_owned())
 }

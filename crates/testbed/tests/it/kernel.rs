@@ -2,7 +2,8 @@
 
 use crate::round_trip;
 use filermark_testbed::{
-    Fsal, Ganesha, KernelClient, KernelServer, Sandbox, ServerOptions, available,
+    ClientOptions, Export, Fsal, Ganesha, KernelClient, KernelServer, NfsVersion, Sandbox,
+    ServerOptions, available,
 };
 use std::net::TcpStream;
 use std::time::Duration;
@@ -97,4 +98,70 @@ fn a_script_that_does_not_end_is_given_up() {
         .run("sleep 600", Duration::from_millis(300))
         .expect_err("too long");
     assert!(late.to_string().contains("not there after"), "{late}");
+}
+
+/// A server that speaks NFSv4 as well.
+const NFS4: ServerOptions = ServerOptions {
+    read_only: false,
+    space_mib: None,
+    root_squash: false,
+    nfs4: true,
+};
+
+/// Mounts an export and writes, reads and lists there; says what it found.
+fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVersion) -> String {
+    let options = ClientOptions {
+        version,
+        ..ClientOptions::default()
+    };
+    let mut client = KernelClient::start_with(sandbox, export, &options).expect("a client");
+    let script = "set -e\ngrep ' /mnt ' /proc/mounts\nmkdir d\necho hello >d/f\nmv d/f d/g\n\
+                  cat d/g\nls d >/run/testbed/listing\nstat -c %u d/g\nrm -r d\n";
+    let done = client.run(script, SCRIPT_LIMIT).expect("the script runs");
+    assert_eq!(done.status, 0, "{}", done.output);
+    let listing = std::fs::read_to_string(client.shared_file("listing"));
+    assert_eq!(listing.expect("what the script left"), "g\n");
+    assert!(done.output.ends_with("hello\n0\n"), "{}", done.output);
+    done.output
+}
+
+#[test]
+fn the_kernel_s_server_speaks_all_versions_and_counts() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let export = server.export().clone();
+    for (version, mounted, made) in [
+        (NfsVersion::V3, "vers=3,", "MKDIR"),
+        (NfsVersion::V4, "vers=4.0,", "OPEN"),
+        (NfsVersion::V42, "vers=4.2,", "OPEN"),
+    ] {
+        let before = server.counts().expect("counters");
+        let said = use_mount(&sandbox, &export, version);
+        assert!(said.contains(mounted), "{said}");
+        let counts = server.counts().expect("counters").since(&before);
+        for name in [made, "WRITE", "RENAME", "REMOVE"] {
+            assert!(counts.get(name) > 0, "{version:?} {name}: {counts:?}");
+        }
+        assert_eq!(counts.get("WRITE"), 1, "{counts:?}");
+    }
+    let seen = server.run("ls -A", SCRIPT_LIMIT).expect("the script runs");
+    assert_eq!((seen.status, seen.output.as_str()), (0, ""));
+}
+
+#[test]
+fn ganesha_speaks_version_4() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let said = use_mount(&sandbox, ganesha.export(), NfsVersion::V41);
+    assert!(said.contains("vers=4.1,"), "{said}");
+    let files = ganesha.files().expect("a vfs export has files");
+    assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
 }

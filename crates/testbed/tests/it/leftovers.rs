@@ -1,6 +1,9 @@
 //! Nothing is left running, whichever way a test ends.
 
-use filermark_testbed::{Capture, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
+use filermark_testbed::{
+    Capture, Faulty, FaultyOptions, Fsal, Ganesha, KernelServer, Mounts, Sandbox, ServerOptions,
+    available,
+};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,12 +20,23 @@ struct Everything {
     _ganesha: Ganesha,
     _server: KernelServer,
     _capture: Capture,
+    faulty: Faulty,
+}
+
+impl Everything {
+    /// The directory that holds the mounts and the files of the faulty file system.
+    fn mounts_dir(&self) -> PathBuf {
+        let dir = self.faulty.backing().parent();
+        dir.expect("a parent").to_owned()
+    }
 }
 
 fn everything() -> Option<Everything> {
     let sandbox = available(Sandbox::new())?;
     let options = ServerOptions::default();
+    let mounts = available(Mounts::new())?;
     Some(Everything {
+        faulty: available(Faulty::mount(&mounts, FaultyOptions::default()))?,
         _ganesha: available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?,
         _server: available(KernelServer::start_in(&sandbox, options))?,
         _capture: available(Capture::start(&sandbox, "lo", &[2049]))?,
@@ -71,6 +85,8 @@ fn nothing_is_left_after_a_drop() {
         return;
     };
     let (network, dir) = (all.sandbox.network_id(), all.sandbox.dir().to_owned());
+    let mounts_dir = all.mounts_dir();
+    assert!(mounts_dir.exists());
     let running = processes_in(network).len();
     assert!(
         running >= 6,
@@ -78,6 +94,7 @@ fn nothing_is_left_after_a_drop() {
     );
     drop(all);
     assert_gone(network, &dir, Duration::ZERO);
+    assert!(!mounts_dir.exists());
 }
 
 #[test]
@@ -120,12 +137,21 @@ fn nothing_is_left_after_sigkill() {
         .map_while(Result::ok)
         .find_map(|line| Some(line.split_once("holding ")?.1.to_owned()));
     let line = line.expect("the child holds a sandbox");
-    let (network, dir) = line.split_once(' ').expect("two fields");
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [network, dir, mounts_dir] = fields[..] else {
+        panic!("not three fields: {line}");
+    };
     let (network, dir) = (network.parse().expect("a number"), PathBuf::from(dir));
-    assert!(processes_in(network).len() >= 6 && dir.exists());
+    let mounts_dir = Path::new(mounts_dir);
+    assert!(processes_in(network).len() >= 6 && dir.exists() && mounts_dir.exists());
     child.kill().expect("kill it");
     child.wait().expect("wait for it");
     assert_gone(network, &dir, Duration::from_secs(10));
+    let start = Instant::now();
+    while mounts_dir.exists() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{mounts_dir:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Not a test: what [`nothing_is_left_after_sigkill`] kills.
@@ -144,9 +170,10 @@ fn hold_everything() {
         .spawn()
         .expect("start sleep");
     println!(
-        "holding {} {}",
+        "holding {} {} {}",
         all.sandbox.network_id(),
-        all.sandbox.dir().display()
+        all.sandbox.dir().display(),
+        all.mounts_dir().display()
     );
     // Ends by itself should the parent be gone.
     let _ = std::io::stdin().read_line(&mut String::new());

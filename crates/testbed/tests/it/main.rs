@@ -1,9 +1,12 @@
 //! The fixtures come up, serve, and leave nothing behind.
 
 mod capture;
+mod faulty;
 mod ganesha;
 mod kernel;
 mod leftovers;
+mod mounts;
+mod strace;
 
 use filermark_testbed::{Export, Sandbox};
 use std::process::Output;

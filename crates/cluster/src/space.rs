@@ -1,0 +1,161 @@
+//! Whether a composite's data set will fit: what each file system has free, by its
+//! own word, against what the procs that work there need.
+//!
+//! netmist ends a run for want of space in its middle (seed 002, section 18); here
+//! it is seen before anything is made. Quotas, compression and thin provisioning
+//! make the figure a hint, so the user may overrule it.
+
+use crate::message::FreeSpace;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::{Bytes, LoadPoint, RunPlan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Why the run cannot be made; one sentence.
+    pub refusal: Option<String>,
+    /// What may go wrong; a sentence for each file system.
+    pub warnings: Vec<String>,
+}
+
+/// What one file system has to hold at the largest load point.
+#[derive(Debug, Default)]
+struct Need {
+    free_bytes: u64,
+    start_bytes: u64,
+    max_bytes: u64,
+    mounts: BTreeSet<String>,
+}
+
+/// Holds the needs of a composite's largest load point against `free`, which has an
+/// entry per client with what that client sees.
+pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
+    let mut verdict = Verdict::default();
+    let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
+    let Some(largest) = largest else {
+        return verdict;
+    };
+    for need in needs(plan, *largest, free).values() {
+        let too_small = need.free_bytes < need.start_bytes;
+        if !too_small && need.free_bytes >= need.max_bytes {
+            continue;
+        }
+        let sentence = need.sentence(too_small);
+        match too_small && !may_go_on(plan) {
+            true => verdict.refusal = verdict.refusal.or(Some(sentence)),
+            false => verdict.warnings.push(sentence),
+        }
+    }
+    verdict
+}
+
+/// Files that are there already need no space; how many there are is not known yet.
+fn may_go_on(plan: &RunPlan) -> bool {
+    match &plan.driver {
+        DriverPlan::Posix(posix) => posix.ignore_space || posix.reuse_kept,
+        DriverPlan::Nfs3(_) | DriverPlan::Null => false,
+    }
+}
+
+fn needs(plan: &RunPlan, point: LoadPoint, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    let mut needs: BTreeMap<String, Need> = BTreeMap::new();
+    let Some(composite) = plan.benchmark.composite() else {
+        return needs;
+    };
+    let mut shared = BTreeSet::new();
+    for proc in plan.procs.iter().take(plan.proc_count_at(point) as usize) {
+        let Some(component) = composite.components.get(proc.component as usize) else {
+            continue;
+        };
+        // A shared tree is there once, where the first of its procs works.
+        let shares = plan.fileset.sharing || component.workload.attributes.sharemode;
+        if shares && !shared.insert(proc.component) {
+            continue;
+        }
+        let seen = free.get(proc.client as usize);
+        let Some(there) = seen.and_then(|f| f.iter().find(|f| f.mounts.contains(&proc.mount)))
+        else {
+            continue;
+        };
+        let need = needs.entry(there.file_system.clone()).or_insert(Need {
+            free_bytes: u64::MAX,
+            ..Need::default()
+        });
+        need.free_bytes = need.free_bytes.min(there.bytes);
+        need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
+        need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
+        need.mounts.insert(proc.mount.to_string());
+    }
+    needs
+}
+
+impl Need {
+    fn sentence(&self, too_small: bool) -> String {
+        let mounts: Vec<&str> = self.mounts.iter().map(String::as_str).collect();
+        let place = match mounts.as_slice() {
+            [first, second, .., _] => format!("{first}, {second}, ..."),
+            few => few.join(", "),
+        };
+        let free = Bytes(self.free_bytes);
+        let (start, max) = (Bytes(self.start_bytes), Bytes(self.max_bytes));
+        let advice = "lower LOAD or FILE_SIZE, free some space, or say SPACE_CHECK=off";
+        match too_small {
+            true => format!(
+                "{place}: {free} are free, but the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"
+            ),
+            false => format!(
+                "{place}: {free} are free; the file set of the largest load point takes {start}, but may come to take {max} during RUN and then fail: {advice}"
+            ),
+        }
+    }
+}
+
+/// Adds what a mount point has free to what its client knows; several mount points
+/// of one file system count once.
+pub(crate) fn note(free: &mut Vec<FreeSpace>, file_system: String, mount: &MountPoint, bytes: u64) {
+    match free.iter_mut().find(|f| f.file_system == file_system) {
+        Some(known) => {
+            known.bytes = known.bytes.min(bytes);
+            known.mounts.push(mount.clone());
+        }
+        None => free.push(FreeSpace {
+            mounts: vec![mount.clone()],
+            file_system,
+            bytes,
+        }),
+    }
+}
+
+/// Names the file system of a mount point, so that two mount points of one are seen
+/// to be the same. On different hosts only remote ones can be.
+pub(crate) fn file_system_of(
+    mount: &MountPoint,
+    driver: &DriverPlan,
+    host: &str,
+    facts: &[(String, String)],
+) -> String {
+    if !matches!(driver, DriverPlan::Posix(_)) {
+        return mount.to_string();
+    }
+    let source = facts.iter().find(|(name, _)| name == SOURCE);
+    match source {
+        Some((_, source)) if source.contains(':') || source.starts_with("//") => source.clone(),
+        _ => format!("{host} {}", device_of(&mount.path)),
+    }
+}
+
+/// The fact in which the driver of mounted file systems says what is mounted there.
+const SOURCE: &str = "source";
+
+/// The number of the device that a path is on; the path itself where there is none.
+#[cfg(unix)]
+fn device_of(path: &str) -> String {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).map_or_else(|_| path.to_owned(), |found| found.dev().to_string())
+}
+
+#[cfg(not(unix))]
+fn device_of(path: &str) -> String {
+    path.to_owned()
+}

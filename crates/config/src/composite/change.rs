@@ -1,0 +1,158 @@
+//! What parameters change in a composite benchmark: sizes, counts, rates.
+
+use super::scale::{MEM_BYTES_DEFAULT, Scale};
+use crate::error::Place;
+use crate::values::{Given, Values};
+use filermark_model::benchmark::Work;
+use filermark_model::composite::Component;
+use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
+
+/// Directories and files per directory as every rc file of 2014 has them, where
+/// the benchmark's own figures count in their place (facts.md 3.1 and 3.3).
+const RC_2014: [(&str, u64); 2] = [("DIR_COUNT", 10), ("FILES_PER_DIR", 100)];
+
+/// Changes the components as the parameters say. `procs` is how many procs there
+/// are at the largest load point: in all, and on the client that has most.
+pub(crate) fn change(
+    benchmark: &mut Benchmark,
+    values: &Values,
+    procs: (u64, u64),
+    findings: &mut Vec<Finding>,
+) {
+    let Work::Composite(work) = &mut benchmark.work else {
+        return;
+    };
+    let counts = counts_of_2014(values, findings);
+    let mut number = |name: &str, set: &mut dyn FnMut(&mut Component, u64) -> String| {
+        let given = values.given(name).filter(|_| counts);
+        let (Some(given), Some(n)) = (given, values.int(name)) else {
+            return;
+        };
+        let old: Vec<(String, String)> = work
+            .components
+            .iter_mut()
+            .map(|c| (c.workload.name.clone(), set(c, n)))
+            .collect();
+        if old.iter().any(|(_, text)| *text != n.to_string()) {
+            findings.push(not_standard(given, &old));
+        }
+    };
+    number("DIR_COUNT", &mut |c, n| {
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
+        std::mem::replace(&mut c.dir_count, n).to_string()
+    });
+    number("FILES_PER_DIR", &mut |c, n| {
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
+        std::mem::replace(&mut c.files_per_dir, n).to_string()
+    });
+    match (values.given("FILE_SIZE"), values.int("FILE_SIZE")) {
+        (Some(given), Some(bytes)) => file_size(&mut work.components, bytes, given, findings),
+        _ => scaled(&mut work.components, values, procs, findings),
+    }
+    if let Some(times) = values.real("OPRATE_MULTIPLIER") {
+        for c in &mut work.components {
+            c.ops_per_proc = c.ops_per_proc.map(|rate| rate * times);
+        }
+    }
+}
+
+/// Whether DIR_COUNT and FILES_PER_DIR count: not where the rc file has both as
+/// every rc file of 2014 does.
+fn counts_of_2014(values: &Values, findings: &mut Vec<Finding>) -> bool {
+    let as_shipped = |(name, n): (&str, u64)| {
+        let in_file = matches!(values.place(name), Place::At { .. });
+        in_file && values.int(name) == Some(n)
+    };
+    if !RC_2014.into_iter().all(as_shipped) {
+        return true;
+    }
+    let text = "DIR_COUNT=10 and FILES_PER_DIR=100, as in every rc file of 2014, stand aside \
+                for the benchmark's own figures, as they did there";
+    findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    false
+}
+
+fn not_standard(given: &Given, old: &[(String, String)]) -> Finding {
+    let mut kinds: Vec<&str> = old.iter().map(|(_, text)| text.as_str()).collect();
+    kinds.dedup();
+    let standard = match kinds.as_slice() {
+        [one] => (*one).to_owned(),
+        _ => old
+            .iter()
+            .map(|(name, text)| format!("{name} {text}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let text = format!("not standard: {} (standard: {standard})", given.shown());
+    Finding::new(Rule::NotStandard, Severity::Warning, text)
+}
+
+fn file_size(components: &mut [Component], bytes: u64, given: &Given, findings: &mut Vec<Finding>) {
+    let same = |c: &Component| c.file_bytes == bytes && c.file_sizes.is_none();
+    if components.iter().all(same) {
+        return;
+    }
+    let old: Vec<(String, String)> = components
+        .iter()
+        .map(|c| (c.workload.name.clone(), Bytes(c.file_bytes).to_string()))
+        .collect();
+    findings.push(not_standard(given, &old));
+    for c in components {
+        c.file_bytes = bytes;
+        c.file_sizes = None;
+    }
+}
+
+/// Scales the files by CLIENT_MEM and AGGR_CAP where the benchmark is one of
+/// netmist's single workloads: one component, as fast as it goes.
+fn scaled(
+    components: &mut [Component],
+    values: &Values,
+    procs: (u64, u64),
+    findings: &mut Vec<Finding>,
+) {
+    let given: Vec<&Given> = ["CLIENT_MEM", "AGGR_CAP"]
+        .into_iter()
+        .filter_map(|name| values.given(name))
+        .collect();
+    let bytes = |name: &str| values.int(name).unwrap_or(MEM_BYTES_DEFAULT);
+    let [c] = components else {
+        return fixed_sizes(&given, findings);
+    };
+    if c.ops_per_proc.is_some() {
+        return fixed_sizes(&given, findings);
+    }
+    let Some(first) = given.first() else { return };
+    let scale = Scale {
+        client_mem_bytes: bytes("CLIENT_MEM"),
+        aggregate_bytes: bytes("AGGR_CAP"),
+        procs_per_client: procs.1,
+        procs: procs.0,
+    };
+    let new = scale.file_bytes(c.files_per_bucket());
+    let old = std::mem::replace(&mut c.file_bytes, new);
+    if old != c.file_bytes {
+        let text = format!(
+            "file size {} from CLIENT_MEM and AGGR_CAP ({}; as defined: {})",
+            Bytes(c.file_bytes),
+            first.place,
+            Bytes(old)
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Warning, text));
+        c.file_sizes = None;
+    }
+}
+
+/// CLIENT_MEM and AGGR_CAP without effect; 1g is what every rc file of 2014 has.
+fn fixed_sizes(given: &[&Given], findings: &mut Vec<Finding>) {
+    let changed = given
+        .iter()
+        .filter(|g| g.value != Some(crate::values::Value::Int(MEM_BYTES_DEFAULT)));
+    for g in changed {
+        let text = format!(
+            "{} has no effect: the benchmark's file sizes are fixed",
+            g.shown()
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    }
+}

@@ -1,0 +1,210 @@
+//! Which benchmark a run is: a classical one, or a composite.
+
+use crate::definitions::{registry_error, take_definitions};
+use crate::error::{ConfigError, Place};
+use crate::sources::{Sources, read_beside};
+use crate::values::Values;
+use filermark_model::benchmark::SHIPPED;
+use filermark_model::registry::{Registry, RegistryError};
+use filermark_model::{Benchmark, Finding, Rule, Severity};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// What BENCHMARK and BENCHMARK_FILE say.
+pub(crate) enum Choice {
+    /// A classical benchmark, or nothing that is known: the classical rooms go on.
+    Classic,
+    /// A composite; `None`: it is wrong, as told.
+    Composite(Option<Box<Chosen>>),
+}
+
+/// A composite benchmark, found.
+pub(crate) struct Chosen {
+    /// As it is defined, before the parameters change it.
+    pub definition: Benchmark,
+    /// With the workload objects of WORKLOAD_FILE in it.
+    pub benchmark: Benchmark,
+    /// What there is to say so far.
+    pub findings: Vec<Finding>,
+}
+
+/// Finds the benchmark.
+pub(crate) fn choose(
+    values: &Values,
+    sources: &Sources,
+    work_dir: &Path,
+    errors: &mut Vec<ConfigError>,
+) -> Choice {
+    let own = match own_text(values, sources) {
+        Own::Classic => return Choice::Classic,
+        Own::None => None,
+        Own::Composites(path, text) => Some((path, text)),
+    };
+    let given = values.given("BENCHMARK").map(|g| g.raw.clone());
+    let classic = |name: &String| SHIPPED.iter().any(|(n, _)| n == name);
+    if own.is_none() && given.as_ref().is_none_or(classic) {
+        return Choice::Classic;
+    }
+    let mut registry = shipped_registry();
+    if let Some((path, text)) = &own
+        && let Err(e) = registry.take_toml(path, text)
+    {
+        errors.push(registry_error(path, e));
+        return Choice::Composite(None);
+    }
+    let name = match given {
+        Some(name) if classic(&name) => return Choice::Classic,
+        Some(name) => name,
+        None => {
+            errors.push(ConfigError::new(
+                Place::Missing,
+                "BENCHMARK is not set",
+                format!("choose one of: {}", registry.composite_names().join(", ")),
+            ));
+            return Choice::Composite(None);
+        }
+    };
+    // A benchmark that is unknown is taken for the kind that the other parameters belong to.
+    let mounts = "CLIENT_MOUNTPOINTS";
+    let like_composite = values.given(mounts).is_some() || values.is_bad(mounts);
+    match registry.composite(&name) {
+        Ok(definition) => Choice::Composite(changed(
+            definition, registry, values, sources, work_dir, errors,
+        )),
+        Err(RegistryError::UnknownBenchmark { .. }) if !like_composite => Choice::Classic,
+        Err(RegistryError::UnknownBenchmark { .. }) => {
+            errors.push(unknown(&name, values, &registry));
+            Choice::Composite(None)
+        }
+        Err(e) => {
+            let hint = "see the definition file";
+            errors.push(ConfigError::new(
+                values.place("BENCHMARK"),
+                e.to_string(),
+                hint,
+            ));
+            Choice::Composite(None)
+        }
+    }
+}
+
+/// What ships with the program; read once, since that takes some milliseconds.
+pub(crate) fn shipped_registry() -> Registry {
+    static SHIPPED_ONES: OnceLock<Registry> = OnceLock::new();
+    SHIPPED_ONES.get_or_init(Registry::shipped).clone()
+}
+
+/// The message on a benchmark that is not there.
+pub(crate) fn unknown(name: &str, values: &Values, registry: &Registry) -> ConfigError {
+    let classic = SHIPPED.iter().map(|(n, _)| *n);
+    let known: Vec<&str> = classic.chain(registry.composite_names()).collect();
+    let hint = match crate::error::nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "choose one of these, or set BENCHMARK_FILE".to_owned(),
+    };
+    let name = crate::error::quoted(name);
+    let message = format!(
+        "there is no benchmark '{name}'; known: {}",
+        known.join(", ")
+    );
+    ConfigError::new(values.place("BENCHMARK"), message, hint)
+}
+
+/// What BENCHMARK_FILE holds.
+enum Own {
+    /// It is not set.
+    None,
+    /// A classical definition (or none at all), which the classical rooms read.
+    Classic,
+    /// Composites or workload objects: the file's path and its text.
+    Composites(String, String),
+}
+
+fn own_text(values: &Values, sources: &Sources) -> Own {
+    let Some(file) = values.text("BENCHMARK_FILE") else {
+        return Own::None;
+    };
+    match read_beside(&file, &[sources.folder()]) {
+        Ok((path, text)) if defines_composites(&text) => Own::Composites(path, text),
+        _ => Own::Classic,
+    }
+}
+
+/// Whether a definition file has tables of composites rather than one classical
+/// benchmark. Told by its lines, since a file with mistakes is to be told apart too.
+pub(crate) fn defines_composites(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|l| l.starts_with("[[benchmark") || l.starts_with("[[workload"))
+}
+
+/// The definition, and the same with the objects of WORKLOAD_FILE.
+fn changed(
+    definition: Benchmark,
+    mut registry: Registry,
+    values: &Values,
+    sources: &Sources,
+    work_dir: &Path,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Box<Chosen>> {
+    let mut findings = Vec::new();
+    if registry.is_experimental(&definition.name) {
+        let text = format!(
+            "{}: figures of this benchmark are experimental or Filermark's own",
+            definition.name
+        );
+        findings.push(Finding::new(Rule::Experimental, Severity::Note, text));
+    }
+    if values.is_bad("WORKLOAD_FILE") {
+        return None;
+    }
+    let mut benchmark = definition.clone();
+    if let Some(file) = values.text("WORKLOAD_FILE") {
+        let place = values.place("WORKLOAD_FILE");
+        let folders = [work_dir, sources.folder()];
+        let (path, text) = read_beside(&file, &folders)
+            .map_err(|why| {
+                let message = format!("WORKLOAD_FILE={file} {why}");
+                let hint = "give its path, from WORK_DIR, the rc file's folder or /";
+                errors.push(ConfigError::new(place.clone(), message, hint));
+            })
+            .ok()?;
+        let names = take_objects(&path, &text, &mut registry, errors)?;
+        benchmark = registry
+            .composite(&definition.name)
+            .map_err(|e| errors.push(ConfigError::new(place, e.to_string(), "")))
+            .ok()?;
+        let used = |name: &String| {
+            let components = benchmark.composite().map_or(&[][..], |c| &c.components);
+            components.iter().any(|c| c.workload.name == *name)
+        };
+        if !names.iter().any(used) {
+            let text = format!(
+                "{path} has no workload of {}: {}",
+                definition.name,
+                names.join(", ")
+            );
+            findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        }
+    }
+    Some(Box::new(Chosen {
+        definition,
+        benchmark,
+        findings,
+    }))
+}
+
+/// Puts what a text defines into the registry; gives the names of its workloads.
+pub(crate) fn take_objects(
+    path: &str,
+    text: &str,
+    registry: &mut Registry,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Vec<String>> {
+    match take_definitions(registry, path, text) {
+        Ok(taken) => Some(taken.workloads),
+        Err(found) => {
+            errors.extend(found);
+            None
+        }
+    }
+}

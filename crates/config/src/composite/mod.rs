@@ -1,0 +1,168 @@
+//! The rc dialect of the 2014 generation: composite benchmarks on mounted file
+//! systems (facts.md 3.1 and 3.2; seed 003).
+//!
+//! The same parser and the same declarations as the classical dialect; which of
+//! the two an rc file speaks follows from its BENCHMARK. Loads are units of the
+//! benchmark's business metric, and the units say how many procs there are.
+
+pub(crate) mod change;
+pub(crate) mod choose;
+pub(crate) mod mounts;
+pub(crate) mod procs;
+mod remarks;
+pub(crate) use remarks::idle_with;
+pub(crate) mod scale;
+pub(crate) mod settings;
+
+use crate::error::{ConfigError, quoted};
+use crate::loads;
+use crate::params::Standard;
+use crate::resolve::{Resolved, monitor, pacing, phases};
+use crate::sources::Sources;
+use crate::values::Values;
+use choose::Chosen;
+use filermark_model::plan::{FileSetPlan, Limits};
+use filermark_model::{Benchmark, RunPlan};
+use std::path::PathBuf;
+
+/// Resolves a composite run; `None`: something is wrong, which is told.
+pub(crate) fn build(
+    values: &Values,
+    sources: &Sources,
+    chosen: Option<Box<Chosen>>,
+    work_dir: PathBuf,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Resolved> {
+    refuse(values, errors);
+    let suffix = crate::resolve::suffix(values, errors);
+    let debug = crate::resolve::debug(values, errors);
+    let mounts = mounts::client_mounts(values, sources, errors);
+    let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
+    let mut findings = Vec::new();
+    let asked = loads::asked(values, unit, &mut findings, errors);
+    let driver = settings::driver(values, errors);
+    let clock_service = settings::clock_service(values, &mut findings, errors);
+    let monitor = monitor(values, sources, errors);
+
+    let Chosen {
+        definition,
+        mut benchmark,
+        findings: mut found,
+    } = *chosen?;
+    let (clients, client_of_mount) = procs::clients(mounts.as_deref()?);
+    let mounts = mounts?;
+    let place = values.place("LOAD");
+    let unit = definition.unit.clone();
+    // The counts of procs do not depend on what is changed below.
+    let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+    let units = asked.iter().copied().max().unwrap_or(0);
+    if points.is_empty() || errors.iter().any(|e| e.place == place) {
+        return None;
+    }
+    let all = |b: &Benchmark| {
+        let work = b.composite()?;
+        Some(procs::procs(
+            units,
+            work,
+            &mounts,
+            &clients,
+            &client_of_mount,
+        ))
+    };
+    let counted = all(&benchmark)?;
+    let most = procs::most_per_client(&counted, clients.len());
+    let procs_here = (counted.len() as u64, u64::from(most));
+    change::change(&mut benchmark, values, procs_here, &mut found);
+    let procs = all(&benchmark)?;
+    let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+
+    found.splice(0..0, remarks::changes(values, &definition));
+    found.append(&mut findings);
+    found.extend(remarks::points(&points, &benchmark));
+    found.extend(remarks::memory(&points, &benchmark, &sources.host));
+    let plan = RunPlan {
+        points,
+        clients,
+        procs_per_client: most,
+        procs,
+        scripts: settings::scripts(values),
+        clock_service,
+        heartbeat: settings::heartbeat(values),
+        driver,
+        pacing: pacing(values),
+        phases: phases(values, &definition),
+        fileset: fileset(values),
+        seed: values.int("SEED").unwrap_or_default(),
+        shards: values.int32("SHARDS"),
+        monitor,
+        limits: limits(values, &definition),
+        findings: found,
+        parameters: values
+            .all()
+            .map(|g| (g.parameter.name.to_owned(), g.shown_value()))
+            .collect(),
+        benchmark,
+    };
+    Some(Resolved {
+        plan,
+        suffix,
+        work_dir,
+        debug,
+        netmist: settings::output(values),
+    })
+}
+
+/// What is known and cannot be had with composites.
+fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
+    refuse_windows(values, errors);
+    if let Some(given) = values.given("DRIVER")
+        && values.word("DRIVER") == "nfs3"
+    {
+        errors.push(ConfigError::new(
+            given.place.clone(),
+            format!(
+                "DRIVER=nfs3 cannot do what {} asks for",
+                quoted(&values.text("BENCHMARK").unwrap_or_default())
+            ),
+            "leave it out: composite benchmarks work on mounted file systems",
+        ));
+    }
+}
+
+/// Parameters of Windows clients.
+pub(crate) fn refuse_windows(values: &Values, errors: &mut Vec<ConfigError>) {
+    for given in values.all() {
+        let name = given.parameter.name;
+        let windows = name.contains("WINDOWS");
+        if windows && matches!(given.parameter.standard, Standard::Refused) {
+            errors.push(ConfigError::new(
+                given.place.clone(),
+                format!("{name} belongs to Windows clients, which are not built yet"),
+                "leave it out or empty",
+            ));
+        }
+    }
+}
+
+pub(crate) fn fileset(values: &Values) -> FileSetPlan {
+    let reuse = settings::reuse(values);
+    FileSetPlan {
+        keep: values.switch("KEEP"),
+        reuse,
+        verify: values.switch("VERIFY"),
+        init_window: values.int32("INIT_WINDOW").unwrap_or(1),
+        sharing: values.switch("SHARING_MODE"),
+        access_list: values.switch("FILE_ACCESS_LIST"),
+        touch_all: false,
+    }
+}
+
+pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
+    let s = &definition.standard;
+    Limits {
+        component_variance_pcnt_max: values
+            .real("COMPONENT_VARIANCE_MAX")
+            .unwrap_or(s.component_variance_pcnt_max),
+        ..crate::resolve::limits(values, definition)
+    }
+}

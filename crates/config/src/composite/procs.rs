@@ -1,0 +1,122 @@
+//! Load points and procs of a composite: who does what, where, at which load.
+
+use super::mounts::ClientMount;
+use crate::error::{ConfigError, Place};
+use filermark_model::OpsPerSec;
+use filermark_model::composite::CompositeWork;
+use filermark_model::plan::{ClientPlan, LoadPoint, MountPoint, ProcPlan};
+
+/// The most procs of a run.
+pub(crate) const PROCS_MAX: u64 = 100_000;
+
+/// Load points of so many units each.
+pub(crate) fn points(
+    units: &[u64],
+    work: &CompositeWork,
+    unit: &str,
+    place: &Place,
+    errors: &mut Vec<ConfigError>,
+) -> Vec<LoadPoint> {
+    let per_unit = u64::from(work.procs_per_unit());
+    let largest = units.iter().copied().max().unwrap_or(0);
+    let procs = largest.saturating_mul(per_unit);
+    if procs > PROCS_MAX {
+        errors.push(ConfigError::new(
+            place.clone(),
+            format!("{largest} {unit}s take {procs} procs, {per_unit} each"),
+            format!("{PROCS_MAX} procs are the most: lower the load"),
+        ));
+        return Vec::new();
+    }
+    let rate = work.ops_per_unit().unwrap_or(0.0);
+    let point = |(i, units): (usize, &u64)| {
+        let requested = OpsPerSec(*units as f64 * rate);
+        LoadPoint {
+            number: i as u32 + 1,
+            asked: requested,
+            requested,
+            units: *units as f64,
+            proc_count: (*units * per_unit) as u32,
+        }
+    };
+    units.iter().enumerate().map(point).collect()
+}
+
+/// The distinct clients in their order, each with its directories, each once; and
+/// for every mount the number of its client.
+pub(crate) fn clients(mounts: &[ClientMount]) -> (Vec<ClientPlan>, Vec<u32>) {
+    let mut clients: Vec<ClientPlan> = Vec::new();
+    let mut of_mount = Vec::new();
+    for mount in mounts {
+        let same = |c: &ClientPlan| c.name.eq_ignore_ascii_case(&mount.client);
+        let at = clients.iter().position(same).unwrap_or_else(|| {
+            clients.push(ClientPlan {
+                name: mount.client.clone(),
+                mounts: Vec::new(),
+            });
+            clients.len() - 1
+        });
+        let place = mount_point(&clients[at].name, &mount.path);
+        if !clients[at].mounts.contains(&place) {
+            clients[at].mounts.push(place);
+        }
+        of_mount.push(at as u32);
+    }
+    (clients, of_mount)
+}
+
+/// A directory on a client.
+pub(crate) fn mount_point(client: &str, path: &str) -> MountPoint {
+    MountPoint {
+        host: client.to_owned(),
+        path: path.to_owned(),
+    }
+}
+
+/// All procs of so many units, in the order in which they come into play: unit by
+/// unit, component by component. The k-th proc of a component works in directory
+/// k + (procs of the components before it in a unit), round the list, so that the
+/// components are spread over the clients alike.
+pub(crate) fn procs(
+    units: u64,
+    work: &CompositeWork,
+    mounts: &[ClientMount],
+    clients: &[ClientPlan],
+    client_of_mount: &[u32],
+) -> Vec<ProcPlan> {
+    let mut procs = Vec::new();
+    for unit in 0..units {
+        let mut offset = 0;
+        for (component, c) in work.components.iter().enumerate() {
+            let instances = u64::from(c.instances);
+            for i in 0..instances {
+                let instance = unit * instances + i;
+                let at = ((instance + offset) % mounts.len().max(1) as u64) as usize;
+                let (Some(mount), Some(client)) = (mounts.get(at), client_of_mount.get(at)) else {
+                    return Vec::new();
+                };
+                let name = clients.get(*client as usize).map_or("", |c| &c.name);
+                procs.push(ProcPlan {
+                    client: *client,
+                    mount: mount_point(name, &mount.path),
+                    component: component as u32,
+                    instance: instance as u32,
+                    ops_per_sec: c.ops_per_proc.map(OpsPerSec),
+                });
+            }
+            offset += instances;
+        }
+    }
+    procs
+}
+
+/// Procs on the client that has most of them.
+pub(crate) fn most_per_client(procs: &[ProcPlan], clients: usize) -> u32 {
+    let mut counts = vec![0u32; clients];
+    for proc in procs {
+        if let Some(count) = counts.get_mut(proc.client as usize) {
+            *count += 1;
+        }
+    }
+    counts.into_iter().max().unwrap_or(0)
+}

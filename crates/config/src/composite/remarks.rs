@@ -1,0 +1,76 @@
+//! What there is to say about a composite run: changed parameters, parameters
+//! without effect, load points, memory.
+
+use crate::params::Standard;
+use crate::resolve::{is_idle, not_standard};
+use crate::sources::Host;
+use crate::values::{Given, Values};
+use filermark_model::plan::LoadPoint;
+use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
+
+/// Parameters that change a composite in ways that [`super::change`] tells.
+const TOLD_BY_CHANGE: [&str; 6] = [
+    "FILE_SIZE",
+    "DIR_COUNT",
+    "FILES_PER_DIR",
+    "CLIENT_MEM",
+    "AGGR_CAP",
+    "DRIVER",
+];
+
+/// Findings about the parameters themselves.
+pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
+    let with = format!("BENCHMARK={}", definition.name);
+    let of = |g: &Given| idle_with(g, &with).or_else(|| fixed(g, definition));
+    let mut findings: Vec<Finding> = values.all().filter_map(of).collect();
+    findings.extend(crate::resolve::replaced(values));
+    findings
+}
+
+fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
+    match TOLD_BY_CHANGE.contains(&given.parameter.name) {
+        true => None,
+        false => not_standard(given, definition),
+    }
+}
+
+/// A parameter that does nothing in a composite run; `with` says in which.
+pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
+    let p = given.parameter;
+    let foreign = !p.scope.holds(true);
+    let idle = p.name != "PASSWORD" && matches!(p.standard, Standard::NoEffect);
+    if !foreign && !idle || is_idle(given) {
+        return None;
+    }
+    let text = match foreign && p.name != "PASSWORD" {
+        true => format!("{} has no effect with {with}", given.shown()),
+        false => format!("{} has no effect here", given.shown()),
+    };
+    Some(Finding::new(Rule::NotStandard, Severity::Note, text))
+}
+
+/// Too few load points, or not evenly spaced.
+pub(super) fn points(points: &[LoadPoint], benchmark: &Benchmark) -> Vec<Finding> {
+    let asked: Vec<f64> = points.iter().map(|p| p.units).collect();
+    crate::loads::spread(&asked, &benchmark.standard)
+}
+
+/// More memory wanted than this host has.
+pub(super) fn memory(points: &[LoadPoint], benchmark: &Benchmark, host: &Host) -> Option<Finding> {
+    let per_unit = benchmark.composite()?.client_mem_mib_per_unit;
+    let units = points.iter().map(|p| p.units).fold(0.0, f64::max);
+    let wanted = units * per_unit;
+    let have = host.mem_bytes? as f64 / (1u64 << 20) as f64;
+    if wanted <= have {
+        return None;
+    }
+    let text = format!(
+        "the largest load wants {} of client memory ({per_unit} MiB per {}); this host has {}",
+        Bytes((wanted * (1u64 << 20) as f64) as u64),
+        benchmark.unit,
+        Bytes(host.mem_bytes?)
+    );
+    let source = "memory per unit of load, the 2014 generation's manual";
+    let finding = Finding::new(Rule::Resources, Severity::Warning, text);
+    Some(finding.with_limit(wanted, have, source))
+}

@@ -1,0 +1,161 @@
+//! Settings of a composite run that stand by themselves: the driver, the scripts,
+//! the time service, the heartbeat.
+
+use crate::error::{ConfigError, quoted};
+use crate::resolve::NetmistOutput;
+use crate::values::Values;
+use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
+use filermark_model::{Finding, Nanos, Rule, Severity};
+use std::path::PathBuf;
+
+/// Port of the time service that netmist's manual shows (seed 002, section 10).
+pub(crate) const PIT_PORT: u16 = 2010;
+
+/// The driver, with its settings.
+pub(crate) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPlan {
+    if values.word("DRIVER") == "null" {
+        return DriverPlan::Null;
+    }
+    DriverPlan::Posix(PosixPlan {
+        no_fsync: values.switch("DISABLE_FSYNCS"),
+        open_files_max: values.int32("MAX_FD"),
+        reuse_kept: reuse(values),
+        ignore_space: !values.switch("SPACE_CHECK"),
+        custom: [
+            command(values, "CUSTOM1_CMD", errors),
+            command(values, "CUSTOM2_CMD", errors),
+        ],
+    })
+}
+
+/// A program and its arguments.
+fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<String> {
+    let words = values.list(name);
+    if words.first().is_some_and(|w| w.starts_with('-')) {
+        errors.push(ConfigError::new(
+            values.place(name),
+            format!("{name} begins with an option, not with a program"),
+            format!("write {name}=\"program argument ...\""),
+        ));
+    }
+    words
+}
+
+/// Whether files stay from one load point to the next: UNLINK_FILES where it is
+/// given, else REUSE.
+pub(super) fn reuse(values: &Values) -> bool {
+    match values.given("UNLINK_FILES") {
+        Some(_) => !values.switch("UNLINK_FILES"),
+        None => values.switch("REUSE"),
+    }
+}
+
+/// netmist's scripts, looked for in the current directory.
+pub(crate) fn scripts(values: &Values) -> Option<ScriptsPlan> {
+    let limit = Nanos::from_secs_f64(values.real("SCRIPT_LIMIT_S").unwrap_or(60.0));
+    values.switch("SCRIPTS").then(|| ScriptsPlan {
+        dir: ".".to_owned(),
+        limit,
+    })
+}
+
+/// Time between heartbeats.
+pub(super) fn heartbeat(values: &Values) -> Option<Nanos> {
+    let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
+    values.switch("HEARTBEAT_NOTIFICATIONS").then_some(every)
+}
+
+/// Where the clients' logs go.
+pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
+    let dir = values.text("NETMIST_LOGS").map(PathBuf::from);
+    dir.map(|dir| NetmistOutput {
+        client_log_dir: Some(dir),
+        ..NetmistOutput::default()
+    })
+}
+
+/// PIT_SERVER and PIT_PORT.
+pub(crate) fn clock_service(
+    values: &Values,
+    findings: &mut Vec<Finding>,
+    errors: &mut Vec<ConfigError>,
+) -> Option<ClockServicePlan> {
+    let Some(host) = values.text("PIT_SERVER") else {
+        if let Some(given) = values.given("PIT_PORT") {
+            let text = format!("{} has no effect without PIT_SERVER", given.shown());
+            findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        }
+        return None;
+    };
+    let service = values.text("PIT_PORT").unwrap_or_default();
+    match port(&service) {
+        Ok(port) => Some(ClockServicePlan { host, port }),
+        Err((what, hint)) => {
+            let message = format!("PIT_PORT={} {what}", quoted(&service));
+            errors.push(ConfigError::new(values.place("PIT_PORT"), message, hint));
+            None
+        }
+    }
+}
+
+/// A TCP port by number, or by its name in /etc/services.
+///
+/// # Errors
+/// (what is wrong, what to try).
+pub(crate) fn port(service: &str) -> Result<u16, (String, String)> {
+    let services = std::path::Path::new("/etc/services");
+    let text = crate::sources::read_text(services).unwrap_or_default();
+    port_in(service, &text)
+}
+
+/// The same with the text of /etc/services.
+fn port_in(service: &str, services: &str) -> Result<u16, (String, String)> {
+    if service.is_empty() {
+        return Ok(PIT_PORT);
+    }
+    if service.chars().all(|c| c.is_ascii_digit()) {
+        return match service.parse::<u16>() {
+            Ok(port) if port > 0 => Ok(port),
+            _ => Err((
+                "is no port".into(),
+                "give 1 to 65535, or a name from /etc/services".into(),
+            )),
+        };
+    }
+    let named = services.lines().find_map(|line| {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let (port, protocol) = words.next()?.split_once('/')?;
+        let is = std::iter::once(name)
+            .chain(words)
+            .any(|n| n.eq_ignore_ascii_case(service));
+        (is && protocol.eq_ignore_ascii_case("tcp")).then(|| port.parse::<u16>().ok())?
+    });
+    // The manual's own name for it, where nobody has put it into the file.
+    let known = service.eq_ignore_ascii_case("PIT").then_some(PIT_PORT);
+    named.or(known).ok_or_else(|| {
+        (
+            "is no TCP service in /etc/services".into(),
+            format!("give the port's number, e.g. {PIT_PORT}"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services_by_number_and_name() {
+        let text = "# services\nssh 22/tcp # shell\npit-x 2011/udp\nPIT 2012/tcp timer\n";
+        assert_eq!(port_in("", text), Ok(2010));
+        assert_eq!(port_in("99", text), Ok(99));
+        assert_eq!(port_in("PIT", text), Ok(2012));
+        assert_eq!(port_in("timer", text), Ok(2012));
+        assert_eq!(port_in("PIT", ""), Ok(2010));
+        assert!(port_in("pit-x", text).is_err());
+        assert!(port_in("0", text).is_err());
+        assert!(port_in("99999999999", text).is_err());
+    }
+}

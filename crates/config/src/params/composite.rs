@@ -1,0 +1,270 @@
+//! The parameters of the 2014 and 2020 generations' rc files (facts.md 3.1 and
+//! 3.2; seed 003), and Filermark's own ones for composite benchmarks.
+
+use super::{Group, Kind, Origin, Parameter, Standard};
+
+const fn p2014(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, group, kind, one_line).composite(Origin::Rc2014)
+}
+
+/// One of 2014 that Filermark knows and does nothing with.
+const fn idle2014(name: &'static str, one_line: &'static str) -> Parameter {
+    p2014(name, Group::Legacy, Kind::Text, one_line).standard(Standard::NoEffect)
+}
+
+/// One of 2020 that Filermark knows and does nothing with.
+const fn idle2020(name: &'static str, one_line: &'static str) -> Parameter {
+    Parameter::new(name, Group::Legacy, Kind::Text, one_line)
+        .composite(Origin::Rc2020)
+        .standard(Standard::NoEffect)
+}
+
+/// One that is about Windows clients.
+const fn windows(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, Group::Legacy, kind, one_line)
+        .composite(Origin::Rc2020)
+        .standard(Standard::Refused)
+}
+
+const fn own(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, group, kind, one_line).composite(Origin::Filermark("0.1"))
+}
+
+/// The largest file, and the most memory or data that is taken for meant: 1 PiB.
+pub(crate) const SIZE_MAX: u64 = 1 << 50;
+const SIZE: Kind = Kind::Size(1, SIZE_MAX);
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    p2014(
+        "CLIENT_MOUNTPOINTS",
+        Group::Load,
+        Kind::List,
+        "Where to work: client:/path for every mount, or a file that lists them",
+    )
+    .example("localhost:/mnt/test")
+    .help(
+        "A list with blanks or commas between its words, or the name of a file (relative to the \
+         rc file) with lines 'client path [path ...]'; # begins a comment. The file systems are \
+         mounted before the run. The procs of a component go round the list; a path that is \
+         listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
+         [::1]:/mnt. In this version every client is this host.",
+    ),
+    p2014(
+        "FILE_SIZE",
+        Group::Workload,
+        SIZE,
+        "File size of all components; not set: as the benchmark says",
+    )
+    .example("16k")
+    .standard(Standard::Unset)
+    .help("The mean, where the sizes are spread. Changes the data set, so the run is not standard."),
+    p2014(
+        "FILES_PER_DIR",
+        Group::Workload,
+        Kind::Int(1, 1_000_000, "files"),
+        "Files in each bucket of each directory; not set: as the benchmark says",
+    )
+    .example("100")
+    .standard(Standard::Unset)
+    .help(
+        "DIR_COUNT=10 and FILES_PER_DIR=100 stand together in every rc file of 2014, where the \
+         benchmark's own figures count in their place; here too, with a note. Any other value \
+         counts, and the run is not standard.",
+    ),
+    p2014(
+        "OPRATE_MULTIPLIER",
+        Group::Load,
+        Kind::Real(0.000_001, 1_000_000.0, "times"),
+        "Every proc's rate is that of the benchmark times this",
+    )
+    .default("1")
+    .standard(Standard::Fixed("1")),
+    p2014(
+        "WORKLOAD_FILE",
+        Group::Workload,
+        Kind::Path,
+        "A file with workload objects in the text form, in place of the shipped",
+    )
+    .example("my_workloads")
+    .standard(Standard::Unset)
+    .help(
+        "Looked for in WORK_DIR, then beside the rc file. 'filermark workload export' (netmist -E) \
+         prints one to start from.",
+    ),
+    p2014(
+        "CLIENT_MEM",
+        Group::Workload,
+        SIZE,
+        "Memory of a client, for benchmarks that scale their files by it",
+    )
+    .default("1g")
+    .help(
+        "The file size is chosen so that the files of a directory tree are as much as the \
+         memory that the client has per proc: CLIENT_MEM over the procs of a client, over \
+         DIR_COUNT x FILES_PER_DIR, rounded up to 8 KiB. Benchmarks with a fixed file size \
+         (SWBUILD, VDA, VDI, DATABASE ...) take no notice, and so does a run with FILE_SIZE.",
+    ),
+    p2014(
+        "AGGR_CAP",
+        Group::Workload,
+        SIZE,
+        "Least data of all procs, for benchmarks that scale their files by it",
+    )
+    .default("1g")
+    .help("As CLIENT_MEM, with all procs of the run: the larger of the two file sizes counts."),
+    p2014(
+        "UNLINK_FILES",
+        Group::Workload,
+        Kind::Switch,
+        "Remove the files after every load point, instead of keeping them",
+    )
+    .default("off")
+    .help("Off, a load point keeps the files of the one before and adds what it needs. KEEP leaves them there at the end."),
+    p2014(
+        "SHARING_MODE",
+        Group::Workload,
+        Kind::Switch,
+        "All procs of a workload share one directory tree",
+    )
+    .default("off")
+    .standard(Standard::Fixed("off")),
+    p2014(
+        "DISABLE_FSYNCS",
+        Group::Workload,
+        Kind::Switch,
+        "Never call fsync",
+    )
+    .default("off")
+    .standard(Standard::Fixed("off")),
+    p2014(
+        "MAX_FD",
+        Group::Transport,
+        Kind::Int(16, 10_000_000, "files"),
+        "Files that the procs of a client may keep open; not set: 64 each",
+    )
+    .example("10000"),
+    p2014(
+        "HEARTBEAT_NOTIFICATIONS",
+        Group::Output,
+        Kind::Switch,
+        "Tell the rate of a proc every HEARTBEAT_S seconds",
+    )
+    .default("on"),
+    p2014(
+        "FILE_ACCESS_LIST",
+        Group::Output,
+        Kind::Switch,
+        "Count how often every file was accessed, for the client logs",
+    )
+    .default("off"),
+    p2014(
+        "NETMIST_LOGS",
+        Group::Output,
+        Kind::Path,
+        "Directory of the clients' logs; not set: the system's for temporary files",
+    )
+    .example("/tmp/netmist_logs"),
+    p2014(
+        "PIT_SERVER",
+        Group::Time,
+        Kind::Text,
+        "Host of a time service to hold the clock against",
+    )
+    .example("timehost"),
+    p2014(
+        "PIT_PORT",
+        Group::Time,
+        Kind::Text,
+        "Its TCP port, or its name in /etc/services",
+    )
+    .default("2010")
+    .help("Used with PIT_SERVER. 'filermark timeserver' answers on such a port."),
+    p2014(
+        "USER",
+        Group::Legacy,
+        Kind::Text,
+        "User on the clients; no effect as long as the client is this host",
+    )
+    .standard(Standard::NoEffect),
+    idle2014("EXEC_PATH", "Path of netmist; Filermark is one program"),
+    idle2014("LATENCY_GRAPH", "No effect: every record has the latency histograms"),
+    idle2014("USE_RSHRCP", "No effect: clients are not reached by rsh"),
+    idle2014("BYTE_OFFSET", "No effect: offsets are as the workload says"),
+    idle2014("LOCAL_ONLY", "No effect: local and remote mounts are measured alike"),
+    idle2014("SOCK_DEBUG", "No effect; see DEBUG"),
+    idle2014("TRACEDEBUG", "No effect; see DEBUG"),
+    idle2014("INIT_RATE", "No effect: INIT fills as fast as the server takes it"),
+    idle2020("UNIX_CLIENT_LIST", "No effect: CLIENT_MOUNTPOINTS names the clients"),
+    idle2020("UNIX_CLIENT_MOUNTPOINTS", "No effect: set CLIENT_MOUNTPOINTS"),
+    idle2020("UNIX_EXEC_PATH", "No effect: Filermark is one program"),
+    idle2020("UNIX_USER", "No effect as long as the client is this host"),
+    windows("WINDOWS_CLIENT_LIST", Kind::Text, "Windows clients; not built yet"),
+    windows("WINDOWS_CLIENT_MOUNTPOINTS", Kind::Text, "Windows clients; not built yet"),
+    windows("WINDOWS_EXEC_PATH", Kind::Text, "Windows clients; not built yet"),
+    windows("WINDOWS_USER", Kind::Text, "Windows clients; not built yet"),
+    windows("WINDOWS_PASSWORD", Kind::Secret, "Windows clients; not built yet"),
+    windows("NETMIST_WINDOWS_LOGS", Kind::Text, "Windows clients; not built yet"),
+    idle2020("NETMIST_LICENSE_KEY", "No effect: nothing here needs a key"),
+    idle2020("NETMIST_LICENSE_KEY_PATH", "No effect: nothing here needs a key"),
+    idle2020("PDSM_MODE", "No effect: the run record has what a PDSM log has"),
+    idle2020("PDSM_INTERVAL", "No effect: the run record has what a PDSM log has"),
+    idle2020("UNIX_PDSM_LOG", "No effect: the run record has what a PDSM log has"),
+    idle2020("UNIX_PDSM_CONTROL", "No effect: a workload does not change while it runs"),
+    windows("WINDOWS_PDSM_LOG", Kind::Text, "Windows clients; not built yet"),
+    windows("WINDOWS_PDSM_CONTROL", Kind::Text, "Windows clients; not built yet"),
+    own(
+        "SPACE_CHECK",
+        Group::Workload,
+        Kind::Switch,
+        "Refuse a load point whose files will not fit the file system",
+    )
+    .default("on")
+    .help("off: for file systems that cannot tell how much space they have."),
+    own(
+        "CUSTOM1_CMD",
+        Group::Workload,
+        Kind::List,
+        "The program behind the operation custom1, with its arguments",
+    ),
+    own(
+        "CUSTOM2_CMD",
+        Group::Workload,
+        Kind::List,
+        "The program behind the operation custom2, with its arguments",
+    ),
+    own(
+        "HEARTBEAT_S",
+        Group::Output,
+        Kind::Real(0.1, 86_400.0, "seconds"),
+        "Time between heartbeats",
+    )
+    .default("60"),
+    own(
+        "SCRIPTS",
+        Group::Output,
+        Kind::Switch,
+        "Call netmist_mon.sh, netmist_power.sh and netmist_stat.sh if they are here",
+    )
+    .default("on")
+    .help(
+        "They are looked for in the current directory. What they print is kept in the record; \
+         one that fails or takes longer than SCRIPT_LIMIT_S becomes a finding.",
+    ),
+    own(
+        "SCRIPT_LIMIT_S",
+        Group::Output,
+        Kind::Real(0.1, 86_400.0, "seconds"),
+        "The longest that one of these scripts may take",
+    )
+    .default("60"),
+    own(
+        "COMPONENT_VARIANCE_MAX",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percent"),
+        "Most that a component's share may be off its target, in percent of it",
+    )
+    .standard(Standard::Benchmark(|b| {
+        b.standard.component_variance_pcnt_max
+    }))
+    .help("0: no limit."),
+];

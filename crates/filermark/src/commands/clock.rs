@@ -1,0 +1,36 @@
+//! `clock`: a time service for runs in virtual machines.
+
+use crate::cli::ClockArgs;
+use crate::exit::{Ended, Failure};
+use crate::{interrupt, plain, product};
+use filermark_cluster::clock_service::ClockService;
+use filermark_engine::driver::StopFlag;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Answers until it is interrupted; then says how often it was asked.
+pub fn clock(args: &ClockArgs) -> Ended {
+    plain::listen_to_rooms(&[], args.verbose.verbose);
+    let service = ClockService::start(&args.listen)
+        .map_err(|e| Failure::Failed(format!("{e}; choose another address (--listen)")))?;
+    let stop = StopFlag::new();
+    interrupt::on_interrupt(stop.clone(), "stopping");
+    for address in service.addrs() {
+        eprintln!(
+            "telling the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
+            address.port()
+        );
+    }
+    while !stop.is_raised() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (answered, refused) = service.counts();
+    if args.output.json {
+        product::print_json(&serde_json::json!({"answered": answered, "refused": refused}));
+    } else {
+        product::print(&format!(
+            "answered     {answered}\nrefused      {refused}\n"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
