@@ -28,7 +28,9 @@ pub fn clock(args: &ClockArgs) -> Ended {
     if args.output.json {
         product::print_json(&serde_json::json!({"answered": answered, "refused": refused}));
     } else {
-        product::print(&format!("answered     {answered}\nrefused      {refused}\n"));
+        product::print(&format!(
+            "answered     {answered}\nrefused      {refused}\n"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
