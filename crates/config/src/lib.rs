@@ -12,12 +12,14 @@
 pub mod blockfile;
 mod composite;
 pub mod debug;
+pub mod definitions;
 pub mod error;
 mod explain;
 mod layout;
 mod loads;
 pub mod mixfile;
 pub mod mounts;
+pub mod netmist;
 pub mod netmist_text;
 mod nfs3;
 pub mod params;

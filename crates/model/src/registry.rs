@@ -5,7 +5,10 @@
 //! benchmark is asked for. An edited object therefore changes every composite
 //! that it is part of.
 
+mod composites;
 mod definition;
+#[cfg(test)]
+mod digits;
 mod shipped;
 #[cfg(test)]
 mod tests;
@@ -14,7 +17,8 @@ mod write;
 use crate::Benchmark;
 use crate::words::{nearest, quoted};
 use crate::workload::WorkloadObject;
-use definition::{Composite, Definitions};
+use composites::Composite;
+use definition::Definitions;
 
 /// Workload objects and composite benchmarks by name. Names differ in more than
 /// the case of their letters.
@@ -194,6 +198,18 @@ impl Registry {
         }
         *self = next;
         Ok(())
+    }
+
+    /// The names of the workloads and of the benchmarks that a definition file has;
+    /// nothing is taken.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn names_in_toml(
+        file: &str,
+        text: &str,
+    ) -> Result<(Vec<String>, Vec<String>), RegistryError> {
+        Definitions::read(file, text).map(Definitions::into_names)
     }
 
     fn put_composite(&mut self, composite: Composite) {

@@ -7,12 +7,17 @@ const QUOTED_CHARS_MAX: usize = 60;
 /// The user's text as a message may quote it: one line, not too long, no
 /// control characters (a terminal would obey them).
 pub fn quoted(text: &str) -> String {
+    tame(text, QUOTED_CHARS_MAX)
+}
+
+/// The same for text of any length.
+pub fn tame(text: &str, chars_max: usize) -> String {
     let mut out: String = text
         .chars()
-        .take(QUOTED_CHARS_MAX)
+        .take(chars_max)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    if text.chars().nth(QUOTED_CHARS_MAX).is_some() {
+    if text.chars().nth(chars_max).is_some() {
         out.push_str("...");
     }
     out

@@ -1,7 +1,7 @@
 //! Workload objects: what one kind of proc does on a mounted file system, with
 //! all attributes of the netmist manual (seed 002, sections 3, 4 and 11).
 
-use crate::mix::Mix;
+use crate::mix::{Mix, MixError};
 use crate::op::Op;
 use crate::transfer::{TransferError, TransferTable};
 use serde::{Deserialize, Serialize};
@@ -161,6 +161,25 @@ pub enum WorkloadError {
     /// A name that cannot be part of a directory's name.
     #[error("workload name '{0}': use 1 to 32 letters, digits and '_'")]
     Name(String),
+    /// A title that is no line of text.
+    #[error("workload {workload}: the title is not one line of at most 200 characters")]
+    Title {
+        /// Which workload.
+        workload: String,
+    },
+}
+
+impl WorkloadError {
+    /// Why a mix is none, in the words of a workload's tables.
+    pub fn of_mix(workload: &str, error: &MixError) -> Self {
+        Self::Mix {
+            workload: workload.to_owned(),
+            reason: match error {
+                MixError::Sum(sum) => format!("total {sum} percent, not 100"),
+                share @ MixError::Share(..) => share.to_string(),
+            },
+        }
+    }
 }
 
 /// Whether a workload or a benchmark may have this name, which becomes a part of
@@ -171,13 +190,22 @@ pub fn is_name(name: &str) -> bool {
 }
 
 impl WorkloadObject {
-    /// Checks what the types do not: the name, the operations, the ranges.
+    /// Checks what the types do not: the name, the title, the operations, the ranges.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if !is_name(&self.name) {
             return Err(WorkloadError::Name(self.name.chars().take(40).collect()));
+        }
+        let title = &self.title;
+        if title.chars().count() > 200
+            || title.chars().any(char::is_control)
+            || title.trim() != title
+        {
+            return Err(WorkloadError::Title {
+                workload: self.name.clone(),
+            });
         }
         let foreign = self
             .mix

@@ -42,6 +42,7 @@ pub fn measure(rounds: u32) -> Measured {
         nfs_port: server.address.port(),
         mount_port: server.address.port(),
         path: "/export".into(),
+        path_v4: None,
     };
     figures.extend(side_by_side("embedded", &sandbox, &export, rounds)?);
     Ok(figures)

@@ -1,7 +1,7 @@
 //! Which benchmark a run is: a classical one, or a composite.
 
+use crate::definitions::{registry_error, take_definitions};
 use crate::error::{ConfigError, Place};
-use crate::netmist_text;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
 use filermark_model::benchmark::SHIPPED;
@@ -137,24 +137,6 @@ pub(crate) fn defines_composites(text: &str) -> bool {
     lines.any(|l| l.starts_with("[[benchmark") || l.starts_with("[[workload"))
 }
 
-/// A registry's error at its place.
-pub(crate) fn registry_error(path: &str, e: RegistryError) -> ConfigError {
-    match e {
-        RegistryError::Text {
-            file,
-            line,
-            column,
-            reason,
-            hint,
-        } => ConfigError::new(Place::line(&file, line, column), reason, hint),
-        other => ConfigError::new(
-            Place::File(path.to_owned()),
-            other.to_string(),
-            "compare with crates/model/definitions/composites.toml",
-        ),
-    }
-}
-
 /// The definition, and the same with the objects of WORKLOAD_FILE.
 fn changed(
     definition: Benchmark,
@@ -211,19 +193,15 @@ fn changed(
     }))
 }
 
-/// Puts the workload objects of a text into the registry; gives their names.
+/// Puts what a text defines into the registry; gives the names of its workloads.
 pub(crate) fn take_objects(
     path: &str,
     text: &str,
     registry: &mut Registry,
     errors: &mut Vec<ConfigError>,
 ) -> Option<Vec<String>> {
-    match netmist_text::parse(path, text) {
-        Ok(objects) => {
-            let names = objects.iter().map(|o| o.name.clone()).collect();
-            objects.into_iter().for_each(|o| registry.put_workload(o));
-            Some(names)
-        }
+    match take_definitions(registry, path, text) {
+        Ok(taken) => Some(taken.workloads),
         Err(found) => {
             errors.extend(found);
             None

@@ -1,14 +1,12 @@
 //! Definition files: TOML in, checked objects out. Documented in
 //! docs/src/reference/workloads.md.
 
-use super::{Registry, RegistryError};
-use crate::benchmark::{Benchmark, Protocol, Standard, Work};
-use crate::composite::{Component, CompositeWork};
-use crate::dist::{SizeDistribution, SizeShare};
-use crate::mix::{Mix, MixError};
+use super::RegistryError;
+use super::composites::{BenchmarkTable, Composite};
+use crate::mix::Mix;
 use crate::op::Op;
 use crate::transfer::{TransferSlot, TransferTable};
-use crate::words::quoted;
+use crate::words::{quoted, tame};
 use crate::workload::{Attributes, WorkloadError, WorkloadObject, is_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -27,31 +25,6 @@ pub(super) struct Definitions {
 pub(super) struct Place {
     line: usize,
     column: usize,
-}
-
-/// A composite benchmark whose workloads are names still.
-#[derive(Clone, Debug)]
-pub(super) struct Composite {
-    pub name: String,
-    pub experimental: bool,
-    version: u32,
-    title: String,
-    unit: String,
-    standard: Standard,
-    client_mem_mib_per_unit: f64,
-    components: Vec<Part>,
-}
-
-/// A component whose workload is a name still.
-#[derive(Clone, Debug)]
-struct Part {
-    workload: String,
-    instances: u32,
-    ops_per_proc: Option<f64>,
-    dir_count: u32,
-    files_per_dir: u32,
-    file_bytes: u64,
-    file_sizes: Option<SizeDistribution>,
 }
 
 #[derive(Deserialize)]
@@ -79,82 +52,24 @@ struct WorkloadTable {
     attributes: Attributes,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BenchmarkTable {
-    name: String,
-    #[serde(default = "one")]
-    version: u32,
-    #[serde(default)]
-    title: String,
-    unit: String,
-    #[serde(default)]
-    experimental: bool,
-    #[serde(default)]
-    client_mem_mib_per_unit: f64,
-    #[serde(default)]
-    standard: StandardTable,
-    component: Vec<ComponentTable>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ComponentTable {
-    workload: String,
-    #[serde(default = "one")]
-    instances: u32,
-    ops_per_proc: Option<f64>,
-    dir_count: u32,
-    files_per_dir: u32,
-    file_kib: Option<f64>,
-    file_sizes: Option<Vec<SizeShare>>,
-}
-
-/// The limits of a standard run; sources in definitions/composites.toml.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct StandardTable {
-    warmup_s: f64,
-    runtime_s: f64,
-    load_points_min: u32,
-    response_limit_ms: f64,
-    achieved_pcnt_min: f64,
-    proc_pcnt_min: f64,
-    component_variance_pcnt_max: f64,
-    mix_deviation_pcnt_max: f64,
-    error_pcnt_max: f64,
-    error_pcnt_invalid: f64,
-}
-
-impl Default for StandardTable {
-    fn default() -> Self {
-        Self {
-            warmup_s: 300.0,
-            runtime_s: 300.0,
-            load_points_min: 10,
-            response_limit_ms: 0.0,
-            achieved_pcnt_min: 95.0,
-            proc_pcnt_min: 75.0,
-            component_variance_pcnt_max: 5.0,
-            mix_deviation_pcnt_max: 1.0,
-            error_pcnt_max: 0.0,
-            error_pcnt_invalid: 1.0,
-        }
-    }
-}
-
-const fn one() -> u32 {
-    1
-}
+/// Messages of the TOML reader list all keys that there are.
+const REASON_CHARS_MAX: usize = 400;
 
 const HINT: &str = "compare with what `filermark workload show --toml NAME` prints";
 
 impl Definitions {
+    /// The names of what a file defines: workloads, benchmarks.
+    pub fn into_names(self) -> (Vec<String>, Vec<String>) {
+        let workloads = self.workloads.into_iter().map(|(w, _)| w.name);
+        let composites = self.composites.into_iter().map(|(c, _)| c.name);
+        (workloads.collect(), composites.collect())
+    }
+
     /// Reads a file; `file` is what messages call it.
     pub fn read(file: &str, text: &str) -> Result<Self, RegistryError> {
         let tables: File = toml::from_str(text).map_err(|e| {
             let place = Place::of(text, e.span().map_or(0, |s| s.start));
-            let reason = e.message().lines().collect::<Vec<_>>().join(" ");
+            let reason = tame(e.message(), REASON_CHARS_MAX);
             place.error(file, reason, HINT)
         })?;
         if tables.workload.is_empty() && tables.benchmark.is_empty() {
@@ -211,7 +126,7 @@ impl WorkloadTable {
             })
         };
         let object = WorkloadObject {
-            mix: Mix::new(self.mix).map_err(|e| mix_error(&name, &e))?,
+            mix: Mix::new(self.mix).map_err(|e| WorkloadError::of_mix(&name, &e))?,
             read_transfers: transfers("read", self.read_transfers)?,
             write_transfers: transfers("write", self.write_transfers)?,
             name: self.name,
@@ -223,215 +138,5 @@ impl WorkloadTable {
             Some(bad) => Err(WorkloadError::Name(quoted(bad))),
             None => Ok((object, self.aliases)),
         }
-    }
-}
-
-/// Why a mix is none, in the words of the workload's tables.
-fn mix_error(workload: &str, error: &MixError) -> WorkloadError {
-    WorkloadError::Mix {
-        workload: workload.to_owned(),
-        reason: match error {
-            MixError::Sum(sum) => format!("total {sum} percent, not 100"),
-            share @ MixError::Share(..) => share.to_string(),
-        },
-    }
-}
-
-impl BenchmarkTable {
-    fn check(self) -> Result<Composite, String> {
-        let name = quoted(&self.name);
-        if !is_name(&self.name) {
-            return Err(format!(
-                "benchmark name '{name}': use 1 to 32 letters, digits and '_'"
-            ));
-        }
-        let tell = |what: String| format!("benchmark {name}: {what}");
-        if self.unit.is_empty() || self.unit.len() > 16 || self.unit.contains(char::is_whitespace) {
-            let unit = quoted(&self.unit);
-            return Err(tell(format!(
-                "unit '{unit}': use one word of 1 to 16 characters"
-            )));
-        }
-        if self.component.is_empty() || self.component.len() > COMPONENTS_MAX {
-            let n = self.component.len();
-            return Err(tell(format!(
-                "{n} components; there are 1 to {COMPONENTS_MAX}"
-            )));
-        }
-        in_range(&[
-            ("version", f64::from(self.version), 1.0, 1e6),
-            (
-                "client_mem_mib_per_unit",
-                self.client_mem_mib_per_unit,
-                0.0,
-                1e9,
-            ),
-        ])
-        .map_err(tell)?;
-        self.standard.check().map_err(tell)?;
-        let mut components = Vec::new();
-        for (i, table) in self.component.into_iter().enumerate() {
-            let part = table.check();
-            components.push(part.map_err(|e| tell(format!("component {}: {e}", i + 1)))?);
-        }
-        Ok(Composite {
-            name: self.name,
-            experimental: self.experimental,
-            version: self.version,
-            title: self.title,
-            unit: self.unit,
-            standard: self.standard.into(),
-            client_mem_mib_per_unit: self.client_mem_mib_per_unit,
-            components,
-        })
-    }
-}
-
-/// Most components of a composite.
-const COMPONENTS_MAX: usize = 64;
-
-/// The first of (name, value, min, max) that is out of its range.
-fn in_range(figures: &[(&str, f64, f64, f64)]) -> Result<(), String> {
-    let bad = |(_, value, min, max): &&(&str, f64, f64, f64)| !(*min..=*max).contains(value);
-    match figures.iter().find(bad) {
-        None => Ok(()),
-        Some((name, value, min, max)) => {
-            Err(format!("{name} is {value}; it goes from {min} to {max}"))
-        }
-    }
-}
-
-impl ComponentTable {
-    /// Directories and files have names of four and seven digits.
-    fn check(self) -> Result<Part, String> {
-        let sizes = self.file_sizes.map(SizeDistribution::new).transpose();
-        let sizes = sizes.map_err(|e| format!("file_sizes: {e}"))?;
-        let file_kib = match (&sizes, self.file_kib) {
-            (Some(sizes), None) => sizes.mean_bytes() / 1024.0,
-            (None, Some(kib)) => kib,
-            _ => return Err("it needs either file_kib or file_sizes".to_owned()),
-        };
-        in_range(&[
-            ("instances", f64::from(self.instances), 1.0, 10_000.0),
-            ("ops_per_proc", self.ops_per_proc.unwrap_or(1.0), 1e-6, 1e9),
-            ("dir_count", f64::from(self.dir_count), 1.0, 9_999.0),
-            ("files_per_dir", f64::from(self.files_per_dir), 1.0, 1e6),
-            ("file_kib", file_kib, 1.0 / 1024.0, (1u64 << 34) as f64),
-        ])?;
-        Ok(Part {
-            workload: self.workload,
-            instances: self.instances,
-            ops_per_proc: self.ops_per_proc,
-            dir_count: self.dir_count,
-            files_per_dir: self.files_per_dir,
-            file_bytes: (file_kib * 1024.0).round() as u64,
-            file_sizes: sizes,
-        })
-    }
-}
-
-impl StandardTable {
-    fn check(&self) -> Result<(), String> {
-        in_range(&[
-            ("standard.warmup_s", self.warmup_s, 0.0, 604_800.0),
-            ("standard.runtime_s", self.runtime_s, 0.1, 604_800.0),
-            (
-                "standard.load_points_min",
-                f64::from(self.load_points_min),
-                1.0,
-                10_000.0,
-            ),
-            (
-                "standard.response_limit_ms",
-                self.response_limit_ms,
-                0.0,
-                3.6e6,
-            ),
-            (
-                "standard.achieved_pcnt_min",
-                self.achieved_pcnt_min,
-                0.0,
-                100.0,
-            ),
-            ("standard.proc_pcnt_min", self.proc_pcnt_min, 0.0, 100.0),
-            (
-                "standard.component_variance_pcnt_max",
-                self.component_variance_pcnt_max,
-                0.0,
-                100.0,
-            ),
-            (
-                "standard.mix_deviation_pcnt_max",
-                self.mix_deviation_pcnt_max,
-                0.0,
-                100.0,
-            ),
-            ("standard.error_pcnt_max", self.error_pcnt_max, 0.0, 100.0),
-            (
-                "standard.error_pcnt_invalid",
-                self.error_pcnt_invalid,
-                0.0,
-                100.0,
-            ),
-        ])
-    }
-}
-
-impl From<StandardTable> for Standard {
-    /// Composites have no limits of op/s per proc: the definition says how many.
-    fn from(t: StandardTable) -> Self {
-        Self {
-            warmup_s: t.warmup_s,
-            runtime_s: t.runtime_s,
-            load_points_min: t.load_points_min,
-            response_limit_ms: t.response_limit_ms,
-            ops_per_proc_max: 1e12,
-            ops_per_proc_min: 0.0,
-            achieved_pcnt_min: t.achieved_pcnt_min,
-            proc_pcnt_min: t.proc_pcnt_min,
-            mix_deviation_pcnt_max: t.mix_deviation_pcnt_max,
-            error_pcnt_max: t.error_pcnt_max,
-            error_pcnt_invalid: t.error_pcnt_invalid,
-            component_variance_pcnt_max: t.component_variance_pcnt_max,
-        }
-    }
-}
-
-impl Composite {
-    /// The benchmark, with the workloads as the registry has them now.
-    pub fn build(&self, registry: &Registry) -> Result<Benchmark, RegistryError> {
-        let mut components = Vec::new();
-        for (i, part) in self.components.iter().enumerate() {
-            let workload = registry.workload(&part.workload);
-            components.push(Component {
-                workload: workload
-                    .map_err(|e| RegistryError::Component {
-                        benchmark: self.name.clone(),
-                        component: i + 1,
-                        reason: e.to_string(),
-                    })?
-                    .clone(),
-                instances: part.instances,
-                ops_per_proc: part.ops_per_proc,
-                dir_count: part.dir_count,
-                files_per_dir: part.files_per_dir,
-                file_bytes: part.file_bytes,
-                file_sizes: part.file_sizes.clone(),
-            });
-        }
-        let work = CompositeWork {
-            components,
-            client_mem_mib_per_unit: self.client_mem_mib_per_unit,
-        };
-        Ok(Benchmark {
-            name: self.name.clone(),
-            version: self.version,
-            title: self.title.clone(),
-            protocol: Protocol::Posix,
-            unit: self.unit.clone(),
-            standard: self.standard.clone(),
-            mix: work.mix(),
-            work: Work::Composite(work),
-        })
     }
 }

@@ -40,7 +40,10 @@ fn a_connection_cut_in_a_reply_is_made_again_and_the_calls_go_again() {
     });
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!((outcome.physical, outcome.read_bytes), (2, u64::from(2 * SIZE)));
+    assert_eq!(
+        (outcome.physical, outcome.read_bytes),
+        (2, u64::from(2 * SIZE))
+    );
     let counters = bench.counters();
     assert_eq!(counters["READ"], 2);
     assert_eq!(counters["retransmits"], 2);

@@ -1,0 +1,232 @@
+//! A workload while its lines are being read.
+
+use super::keys::{Figure, Flag, Key, Part, Spot, Table};
+use super::shipped_title;
+use crate::error::quoted;
+use filermark_model::transfer::{
+    SLOTS_MAX, TRANSFER_BYTES_MAX, TransferError, TransferSlot, TransferTable,
+};
+use filermark_model::workload::{Attributes, HotSpot, WorkloadError};
+use filermark_model::{Mix, Op, WorkloadObject};
+use std::collections::BTreeMap;
+
+/// What the lines have said so far.
+pub(super) struct Draft {
+    pub name: String,
+    /// The line of its name, from 1.
+    pub line: usize,
+    /// Whether one of its lines is wrong; then its totals say nothing.
+    pub is_bad: bool,
+    /// The line of each key.
+    lines: BTreeMap<Key, usize>,
+    shares: Vec<(Op, f64)>,
+    read: [TransferSlot; SLOTS_MAX],
+    write: [TransferSlot; SLOTS_MAX],
+    attributes: Attributes,
+    spot: HotSpot,
+    title: Option<String>,
+}
+
+/// What is wrong and what to try.
+pub(super) type Wrong = (String, String);
+
+const EMPTY: TransferSlot = TransferSlot {
+    min_bytes: 0,
+    max_bytes: 0,
+    percent: 0.0,
+};
+
+impl Draft {
+    pub fn new(name: &str, line: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            line,
+            is_bad: false,
+            lines: BTreeMap::new(),
+            shares: Vec::new(),
+            read: [EMPTY; SLOTS_MAX],
+            write: [EMPTY; SLOTS_MAX],
+            attributes: Attributes::default(),
+            spot: HotSpot {
+                access_pcnt: 0.0,
+                area_pcnt: 0.0,
+                move_every_s: 0.0,
+            },
+            title: None,
+        }
+    }
+
+    /// Takes a line's value.
+    pub fn set(&mut self, key: Key, value: &str, line: usize) -> Result<(), Wrong> {
+        if let Some(first) = self.lines.insert(key, line) {
+            return Err((
+                format!("'{}' stands in line {first} already", key.text()),
+                "give every attribute of a workload one line".into(),
+            ));
+        }
+        let a = &mut self.attributes;
+        match key {
+            Key::Share(op) => self.shares.push((op, percent(value)?)),
+            Key::Slot(table, number, part) => {
+                let slots = match table {
+                    Table::Read => &mut self.read,
+                    Table::Write => &mut self.write,
+                };
+                let slot = &mut slots[number];
+                match part {
+                    Part::Min => slot.min_bytes = whole(value, 0, TRANSFER_BYTES_MAX)?,
+                    Part::Max => slot.max_bytes = whole(value, 0, TRANSFER_BYTES_MAX)?,
+                    Part::Percent => slot.percent = percent(value)?,
+                }
+            }
+            Key::Figure(figure) => {
+                let place = match figure {
+                    Figure::Commit => &mut a.write_commit_pcnt,
+                    Figure::Direct => &mut a.direct_pcnt,
+                    Figure::Osync => &mut a.osync_pcnt,
+                    Figure::Geometric => &mut a.geometric_pcnt,
+                    Figure::Compress => &mut a.compress_pcnt,
+                    Figure::Dedupe => &mut a.dedupe_pcnt,
+                };
+                *place = percent(value)?;
+            }
+            Key::Flag(flag) => {
+                let place = match flag {
+                    Flag::Background => &mut a.background,
+                    Flag::Sharemode => &mut a.sharemode,
+                    Flag::UniformSize => &mut a.uniform_size_dist,
+                };
+                *place = whole(value, 0, 1)? == 1;
+            }
+            // One value each: the attribute's default.
+            Key::RandDist if value == "0" => {}
+            Key::RandDist => return Err(expected(value, "0, which is uniform")),
+            Key::FsType if value.eq_ignore_ascii_case("POSIX") => {}
+            Key::FsType => return Err(expected(value, "POSIX")),
+            Key::RandomAlign => a.random_align_bytes = whole(value, 1, 1 << 20)?,
+            Key::Spot(Spot::Access) => self.spot.access_pcnt = percent(value)?,
+            Key::Spot(Spot::Area) => self.spot.area_pcnt = percent(value)?,
+            Key::Spot(Spot::Move) => {
+                self.spot.move_every_s =
+                    number(value).ok_or_else(|| expected(value, "a number of seconds"))?;
+            }
+            Key::Title => self.title = Some(value.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The workload, or everything that is wrong with it as a whole.
+    pub fn finish(self) -> Result<WorkloadObject, Vec<Wrong>> {
+        let name = &self.name;
+        let mut wrong = Vec::new();
+        let mix = Mix::new(self.shares.iter().copied()).map_err(|e| {
+            let hint = "correct the 'Percent' lines of its operations";
+            wrong.push((WorkloadError::of_mix(name, &e).to_string(), hint.into()));
+        });
+        let read = self.table(Table::Read).map_err(|w| wrong.push(w));
+        let write = self.table(Table::Write).map_err(|w| wrong.push(w));
+        let mut attributes = self.attributes.clone();
+        attributes.hot_spot = self.hot_spot().unwrap_or_else(|w| {
+            wrong.push(w);
+            None
+        });
+        let (Ok(mix), Ok(read_transfers), Ok(write_transfers)) = (mix, read, write) else {
+            return Err(wrong);
+        };
+        let title = self.title.unwrap_or_else(|| shipped_title(name).to_owned());
+        let object = WorkloadObject {
+            name: self.name,
+            title,
+            mix,
+            read_transfers,
+            write_transfers,
+            attributes,
+        };
+        if let Err(e) = object.check() {
+            wrong.push((e.to_string(), "correct that line".into()));
+        }
+        match wrong.is_empty() {
+            true => Ok(object),
+            false => Err(wrong),
+        }
+    }
+
+    /// A transfer table: the slots up to the last one that has a line.
+    fn table(&self, table: Table) -> Result<TransferTable, Wrong> {
+        let (slots, word, key) = match table {
+            Table::Read => (&self.read, "read", "Read"),
+            Table::Write => (&self.write, "write", "Write"),
+        };
+        let numbers = self.lines.keys().filter_map(|k| match k {
+            Key::Slot(t, number, _) if *t == table => Some(number + 1),
+            _ => None,
+        });
+        let count = numbers.max().unwrap_or(0);
+        TransferTable::new(slots[..count].to_vec()).map_err(|reason| {
+            let hint = match reason {
+                TransferError::Count(_) => format!("write '{key} elem 0 xfer min size 8192' etc."),
+                TransferError::Slot { slot, .. } => {
+                    format!("correct the three '{key} elem {slot} xfer' lines")
+                }
+                TransferError::Sum(_) => format!("correct the '{key} elem N xfer percent' lines"),
+            };
+            let error = WorkloadError::Transfers {
+                workload: self.name.clone(),
+                table: word,
+                reason,
+            };
+            (error.to_string(), hint)
+        })
+    }
+
+    fn hot_spot(&self) -> Result<Option<HotSpot>, Wrong> {
+        let all = [Spot::Access, Spot::Area, Spot::Move].map(Key::Spot);
+        let missing = all.iter().find(|k| !self.lines.contains_key(k));
+        let count = all.iter().filter(|k| self.lines.contains_key(k)).count();
+        match missing {
+            None => Ok(Some(self.spot)),
+            Some(_) if count == 0 => Ok(None),
+            Some(key) => Err((
+                format!(
+                    "workload {}: its hot spot has no '{}'",
+                    self.name,
+                    key.text()
+                ),
+                "write all three 'Hot spot' lines, or none".into(),
+            )),
+        }
+    }
+}
+
+fn expected(value: &str, what: &str) -> Wrong {
+    (
+        format!("'{}' is not {what}", quoted(value)),
+        format!("write {what}"),
+    )
+}
+
+fn percent(value: &str) -> Result<f64, Wrong> {
+    number(value)
+        .filter(|n| (0.0..=100.0).contains(n))
+        .ok_or_else(|| expected(value, "a number from 0 to 100"))
+}
+
+fn whole(value: &str, min: u32, max: u32) -> Result<u32, Wrong> {
+    let digits = value.bytes().all(|b| b.is_ascii_digit());
+    match value.parse() {
+        Ok(n) if digits && (min..=max).contains(&n) => Ok(n),
+        _ => Err(expected(
+            value,
+            &format!("a whole number from {min} to {max}"),
+        )),
+    }
+}
+
+/// Digits with at most one point; no sign, no exponent.
+fn number(value: &str) -> Option<f64> {
+    let plain = |b: u8| b.is_ascii_digit() || b == b'.';
+    match value.bytes().all(plain) {
+        true => value.parse().ok(),
+        false => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! Workload objects written in the text form.
+
+use super::keys::{Figure, Flag, Key, NAME, OPERATIONS, Part, Spot, Table};
+use super::shipped_title;
+use filermark_model::transfer::TransferTable;
+use filermark_model::workload::{Attributes, FsType, RandDist};
+use filermark_model::{Op, WorkloadObject};
+use std::fmt::{Display, Write as _};
+
+/// All of them, one after the other. What [`parse`](super::parse())
+/// reads from it is the same again.
+pub fn export<'a>(objects: impl IntoIterator<Item = &'a WorkloadObject>) -> String {
+    let mut out = String::new();
+    for object in objects {
+        workload(object, &mut out);
+    }
+    out
+}
+
+fn workload(object: &WorkloadObject, out: &mut String) {
+    let _ = writeln!(out, "{NAME} {}", object.name);
+    if object.title != shipped_title(&object.name) {
+        let _ = writeln!(out, "{}", format!("Title {}", object.title).trim_end());
+    }
+    for (op, _, always) in OPERATIONS {
+        let share = object.mix.percent(*op);
+        if *always || share != 0.0 {
+            line(out, Key::Share(*op), share);
+        }
+    }
+    slots(out, Table::Read, &object.read_transfers);
+    slots(out, Table::Write, &object.write_transfers);
+    attributes(out, &object.attributes);
+}
+
+fn line(out: &mut String, key: Key, value: impl Display) {
+    let _ = writeln!(out, "{} {value}", key.text());
+}
+
+fn slots(out: &mut String, table: Table, transfers: &TransferTable) {
+    for (number, slot) in transfers.slots().iter().enumerate() {
+        line(out, Key::Slot(table, number, Part::Min), slot.min_bytes);
+        line(out, Key::Slot(table, number, Part::Max), slot.max_bytes);
+        line(out, Key::Slot(table, number, Part::Percent), slot.percent);
+    }
+}
+
+fn attributes(out: &mut String, a: &Attributes) {
+    line(out, Key::Figure(Figure::Commit), a.write_commit_pcnt);
+    line(out, Key::Figure(Figure::Direct), a.direct_pcnt);
+    line(out, Key::Figure(Figure::Osync), a.osync_pcnt);
+    line(out, Key::Figure(Figure::Geometric), a.geometric_pcnt);
+    line(out, Key::Figure(Figure::Compress), a.compress_pcnt);
+    if a.dedupe_pcnt != 0.0 {
+        line(out, Key::Figure(Figure::Dedupe), a.dedupe_pcnt);
+    }
+    line(out, Key::Flag(Flag::Background), u8::from(a.background));
+    line(out, Key::Flag(Flag::Sharemode), u8::from(a.sharemode));
+    let uniform = u8::from(a.uniform_size_dist);
+    line(out, Key::Flag(Flag::UniformSize), uniform);
+    let RandDist::Uniform = a.rand_dist_behavior;
+    line(out, Key::RandDist, 0);
+    let FsType::Posix = a.fs_type;
+    line(out, Key::FsType, "POSIX");
+    if a.random_align_bytes != Attributes::RANDOM_ALIGN_BYTES {
+        line(out, Key::RandomAlign, a.random_align_bytes);
+    }
+    if let Some(spot) = a.hot_spot {
+        line(out, Key::Spot(Spot::Access), spot.access_pcnt);
+        line(out, Key::Spot(Spot::Area), spot.area_pcnt);
+        line(out, Key::Spot(Spot::Move), spot.move_every_s);
+    }
+}
+
+/// Every operation has its line.
+const _: () = assert!(OPERATIONS.len() == Op::POSIX.len());

@@ -1,0 +1,211 @@
+//! The lines of the text form: what each is called and what it sets.
+
+use filermark_model::Op;
+use filermark_model::transfer::SLOTS_MAX;
+
+/// What a line sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    /// `Percent OPERATION`.
+    Share(Op),
+    /// `Read elem N xfer ...` and `Write elem N xfer ...`.
+    Slot(Table, usize, Part),
+    /// An attribute that is a percentage.
+    Figure(Figure),
+    /// An attribute that is 0 or 1.
+    Flag(Flag),
+    /// `Rand dist behavior`.
+    RandDist,
+    /// `FS Type`.
+    FsType,
+    /// `Random align`.
+    RandomAlign,
+    /// `Hot spot ...`.
+    Spot(Spot),
+    /// `Title`, whose value is the rest of the line.
+    Title,
+}
+
+/// Which transfer table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Table {
+    Read,
+    Write,
+}
+
+/// Which member of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    Min,
+    Max,
+    Percent,
+}
+
+/// Attributes that are percentages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Figure {
+    Commit,
+    Direct,
+    Osync,
+    Geometric,
+    Compress,
+    Dedupe,
+}
+
+/// Attributes that are 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Flag {
+    Background,
+    Sharemode,
+    UniformSize,
+}
+
+/// Members of a hot spot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Spot {
+    Access,
+    Area,
+    Move,
+}
+
+/// The operations, as an export has them; those that the seed's example has not are
+/// written only where they are used.
+pub(super) const OPERATIONS: &[(Op, &str, bool)] = &[
+    (Op::Read, "Percent read", true),
+    (Op::ReadFile, "Percent read file", true),
+    (Op::MmapRead, "Percent mmap read", true),
+    (Op::ReadRandom, "Percent rand read", true),
+    (Op::Write, "Percent write", true),
+    (Op::WriteFile, "Percent write file", true),
+    (Op::MmapWrite, "Percent mmap write", true),
+    (Op::WriteRandom, "Percent rand write", true),
+    (Op::Rmw, "Percent rmw", true),
+    (Op::Mkdir, "Percent mkdir", true),
+    (Op::Rmdir, "Percent rmdir", false),
+    (Op::Create, "Percent create", true),
+    (Op::Unlink, "Percent unlink", true),
+    (Op::Unlink2, "Percent unlink2", false),
+    (Op::Append, "Percent append", true),
+    (Op::Locking, "Percent locking", true),
+    (Op::Access, "Percent access", true),
+    (Op::Stat, "Percent stat", true),
+    (Op::Chmod, "Percent chmod", true),
+    (Op::Readdir, "Percent readdir", true),
+    (Op::Copyfile, "Percent copyfile", true),
+    (Op::Rename, "Percent rename", true),
+    (Op::Statfs, "Percent statfs", true),
+    (Op::Pathconf, "Percent pathconf", true),
+    (Op::Custom1, "Percent custom1", false),
+    (Op::Custom2, "Percent custom2", false),
+];
+
+/// The other lines, but for those of the slots.
+const OTHERS: &[(Key, &str)] = &[
+    (Key::Figure(Figure::Commit), "Percent write commit"),
+    (Key::Figure(Figure::Direct), "Percent direct"),
+    (Key::Figure(Figure::Osync), "Percent osync"),
+    (Key::Figure(Figure::Geometric), "Percent geometric"),
+    (Key::Figure(Figure::Compress), "Percent compress"),
+    (Key::Figure(Figure::Dedupe), "Percent dedupe"),
+    (Key::Flag(Flag::Background), "Background"),
+    (Key::Flag(Flag::Sharemode), "Sharemode"),
+    (Key::Flag(Flag::UniformSize), "Uniform size dist"),
+    (Key::RandDist, "Rand dist behavior"),
+    (Key::FsType, "FS Type"),
+    (Key::RandomAlign, "Random align"),
+    (Key::Spot(Spot::Access), "Hot spot access percent"),
+    (Key::Spot(Spot::Area), "Hot spot area percent"),
+    (Key::Spot(Spot::Move), "Hot spot move seconds"),
+    (Key::Title, "Title"),
+];
+
+/// The line that begins a workload.
+pub(super) const NAME: &str = "Workload name";
+
+/// What a key is, or why it is none.
+pub(super) enum Found {
+    Key(Key),
+    /// A slot line whose number is none from 0 to 15.
+    SlotNumber,
+    Nothing,
+}
+
+impl Key {
+    /// The words of a line without its value, in any case.
+    pub fn find(words: &[&str]) -> Found {
+        if let Some(found) = slot(words) {
+            return found;
+        }
+        let is = |text: &str| {
+            let mut known = text.split(' ');
+            let mut same = |w: &str| known.next().is_some_and(|k| k.eq_ignore_ascii_case(w));
+            words.iter().all(|w| same(w)) && known.next().is_none()
+        };
+        let op = OPERATIONS.iter().find(|(_, text, _)| is(text));
+        let other = || OTHERS.iter().find(|(_, text)| is(text));
+        match op {
+            Some((op, _, _)) => Found::Key(Key::Share(*op)),
+            None => other().map_or(Found::Nothing, |(key, _)| Found::Key(*key)),
+        }
+    }
+
+    /// The words of its line.
+    pub fn text(self) -> String {
+        match self {
+            Key::Slot(table, slot, part) => {
+                let table = match table {
+                    Table::Read => "Read",
+                    Table::Write => "Write",
+                };
+                let part = match part {
+                    Part::Min => "min size",
+                    Part::Max => "max size",
+                    Part::Percent => "percent",
+                };
+                format!("{table} elem {slot} xfer {part}")
+            }
+            Key::Share(op) => {
+                let row = OPERATIONS.iter().find(|(o, _, _)| *o == op);
+                row.map_or("", |(_, text, _)| text).to_owned()
+            }
+            other => {
+                let row = OTHERS.iter().find(|(key, _)| *key == other);
+                row.map_or("", |(_, text)| text).to_owned()
+            }
+        }
+    }
+}
+
+/// The words of all lines but those of the slots.
+pub(super) fn known() -> impl Iterator<Item = &'static str> {
+    let operations = OPERATIONS.iter().map(|(_, text, _)| *text);
+    let others = OTHERS.iter().map(|(_, text)| *text);
+    operations.chain(others).chain([NAME])
+}
+
+/// A slot line, when these words can only be one.
+fn slot(words: &[&str]) -> Option<Found> {
+    let [table, elem, number, xfer, part @ ..] = words else {
+        return None;
+    };
+    let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+    if !is(elem, "elem") || !is(xfer, "xfer") {
+        return None;
+    }
+    let table = match table {
+        t if is(t, "read") => Table::Read,
+        t if is(t, "write") => Table::Write,
+        _ => return None,
+    };
+    let part = match part {
+        [a, b] if is(a, "min") && is(b, "size") => Part::Min,
+        [a, b] if is(a, "max") && is(b, "size") => Part::Max,
+        [a] if is(a, "percent") => Part::Percent,
+        _ => return None,
+    };
+    let digits = number.bytes().all(|b| b.is_ascii_digit());
+    Some(match number.parse::<usize>() {
+        Ok(slot) if digits && slot < SLOTS_MAX => Found::Key(Key::Slot(table, slot, part)),
+        _ => Found::SlotNumber,
+    })
+}

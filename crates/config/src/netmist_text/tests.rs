@@ -1,0 +1,377 @@
+use super::*;
+use filermark_model::WorkloadObject;
+use filermark_model::transfer::{TransferSlot, TransferTable};
+use filermark_model::workload::{Attributes, HotSpot};
+use filermark_model::{Mix, Op};
+use proptest::prelude::*;
+
+fn shipped(name: &str) -> WorkloadObject {
+    Registry::shipped().workload(name).unwrap().clone()
+}
+
+#[test]
+fn an_export_has_the_lines_of_the_manual() {
+    let text = export([&shipped("METADATA")]);
+    let lines: Vec<&str> = text.lines().collect();
+    // 1 name, 22 operations, 2 x 16 slots x 3, 10 attributes.
+    assert_eq!(lines.len(), 1 + 22 + 96 + 10);
+    let at = |i: usize, want: &[&str]| assert_eq!(&lines[i..i + want.len()], want);
+    at(
+        0,
+        &[
+            "Workload name METADATA",
+            "Percent read 10",
+            "Percent read file 0",
+        ],
+    );
+    at(4, &["Percent rand read 8", "Percent write 7"]);
+    at(
+        21,
+        &[
+            "Percent statfs 1",
+            "Percent pathconf 0",
+            "Read elem 0 xfer min size 1",
+        ],
+    );
+    at(
+        38,
+        &[
+            "Read elem 5 xfer min size 4097",
+            "Read elem 5 xfer max size 8191",
+        ],
+    );
+    at(
+        70,
+        &[
+            "Read elem 15 xfer percent 0",
+            "Write elem 0 xfer min size 1",
+        ],
+    );
+    at(
+        119,
+        &[
+            "Percent write commit 33",
+            "Percent direct 0",
+            "Percent osync 0",
+            "Percent geometric 10",
+            "Percent compress 0",
+            "Background 0",
+            "Sharemode 0",
+            "Uniform size dist 0",
+            "Rand dist behavior 0",
+            "FS Type POSIX",
+        ],
+    );
+}
+
+#[test]
+fn the_shipped_ones_survive_the_way_out_and_back() {
+    let registry = Registry::shipped();
+    let text = export(registry.workloads());
+    let again = parse("all", &text).unwrap();
+    assert!(again.iter().eq(registry.workloads()));
+    assert_eq!(export(&again), text);
+    // Our own lines stand only where they say something.
+    let count = |line: &str| text.lines().filter(|l| l.starts_with(line)).count();
+    assert_eq!(count("Hot spot"), 3);
+    assert_eq!(count("Random align"), 2);
+    assert_eq!(count("Percent dedupe"), 2);
+    assert_eq!(count("Percent rmdir"), 1);
+    assert_eq!(count("Percent custom"), 0);
+    assert_eq!(count("Title"), 0);
+}
+
+#[test]
+fn blanks_case_comments_and_missing_lines_do_not_matter() {
+    let text = "# mine\r\n\n   workload NAME  Mine_1\r\n\tPERCENT  Read 40.5\nPercent custom2 9.5\n\
+         percent UNLINK2 50\nread elem 1 XFER min size 10\nread elem 1 xfer max size 20\n\
+         read elem 1 xfer percent 100\nWrite elem 0 xfer percent 100\n\
+         Write elem 0 xfer min size 1\nWrite elem 0 xfer max size 1\nfs type posix\n\
+         Title   Two  words \nbackground 1\n";
+    let got = parse("f", text).unwrap();
+    let [w] = got.as_slice() else {
+        panic!("{}", got.len());
+    };
+    assert_eq!(
+        (w.name.as_str(), w.title.as_str()),
+        ("Mine_1", "Two  words")
+    );
+    assert_eq!(w.mix.percent(Op::Read), 40.5);
+    assert_eq!(w.mix.percent(Op::Unlink2), 50.0);
+    assert_eq!(w.mix.percent(Op::Custom2), 9.5);
+    assert_eq!(w.read_transfers.slots().len(), 2);
+    assert_eq!(w.read_transfers.slots()[0].percent, 0.0);
+    assert!(w.attributes.background && !w.attributes.sharemode);
+    assert_eq!(w.attributes.write_commit_pcnt, 0.0);
+    assert_eq!(w.attributes.random_align_bytes, 4096);
+}
+
+/// What is said of the shipped VDI after a change of its text.
+fn said(from: &str, to: &str) -> Vec<String> {
+    let text = export([&shipped("VDI")]);
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(changed, text, "{from}");
+    match parse("w", &changed) {
+        Ok(objects) => panic!("{to}: taken: {}", export(&objects)),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_line_and_expectation() {
+    let cases = [
+        (
+            "Percent read 5\n",
+            "Percent read 4\n",
+            "w:1:1: workload VDI: operation mix: total 99 percent, not 100; correct the 'Percent'",
+        ),
+        (
+            "Percent read 5\n",
+            "Percent read many\n",
+            "w:2:14: 'many' is not a number from 0 to 100; write a number from 0 to 100",
+        ),
+        (
+            "Percent read 5\n",
+            "Percent read -5\n",
+            "w:2:14: '-5' is not a number from",
+        ),
+        (
+            "Percent read 5\n",
+            "Percent read 1e1\n",
+            "w:2:14: '1e1' is not",
+        ),
+        (
+            "Percent read 5\n",
+            "Percent read inf\n",
+            "w:2:14: 'inf' is not",
+        ),
+        (
+            "Percent read 5\n",
+            "Percent read\n",
+            "w:2:1: 'Percent read' has no value;",
+        ),
+        (
+            "Percent mmap read 0",
+            "Percent mmap raed 0",
+            "w:4:1: 'Percent mmap raed 0' is not a line of a workload; did you mean 'Percent mmap read'?",
+        ),
+        (
+            "Read elem 15 xfer percent 0",
+            "Read elem 16 xfer percent 0",
+            "w:71:11: '16' is not a slot; slots have the numbers 0 to 15",
+        ),
+        (
+            "Read elem 15 xfer percent 0",
+            "Read elem 15 xfer pct 0",
+            "w:71:1: 'Read elem 15 xfer pct 0' is not a line of a workload; write 'Read elem N",
+        ),
+        (
+            "Read elem 8 xfer percent 43",
+            "Read elem 8 xfer percent 42.5",
+            "w:1:1: workload VDI: read transfer sizes: total 99.5 percent, not 100; correct the 'Read elem N",
+        ),
+        (
+            "Write elem 4 xfer min size 4096",
+            "Write elem 4 xfer min size 4097",
+            "w:1:1: workload VDI: write transfer sizes: slot 4: 4097 to 4096 bytes",
+        ),
+        (
+            "Write elem 4 xfer min size 4096",
+            "Write elem 4 xfer min size 4294967297",
+            "w:84:28: '4294967297' is not a whole number from 0 to 67108864",
+        ),
+        (
+            "Background 0",
+            "Background 2",
+            "w:125:12: '2' is not a whole number from 0 to 1",
+        ),
+        (
+            "Rand dist behavior 0",
+            "Rand dist behavior 1",
+            "w:128:20: '1' is not 0, which is uniform",
+        ),
+        (
+            "FS Type POSIX",
+            "FS Type NFS",
+            "w:129:9: 'NFS' is not POSIX; write POSIX",
+        ),
+        (
+            "Percent direct 0",
+            "Percent osync 0",
+            "w:122:15: 'Percent osync' stands in line 121 already; give every",
+        ),
+        (
+            "FS Type POSIX",
+            "Hot spot access percent 5",
+            "w:1:1: workload VDI: its hot spot has no 'Hot spot area percent'; write all three",
+        ),
+        (
+            "FS Type POSIX",
+            "Random align 0",
+            "w:129:14: '0' is not a whole number from 1 to 1048576",
+        ),
+        (
+            "Workload name VDI\n",
+            "",
+            "w:1:1: this stands before the first 'Workload name'; begin every",
+        ),
+        (
+            "Workload name VDI\n",
+            "Workload name ../V\n",
+            "w:1:15: '../V' is not a name of a workload; use one word",
+        ),
+        (
+            "Workload name VDI\n",
+            "Workload name\n",
+            "w:1:1: '' is not a name",
+        ),
+        (
+            "FS Type POSIX\n",
+            "FS Type POSIX\nWorkload name vdi\n",
+            "w:130:15: workload vdi is in the file already",
+        ),
+    ];
+    for (from, to, want) in cases {
+        let got = said(from, to);
+        assert!(got[0].starts_with(want), "{to}: {got:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_in_order_and_no_endless_list() {
+    let text = "Workload name A\nPercent read 1\nWorkload name B\nPercent raed 1\nBackground 7\n\
+         Workload name A_2\n";
+    let errors = parse("w", text).unwrap_err();
+    let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
+    // A and A_2 have neither a whole mix nor tables, B has two bad lines.
+    assert_eq!(
+        lines,
+        [
+            "w:1:1", "w:1:1", "w:1:1", "w:4:1", "w:5:12", "w:6:1", "w:6:1", "w:6:1"
+        ]
+    );
+    let errors = parse("w", &"nonsense 1\n".repeat(100_000)).unwrap_err();
+    assert_eq!(errors.len(), 51);
+    assert_eq!(
+        errors[50].to_string(),
+        "w: not read further after 50 mistakes"
+    );
+    let names: String = (0..2000).map(|n| format!("Workload name W{n}\n")).collect();
+    assert!(parse("w", &names).unwrap_err().len() == 51);
+    let errors = parse("w", "\n# nothing\n").unwrap_err();
+    assert!(
+        errors[0]
+            .to_string()
+            .starts_with("w:1:1: there is no 'Workload name'")
+    );
+}
+
+/// Shares that total 100 within what is allowed.
+fn shares(count: usize) -> impl Strategy<Value = Vec<f64>> {
+    let weights = proptest::collection::vec(prop_oneof![Just(0u32), 1u32..1000], count);
+    weights.prop_map(|weights| {
+        let total: u32 = weights.iter().sum();
+        let share = |w: &u32| f64::from(*w) * 100.0 / f64::from(total.max(1));
+        let mut shares: Vec<f64> = weights.iter().map(share).collect();
+        if total == 0 {
+            shares[0] = 100.0;
+        }
+        shares
+    })
+}
+
+fn tables() -> impl Strategy<Value = TransferTable> {
+    let sizes = proptest::collection::vec((1u32..64 << 20, 0u32..1 << 20), 16);
+    let slots = (1usize..=16).prop_flat_map(shares);
+    (sizes, slots).prop_map(|(sizes, shares)| {
+        let slot = |((min, more), percent): ((u32, u32), f64)| TransferSlot {
+            min_bytes: min,
+            max_bytes: if percent == 0.0 {
+                more
+            } else {
+                (min + more).min(64 << 20)
+            },
+            percent,
+        };
+        TransferTable::new(sizes.into_iter().zip(shares).map(slot).collect()).unwrap()
+    })
+}
+
+fn attributes() -> impl Strategy<Value = Attributes> {
+    let percent = || prop_oneof![Just(0.0), 0.0..=100.0f64, Just(100.0), Just(1e-7)];
+    let spot = proptest::option::of((percent(), 0.01..100.0f64, 0.1..1e6f64));
+    let percents = [
+        percent(),
+        percent(),
+        percent(),
+        percent(),
+        percent(),
+        percent(),
+    ];
+    let align = prop_oneof![Just(4096u32), 1u32..1 << 20];
+    (percents, any::<[bool; 3]>(), align, spot).prop_map(|(p, flags, align, spot)| Attributes {
+        write_commit_pcnt: p[0],
+        direct_pcnt: p[1],
+        osync_pcnt: p[2],
+        geometric_pcnt: p[3],
+        compress_pcnt: p[4],
+        dedupe_pcnt: p[5],
+        background: flags[0],
+        sharemode: flags[1],
+        uniform_size_dist: flags[2],
+        random_align_bytes: align,
+        hot_spot: spot.map(|(access_pcnt, area_pcnt, move_every_s)| HotSpot {
+            access_pcnt,
+            area_pcnt,
+            move_every_s,
+        }),
+        ..Attributes::default()
+    })
+}
+
+fn objects() -> impl Strategy<Value = WorkloadObject> {
+    let name = prop_oneof![
+        "[A-Za-z0-9_]{1,32}",
+        Just("METADATA".to_owned()),
+        Just("vdi".to_owned())
+    ];
+    let title = "[^\\p{C}\\s]([^\\p{C}]{0,40}[^\\p{C}\\s])?|";
+    (name, title, shares(26), tables(), tables(), attributes()).prop_map(
+        |(name, title, shares, read_transfers, write_transfers, attributes)| WorkloadObject {
+            name,
+            title,
+            mix: Mix::new(Op::POSIX.iter().copied().zip(shares)).unwrap(),
+            read_transfers,
+            write_transfers,
+            attributes,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn nothing_is_lost_on_the_way_out_and_back(object in objects()) {
+        prop_assert_eq!(object.check(), Ok(()));
+        let text = export([&object]);
+        let again = parse("w", &text).unwrap();
+        prop_assert_eq!(&again, &[object]);
+        prop_assert_eq!(export(&again), text);
+    }
+
+    #[test]
+    fn noise_never_panics(text in "(?s).{0,300}", at in 0usize..4000, cut in 0usize..40) {
+        let _ = parse("w", &text);
+        static SOUND: OnceLock<String> = OnceLock::new();
+        let sound = SOUND.get_or_init(|| export([&shipped("DB_TABLE")]));
+        let mut near = sound.clone();
+        let at = at.min(near.len());
+        near.replace_range(at..(at + cut).min(near.len()), &text);
+        if let Err(errors) = parse("w", &near) {
+            for error in errors {
+                prop_assert!(!error.to_string().chars().any(char::is_control));
+            }
+        }
+    }
+}
