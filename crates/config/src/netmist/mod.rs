@@ -11,7 +11,8 @@ mod tokens;
 pub use flags::{Effect, FLAGS, Flag};
 pub use tokens::{TokenLine, parse_tokens};
 
-use crate::composite::choose::{registry_error, shipped_registry, take_objects};
+use crate::composite::choose::{shipped_registry, take_objects};
+use crate::definitions::registry_error;
 use crate::error::{ConfigError, Place, quoted};
 use crate::resolve::{Resolved, gather};
 use crate::sources::{Sources, read_beside};
