@@ -32,11 +32,16 @@ const OF_FIO: f64 = 1.0;
 pub fn measure(rounds: u32) -> Measured {
     let mut figures = Vec::new();
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
-    for (name, place) in [("tmpfs", PathBuf::from("/dev/shm")), ("disk", here.join("target"))] {
+    for (name, place) in [
+        ("tmpfs", PathBuf::from("/dev/shm")),
+        ("disk", here.join("target")),
+    ] {
         let dir = Scratch::new(&place)?;
         for (what, mix, calls) in METADATA {
             let mine = metadata(&dir.0, mix, rounds)?;
-            let bare = repeated(rounds, || bare::metadata(&dir.0, *calls, DIRS, FILES, WINDOW))?;
+            let bare = repeated(rounds, || {
+                bare::metadata(&dir.0, *calls, DIRS, FILES, WINDOW)
+            })?;
             figures.push(told(name, what, "filermark", &mine));
             figures.push(told(name, what, "bare loop", &bare));
             figures.push(ratio(name, what, "of the bare loop", &mine, &bare, OF_BARE));

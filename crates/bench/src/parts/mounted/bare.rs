@@ -58,11 +58,23 @@ pub fn metadata(
             std::hint::black_box(count);
             Ok(1)
         }),
-        Calls::CreateUnlink => alternating(window, &names, &fd, |fd, name| {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            openat(fd, name, flags, MODE).map(drop)
-        }, AtFlags::empty()),
-        Calls::MkdirRmdir => alternating(window, &names, &fd, |fd, name| mkdirat(fd, name, MODE), AtFlags::REMOVEDIR),
+        Calls::CreateUnlink => alternating(
+            window,
+            &names,
+            &fd,
+            |fd, name| {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+                openat(fd, name, flags, MODE).map(drop)
+            },
+            AtFlags::empty(),
+        ),
+        Calls::MkdirRmdir => alternating(
+            window,
+            &names,
+            &fd,
+            |fd, name| mkdirat(fd, name, MODE),
+            AtFlags::REMOVEDIR,
+        ),
     };
     std::fs::remove_dir_all(&top).map_err(say)?;
     rate

@@ -11,7 +11,10 @@ pub fn rate(dir: &Path, write: bool, window: Duration) -> Result<f64, String> {
     let output = Command::new("fio")
         .args(["--name=bench", "--ioengine=psync", "--bs=4k", "--numjobs=1"])
         .args(["--time_based", "--ramp_time=0", "--output-format=json"])
-        .arg(format!("--rw={}", if write { "randwrite" } else { "randread" }))
+        .arg(format!(
+            "--rw={}",
+            if write { "randwrite" } else { "randread" }
+        ))
         .arg(format!("--size={FILE_BYTES}"))
         .arg(format!("--runtime={}ms", window.as_millis()))
         .arg(format!("--filename={}", file.display()))
