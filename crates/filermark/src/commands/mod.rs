@@ -9,3 +9,4 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod validate;
+pub mod workload;
