@@ -4,7 +4,7 @@
 //! shell completions are made from here.
 
 mod netmist;
-pub use netmist::NetmistArgs;
+mod workload;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -12,6 +12,8 @@ use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+pub use netmist::NetmistArgs;
+pub use workload::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand};
 
 /// Where the manual's shortest version stands in the help.
 const EXAMPLES: &str = "\
@@ -65,6 +67,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
     Clock(ClockArgs),
+    /// List, show, export and check workloads and composite benchmarks
+    Workload(WorkloadArgs),
     /// List the parameters, or explain one
     Params(ParamsArgs),
     /// Print a commented rc file to start from
@@ -398,6 +402,11 @@ mod tests {
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
             "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
             "filermark clock --listen 127.0.0.1:0 --listen [::]:2010 --json",
+            "filermark workload list --json",
+            "filermark workload show VDA --toml -f mine.toml",
+            "filermark workload export",
+            "filermark workload export METADATA VDI -f mine",
+            "filermark workload check my_workloads",
             "filermark params RUNTIME",
             "filermark params --markdown",
             "filermark template",
@@ -414,6 +423,10 @@ mod tests {
         let bad = [
             "filermark",
             "filermark measure",
+            "filermark workload",
+            "filermark workload show",
+            "filermark workload show VDI --toml --json",
+            "filermark workload check",
             "filermark validate -v 3",
             "filermark serve --delay 5parsecs",
             "filermark serve --error READ@1%",

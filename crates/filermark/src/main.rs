@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Clock(args) => commands::clock::clock(&args),
+        Command::Workload(args) => commands::workload::workload(&args.command),
         Command::Params(args) => commands::params::params(&args),
         Command::Template(args) => commands::params::template(&args),
         Command::Netmist(args) => commands::netmist::netmist(&args),

@@ -10,3 +10,4 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod validate;
+pub mod workload;
