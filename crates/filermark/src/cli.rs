@@ -9,10 +9,10 @@ mod workload;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+pub use netmist::NetmistArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-pub use netmist::NetmistArgs;
 pub use workload::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand};
 
 /// Where the manual's shortest version stands in the help.
