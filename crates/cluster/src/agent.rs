@@ -353,7 +353,7 @@ impl Prepared {
             if let Some(bytes) = found.free_bytes {
                 let (driver, facts) = (&self.plan.driver, &found.server_facts);
                 let file_system = space::file_system_of(&mount, driver, &environment.host, facts);
-                space::note(&mut free, file_system, &mount, bytes);
+                space::note(&mut free, file_system, &mount, bytes, found.kept);
             }
             facts.push(MountFacts {
                 mount: mount.to_string(),

@@ -25,6 +25,7 @@ struct Need {
     free_bytes: u64,
     start_bytes: u64,
     max_bytes: u64,
+    kept: bool,
     mounts: BTreeSet<String>,
 }
 
@@ -42,7 +43,10 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
             continue;
         }
         let sentence = need.sentence(too_small);
-        match too_small && !may_go_on(plan) {
+        // Files that are there already need no space; how many there are is not
+        // known yet.
+        let may_go_on = need.kept || overruled(plan);
+        match too_small && !may_go_on {
             true => verdict.refusal = verdict.refusal.or(Some(sentence)),
             false => verdict.warnings.push(sentence),
         }
@@ -50,10 +54,9 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
     verdict
 }
 
-/// Files that are there already need no space; how many there are is not known yet.
-fn may_go_on(plan: &RunPlan) -> bool {
+fn overruled(plan: &RunPlan) -> bool {
     match &plan.driver {
-        DriverPlan::Posix(posix) => posix.ignore_space || posix.reuse_kept,
+        DriverPlan::Posix(posix) => posix.ignore_space,
         DriverPlan::Nfs3(_) | DriverPlan::Null => false,
     }
 }
@@ -83,6 +86,7 @@ fn needs(plan: &RunPlan, point: LoadPoint, free: &[Vec<FreeSpace>]) -> BTreeMap<
             ..Need::default()
         });
         need.free_bytes = need.free_bytes.min(there.bytes);
+        need.kept |= there.kept;
         need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
         need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
         need.mounts.insert(proc.mount.to_string());
@@ -113,16 +117,24 @@ impl Need {
 
 /// Adds what a mount point has free to what its client knows; several mount points
 /// of one file system count once.
-pub(crate) fn note(free: &mut Vec<FreeSpace>, file_system: String, mount: &MountPoint, bytes: u64) {
+pub(crate) fn note(
+    free: &mut Vec<FreeSpace>,
+    file_system: String,
+    mount: &MountPoint,
+    bytes: u64,
+    kept: bool,
+) {
     match free.iter_mut().find(|f| f.file_system == file_system) {
         Some(known) => {
             known.bytes = known.bytes.min(bytes);
+            known.kept |= kept;
             known.mounts.push(mount.clone());
         }
         None => free.push(FreeSpace {
             mounts: vec![mount.clone()],
             file_system,
             bytes,
+            kept,
         }),
     }
 }

@@ -19,6 +19,7 @@ fn seen(plan: &RunPlan, bytes: u64, name: impl Fn(usize) -> String) -> Vec<Vec<F
             mounts: client.mounts.clone(),
             file_system: name(at),
             bytes,
+            kept: false,
         }]
     };
     plan.clients.iter().enumerate().map(of).collect()
@@ -54,22 +55,26 @@ fn one_file_system_must_hold_the_procs_of_all_clients() {
 }
 
 #[test]
-fn the_user_may_overrule_it() {
-    for posix in [
-        PosixPlan {
-            ignore_space: true,
+fn the_user_may_overrule_it_and_kept_files_may_be_enough() {
+    let mut plan = plan();
+    let posix = |ignore_space, reuse_kept| {
+        DriverPlan::Posix(PosixPlan {
+            ignore_space,
+            reuse_kept,
             ..PosixPlan::default()
-        },
-        PosixPlan {
-            reuse_kept: true,
-            ..PosixPlan::default()
-        },
+        })
+    };
+    for (ignore_space, kept, refused) in [
+        (false, false, true),
+        (true, false, false),
+        (false, true, false),
     ] {
-        let mut plan = plan();
-        plan.driver = DriverPlan::Posix(posix);
-        let verdict = check(&plan, &seen(&plan, 1, |_| "nas:/vol".into()));
-        assert_eq!(verdict.refusal, None);
-        assert_eq!(verdict.warnings.len(), 1);
+        plan.driver = posix(ignore_space, true);
+        let mut free = seen(&plan, 1, |_| "nas:/vol".into());
+        free.iter_mut().flatten().for_each(|f| f.kept = kept);
+        let verdict = check(&plan, &free);
+        assert_eq!(verdict.refusal.is_some(), refused);
+        assert_eq!(verdict.warnings.len(), usize::from(!refused));
     }
 }
 
@@ -117,9 +122,9 @@ fn mount_points_of_one_file_system_are_seen_to_be_so() {
     );
     assert_ne!(name("/proc", "one", "proc"), name("/proc", "two", "proc"));
     let mut free = Vec::new();
-    note(&mut free, "a".into(), &mount("/1"), 70);
-    note(&mut free, "b".into(), &mount("/2"), 90);
-    note(&mut free, "a".into(), &mount("/3"), 60);
-    let told: Vec<_> = free.iter().map(|f| (f.mounts.len(), f.bytes)).collect();
-    assert_eq!(told, [(2, 60), (1, 90)]);
+    note(&mut free, "a".into(), &mount("/1"), 70, false);
+    note(&mut free, "b".into(), &mount("/2"), 90, false);
+    note(&mut free, "a".into(), &mount("/3"), 60, true);
+    let told = free.iter().map(|f| (f.mounts.len(), f.bytes, f.kept));
+    assert_eq!(told.collect::<Vec<_>>(), [(2, 60, true), (1, 90, false)]);
 }

@@ -145,7 +145,6 @@ fn too_little_space_is_refused_before_anything_is_made() {
     };
     faulty.limit_space(Some(3 << 20));
     let before = plant_foreign(faulty.backing());
-    let made = faulty.counts()[&Kind::Write];
     let ended = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path()).run();
     assert_given_up(
         &ended,
@@ -155,9 +154,14 @@ fn too_little_space_is_refused_before_anything_is_made() {
             "SPACE_CHECK=off",
         ],
     );
-    // The marker, at most.
-    assert!(faulty.counts()[&Kind::Write] - made <= 2);
-    assert!(faulty.counts()[&Kind::Mkdir] <= 1);
+    // The marker, and the files that show what the file system can do; a tree alone
+    // has 24 buckets.
+    let counts = faulty.counts();
+    println!("{counts:?}");
+    assert!(
+        counts[&Kind::Create] < 8 && counts[&Kind::Mkdir] < 3,
+        "{counts:?}"
+    );
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
