@@ -6,9 +6,13 @@ use filermark_engine::driver::{Claim, Driver, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::shard::RunTimes;
+use filermark_model::benchmark::Work;
+use filermark_model::composite::Component;
 use filermark_model::plan::{DriverPlan, Nfs3Plan};
 use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
 use filermark_nfs::driver::Nfs3Driver;
+use filermark_posix::PosixDriver;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,6 +46,34 @@ pub fn plan(
         Ok(resolved) => Ok(resolved.plan),
         Err(errors) => Err(errors.iter().map(|e| format!("{e}; ")).collect()),
     }
+}
+
+/// A plan for one proc without a rate that works in a mounted directory; its only
+/// component is changed by `change`.
+///
+/// # Errors
+/// What the parameters lack.
+pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<RunPlan, String> {
+    let mut sources = Sources::from_rc(None).map_err(|e| e.to_string())?;
+    let mount = format!("localhost:{}", dir.display());
+    for (name, value) in [
+        ("BENCHMARK", "METADATA"),
+        ("LOAD", "1"),
+        ("CLIENT_MOUNTPOINTS", &*mount),
+    ] {
+        sources.set("filermark-bench", name, value);
+    }
+    let resolved = resolve(&sources);
+    let mut plan = resolved
+        .map(|resolved| resolved.plan)
+        .map_err(|errors| errors.iter().map(|e| format!("{e}; ")).collect::<String>())?;
+    if let Work::Composite(composite) = &mut plan.benchmark.work {
+        change(&mut composite.components[0]);
+    }
+    for proc in &mut plan.procs {
+        proc.ops_per_sec = None;
+    }
+    Ok(plan)
 }
 
 /// The settings of the NFS driver in a plan.
@@ -82,7 +114,8 @@ impl Bench {
     fn new(plan: RunPlan) -> Self {
         let driver: Arc<dyn Driver> = match &plan.driver {
             DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
-            DriverPlan::Null | DriverPlan::Posix(_) => Arc::new(NullDriver),
+            DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
+            DriverPlan::Null => Arc::new(NullDriver),
         };
         Self {
             plan: Arc::new(plan),

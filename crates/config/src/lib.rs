@@ -19,6 +19,7 @@ mod layout;
 mod loads;
 pub mod mixfile;
 pub mod mounts;
+pub mod netmist;
 pub mod netmist_text;
 mod nfs3;
 pub mod params;

@@ -6,6 +6,8 @@
 
 mod cli;
 mod commands;
+mod console;
+mod copies;
 mod exit;
 mod interrupt;
 mod plain;

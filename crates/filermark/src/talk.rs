@@ -1,9 +1,12 @@
 //! The talk on stderr while a run goes on: a line that renews itself on a
-//! terminal, a line per event elsewhere.
+//! terminal, a line per event elsewhere. Composite benchmarks have netmist's
+//! console in the place of the lines that tell phases.
 
+use crate::console::Console;
+use crate::copies::Copy;
 use filermark_cluster::Progress;
 use filermark_model::Bytes;
-use filermark_results::Phase;
+use filermark_results::{Phase, Timestamp};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -20,11 +23,14 @@ pub struct Talk {
     expected: Option<Duration>,
     renewed: Instant,
     open_line: bool,
+    console: Option<Console>,
+    copy: Copy,
 }
 
 impl Talk {
-    /// For a run with so many load points.
-    pub fn new(points: usize, no_color: bool) -> Self {
+    /// For a run with so many load points. What stays on the screen goes to `copy`
+    /// too.
+    pub fn new(points: usize, no_color: bool, console: Option<Console>, copy: Copy) -> Self {
         let terminal = std::io::stderr().is_terminal();
         Self {
             terminal,
@@ -35,11 +41,17 @@ impl Talk {
             expected: None,
             renewed: Instant::now(),
             open_line: false,
+            console,
+            copy,
         }
     }
 
     /// Hears what goes on.
     pub fn hear(&mut self, progress: Progress<'_>) {
+        if let Some(console) = &mut self.console {
+            let text = console.hear(&progress, Timestamp::now());
+            self.text(&text, &text);
+        }
         match progress {
             Progress::PhaseBegan {
                 point,
@@ -54,11 +66,9 @@ impl Talk {
                 self.renew(&format!("{} op/s, {mean_ms:.2} ms", second.success_count));
             }
             Progress::PointEnded(_, point) => {
-                self.line(&filermark_report::progress_line(
-                    point,
-                    self.points,
-                    self.colour,
-                ));
+                let line = |colour| filermark_report::progress_line(point, self.points, colour);
+                let (shown, plain) = (line(self.colour), line(false));
+                self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }
             Progress::Remark(remark) => self.line(remark),
             Progress::Percent { .. } | Progress::Heartbeat(_) | Progress::Script(_) => {}
@@ -75,8 +85,20 @@ impl Talk {
 
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
+        let text = format!("{text}\n");
+        self.text(&text, &text);
+    }
+
+    /// Whole lines that stay, or none; the copy has them without colours.
+    fn text(&mut self, shown: &str, plain: &str) {
+        if shown.is_empty() {
+            return;
+        }
         self.rest();
-        eprintln!("{text}");
+        eprint!("{shown}");
+        if let Some(why) = self.copy.add(plain) {
+            eprintln!("{why}");
+        }
     }
 
     fn phase(
@@ -97,8 +119,8 @@ impl Talk {
         self.renewed = Instant::now();
         if self.terminal {
             self.show("");
-        } else {
-            eprintln!("{}", self.heading);
+        } else if self.console.is_none() {
+            self.line(&self.heading.clone());
         }
     }
 

@@ -1,30 +1,81 @@
 //! The driver itself: claims directories, opens shards.
 
+use crate::claim;
+use crate::custom::Customs;
+use crate::handles::{Handles, PROCS_MAX, Proc};
+use crate::limits;
+use crate::place::{self, Place};
+use crate::shard::{PosixShard, ShardParts};
+use crate::status;
+use crate::sys::raise_file_limit;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, ShardDriver, ShardSetup,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Works on mounted file systems.
+/// Works on mounted file systems; see the crate.
 #[derive(Debug)]
 pub struct PosixDriver {
-    _plan: PosixPlan,
+    plan: PosixPlan,
+    /// Descriptors that this process may have; `None`: no limit.
+    open_files: Option<u64>,
+    /// Run directories that were found already, so that not every shard opens its
+    /// own. Locked only while shards are opened.
+    places: Mutex<HashMap<(MountPoint, String), Arc<Place>>>,
 }
 
 impl PosixDriver {
-    /// A driver with these settings.
+    /// A driver with these settings. Raises the soft limit of open files to the hard
+    /// one; nothing else is touched yet.
     pub fn new(plan: PosixPlan) -> Self {
-        Self { _plan: plan }
+        Self {
+            plan,
+            open_files: raise_file_limit(),
+            places: Mutex::new(HashMap::new()),
+        }
     }
-}
 
-fn not_yet(mount: &MountPoint) -> DriverError {
-    DriverError {
-        place: mount.to_string(),
-        step: "claim".into(),
-        reason: "not built yet".into(),
-        advice: String::new(),
+    fn place(&self, mount: &MountPoint, claim: &Claim) -> Result<Arc<Place>, DriverError> {
+        let key = (mount.clone(), claim.dir_name.clone());
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = places.get(&key) {
+            return Ok(known.clone());
+        }
+        let top = place::reach(mount)?;
+        let found = Place::open(&top, mount, &claim.dir_name).map_err(|e| DriverError {
+            place: format!("{mount}/{}", claim.dir_name),
+            step: "find the run's directory".to_owned(),
+            reason: e.to_string(),
+            advice: "has something removed or unmounted it since the run began?".to_owned(),
+        })?;
+        let found = Arc::new(found);
+        places.insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn forget_place(&self, mount: &MountPoint) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(known, _), _| known != mount);
+    }
+
+    fn proc(&self, setup: &ProcSetup, claim: &Claim) -> Result<Proc, DriverError> {
+        let refuse = |reason: &str, advice: &str| DriverError {
+            place: setup.mount.to_string(),
+            step: format!("set up proc {}", setup.number),
+            reason: reason.to_owned(),
+            advice: advice.to_owned(),
+        };
+        let tree = setup.tree.clone().ok_or_else(|| {
+            refuse(
+                "the benchmark has no workload objects",
+                "the driver of mounted file systems needs a benchmark such as SWBUILD",
+            )
+        })?;
+        let place = self.place(&setup.mount, claim)?;
+        Proc::new(place, tree).map_err(|e| refuse(&e.to_string(), ""))
     }
 }
 
@@ -32,6 +83,7 @@ impl Driver for PosixDriver {
     fn name(&self) -> &'static str {
         "posix"
     }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             ops: OpSet::POSIX,
@@ -39,19 +91,42 @@ impl Driver for PosixDriver {
             shards_max: None,
         }
     }
-    fn claim(&self, mount: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
-        Err(not_yet(mount))
+
+    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        self.forget_place(mount);
+        claim::claim(&self.plan, mount, claim)
     }
-    fn release(&self, mount: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
-        Err(not_yet(mount))
+
+    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        self.forget_place(mount);
+        claim::release(mount, claim)
     }
+
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
-        Err(not_yet(&setup.procs[0].mount))
+        let share = limits::share(
+            self.open_files,
+            self.plan.open_files_max,
+            setup.shard_count,
+            setup.procs.len(),
+        )?;
+        let procs = setup.procs.iter().take(PROCS_MAX);
+        let procs: Vec<Proc> = procs
+            .map(|proc| self.proc(proc, &setup.claim))
+            .collect::<Result<_, _>>()?;
+        Ok(Box::new(PosixShard::new(ShardParts {
+            handles: Handles::new(procs, share),
+            customs: Customs::new(&self.plan.custom),
+            no_fsync: self.plan.no_fsync,
+            clock: setup.clock,
+            stop: setup.stop,
+        })))
     }
+
     fn status_text(&self, code: u32) -> String {
-        format!("errno {code}")
+        status::text(code)
     }
-    fn fatal_advice(&self, _: u32) -> Option<&'static str> {
-        None
+
+    fn fatal_advice(&self, code: u32) -> Option<&'static str> {
+        status::fatal_advice(code)
     }
 }

@@ -3,6 +3,7 @@
 mod codec;
 mod fill;
 mod memory;
+mod mounted;
 mod null;
 mod pacing;
 mod rate;
@@ -50,6 +51,11 @@ const PARTS: &[Part] = &[
         name: "service",
         about: "service times against the server's delay and tshark's (root; tshark)",
         measure: service::measure,
+    },
+    Part {
+        name: "mounted",
+        about: "system calls on mounted file systems beside a bare loop and fio (fio)",
+        measure: mounted::measure,
     },
     Part {
         name: "codec",

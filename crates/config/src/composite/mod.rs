@@ -10,8 +10,9 @@ pub(crate) mod choose;
 pub(crate) mod mounts;
 pub(crate) mod procs;
 mod remarks;
+pub(crate) use remarks::idle_with;
 pub(crate) mod scale;
-mod settings;
+pub(crate) mod settings;
 
 use crate::error::{ConfigError, quoted};
 use crate::loads;
@@ -113,6 +114,23 @@ pub(crate) fn build(
 
 /// What is known and cannot be had with composites.
 fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
+    refuse_windows(values, errors);
+    if let Some(given) = values.given("DRIVER")
+        && values.word("DRIVER") == "nfs3"
+    {
+        errors.push(ConfigError::new(
+            given.place.clone(),
+            format!(
+                "DRIVER=nfs3 cannot do what {} asks for",
+                quoted(&values.text("BENCHMARK").unwrap_or_default())
+            ),
+            "leave it out: composite benchmarks work on mounted file systems",
+        ));
+    }
+}
+
+/// Parameters of Windows clients.
+pub(crate) fn refuse_windows(values: &Values, errors: &mut Vec<ConfigError>) {
     for given in values.all() {
         let name = given.parameter.name;
         let windows = name.contains("WINDOWS");
@@ -123,20 +141,10 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
                 "leave it out or empty",
             ));
         }
-        if name == "DRIVER" && values.word("DRIVER") == "nfs3" {
-            errors.push(ConfigError::new(
-                given.place.clone(),
-                format!(
-                    "DRIVER=nfs3 cannot do what {} asks for",
-                    quoted(&values.text("BENCHMARK").unwrap_or_default())
-                ),
-                "leave it out: composite benchmarks work on mounted file systems",
-            ));
-        }
     }
 }
 
-fn fileset(values: &Values) -> FileSetPlan {
+pub(crate) fn fileset(values: &Values) -> FileSetPlan {
     let reuse = settings::reuse(values);
     FileSetPlan {
         keep: values.switch("KEEP"),
@@ -149,7 +157,7 @@ fn fileset(values: &Values) -> FileSetPlan {
     }
 }
 
-fn limits(values: &Values, definition: &Benchmark) -> Limits {
+pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
     let s = &definition.standard;
     Limits {
         component_variance_pcnt_max: values

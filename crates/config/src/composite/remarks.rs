@@ -20,7 +20,8 @@ const TOLD_BY_CHANGE: [&str; 6] = [
 
 /// Findings about the parameters themselves.
 pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
-    let of = |g: &Given| idle(g, definition).or_else(|| fixed(g, definition));
+    let with = format!("BENCHMARK={}", definition.name);
+    let of = |g: &Given| idle_with(g, &with).or_else(|| fixed(g, definition));
     let mut findings: Vec<Finding> = values.all().filter_map(of).collect();
     findings.extend(crate::resolve::replaced(values));
     findings
@@ -33,8 +34,8 @@ fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
     }
 }
 
-/// A parameter that does nothing in a composite run.
-fn idle(given: &Given, definition: &Benchmark) -> Option<Finding> {
+/// A parameter that does nothing in a composite run; `with` says in which.
+pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
     let p = given.parameter;
     let foreign = !p.scope.holds(true);
     let idle = p.name != "PASSWORD" && matches!(p.standard, Standard::NoEffect);
@@ -42,11 +43,7 @@ fn idle(given: &Given, definition: &Benchmark) -> Option<Finding> {
         return None;
     }
     let text = match foreign && p.name != "PASSWORD" {
-        true => format!(
-            "{} has no effect with BENCHMARK={}",
-            given.shown(),
-            definition.name
-        ),
+        true => format!("{} has no effect with {with}", given.shown()),
         false => format!("{} has no effect here", given.shown()),
     };
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))

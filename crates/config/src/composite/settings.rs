@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) const PIT_PORT: u16 = 2010;
 
 /// The driver, with its settings.
-pub(super) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPlan {
+pub(crate) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPlan {
     if values.word("DRIVER") == "null" {
         return DriverPlan::Null;
     }
@@ -51,7 +51,7 @@ pub(super) fn reuse(values: &Values) -> bool {
 }
 
 /// netmist's scripts, looked for in the current directory.
-pub(super) fn scripts(values: &Values) -> Option<ScriptsPlan> {
+pub(crate) fn scripts(values: &Values) -> Option<ScriptsPlan> {
     let limit = Nanos::from_secs_f64(values.real("SCRIPT_LIMIT_S").unwrap_or(60.0));
     values.switch("SCRIPTS").then(|| ScriptsPlan {
         dir: ".".to_owned(),
@@ -75,7 +75,7 @@ pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
 }
 
 /// PIT_SERVER and PIT_PORT.
-pub(super) fn clock_service(
+pub(crate) fn clock_service(
     values: &Values,
     findings: &mut Vec<Finding>,
     errors: &mut Vec<ConfigError>,

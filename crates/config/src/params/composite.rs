@@ -178,7 +178,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Its TCP port, or its name in /etc/services",
     )
     .default("2010")
-    .help("Used with PIT_SERVER. 'filermark timeserver' answers on such a port."),
+    .help("Used with PIT_SERVER. 'filermark clock' answers on such a port."),
     p2014(
         "USER",
         Group::Legacy,

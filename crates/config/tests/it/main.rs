@@ -4,6 +4,7 @@
 mod composites;
 mod golden;
 mod monitor_script;
+mod netmist;
 mod never_panics;
 mod plans;
 mod refusals;
@@ -11,18 +12,23 @@ mod refusals;
 use filermark_config::{Host, RcFile, Resolved, Sources, resolve};
 use std::path::Path;
 
+/// A host named `testhost` with user 1000 and 8 GiB.
+fn host() -> Host {
+    Host {
+        name: "testhost.example.org".into(),
+        uid: 1000,
+        gid: 100,
+        mem_bytes: Some(8 << 30),
+    }
+}
+
 /// Sources as on a host named `testhost` with user 1000.
 fn sources(folder: &Path, rc: &str, options: &[&str]) -> Sources {
     let mut sources = Sources {
         rc: Some(RcFile::from_text("sfs_rc", folder, rc)),
         overrides: Vec::new(),
         defaults: Vec::new(),
-        host: Host {
-            name: "testhost.example.org".into(),
-            uid: 1000,
-            gid: 100,
-            mem_bytes: Some(8 << 30),
-        },
+        host: host(),
     };
     for option in options {
         sources.set_option(option).unwrap();

@@ -1,6 +1,8 @@
 //! `run`: the sweep.
 
 use crate::cli::{OutputArgs, RunArgs};
+use crate::console::Console;
+use crate::copies::{Copy, write_heartbeat_log};
 use crate::exit::{Ended, Failure};
 use crate::talk::Talk;
 use crate::{interrupt, plain, product};
@@ -30,8 +32,18 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
         stop.clone(),
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
     );
-    let mut talk = Talk::new(resolved.plan.points.len(), output.no_color);
     let dir = resolved.work_dir.clone();
+    let netmist = resolved.netmist.clone();
+    // The consoles of 2014 always show the bands; netmist's does when asked to.
+    let bands = netmist.as_ref().is_none_or(|n| n.bands);
+    let netmist = netmist.unwrap_or_default();
+    let copy = match &netmist.log {
+        Some(path) => Copy::create(path).map_err(Failure::Failed)?,
+        None => Copy::default(),
+    };
+    let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
+    let points = resolved.plan.points.len();
+    let mut talk = Talk::new(points, output.no_color, console, copy);
     let outcome = filermark_cluster::run(RunOptions {
         plan: resolved.plan,
         suffix: resolved.suffix,
@@ -39,12 +51,16 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
         stop,
         launcher: &LocalLauncher,
         observe: &mut |progress| {
-            let page = match &progress {
-                Progress::PointEnded(record, _) => product::write_html(record, &dir).err(),
-                _ => None,
-            };
+            let mut troubles = Vec::new();
+            if let Progress::PointEnded(record, _) = &progress {
+                if let Err(Failure::Failed(why)) = product::write_html(record, &dir) {
+                    troubles.push(why);
+                }
+                let log = netmist.heartbeat_log.as_ref();
+                troubles.extend(log.and_then(|log| write_heartbeat_log(record, log).err()));
+            }
             talk.hear(progress);
-            if let Some(Failure::Failed(why)) = page {
+            for why in troubles {
                 talk.line(&why);
             }
         },

@@ -62,6 +62,7 @@ fn setup(procs: u32, verify: bool) -> ShardSetup {
     let proc = |number| ProcSetup {
         number,
         mount: mount(),
+        tree: None,
     };
     ShardSetup {
         shard: 0,

@@ -167,7 +167,10 @@ fn unstable_writes_are_committed_inside_the_operation() {
     let (mut bench, written) = unstable(|_| 9);
     let outcome = bench.run(write(10, BIG));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!((outcome.physical, outcome.written_bytes), (6, BIG));
+    assert_eq!(
+        (outcome.physical, outcome.written_bytes),
+        (6, u64::from(BIG))
+    );
     let written = written.lock().expect("ok").clone();
     assert!(covers(&written, 10, 10 + u64::from(BIG)), "{written:?}");
     assert_eq!(bench.counters(), counted(&[("WRITE", 6), ("COMMIT", 1)]));
@@ -198,7 +201,10 @@ fn short_writes_go_on() {
         _ => good(heard),
     });
     let outcome = bench.run(write(1, 2 * SIZE));
-    assert_eq!((outcome.physical, outcome.written_bytes), (4, 2 * SIZE));
+    assert_eq!(
+        (outcome.physical, outcome.written_bytes),
+        (4, u64::from(2 * SIZE))
+    );
     assert_eq!(bench.counters()["short_writes"], 2);
 }
 
@@ -207,7 +213,10 @@ fn a_verifier_that_changes_between_writes_makes_them_go_again() {
     let (mut bench, written) = unstable(|nth| if nth < 3 { 1 } else { 2 });
     let outcome = bench.run(write(0, BIG));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!((outcome.physical, outcome.written_bytes), (6, BIG));
+    assert_eq!(
+        (outcome.physical, outcome.written_bytes),
+        (6, u64::from(BIG))
+    );
     let expected = counted(&[
         ("WRITE", 9),
         ("COMMIT", 1),
@@ -228,7 +237,10 @@ fn a_verifier_that_changes_before_the_commit_makes_all_go_again() {
     // CREATE is call 0, WRITEs are 1 to 6, COMMIT is 7.
     let outcome = bench.run(fill(u64::from(BIG)));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!((outcome.physical, outcome.written_bytes), (7, BIG));
+    assert_eq!(
+        (outcome.physical, outcome.written_bytes),
+        (7, u64::from(BIG))
+    );
     let expected = counted(&[
         ("CREATE", 1),
         ("WRITE", 12),

@@ -1,0 +1,212 @@
+//! netmist's command line (seed 002, sections 9 and 10): flags and a token file
+//! in, a run plan out.
+//!
+//! A flag stands for a parameter wherever one means the same, so that ranges,
+//! messages and the record are those of the rc file.
+
+mod flags;
+mod plan;
+mod tokens;
+
+pub use flags::{Effect, FLAGS, Flag};
+pub use tokens::{TokenLine, parse_tokens};
+
+use crate::composite::choose::shipped_registry;
+use crate::definitions::take_definitions;
+use crate::error::{ConfigError, Place, quoted};
+use crate::resolve::{Resolved, gather};
+use crate::sources::{Sources, read_beside};
+use crate::values::Values;
+use filermark_model::registry::Registry;
+use std::path::{Path, PathBuf};
+
+/// The command line: the flags as they were given, and Filermark's own options.
+#[derive(Clone, Debug)]
+pub struct NetmistArgs {
+    /// Letters and values (empty for switches), in order; a later one wins.
+    pub given: Vec<(char, String)>,
+    /// `--exact-time`: RUN is as long as `-t` says, whatever the data set.
+    pub exact_time: bool,
+    /// Other parameters (`-o NAME=VALUE`, `--suffix` ...) and this host.
+    pub sources: Sources,
+}
+
+impl NetmistArgs {
+    /// The value of a flag; empty for a switch that is set.
+    pub fn value(&self, letter: char) -> Option<&str> {
+        let same = |(l, _): &&(char, String)| *l == letter;
+        self.given.iter().rev().find(same).map(|(_, v)| v.as_str())
+    }
+
+    /// Whether a flag was given.
+    pub fn has(&self, letter: char) -> bool {
+        self.value(letter).is_some()
+    }
+
+    /// All parameters: those that flags stand for, what `-o` sets, netmist's defaults.
+    fn values(&self, errors: &mut Vec<ConfigError>) -> Values {
+        let mut sources = self.sources.clone();
+        let own = std::mem::take(&mut sources.overrides);
+        for (letter, value) in &self.given {
+            let option = format!("-{letter}");
+            match Flag::find(*letter).map(|f| f.effect) {
+                Some(Effect::Parameter(name)) => sources.set(&option, name, value),
+                Some(Effect::Sets(all)) => {
+                    for (name, value) in all {
+                        sources.set(&option, name, value);
+                    }
+                }
+                _ => {}
+            }
+        }
+        sources.overrides.extend(own);
+        for (name, value) in DEFAULTS {
+            sources.set_default(name, value);
+        }
+        gather(&sources, errors)
+    }
+}
+
+/// What netmist has where nobody says otherwise, and an rc file has not.
+const DEFAULTS: [(&str, &str); 7] = [
+    ("CLIENT_MEM", "1g"),
+    ("AGGR_CAP", "1g"),
+    ("DIR_COUNT", "10"),
+    ("FILES_PER_DIR", "100"),
+    ("HEARTBEAT_NOTIFICATIONS", "off"),
+    ("UNLINK_FILES", "on"),
+    ("SUFFIX", "netmist"),
+];
+
+/// Resolves netmist's command line into a plan with one load point.
+///
+/// # Errors
+/// Everything that is wrong with it and with the files that it names.
+pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>> {
+    let mut errors = Vec::new();
+    let values = args.values(&mut errors);
+    let registry = registry(&values, &args.sources, &mut errors);
+    let lines = token_lines(args, &args.sources, &mut errors);
+    let resolved = plan::build(args, &values, &registry, lines, &mut errors);
+    match resolved {
+        Some(resolved) if errors.is_empty() => Ok(resolved),
+        _ => {
+            errors.sort_by(|a, b| a.place.cmp(&b.place));
+            errors.dedup();
+            Err(errors)
+        }
+    }
+}
+
+/// The workload objects that `-E` prints: those that ship, with the changes of
+/// `-I` and of BENCHMARK_FILE.
+///
+/// # Errors
+/// What is wrong with these files.
+pub fn netmist_registry(args: &NetmistArgs) -> Result<Registry, Vec<ConfigError>> {
+    let mut errors = Vec::new();
+    let values = args.values(&mut errors);
+    let registry = registry(&values, &args.sources, &mut errors);
+    match errors.is_empty() {
+        true => Ok(registry),
+        false => Err(errors),
+    }
+}
+
+fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Registry {
+    let mut registry = shipped_registry();
+    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    let folders = [sources.folder(), &work_dir];
+    for name in ["BENCHMARK_FILE", "WORKLOAD_FILE"] {
+        let Some(file) = values.text(name) else {
+            continue;
+        };
+        match read_beside(&file, &folders) {
+            Ok((path, text)) => {
+                let taken = take_definitions(&mut registry, &path, &text);
+                errors.extend(taken.err().unwrap_or_default());
+            }
+            Err(why) => errors.push(ConfigError::new(
+                values.place(name),
+                format!("the file {} {why}", quoted(&file)),
+                "give its path from here or from /",
+            )),
+        }
+    }
+    registry
+}
+
+fn token_lines(
+    args: &NetmistArgs,
+    sources: &Sources,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Vec<TokenLine>> {
+    let Some(file) = args.value('g') else {
+        errors.push(ConfigError::new(
+            Place::Option("netmist".into()),
+            "-g is not given",
+            "name a token file with lines: Clientname=localhost Workdir=/mnt/test Workload=METADATA",
+        ));
+        return None;
+    };
+    let (path, text) = read_beside(file, &[sources.folder()])
+        .map_err(|why| {
+            errors.push(ConfigError::new(
+                Place::Option("-g".into()),
+                format!("the token file {} {why}", quoted(file)),
+                "give its path from here or from /",
+            ));
+        })
+        .ok()?;
+    parse_tokens(&path, &text)
+        .map_err(|found| errors.extend(found))
+        .ok()
+}
+
+/// What to say about words that belong to no flag: mostly dashes that a word
+/// processor has made of the one that was typed.
+pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
+    let dash = |c: char| "\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2212}".contains(c);
+    let mut errors = Vec::new();
+    for word in words {
+        let rest = word.trim_start_matches(dash);
+        if rest.len() < word.len() {
+            errors.push(ConfigError::new(
+                Place::Option("netmist".into()),
+                format!("'{}' begins with a typographical dash", quoted(word)),
+                format!("type -{}", quoted(rest)),
+            ));
+        }
+    }
+    if let (true, Some(word)) = (errors.is_empty(), words.first()) {
+        errors.push(ConfigError::new(
+            Place::Option("netmist".into()),
+            format!("'{}' belongs to no flag", quoted(word)),
+            "'filermark netmist -h' lists the flags",
+        ));
+    }
+    errors
+}
+
+/// The answer to a flag that only several client hosts need and that is all that
+/// the user wants (`-k`, `-D`); `None`: there is something to run.
+pub fn nothing_to_do(args: &NetmistArgs) -> Option<&'static str> {
+    let kill = "nothing to kill: -k is served when several client hosts are built";
+    let install = "nothing to install: -D is served when several client hosts are built";
+    match (args.has('k'), args.has('D')) {
+        (true, _) => Some(kill),
+        (_, true) => Some(install),
+        _ => None,
+    }
+}
+
+/// Where netmist's own outputs go.
+fn output(args: &NetmistArgs, values: &Values) -> crate::NetmistOutput {
+    let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
+    crate::NetmistOutput {
+        log: path(args.value('l')),
+        client_log_dir: values.text("NETMIST_LOGS").map(PathBuf::from),
+        heartbeat_log: path(args.value('q')),
+        bands: args.has('N'),
+    }
+}

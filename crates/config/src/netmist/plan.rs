@@ -1,0 +1,430 @@
+//! From flags and token lines to a run plan.
+
+use super::tokens::{TokenLine, rate};
+use super::{Flag, NetmistArgs, output};
+use crate::composite::mounts::{ClientMount, START_THERE, elsewhere};
+use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
+use crate::composite::{fileset, idle_with, limits, procs, refuse_windows, settings};
+use crate::error::{ConfigError, Place, quoted};
+use crate::resolve::{Resolved, monitor, pacing, phases, replaced};
+use crate::values::Values;
+use filermark_model::benchmark::{Protocol, Standard, Work};
+use filermark_model::composite::{Component, CompositeWork};
+use filermark_model::plan::{LoadPoint, ProcPlan};
+use filermark_model::registry::Registry;
+use filermark_model::units::counted;
+use filermark_model::{
+    Benchmark, Bytes, Finding, Mix, Nanos, Op, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
+};
+use std::path::PathBuf;
+
+/// The longest that RUN is made so that the data set is touched, in seconds.
+const RUNTIME_S_MAX: f64 = 86_400.0;
+
+/// Parameters of rc files that the token file takes the place of.
+const BY_TOKENS: [&str; 6] = [
+    "LOAD",
+    "INCR_LOAD",
+    "NUM_RUNS",
+    "BENCHMARK",
+    "CLIENT_MOUNTPOINTS",
+    "OPRATE_MULTIPLIER",
+];
+
+/// Puts the plan together; `None`: something is wrong, which is told.
+pub(super) fn build(
+    args: &NetmistArgs,
+    values: &Values,
+    registry: &Registry,
+    lines: Option<Vec<TokenLine>>,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Resolved> {
+    let mut findings = remarks(args, values);
+    refuse_windows(values, errors);
+    let suffix = crate::resolve::suffix(values, errors);
+    let debug = crate::resolve::debug(values, errors);
+    let driver = settings::driver(values, errors);
+    let clock_service = settings::clock_service(values, &mut findings, errors);
+    let monitor = monitor(values, &args.sources, errors);
+    let total_rate = number(
+        args,
+        'O',
+        errors,
+        "operations per second, e.g. -O 1000",
+        rate,
+    );
+    let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
+    let per_client = number(args, 'd', errors, "a whole number from 1 on", whole);
+    let lines = lines?;
+    strangers(args, &lines, errors);
+    let objects = objects(&lines, registry, errors)?;
+    if !errors.is_empty() {
+        return None;
+    }
+
+    let (clients, all) = deal(&lines, &objects, total_rate, &mut findings);
+    let most = procs::most_per_client(&all, clients.len());
+    if let Some(told) = per_client.filter(|n| *n != most) {
+        findings.push(differs(told, most));
+    }
+    let scale = Scale {
+        client_mem_bytes: values.int("CLIENT_MEM").unwrap_or(MEM_BYTES_DEFAULT),
+        aggregate_bytes: values.int("AGGR_CAP").unwrap_or(MEM_BYTES_DEFAULT),
+        procs_per_client: u64::from(per_client.unwrap_or(most)),
+        procs: all.len() as u64,
+    };
+    let work = CompositeWork {
+        components: components(objects, &all, values, scale),
+        client_mem_mib_per_unit: 0.0,
+    };
+    let benchmark = benchmark(work, registry)?;
+    let mut phases = phases(values, &benchmark);
+    let mut fileset = fileset(values);
+    if !args.exact_time {
+        fileset.touch_all = touch(&benchmark, &all, &mut phases.runtime, &mut findings);
+    }
+    let plan = RunPlan {
+        points: vec![point(&all)],
+        clients,
+        procs_per_client: most,
+        procs: all,
+        scripts: settings::scripts(values),
+        clock_service,
+        heartbeat: heartbeat(args, values),
+        driver,
+        pacing: pacing(values),
+        phases,
+        fileset,
+        seed: values.int("SEED").unwrap_or_default(),
+        shards: values.int32("SHARDS"),
+        monitor,
+        limits: limits(values, &benchmark),
+        findings,
+        parameters: parameters(args, values),
+        benchmark,
+    };
+    Some(Resolved {
+        plan,
+        suffix,
+        work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
+        debug,
+        netmist: Some(output(args, values)),
+    })
+}
+
+/// The number of a flag that is no parameter.
+fn number<T>(
+    args: &NetmistArgs,
+    letter: char,
+    errors: &mut Vec<ConfigError>,
+    want: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let text = args.value(letter)?;
+    let found = parse(text);
+    if found.is_none() {
+        errors.push(ConfigError::new(
+            Place::Option(format!("-{letter}")),
+            format!("'{}' is not what -{letter} wants", quoted(text)),
+            format!("give {want}"),
+        ));
+    }
+    found
+}
+
+/// What there is to say about flags and parameters that do nothing.
+fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
+    let note = |text: String| Finding::new(Rule::NotStandard, Severity::Note, text);
+    let mut findings = Vec::new();
+    for letter in ['r', 'u', 'y'] {
+        if let (true, Some(flag)) = (args.has(letter), Flag::find(letter)) {
+            let help = flag.long_help.trim_end_matches('.');
+            findings.push(note(format!("-{letter} ({}): {help}", flag.one_line)));
+        }
+    }
+    for given in values.all() {
+        if BY_TOKENS.contains(&given.parameter.name) {
+            findings.push(note(format!(
+                "{} has no effect: the token file says who does what",
+                given.shown()
+            )));
+        } else {
+            findings.extend(idle_with(given, "netmist"));
+        }
+    }
+    findings.extend(replaced(values));
+    findings
+}
+
+/// Clients that are other hosts: each is told once, where it stands first.
+fn strangers(args: &NetmistArgs, lines: &[TokenLine], errors: &mut Vec<ConfigError>) {
+    let host = &args.sources.host;
+    let mut told: Vec<&str> = Vec::new();
+    for line in lines {
+        if !told.contains(&line.client.as_str()) {
+            told.push(&line.client);
+            if !host.is_me(&line.client) {
+                let message = elsewhere(&line.client, host);
+                errors.push(ConfigError::new(
+                    line.client_place.clone(),
+                    message,
+                    START_THERE,
+                ));
+            }
+        }
+    }
+}
+
+/// The distinct workload objects in the order of the lines, and which each line has.
+struct Objects {
+    distinct: Vec<WorkloadObject>,
+    of_line: Vec<u32>,
+}
+
+fn objects(
+    lines: &[TokenLine],
+    registry: &Registry,
+    errors: &mut Vec<ConfigError>,
+) -> Option<Objects> {
+    let before = errors.len();
+    let mut found = Objects {
+        distinct: Vec::new(),
+        of_line: Vec::new(),
+    };
+    let mut unknown: Vec<&str> = Vec::new();
+    for line in lines {
+        let object = match registry.workload(&line.workload) {
+            Ok(object) => object,
+            Err(e) => {
+                if !unknown.contains(&line.workload.as_str()) {
+                    unknown.push(&line.workload);
+                    let place = line.workload_place.clone();
+                    errors.push(ConfigError::new(place, e.to_string(), ""));
+                }
+                continue;
+            }
+        };
+        let same = |o: &WorkloadObject| o.name == object.name;
+        let at = found.distinct.iter().position(same).unwrap_or_else(|| {
+            found.distinct.push(object.clone());
+            found.distinct.len() - 1
+        });
+        found.of_line.push(at as u32);
+    }
+    (errors.len() == before).then_some(found)
+}
+
+/// The clients, and the procs in the order of the lines.
+fn deal(
+    lines: &[TokenLine],
+    objects: &Objects,
+    total_rate: Option<f64>,
+    findings: &mut Vec<Finding>,
+) -> (Vec<filermark_model::plan::ClientPlan>, Vec<ProcPlan>) {
+    let mounts: Vec<ClientMount> = lines
+        .iter()
+        .map(|l| ClientMount {
+            client: l.client.clone(),
+            path: l.workdir.clone(),
+        })
+        .collect();
+    let (clients, client_of_line) = procs::clients(&mounts);
+    let without = lines.iter().filter(|l| l.oprate.is_none());
+    let sharing: u32 = without.map(|l| l.instances).sum();
+    let share = total_rate.map(|rate| rate / f64::from(sharing.max(1)));
+    if let (Some(rate), 0) = (total_rate, sharing) {
+        let text = format!("-O {rate} has no effect: every line of the token file has its Oprate");
+        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    }
+    let mut instances = vec![0u32; objects.distinct.len()];
+    let mut all = Vec::new();
+    let of_line = objects.of_line.iter().zip(&client_of_line);
+    for (line, (component, client)) in lines.iter().zip(of_line) {
+        let name = clients.get(*client as usize).map_or("", |c| &c.name);
+        for _ in 0..line.instances {
+            let Some(instance) = instances.get_mut(*component as usize) else {
+                continue;
+            };
+            all.push(ProcPlan {
+                client: *client,
+                mount: procs::mount_point(name, &line.workdir),
+                component: *component,
+                instance: *instance,
+                ops_per_sec: line.oprate.or(share).map(OpsPerSec),
+            });
+            *instance += 1;
+        }
+    }
+    (clients, all)
+}
+
+fn differs(told: u32, most: u32) -> Finding {
+    let text = format!(
+        "-d {told}, but the token file has {} on a client; file sizes follow -d",
+        counted(u64::from(most), "proc")
+    );
+    Finding::new(Rule::NotStandard, Severity::Warning, text)
+}
+
+/// A component per workload object. Its rate is the mean of its procs' rates.
+fn components(objects: Objects, all: &[ProcPlan], values: &Values, scale: Scale) -> Vec<Component> {
+    let dir_count = values.int32("DIR_COUNT").unwrap_or(1);
+    let files_per_dir = values.int32("FILES_PER_DIR").unwrap_or(1);
+    let scaled = scale.file_bytes(u64::from(dir_count) * u64::from(files_per_dir));
+    let file_bytes = values.int("FILE_SIZE").unwrap_or(scaled);
+    let component = |(number, workload)| {
+        let of = || all.iter().filter(|p| p.component == number);
+        let instances = of().count() as u32;
+        let sum: Option<f64> = of().map(|p| p.ops_per_sec.map(|r| r.0)).sum();
+        Component {
+            workload,
+            instances,
+            ops_per_proc: sum.map(|sum| sum / f64::from(instances.max(1))),
+            dir_count,
+            files_per_dir,
+            file_bytes,
+            file_sizes: None,
+        }
+    };
+    (0u32..).zip(objects.distinct).map(component).collect()
+}
+
+/// netmist as a benchmark: the workloads of the token file, judged by the usual
+/// limits (facts.md 3.4).
+fn benchmark(work: CompositeWork, registry: &Registry) -> Option<Benchmark> {
+    let names: Vec<&str> = work
+        .components
+        .iter()
+        .map(|c| c.workload.name.as_str())
+        .collect();
+    let names = names.join(", ");
+    // The limits that composites have where their definition names none.
+    let usual = registry.composite("METADATA").ok()?.standard;
+    Some(Benchmark {
+        name: "netmist".into(),
+        version: 1,
+        title: names,
+        protocol: Protocol::Posix,
+        unit: crate::loads::OPS.into(),
+        standard: Standard {
+            load_points_min: 1,
+            ..usual
+        },
+        mix: work.mix(),
+        work: Work::Composite(work),
+    })
+}
+
+fn point(all: &[ProcPlan]) -> LoadPoint {
+    let sum: Option<f64> = all.iter().map(|p| p.ops_per_sec.map(|r| r.0)).sum();
+    let requested = OpsPerSec(sum.unwrap_or(0.0));
+    LoadPoint {
+        number: 1,
+        asked: requested,
+        requested,
+        units: 0.0,
+        proc_count: all.len() as u32,
+    }
+}
+
+/// Heartbeats, when they are to be told or logged.
+fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
+    let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
+    let wanted = values.switch("HEARTBEAT_NOTIFICATIONS") || args.has('q');
+    wanted.then_some(every)
+}
+
+/// Makes RUN so long that as many bytes are moved as the data set has (seed 002,
+/// section 10: the benchmark enforces a minimum run time). Whether it does at all.
+fn touch(
+    benchmark: &Benchmark,
+    all: &[ProcPlan],
+    runtime: &mut Nanos,
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let Some(work) = benchmark.composite() else {
+        return false;
+    };
+    let mut note = |severity, text: String| {
+        findings.push(Finding::new(Rule::DataTouched, severity, text));
+    };
+    let moves = |c: &Component| bytes_per_op(c) > 0.0;
+    if !work.components.iter().any(moves) {
+        note(
+            Severity::Note,
+            "the workloads move no data: the run is as long as -t says".into(),
+        );
+        return false;
+    }
+    let data = work.data_set(all, 1).start_bytes as f64;
+    let rate = |p: &ProcPlan| {
+        let component = work.components.get(p.component as usize)?;
+        Some(p.ops_per_sec?.0 * bytes_per_op(component))
+    };
+    // Without a rate the time is known only when it has passed.
+    let Some(per_second) = all.iter().map(rate).sum::<Option<f64>>() else {
+        return true;
+    };
+    let needed = (data / per_second.max(1e-9)).ceil();
+    if needed <= runtime.as_secs_f64() {
+        return true;
+    }
+    let asked = runtime.as_secs_f64();
+    *runtime = Nanos::from_secs_f64(needed.min(RUNTIME_S_MAX).max(asked));
+    let at_rate = format!(
+        "the data set of {} needs {needed:.0} s at this rate",
+        Bytes(data as u64)
+    );
+    match needed <= RUNTIME_S_MAX {
+        true => note(
+            Severity::Note,
+            format!(
+                "RUN takes {needed:.0} s instead of {asked} s: {at_rate} (--exact-time: {asked} s)"
+            ),
+        ),
+        false => note(
+            Severity::Warning,
+            format!(
+                "RUN takes {:.0} s, the most that there is, but {at_rate}: the load point will not count; \
+                 lower -b, -B, -Q or -T, or take --exact-time",
+                runtime.as_secs_f64()
+            ),
+        ),
+    }
+    true
+}
+
+/// What an operation of a component moves in the mean, in bytes.
+fn bytes_per_op(c: &Component) -> f64 {
+    let w = &c.workload;
+    let (read, write) = (
+        w.read_transfers.mean_bytes(),
+        w.write_transfers.mean_bytes(),
+    );
+    let file = c.file_bytes as f64;
+    let mix: &Mix = &w.mix;
+    let of = |(op, percent): &(Op, f64)| {
+        let bytes = match op {
+            Op::Read | Op::MmapRead | Op::ReadRandom => read,
+            Op::Write | Op::MmapWrite | Op::WriteRandom | Op::Append => write,
+            Op::ReadFile | Op::WriteFile => file,
+            Op::Rmw => 2.0 * write,
+            Op::Copyfile => 2.0 * file,
+            _ => 0.0,
+        };
+        bytes * percent / 100.0
+    };
+    mix.shares().iter().map(of).sum()
+}
+
+/// The parameters for the record: those of the table, then flags that are none.
+fn parameters(args: &NetmistArgs, values: &Values) -> Vec<(String, String)> {
+    let shown = |g: &crate::values::Given| (g.parameter.name.to_owned(), g.shown_value());
+    let mut all: Vec<(String, String)> = values.all().map(shown).collect();
+    for letter in ['g', 'O', 'd', 'N', 'q', 'l'] {
+        if let Some(value) = args.value(letter) {
+            all.push((format!("-{letter}"), quoted(value)));
+        }
+    }
+    all
+}

@@ -1,0 +1,364 @@
+//! netmist's command lines: as the manual prints them, and wrong ones.
+
+use crate::host;
+use filermark_config::netmist::{NetmistArgs, netmist_registry, resolve_netmist, stray_words};
+use filermark_config::{Resolved, Sources};
+use filermark_model::plan::DriverPlan;
+use filermark_model::{Nanos, RunPlan, Severity};
+use std::path::Path;
+
+/// A command line as the manual writes it, in a folder; `-o` and `--exact-time` are ours.
+fn args(folder: &Path, line: &str) -> NetmistArgs {
+    let mut sources = Sources {
+        rc: None,
+        overrides: Vec::new(),
+        defaults: Vec::new(),
+        host: host(),
+    };
+    let mut given = Vec::new();
+    let mut exact_time = false;
+    let mut words = line.split_whitespace().peekable();
+    assert_eq!(words.next(), Some("netmist"));
+    while let Some(word) = words.next() {
+        match word {
+            "--exact-time" => exact_time = true,
+            "-o" => sources.set_option(words.next().unwrap()).unwrap(),
+            _ => {
+                let letter = word.strip_prefix('-').unwrap().chars().next().unwrap();
+                let takes = filermark_config::netmist::Flag::find(letter).unwrap();
+                let value = match takes.value {
+                    "" => String::new(),
+                    _ => words.next().unwrap().to_owned(),
+                };
+                // Files are in the test's folder.
+                let value = match letter {
+                    'g' | 'I' => folder.join(value).display().to_string(),
+                    _ => value,
+                };
+                given.push((letter, value));
+            }
+        }
+    }
+    NetmistArgs {
+        given,
+        exact_time,
+        sources,
+    }
+}
+
+fn resolved(tokens: &str, line: &str) -> Result<Resolved, Vec<String>> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("client_list"), tokens).unwrap();
+    let folder = format!("{}/", dir.path().display());
+    resolve_netmist(&args(dir.path(), line)).map_err(|errors| {
+        let text = |e: &dyn std::fmt::Display| e.to_string().replace(&folder, "");
+        errors.iter().map(|e| text(e)).collect()
+    })
+}
+
+fn good(tokens: &str, line: &str) -> RunPlan {
+    match resolved(tokens, line) {
+        Ok(resolved) => resolved.plan,
+        Err(errors) => panic!("{line}: {errors:#?}"),
+    }
+}
+
+fn bad(tokens: &str, line: &str) -> Vec<String> {
+    match resolved(tokens, line) {
+        Ok(_) => panic!("resolved: {line}"),
+        Err(errors) => errors,
+    }
+}
+
+fn said(plan: &RunPlan, severity: Severity) -> Vec<&str> {
+    let of = plan.findings.iter().filter(|f| f.severity == severity);
+    of.map(|f| f.message.as_str()).collect()
+}
+
+const ONE: &str =
+    "Clientname=localhost  Username= root Workdir= /tmp Execpath=/tmp/netmist Workload=METADATA\n";
+
+fn seconds(s: u64) -> Nanos {
+    Nanos::from_secs(s)
+}
+
+/// Seed 002, section 10: the first command line.
+#[test]
+fn no_rate_limit() {
+    let plan = good(ONE, "netmist -d 1 -b 1g -B 1g -g client_list");
+    assert_eq!(
+        (plan.phases.runtime, plan.phases.warmup),
+        (seconds(300), seconds(300))
+    );
+    assert_eq!(plan.procs.len(), 1);
+    assert_eq!(plan.procs[0].ops_per_sec, None);
+    assert_eq!(plan.procs[0].mount.to_string(), "localhost:/tmp");
+    let point = plan.points[0];
+    assert_eq!(
+        (
+            point.number,
+            point.requested.0,
+            point.units,
+            point.proc_count
+        ),
+        (1, 0.0, 0.0, 1)
+    );
+    let c = &plan.benchmark.composite().unwrap().components[0];
+    // 1 GiB over 10 x 100 files, rounded up to 8 KiB.
+    assert_eq!(
+        (c.file_bytes, c.dir_count, c.files_per_dir),
+        (1056 << 10, 10, 100)
+    );
+    assert_eq!(
+        (plan.benchmark.name.as_str(), plan.benchmark.unit.as_str()),
+        ("netmist", "op/s")
+    );
+    assert_eq!(plan.benchmark.title, "METADATA");
+    assert!(plan.fileset.touch_all && !plan.fileset.keep && !plan.fileset.reuse);
+    let l = plan.limits;
+    assert_eq!(
+        (l.proc_pcnt_min, l.achieved_pcnt_min, l.response_ms),
+        (75.0, 95.0, 0.0)
+    );
+    assert_eq!(plan.heartbeat, None);
+    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
+}
+
+/// The second: with a rate, which lengthens RUN so that the data set is touched.
+#[test]
+fn a_rate_limit() {
+    let plan = good(ONE, "netmist -d 1 -b 1g -B 1g -O 1000 -g client_list");
+    assert_eq!(plan.points[0].requested.0, 1000.0);
+    assert_eq!(plan.procs[0].ops_per_sec.unwrap().0, 1000.0);
+    let notes = said(&plan, Severity::Note);
+    assert!(
+        notes[0].contains("instead of 300 s: the data set of 11.1 GiB"),
+        "{notes:?}"
+    );
+    // 11 x 1000 x 1056 KiB over 1000 op/s of some 6 KB each.
+    let s = plan.phases.runtime.as_secs_f64();
+    assert!((1900.0..2050.0).contains(&s), "{s}");
+    let exact = good(ONE, "netmist --exact-time -O 1000 -g client_list");
+    assert_eq!(exact.phases.runtime, seconds(300));
+    assert!(!exact.fileset.touch_all);
+}
+
+/// The third: two procs on one client.
+#[test]
+fn two_procs() {
+    let line = "Clientname=localhost  Username=root  Workdir=/tmp  Execpath=/tmp/netmist  Workload=METADATA\n";
+    let plan = good(
+        &line.repeat(2),
+        "netmist -d 2 -b 1g -B 1g -O 1000 -t 600 -g client_list",
+    );
+    assert_eq!((plan.procs.len(), plan.procs_per_client), (2, 2));
+    assert_eq!(plan.procs[1].ops_per_sec.unwrap().0, 500.0);
+    assert_eq!(plan.procs[1].instance, 1);
+    assert_eq!(plan.benchmark.composite().unwrap().components.len(), 1);
+    // Section 13's size for 512 MiB per process.
+    assert_eq!(
+        plan.benchmark.composite().unwrap().components[0].file_bytes,
+        528 << 10
+    );
+    assert_eq!(plan.clients[0].mounts.len(), 1);
+    assert!(plan.phases.runtime >= seconds(600));
+}
+
+/// The fourth and fifth: two clients, which are both this host here.
+#[test]
+fn two_clients() {
+    let tokens = "\
+Clientname=localhost   Username=root  Workdir=/tmp1   Execpath=/tmp/netmist  Workload=METADATA
+Clientname=127.0.0.1   Username=root  Workdir=/tmp2   Execpath=/tmp/netmist  Workload=METADATA
+";
+    let plan = good(
+        tokens,
+        "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
+    );
+    assert_eq!(plan.phases.warmup, seconds(600));
+    assert_eq!((plan.clients.len(), plan.procs_per_client), (2, 1));
+    assert_eq!(plan.procs[1].mount.to_string(), "127.0.0.1:/tmp2");
+    let four = good(
+        &tokens.repeat(2),
+        "netmist -d 2 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
+    );
+    let clients: Vec<u32> = four.procs.iter().map(|p| p.client).collect();
+    assert_eq!(clients, [0, 1, 0, 1], "in the order of the lines");
+    // One name for both: then -d 1 does not fit, which is told.
+    let same = tokens.replace("127.0.0.1", "localhost");
+    let plan = good(
+        &same,
+        "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
+    );
+    assert!(said(&plan, Severity::Warning)[0].contains("-d 1, but the token file has 2 procs"));
+}
+
+#[test]
+fn the_streams_of_the_appendix() {
+    let tokens = "\
+Clientname=localhost Username=me Workdir=/mnt Execpath=/usr/local/bin/netmist Workload=VDA1 Oprate=2 Instances= 3
+Clientname=localhost Username=me Workdir=/mnt Execpath=/usr/local/bin/netmist Workload=VDA2 Oprate=0.22 Instances= 3
+Clientname=localhost Workdir=/mnt Workload=stream_vod
+";
+    let line = "netmist -b 3g -B 3g -g client_list -d 3 -K -N -Q 1 -T 1 -t 300 -w 300 -O 5";
+    let plan = good(tokens, line);
+    let work = plan.benchmark.composite().unwrap();
+    let parts: Vec<_> = work
+        .components
+        .iter()
+        .map(|c| (c.workload.name.as_str(), c.instances, c.ops_per_proc))
+        .collect();
+    let want = [
+        ("VDA1", 3, Some(2.0)),
+        ("VDA2", 3, Some(0.22)),
+        ("VDS", 1, Some(5.0)),
+    ];
+    assert_eq!(parts, want);
+    assert_eq!(work.components[0].file_bytes, 1 << 30);
+    assert!((plan.points[0].requested.0 - 11.66).abs() < 1e-9);
+    assert!(plan.fileset.keep && plan.fileset.reuse);
+    assert!(matches!(&plan.driver, DriverPlan::Posix(p) if p.reuse_kept));
+    // 77 GiB at some 4 MB/s: within a day.
+    assert!(plan.phases.runtime > seconds(10_000) && plan.phases.runtime < seconds(86_400));
+}
+
+#[test]
+fn a_data_set_that_takes_more_than_a_day() {
+    let plan = good(ONE, "netmist -O 1 -g client_list");
+    assert_eq!(plan.phases.runtime, seconds(86_400));
+    assert!(said(&plan, Severity::Warning)[0].contains("will not count"));
+    // A longer wish is kept.
+    let plan = good(ONE, "netmist -O 1 -t 100000 -g client_list");
+    assert_eq!(plan.phases.runtime, seconds(100_000));
+}
+
+#[test]
+fn every_other_flag_has_its_field() {
+    let line = "netmist -G -F -Y -X -H clock -S 77 -q beats -l log -U logs -r 8 -u -y 6 -N -g client_list \
+                -o FILE_SIZE=4k -o SUFFIX=mine -o VERIFY=on -o LOAD=5 -o PROCS=3";
+    let found = resolved(ONE, line).unwrap();
+    let plan = &found.plan;
+    assert!(matches!(&plan.driver, DriverPlan::Posix(p) if p.no_fsync));
+    assert!(plan.fileset.access_list && plan.fileset.sharing && plan.fileset.verify);
+    assert_eq!(plan.heartbeat, Some(seconds(60)));
+    assert_eq!(plan.clock_service.as_ref().unwrap().port, 77);
+    assert_eq!(
+        plan.benchmark.composite().unwrap().components[0].file_bytes,
+        4096
+    );
+    let output = found.netmist.unwrap();
+    assert_eq!(output.log.unwrap().to_str(), Some("log"));
+    assert_eq!(output.heartbeat_log.unwrap().to_str(), Some("beats"));
+    assert_eq!(output.client_log_dir.unwrap().to_str(), Some("logs"));
+    assert!(output.bands);
+    assert_eq!(found.suffix, "mine");
+    let notes = said(plan, Severity::Note).join("\n");
+    for want in [
+        "-r (Record size; deprecated",
+        "-u (",
+        "-y (",
+        "LOAD=5 has no effect: the token file says",
+        "PROCS=3 has no effect with netmist",
+    ] {
+        assert!(notes.contains(want), "{want}: {notes}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_give_one_message() {
+    let cases = [
+        ("netmist", "netmist: -g is not given; name a token file"),
+        (
+            "netmist -g nowhere",
+            "-g: the token file nowhere is not there",
+        ),
+        (
+            "netmist -g client_list -O fast",
+            "-O: 'fast' is not what -O wants; give operations per second",
+        ),
+        (
+            "netmist -g client_list -O 0",
+            "-O: '0' is not what -O wants",
+        ),
+        (
+            "netmist -g client_list -d 0",
+            "-d: '0' is not what -d wants; give a whole number from 1 on",
+        ),
+        (
+            "netmist -g client_list -b 1",
+            "-b: CLIENT_MEM=1 is no amount of data; write a number and k, m, g or t",
+        ),
+        (
+            "netmist -g client_list -t 5m",
+            "-t: RUNTIME=5m is not a number",
+        ),
+        (
+            "netmist -g client_list -Q 0",
+            "-Q: FILES_PER_DIR=0 is out of bounds",
+        ),
+        (
+            "netmist -g client_list -I nowhere",
+            "-I: the file nowhere is not there",
+        ),
+        (
+            "netmist -g client_list -o RUNTIM=5",
+            "-o RUNTIM: there is no parameter RUNTIM; did you mean RUNTIME?",
+        ),
+        (
+            "netmist -g client_list -H c -S nosuchservice",
+            "-S: PIT_PORT=nosuchservice is no TCP service",
+        ),
+    ];
+    for (line, want) in cases {
+        let got = bad(ONE, line);
+        assert_eq!(got.len(), 1, "{line}: {got:#?}");
+        assert!(got[0].starts_with(want), "{line}: {}", got[0]);
+    }
+}
+
+#[test]
+fn token_lines_that_cannot_be_served_are_told_by_line() {
+    let tokens = "\
+Clientname=client1 Workdir=/tmp Workload=METADATA
+Clientname=client1 Workdir=/tmp Workload=METADTA
+Clientname=localhost Workdir=/tmp Workload=METADTA
+Clientname=localhost Workdir=/tmp Workload=Zzzzzzz
+";
+    let got = bad(tokens, "netmist -g client_list");
+    assert_eq!(got.len(), 3, "{got:#?}");
+    assert!(got[0].starts_with("client_list:1:1: client 'client1' is not this host (testhost"));
+    assert!(got[0].contains("other hosts are not built yet"));
+    assert!(
+        got[1].starts_with(
+            "client_list:2:33: there is no workload 'METADTA'; did you mean METADATA?"
+        ),
+        "{}",
+        got[1]
+    );
+    assert!(
+        got[2].starts_with("client_list:4:35: there is no workload 'Zzzzzzz'; known: METADATA")
+    );
+}
+
+#[test]
+fn dashes_of_word_processors_are_recognized() {
+    let said = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        let errors = stray_words(&words);
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let got = said(&["\u{2013}K", "\u{2013}N", "x"]);
+    assert_eq!(got.len(), 2);
+    assert!(
+        got[0].contains("begins with a typographical dash; type -K"),
+        "{got:?}"
+    );
+    assert_eq!(said(&["x"]).len(), 1);
+    assert_eq!(said(&[]).len(), 0);
+}
+
+#[test]
+fn objects_for_export_are_those_that_ship() {
+    let registry = netmist_registry(&args(Path::new("/nowhere"), "netmist -E")).unwrap();
+    assert!(registry.workload_names().contains(&"SWBUILD"));
+}

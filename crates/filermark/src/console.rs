@@ -1,0 +1,183 @@
+//! What a composite run says on stderr: netmist's console (seeds 002 and 003), text
+//! by text as things happen. The texts are [`filermark_results::console`]'s.
+//!
+//! Nothing here looks at a clock or prints: [`Console::hear`] gives the text.
+
+use filermark_cluster::Progress;
+use filermark_model::{LoadPoint, RunPlan};
+use filermark_results::bands::band_lines;
+use filermark_results::record::PointRecord;
+use filermark_results::{Phase, RunRecord, Timestamp, console};
+
+/// The console of one composite run.
+pub struct Console {
+    plan: RunPlan,
+    dir: String,
+    /// Whether the latency bands are wanted (`-N`).
+    bands: bool,
+    begun: bool,
+}
+
+impl Console {
+    /// The console of this plan, whose results go to `dir`; `None`: it is no
+    /// composite, and netmist's words would not fit.
+    pub fn new(plan: &RunPlan, dir: &str, bands: bool) -> Option<Self> {
+        plan.benchmark.composite()?;
+        Some(Self {
+            plan: plan.clone(),
+            dir: dir.into(),
+            bands,
+            begun: false,
+        })
+    }
+
+    /// What is to be printed now, whole lines; empty: nothing.
+    pub fn hear(&mut self, progress: &Progress<'_>, now: Timestamp) -> String {
+        match progress {
+            Progress::PhaseBegan { point, phase, .. } => self.phase(*point, *phase, now),
+            Progress::Percent {
+                point,
+                phase,
+                percent,
+            } => {
+                let client = self.plan.proc_count_at(*point).saturating_sub(1);
+                console::percent_complete(now, *phase, *percent, client)
+            }
+            Progress::Heartbeat(beat) => console::last_heartbeat(beat),
+            Progress::PointEnded(record, point) => self.point(record, point, now),
+            Progress::Script(script) if !script.status.is_ok() => format!(
+                "        {} {} {}: {}\n",
+                script.at.classical(),
+                script.script,
+                script.argument,
+                script.status
+            ),
+            _ => String::new(),
+        }
+    }
+
+    fn phase(&mut self, point: Option<LoadPoint>, phase: Phase, now: Timestamp) -> String {
+        match (phase, point) {
+            (Phase::Init, Some(point)) => {
+                let first = !std::mem::replace(&mut self.begun, true);
+                let banner =
+                    first.then(|| console::banner(env!("CARGO_PKG_VERSION"), &self.plan.benchmark));
+                [
+                    banner.unwrap_or_default(),
+                    console::new_load_point(now, &self.plan, point),
+                    console::plan_block(&self.plan, point, &[], Some(&self.dir)),
+                    console::starting_tests(now),
+                    console::launching(&self.plan, point),
+                    console::waiting_for_init(now),
+                ]
+                .concat()
+            }
+            (Phase::Warmup, _) => [
+                console::init_finished(now),
+                console::testing_begins(now),
+                console::phase_begins(now, phase),
+            ]
+            .concat(),
+            (Phase::Cleanup, _) => format!("        Removing files: {}\n", now.classical()),
+            _ => console::phase_begins(now, phase),
+        }
+    }
+
+    fn point(&self, record: &RunRecord, point: &PointRecord, now: Timestamp) -> String {
+        let Some(stats) = point.measured() else {
+            return String::new();
+        };
+        let is_run = |p: &&filermark_results::PhaseRecord| {
+            p.point == point.load.number && p.phase == Phase::Run
+        };
+        let run = record.phases.iter().rev().find(is_run);
+        let mut text = console::tests_finished(run.map_or(now, |p| p.ended));
+        let mut overall = console::overall_block(&self.plan.benchmark, stats);
+        if !self.bands
+            && let Some(bands) = overall.find(&band_lines(&stats.service()))
+        {
+            overall.truncate(bands);
+        }
+        text.push_str(&overall);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::testing::composite::composite_record;
+
+    const SECONDS: f64 = 1_795_253_400.0;
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_unix_seconds(SECONDS + f64::from(seconds))
+    }
+
+    fn began(point: Option<LoadPoint>, phase: Phase) -> Progress<'static> {
+        Progress::PhaseBegan {
+            point,
+            phase,
+            expected: None,
+        }
+    }
+
+    /// The first load point of a software build, as the console tells it.
+    fn told(bands: bool) -> String {
+        let record = composite_record();
+        let mut plan = record.run.plan.clone();
+        plan.procs.truncate(5);
+        let mut console = Console::new(&plan, "result", bands).expect("a composite");
+        let point = plan.points[0];
+        let percent = |phase, percent| Progress::Percent {
+            point,
+            phase,
+            percent,
+        };
+        let steps = [
+            (0, began(Some(point), Phase::Init)),
+            (
+                1,
+                Progress::Tasks {
+                    task_count: 7,
+                    bytes: 9,
+                },
+            ),
+            (20, began(Some(point), Phase::Warmup)),
+            (30, percent(Phase::Warmup, 50)),
+            (40, began(Some(point), Phase::Run)),
+            (46, percent(Phase::Run, 10)),
+            (60, Progress::Heartbeat(&record.heartbeats[0])),
+            (100, Progress::PointEnded(&record, &record.points[0])),
+            (101, began(None, Phase::Cleanup)),
+        ];
+        let say = |(seconds, progress): (u32, Progress<'_>)| console.hear(&progress, at(seconds));
+        steps.into_iter().map(say).collect()
+    }
+
+    #[test]
+    fn the_console_is_as_it_was() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/console.txt");
+        let told = told(true).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, &told).expect("the golden file is written");
+        }
+        let golden = std::fs::read_to_string(path).expect("the golden file");
+        assert_eq!(told, golden, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+    }
+
+    #[test]
+    fn bands_are_told_when_asked_for() {
+        let (with, without) = (told(true), told(false));
+        assert!(with.contains("Band 1:") && !without.contains("Band 1:"));
+        assert!(without.contains("Overall average latency"));
+        let removing = without.lines().last().expect("a last line");
+        assert!(removing.contains("Removing files"), "{removing}");
+    }
+
+    #[test]
+    fn other_benchmarks_have_a_talk_of_their_own() {
+        let plan = filermark_results::testing::plan();
+        assert!(Console::new(&plan, "result", true).is_none());
+    }
+}

@@ -1,0 +1,261 @@
+use super::*;
+use crate::PosixDriver;
+use filermark_engine::driver::Driver;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+struct Ground {
+    dir: TempDir,
+    driver: PosixDriver,
+    claim: Claim,
+}
+
+impl Ground {
+    fn with(plan: PosixPlan) -> Self {
+        Self {
+            dir: tempfile::tempdir().expect("dir"),
+            driver: PosixDriver::new(plan),
+            claim: Claim {
+                dir_name: "filermark.test".to_owned(),
+                run_id: "run-1".to_owned(),
+            },
+        }
+    }
+
+    fn new() -> Self {
+        Self::with(PosixPlan::default())
+    }
+
+    fn mount(&self) -> MountPoint {
+        mount_at(self.dir.path())
+    }
+
+    fn claim(&self) -> Result<ClaimReport, DriverError> {
+        self.driver.claim(&self.mount(), &self.claim)
+    }
+
+    fn release(&self) -> Result<ClaimReport, DriverError> {
+        self.driver.release(&self.mount(), &self.claim)
+    }
+
+    fn run_dir(&self) -> PathBuf {
+        self.dir.path().join("filermark.test")
+    }
+
+    /// Puts a file there, with the directories above it.
+    fn put(&self, path: &str) -> PathBuf {
+        let path = self.run_dir().join(path);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("dirs");
+        std::fs::write(&path, b"x").expect("file");
+        path
+    }
+}
+
+fn mount_at(path: &Path) -> MountPoint {
+    MountPoint {
+        host: "here".to_owned(),
+        path: path.to_str().expect("path").to_owned(),
+    }
+}
+
+#[test]
+fn a_directory_is_claimed_told_about_and_given_back() {
+    let ground = Ground::new();
+    let report = ground.claim().expect("claimed");
+    let names: Vec<_> = std::fs::read_dir(ground.run_dir())
+        .expect("dir")
+        .map(|e| e.expect("entry").file_name())
+        .collect();
+    assert_eq!(names, [MARKER], "the probe leaves nothing");
+    let marker = std::fs::read(ground.run_dir().join(MARKER)).expect("marker");
+    assert_eq!(marker_run(&marker).as_deref(), Some("run-1"));
+    assert!(report.free_bytes.is_some_and(|free| free > 0));
+    for fact in [
+        "file system",
+        "source",
+        "mount options",
+        "block bytes",
+        "total bytes",
+    ] {
+        let known = report
+            .server_facts
+            .iter()
+            .any(|(n, v)| n == fact && !v.is_empty());
+        assert!(known, "{fact}: {:?}", report.server_facts);
+    }
+    assert_eq!(report.removed_count, 0);
+    ground.release().expect("released");
+    assert!(!ground.run_dir().exists() && ground.dir.path().exists());
+    ground.release().expect("again is fine");
+}
+
+#[test]
+fn leftovers_of_ours_go_and_foreign_names_stay() {
+    let ground = Ground::new();
+    ground.claim().expect("claimed");
+    for ours in [
+        "CL0_VDA1/d0000/b00/f0000000",
+        "CL0_VDA1/d0000/b18/r0000003",
+        "SM_X/d0012/b17/c0000000",
+        ".filermark-probe-77",
+    ] {
+        ground.put(ours);
+    }
+    std::fs::create_dir_all(ground.run_dir().join("SM_X/d0012/b07/m0000001")).expect("dir");
+    let foreign = [
+        "letter.txt",
+        "CL0_VDA1/letter",
+        "CL0_VDA1/d0000/d0000/f0000000",
+        "CL0_VDA1/d0000/b00/f1",
+        "SM_X/d0012/b07/m0000002/deep",
+        "CL_VDA1/d0000/b00/f0000000",
+        "p000000/f0000000",
+    ]
+    .map(|path| ground.put(path));
+    let report = ground.claim().expect("claimed again");
+    assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
+    assert!(
+        report
+            .foreign
+            .contains(&"filermark.test/CL0_VDA1/letter".to_owned())
+    );
+    assert!(report.removed_count >= 7);
+    let report = ground.release().expect("released");
+    assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
+    for path in &foreign {
+        assert!(path.exists(), "{}", path.display());
+    }
+    assert!(ground.run_dir().join(MARKER).exists());
+    assert!(!ground.run_dir().join("SM_X/d0012/b17").exists());
+}
+
+#[test]
+fn what_is_kept_is_kept_if_wanted() {
+    let plan = PosixPlan {
+        reuse_kept: true,
+        ..PosixPlan::default()
+    };
+    let ground = Ground::with(plan);
+    ground.claim().expect("claimed");
+    let file = ground.put("CL0_VDA1/d0000/b00/f0000000");
+    ground.put("letter");
+    let report = ground.claim().expect("claimed again");
+    assert!(file.exists());
+    assert_eq!(report.foreign, ["filermark.test/letter"]);
+}
+
+#[test]
+fn what_is_not_ours_is_refused_and_left() {
+    let ground = Ground::new();
+    let theirs = ground.put("theirs");
+    let error = ground.claim().expect_err("refused").to_string();
+    assert!(error.contains("not empty (theirs)"), "{error}");
+    ground.put(MARKER);
+    let error = ground.claim().expect_err("refused").to_string();
+    assert!(error.contains("not written by Filermark"), "{error}");
+    assert!(ground.release().is_err());
+    assert!(theirs.exists());
+    // A link to a marker is none.
+    let ground = Ground::new();
+    ground.put("theirs");
+    let elsewhere = Ground::new();
+    elsewhere.claim().expect("claimed");
+    symlink(
+        elsewhere.run_dir().join(MARKER),
+        ground.run_dir().join(MARKER),
+    )
+    .expect("link");
+    assert!(ground.claim().is_err());
+}
+
+#[test]
+fn a_run_that_took_over_keeps_its_directory() {
+    let mut ground = Ground::new();
+    ground.claim().expect("claimed");
+    ground.claim.run_id = "run-2".to_owned();
+    let error = ground.release().expect_err("refused").to_string();
+    assert!(error.contains("belongs to run run-1"), "{error}");
+    ground.claim().expect("taken over");
+    ground.release().expect("released");
+}
+
+#[test]
+fn links_are_not_followed_out() {
+    let ground = Ground::new();
+    let outside = tempfile::tempdir().expect("dir");
+    let theirs = outside.path().join("d0000/b00/f0000000");
+    std::fs::create_dir_all(theirs.parent().expect("parent")).expect("dirs");
+    std::fs::write(&theirs, b"x").expect("file");
+    ground.claim().expect("claimed");
+    symlink(outside.path(), ground.run_dir().join("CL0_A")).expect("link");
+    let report = ground.claim().expect("claimed");
+    assert_eq!(report.foreign, ["filermark.test/CL0_A"]);
+    assert!(theirs.exists());
+    // The run's directory itself.
+    let ground = Ground::new();
+    symlink(outside.path(), ground.run_dir()).expect("link");
+    let error = ground.claim().expect_err("refused").to_string();
+    assert!(error.contains("not a directory"), "{error}");
+    assert!(ground.release().is_err());
+    assert_eq!(std::fs::read_dir(outside.path()).expect("dir").count(), 1);
+}
+
+#[test]
+fn a_place_that_will_not_do_is_told_in_plain_words() {
+    let ground = Ground::new();
+    let claim_at = |path: PathBuf| {
+        let report = ground.driver.claim(&mount_at(&path), &ground.claim);
+        report.expect_err("refused").to_string()
+    };
+    let missing = claim_at(ground.dir.path().join("none"));
+    assert!(
+        missing.contains("ENOENT") && missing.contains("mounted"),
+        "{missing}"
+    );
+    let file = ground.dir.path().join("file");
+    std::fs::write(&file, b"").expect("file");
+    assert!(claim_at(file).contains("ENOTDIR"));
+    assert!(claim_at(PathBuf::from("/proc")).contains("make the run's directory"));
+    let mut evil = Ground::new();
+    for name in ["filermark.a/../../x", "etc", "filermark.\0"] {
+        evil.claim.dir_name = name.to_owned();
+        assert!(evil.claim().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_is_told() {
+    // Root may write everywhere but to /sys.
+    let ground = Ground::new();
+    std::fs::set_permissions(ground.dir.path(), PermissionsExt::from_mode(0o555)).expect("mode");
+    let place = match rustix::process::geteuid().is_root() {
+        true => mount_at(Path::new("/sys")),
+        false => ground.mount(),
+    };
+    let error = ground
+        .driver
+        .claim(&place, &ground.claim)
+        .expect_err("refused");
+    assert!(
+        !error.reason.is_empty() && !error.advice.is_empty(),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_lacking_is_told() {
+    let shm = Path::new("/dev/shm");
+    let ground = Ground::new();
+    let report = ground.claim().expect("claimed");
+    // A disk's file system does it all.
+    assert_eq!(report.lacking, Vec::<String>::new());
+    if let Ok(dir) = tempfile::tempdir_in(shm) {
+        let report = ground.driver.claim(&mount_at(dir.path()), &ground.claim);
+        let lacking = report.expect("claimed").lacking;
+        assert!(
+            lacking.iter().all(|l| l.contains("O_DIRECT")),
+            "{lacking:?}"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! How many files a proc may keep open: by the plan, and by what the system allows.
+
+use crate::sys::Errno;
+use filermark_engine::driver::DriverError;
+
+/// Files per proc where the plan says nothing (seed 002 has no figure) [own].
+const OPEN_FILES_DEFAULT: u32 = 64;
+/// Bucket directories per proc; enough for 40 directories of 24 buckets. They cost a
+/// server nothing, and spare two system calls each time.
+const OPEN_DIRS_MAX: u64 = 1024;
+/// What everything else in the process needs: sockets, logs, pipes, libraries.
+const RESERVED: u64 = 256;
+/// A tree's top, two directories, two files, the pipes of the custom programs, and
+/// one that is open only for a moment.
+const NEEDED_PER_PROC: u64 = 10;
+const ASIDE_PER_PROC: u64 = 6;
+
+/// The shares of one shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Files kept open.
+    pub files: usize,
+    /// Bucket directories kept open.
+    pub dirs: usize,
+}
+
+/// Deals the process's descriptors to its shards. `limit`: `None` is no limit.
+///
+/// # Errors
+/// There are too few; says how many are needed.
+pub(crate) fn share(
+    limit: Option<u64>,
+    open_files_max: Option<u32>,
+    shard_count: u32,
+    procs_of_shard: usize,
+) -> Result<Share, DriverError> {
+    let procs = procs_of_shard.max(1) as u64;
+    let all_procs = procs.saturating_mul(u64::from(shard_count.max(1)));
+    let per_proc = match limit {
+        Some(limit) => limit.saturating_sub(RESERVED) / all_procs,
+        None => u64::MAX,
+    };
+    if per_proc < NEEDED_PER_PROC {
+        let needed = RESERVED.saturating_add(all_procs.saturating_mul(NEEDED_PER_PROC));
+        return Err(DriverError {
+            place: "this client".to_owned(),
+            step: "share out file descriptors".to_owned(),
+            reason: format!(
+                "{}: {all_procs} procs need {needed}, the limit is {}",
+                Errno::MFILE,
+                limit.unwrap_or(0)
+            ),
+            advice: format!(
+                "raise the hard limit (ulimit -Hn {needed}, or LimitNOFILE, or limits.conf), \
+                 then ulimit -n {needed}; or run fewer procs per client"
+            ),
+        });
+    }
+    let left = per_proc - ASIDE_PER_PROC;
+    let wanted = u64::from(open_files_max.unwrap_or(OPEN_FILES_DEFAULT)).max(2);
+    let files = wanted.min(left.div_ceil(2));
+    let dirs = (left - files).min(OPEN_DIRS_MAX);
+    Ok(Share {
+        files: (files * procs) as usize,
+        dirs: (dirs * procs) as usize,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_gets_a_share_and_all_fit() {
+        for (limit, procs) in [(1024, 10), (1024, 70), (1 << 20, 10_000), (524_288, 7)] {
+            let share = share(Some(limit), None, procs, 1).expect("enough");
+            assert!(share.files >= 2 && share.dirs >= 2, "{share:?}");
+            let all = (share.files + share.dirs) as u64 * u64::from(procs);
+            assert!(all + RESERVED <= limit, "{limit} {procs}: {share:?}");
+        }
+        let few = share(None, Some(3), 4, 2).expect("no limit");
+        assert_eq!(
+            few,
+            Share {
+                files: 6,
+                dirs: 2048
+            }
+        );
+    }
+
+    #[test]
+    fn too_few_are_told_with_the_number_needed() {
+        let error = share(Some(1024), None, 1000, 1)
+            .expect_err("too few")
+            .to_string();
+        assert!(error.contains("ulimit -n 10256"), "{error}");
+        assert!(error.contains("EMFILE"), "{error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! One shard: takes a request, makes its system calls, gives the outcome.
+//!
+//! | module | operations |
+//! |---|---|
+//! | `work` | what is noted while one is under way |
+//! | `ranges` | read, write, rmw of a range; the loops that all transfers use |
+//! | `whole` | read_file, write_file, copyfile |
+//! | `mapped` | mmap_read, mmap_write |
+//! | `attributes` | those on names, attributes and directories; locks; custom ones |
+//! | `tree` | INIT and CLEANUP |
+
+mod attributes;
+mod mapped;
+mod ranges;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod whole;
+mod work;
+
+use crate::buffer::Buffer;
+use crate::counters::Counters;
+use crate::custom::Customs;
+use crate::handles::Handles;
+use crate::status::RUN_DIR_GONE;
+use crate::sys::{Errno, Result};
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::{
+    Action, Completion, DriverError, ObjectId, Outcome, Request, ShardDriver, Status, StopFlag,
+    Submit,
+};
+use filermark_engine::file_action::FileAction;
+use filermark_model::Nanos;
+use std::collections::BTreeMap;
+use work::Work;
+
+/// What a shard is made of.
+#[derive(Debug)]
+pub(crate) struct ShardParts {
+    pub(crate) handles: Handles,
+    pub(crate) customs: Customs,
+    pub(crate) no_fsync: bool,
+    pub(crate) clock: Clock,
+    pub(crate) stop: StopFlag,
+}
+
+/// Carries out the operations of its procs, one after the other.
+#[derive(Debug)]
+pub struct PosixShard {
+    parts: ShardParts,
+    buffer: Buffer,
+    /// Room for directory listings.
+    listing: Vec<u8>,
+    counters: Counters,
+    transfer_bytes: (u32, u32),
+}
+
+impl PosixShard {
+    pub(crate) fn new(parts: ShardParts) -> Self {
+        let workloads = parts.handles.procs.iter().map(|proc| &proc.tree.workload);
+        let largest = workloads.fold((0, 0), |(read, write), w| {
+            (
+                w.read_transfers.max_bytes().max(read),
+                w.write_transfers.max_bytes().max(write),
+            )
+        });
+        Self {
+            parts,
+            buffer: Buffer::default(),
+            listing: Vec::new(),
+            counters: Counters::new(),
+            transfer_bytes: match largest {
+                (0, 0) => (1 << 20, 1 << 20),
+                some => some,
+            },
+        }
+    }
+
+    /// Does what `calls` does, with the time taken around it.
+    #[inline]
+    fn timed(&mut self, calls: impl FnOnce(&mut Self, &mut Work) -> Result<()>) -> Outcome {
+        let mut work = Work::default();
+        let sent = self.parts.clock.now();
+        let result = calls(self, &mut work);
+        work.outcome(sent, self.parts.clock.now(), result)
+    }
+
+    /// An operation that could not begin.
+    fn refused(&self, e: Errno) -> Outcome {
+        let now = self.parts.clock.now();
+        Work::default().outcome(now, now, Err(e))
+    }
+
+    fn perform(&mut self, proc: u32, action: &FileAction) -> Outcome {
+        use FileAction as A;
+        match *action {
+            A::Read { .. } | A::Write { .. } | A::Rmw { .. } => self.range(proc, action),
+            A::ReadFile { .. } | A::WriteFile { .. } | A::Copy { .. } => self.whole(proc, action),
+            A::MmapRead { .. } | A::MmapWrite { .. } => self.mapped(proc, action),
+            A::MakeTree
+            | A::MakeDirs { .. }
+            | A::Fill { .. }
+            | A::Truncate { .. }
+            | A::RemoveDirs { .. }
+            | A::RemoveTree => self.tree(proc, action),
+            _ => self.attribute(proc, action),
+        }
+    }
+
+    /// Where a name is missing, looks whether everything is: an unmounted file
+    /// system leaves an empty directory behind.
+    #[cold]
+    fn explain_missing(&mut self, proc: u32, outcome: &mut Outcome) {
+        if let Ok(proc) = self.parts.handles.proc(proc)
+            && !proc.place.is_there()
+        {
+            outcome.status = Status::Refused(RUN_DIR_GONE.0);
+        }
+    }
+}
+
+impl ShardDriver for PosixShard {
+    #[inline]
+    fn submit(&mut self, request: &Request) -> Submit {
+        let Action::File(action) = &request.action else {
+            return Submit::Done(self.refused(Errno::NOSYS));
+        };
+        let mut outcome = self.perform(request.proc, action);
+        if let Status::Refused(code) = outcome.status
+            && matches!(Errno(code), Errno::NOENT | Errno::NOTDIR | Errno::IO)
+        {
+            self.explain_missing(request.proc, &mut outcome);
+        }
+        Submit::Done(outcome)
+    }
+
+    fn flush(&mut self) {}
+
+    fn poll(
+        &mut self,
+        deadline: Nanos,
+        _: &mut Vec<Completion>,
+    ) -> std::result::Result<(), DriverError> {
+        self.parts.clock.sleep_until(deadline);
+        Ok(())
+    }
+
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        self.counters.take(into);
+    }
+
+    fn transfer_bytes(&self) -> (u32, u32) {
+        self.transfer_bytes
+    }
+
+    /// Objects have no numbers here; what is open of the proc is closed.
+    fn forget_objects(&mut self, proc: u32, _: ObjectId) {
+        self.parts.handles.forget_proc(proc);
+    }
+}

@@ -1,0 +1,143 @@
+//! INIT and CLEANUP: making, filling and removing a proc's tree.
+
+use super::PosixShard;
+use super::ranges::Span;
+use super::work::Work;
+use crate::claim::clear;
+use crate::counters::Tally;
+use crate::names;
+use crate::sys::{Class, Dir, Errno, File, Kind, Result};
+use filermark_engine::driver::Outcome;
+use filermark_engine::file_action::{FileAction, FileRef};
+use filermark_model::Bucket;
+use std::ffi::CStr;
+
+/// One transfer of a fill, in bytes.
+const FILL_BYTES: u64 = 1 << 20;
+
+impl PosixShard {
+    /// The actions of INIT, preparation and CLEANUP.
+    pub(super) fn tree(&mut self, proc: u32, action: &FileAction) -> Outcome {
+        use FileAction as A;
+        self.timed(|shard, work| match *action {
+            A::MakeTree => {
+                shard.parts.handles.forget_proc(proc);
+                work.physical += 1;
+                shard.parts.handles.proc(proc)?.make_top()
+            }
+            A::MakeDirs { dir } => shard.make_dirs(proc, dir, work),
+            A::Fill {
+                file,
+                content,
+                size,
+                reuse,
+            } => shard.fill(proc, (file, content, size), reuse, work),
+            A::Truncate { file, size } => shard.truncate(proc, file, size, work),
+            A::RemoveDirs { dir } => shard.remove_dirs(proc, dir, work),
+            A::RemoveTree => {
+                shard.parts.handles.forget_proc(proc);
+                work.physical += 1;
+                shard.parts.handles.proc(proc)?.remove_top()
+            }
+            _ => Err(Errno::NOSYS),
+        })
+    }
+
+    fn make_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
+        self.parts.handles.forget_dir(proc, dir);
+        let name = names::dir(dir)?;
+        let top = self.parts.handles.proc(proc)?.top()?;
+        make_or_find(top, name.as_c_str())?;
+        let dir = top.open_dir(name.as_c_str())?;
+        for bucket in Bucket::all() {
+            make_or_find(&dir, names::bucket(bucket).as_c_str())?;
+        }
+        work.physical += 1 + Bucket::COUNT as u32;
+        Ok(())
+    }
+
+    fn fill(
+        &mut self,
+        proc: u32,
+        (file, content, size): (FileRef, u64, u64),
+        reuse: bool,
+        work: &mut Work,
+    ) -> Result<()> {
+        let name = names::file(file)?;
+        let handles = &mut self.parts.handles;
+        let slot = handles.dir(proc, file.dir, file.bucket, &mut self.counters)?;
+        let dir = handles.dir_at(slot)?;
+        if reuse && is_file_of(dir, name.as_c_str(), size) {
+            self.counters.add(Tally::ReusedFiles);
+            work.physical += 1;
+            return Ok(());
+        }
+        let open = dir.open_fresh(name.as_c_str())?;
+        work.physical += 1;
+        let mut offset = 0;
+        while offset < size {
+            self.go_on()?;
+            let span = Span {
+                file,
+                content,
+                offset,
+                length: FILL_BYTES.min(size - offset) as usize,
+            };
+            let clock = self.parts.clock.clone();
+            work.aside(&clock, || self.prepare(proc, span, 0..span.length))?;
+            self.put(&open, span, work)?;
+            offset += span.length as u64;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, file: &File, span: Span, work: &mut Work) -> Result<()> {
+        let bytes = &*self.buffer.get(span.length);
+        let mut put = 0;
+        while put < bytes.len() {
+            let count = file.write_at(&bytes[put..], span.offset + put as u64)?;
+            work.physical += 1;
+            work.written_bytes += count as u64;
+            put += count;
+            if count == 0 {
+                return Err(Errno::IO);
+            }
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, proc: u32, file: FileRef, size: u64, work: &mut Work) -> Result<()> {
+        let handles = &mut self.parts.handles;
+        let slot = handles.file(proc, file, Class::default(), &mut self.counters)?;
+        work.physical += 1;
+        handles.file_at(slot)?.truncate(size)
+    }
+
+    fn remove_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
+        self.parts.handles.forget_dir(proc, dir);
+        let name = names::dir(dir)?;
+        let top = match self.parts.handles.proc(proc)?.top() {
+            // Others that share the tree may have removed it.
+            Err(Errno::NOENT) => return Ok(()),
+            top => top?,
+        };
+        let cleared = clear::dir(top, name.as_c_str(), &self.parts.stop)?;
+        work.physical += u32::try_from(cleared.removed_count).unwrap_or(u32::MAX);
+        Ok(())
+    }
+}
+
+/// Makes a directory; one that is there is fine, anything else is not.
+fn make_or_find(dir: &Dir, name: &CStr) -> Result<()> {
+    match dir.make_dir(name) {
+        Err(Errno::EXIST) => match dir.meta(name)?.kind {
+            Kind::Dir => Ok(()),
+            _ => Err(Errno::NOTDIR),
+        },
+        other => other,
+    }
+}
+
+fn is_file_of(dir: &Dir, name: &CStr, size: u64) -> bool {
+    matches!(dir.meta(name), Ok(meta) if meta.kind == Kind::File && meta.size == size)
+}

@@ -1,0 +1,107 @@
+//! The numbers of refusals: those of the platform as they are, our own above them.
+
+use crate::sys::Errno;
+
+/// The run's directory is not where it was.
+pub(crate) const RUN_DIR_GONE: Errno = Errno(0x8000_0001);
+/// The user's program behind custom1 or custom2 answered `error`.
+pub(crate) const CUSTOM_ERROR: Errno = Errno(0x8000_0002);
+/// It answered something else than the protocol has.
+pub(crate) const CUSTOM_GARBAGE: Errno = Errno(0x8000_0003);
+
+macro_rules! names {
+    ($($name:ident)*) => {
+        #[cfg(unix)]
+        const NAMES: &[(i32, &str)] = &[$((libc::$name, stringify!($name))),*];
+        #[cfg(not(unix))]
+        const NAMES: &[(i32, &str)] = &[];
+    };
+}
+
+names! {
+    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV
+    ENOTDIR EISDIR EINVAL ENFILE EMFILE ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDEADLK
+    ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP EPROTO EOVERFLOW EOPNOTSUPP ETIMEDOUT
+    ECONNREFUSED ECONNRESET ECONNABORTED EHOSTDOWN EHOSTUNREACH ENETDOWN ENETUNREACH ENOTCONN
+    EALREADY EINPROGRESS ESTALE EDQUOT ECANCELED
+}
+
+/// A refusal's number in words: `ENOSPC: no space left on device`.
+pub(crate) fn text(code: u32) -> String {
+    match Errno(code) {
+        RUN_DIR_GONE => return "the run's directory is gone".to_owned(),
+        CUSTOM_ERROR => return "the custom program reported an error".to_owned(),
+        CUSTOM_GARBAGE => return "the custom program's answer made no sense".to_owned(),
+        _ => {}
+    }
+    let number = i32::try_from(code).unwrap_or(i32::MAX);
+    let words = std::io::Error::from_raw_os_error(number).to_string();
+    let words = words.split(" (os error").next().unwrap_or_default();
+    let mut letters = words.chars();
+    let lower = letters
+        .next()
+        .map(|first| first.to_lowercase().chain(letters).collect::<String>())
+        .unwrap_or_default();
+    match NAMES.iter().find(|(n, _)| *n == number) {
+        Some((_, name)) => format!("{name}: {lower}"),
+        None => format!("error {code}: {lower}"),
+    }
+}
+
+/// What to try, for refusals after which going on makes no sense.
+pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
+    Some(match Errno(code) {
+        Errno::NOSPC => {
+            "the file system is full: free some space, or ask for less load or smaller files"
+        }
+        Errno::DQUOT => "the quota is used up: raise it, or ask for less load or smaller files",
+        Errno::ROFS => {
+            "the file system is read-only: was it remounted after an error? Look at the kernel's log"
+        }
+        Errno::STALE => "the server does not know the directory any more: mount it again",
+        Errno::MFILE => "too few file descriptors: raise the limit (ulimit -n), or lower MAX_FD",
+        Errno::NFILE => {
+            "the system has no file descriptors left: raise fs.file-max, or lower MAX_FD"
+        }
+        Errno::NOTCONN | Errno::NODEV => {
+            "the file system behind the mount is gone: mount it again and look at its log"
+        }
+        RUN_DIR_GONE => {
+            "has the file system been unmounted, or has somebody removed the directory?"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_have_names_and_words() {
+        assert_eq!(text(Errno::NOSPC.0), "ENOSPC: no space left on device");
+        assert!(text(Errno::STALE.0).starts_with("ESTALE: stale file handle"));
+        for code in [RUN_DIR_GONE, CUSTOM_ERROR, CUSTOM_GARBAGE] {
+            assert!(!text(code.0).contains("error 2"), "{}", text(code.0));
+        }
+        for code in [0, 77, 4000, u32::MAX] {
+            assert!(!text(code).is_empty());
+        }
+    }
+
+    #[test]
+    fn only_what_stays_is_fatal() {
+        for code in [
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::ROFS,
+            Errno::STALE,
+            RUN_DIR_GONE,
+        ] {
+            assert!(fatal_advice(code.0).is_some(), "{}", text(code.0));
+        }
+        for code in [Errno::NOENT, Errno::IO, Errno::TIMEDOUT, CUSTOM_ERROR] {
+            assert!(fatal_advice(code.0).is_none(), "{}", text(code.0));
+        }
+    }
+}
