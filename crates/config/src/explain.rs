@@ -1,5 +1,7 @@
 //! The text of `filermark plan`: what would run, before anything is touched.
 
+mod composite;
+
 use filermark_model::plan::{Connections, DriverPlan, PacingMode};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
@@ -21,11 +23,31 @@ const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 
 pub fn explain(plan: &RunPlan) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = write_all(&mut out, plan);
+    let _ = match plan.benchmark.composite() {
+        Some(work) => composite::write_all(&mut out, plan, work),
+        None => write_all(&mut out, plan),
+    };
     out
 }
 
 fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    head(out, plan)?;
+    let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
+        (true, false) => "grown from point to point, removed at the end",
+        (true, true) => "grown from point to point, kept at the end (KEEP)",
+        (false, false) => "made anew for every point, removed after it",
+        (false, true) => "made anew for every point, the last one kept (KEEP)",
+    };
+    writeln!(out, "File set    {fileset}")?;
+    monitor(out, plan)?;
+    points(out, plan)?;
+    mounts(out, plan)?;
+    needs(out, plan)?;
+    remarks(out, plan)
+}
+
+/// What runs, with which driver, how paced and how long.
+fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let b = &plan.benchmark;
     writeln!(
         out,
@@ -44,26 +66,15 @@ fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         duration(plan.phases.init_timeout),
         duration(plan.phases.warmup),
         duration(plan.phases.runtime)
-    )?;
-    let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
-        (true, false) => "grown from point to point, removed at the end",
-        (true, true) => "grown from point to point, kept at the end (KEEP)",
-        (false, false) => "made anew for every point, removed after it",
-        (false, true) => "made anew for every point, the last one kept (KEEP)",
+    )
+}
+
+fn monitor(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    let Some(monitor) = &plan.monitor else {
+        return Ok(());
     };
-    writeln!(out, "File set    {fileset}")?;
-    if let Some(monitor) = &plan.monitor {
-        writeln!(
-            out,
-            "Monitor     {} {}",
-            monitor.script,
-            monitor.args.join(" ")
-        )?;
-    }
-    points(out, plan)?;
-    mounts(out, plan)?;
-    needs(out, plan)?;
-    remarks(out, plan)
+    let args = monitor.args.join(" ");
+    writeln!(out, "Monitor     {} {args}", monitor.script)
 }
 
 fn driver(plan: &RunPlan) -> String {

@@ -21,7 +21,7 @@ fn the_plan_block_gives_the_seeds_figures() {
     assert_eq!(
         squeezed(&text),
         [
-            "Test run time = 60 seconds, Warmup = 20 seconds.",
+            "Test run time = 30 seconds, Warmup = 10 seconds.",
             "Request Op_rate = 1000 ops/second",
             "Running 10 copies of the test on 2 clients",
             "Results directory: /results\u{fffd}[2J",

@@ -1,7 +1,14 @@
-//! The load points as comma-separated values (RFC 4180), for spreadsheets.
+//! The load points as comma-separated values (RFC 4180), for spreadsheets. A
+//! composite's have further columns behind the reasons: the business metric, and
+//! per component and per operation what there is of it.
 
+use crate::figures::{Planned, plain};
 use crate::record::{PointRecord, RunRecord};
 use crate::sfssum::reasons;
+use crate::text::one_line;
+use filermark_model::composite::CompositeWork;
+use filermark_model::stats::ComponentStats;
+use filermark_model::{Latency, Op, OpStats};
 use std::fmt::Write as _;
 
 const HEAD: &str = "point,requested_ops_per_s,achieved_ops_per_s,verdict,ops,physical_ops,errors,window_s,service_ms_mean,service_ms_p50,service_ms_p95,service_ms_p99,service_ms_p999,service_ms_max,response_ms_mean,response_ms_p99,read_mib_per_s,written_mib_per_s,fileset_kib,reasons";
@@ -10,7 +17,9 @@ const FIGURE_COUNT: usize = 15;
 
 /// The whole file.
 pub fn csv(record: &RunRecord) -> String {
-    let mut out = format!("{HEAD}\r\n");
+    let composite = record.run.plan.benchmark.composite().map(Composite::of);
+    let more = composite.as_ref().map_or(String::new(), Composite::head);
+    let mut out = format!("{HEAD}{more}\r\n");
     for point in &record.points {
         let _ = write!(out, "{},{},", point.load.number, point.load.requested.0);
         figures(&mut out, point);
@@ -18,7 +27,11 @@ pub fn csv(record: &RunRecord) -> String {
             Some(reason) => reason.to_owned(),
             None => reasons(point),
         };
-        let _ = write!(out, ",{}\r\n", field(&reasons));
+        let _ = write!(out, ",{}", field(&reasons));
+        if let Some(composite) = &composite {
+            composite.columns(&mut out, record, point);
+        }
+        out.push_str("\r\n");
     }
     out
 }
@@ -54,6 +67,89 @@ fn figures(out: &mut String, point: &PointRecord) {
     );
 }
 
+/// The further columns of a composite.
+struct Composite<'a> {
+    components: Vec<&'a str>,
+    ops: Vec<Op>,
+}
+
+impl<'a> Composite<'a> {
+    fn of(work: &'a CompositeWork) -> Self {
+        let workloads = work.components.iter().map(|c| &c.workload);
+        let mut ops: Vec<Op> = workloads
+            .clone()
+            .flat_map(|w| w.mix.shares())
+            .map(|(op, _)| *op)
+            .collect();
+        ops.sort();
+        ops.dedup();
+        Self {
+            components: workloads.map(|w| w.name.as_str()).collect(),
+            ops,
+        }
+    }
+
+    fn head(&self) -> String {
+        let mut out = String::from(",business_metric");
+        for name in &self.components {
+            for what in [
+                "procs",
+                "ops_per_s",
+                "share_pcnt",
+                "service_ms_mean",
+                "service_ms_p99",
+            ] {
+                let _ = write!(out, ",{}", field(&format!("{}_{what}", one_line(name))));
+            }
+        }
+        for op in &self.ops {
+            let _ = write!(out, ",{op}_ops_per_s,{op}_service_ms_mean");
+        }
+        out
+    }
+
+    fn columns(&self, out: &mut String, record: &RunRecord, point: &PointRecord) {
+        let units = Planned::of(&record.run.plan, point.load).business_metric;
+        let _ = write!(out, ",{}", plain(units));
+        let Some(stats) = point.measured() else {
+            let empty = 5 * self.components.len() + 2 * self.ops.len();
+            out.push_str(&",".repeat(empty));
+            return;
+        };
+        let seconds = (stats.window_ns as f64 / 1e9).max(1e-9);
+        let total = stats.success_count().max(1) as f64;
+        for number in 0..self.components.len() as u32 {
+            let none = ComponentStats::default();
+            let found = stats.components.iter().find(|c| c.component == number);
+            let component = found.unwrap_or(&none);
+            let count = component.success_count() as f64;
+            let service = service_of(&component.ops);
+            let _ = write!(
+                out,
+                ",{},{:.3},{:.3},{:.4},{:.4}",
+                component.proc_count,
+                count / seconds,
+                100.0 * count / total,
+                service.mean_ns() / 1e6,
+                service.percentile_ns(99.0) as f64 / 1e6,
+            );
+        }
+        for op in &self.ops {
+            let (count, mean) = stats.op(*op).map_or((0.0, 0.0), |o| {
+                (o.success_count as f64, o.service.mean_ns() / 1e6)
+            });
+            let _ = write!(out, ",{:.3},{mean:.4}", count / seconds);
+        }
+    }
+}
+
+fn service_of(ops: &[OpStats]) -> Latency {
+    ops.iter().fold(Latency::new(), |mut all, o| {
+        all.merge(&o.service);
+        all
+    })
+}
+
 /// A text as one field.
 fn field(text: &str) -> String {
     if text.contains(['"', ',', '\r', '\n']) {
@@ -76,11 +172,16 @@ mod tests {
 
     #[test]
     fn every_line_has_every_column() {
-        let columns = HEAD.split(',').count();
-        for line in csv(&testing::record()).lines() {
-            // Commas within quotes are no borders.
-            let outside: String = line.split('"').step_by(2).collect();
-            assert_eq!(outside.split(',').count(), columns, "{line}");
+        for (record, columns) in [
+            (testing::record(), 20),
+            (testing::composite::composite_record(), 21 + 5 + 2 * 9),
+            (testing::composite::stream_record(), 21 + 2 * 5 + 2 * 7),
+        ] {
+            for line in csv(&record).lines() {
+                // Commas within quotes are no borders.
+                let outside: String = line.split('"').step_by(2).collect();
+                assert_eq!(outside.split(',').count(), columns, "{line}");
+            }
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Writes the renderings of a record beside it, under their classical names.
 
+use crate::figures::is_composite;
 use crate::record::RunRecord;
-use crate::{client_log, csv, sfslog, sfsres, sfssum};
+use crate::{
+    client_log, csv, proc_logs, sfslog, sfslog_txt, sfsres, sfssum, sfssum_txt, sfssum_xml,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,17 +36,33 @@ pub fn suffix_is_plain(suffix: &str) -> bool {
     !suffix.is_empty() && suffix.len() <= SUFFIX_LEN_MAX && suffix.chars().all(plain)
 }
 
-/// Writes `sfssum.S`, `sfslog.S`, `sfsres.S`, `sfsc0001.S` ... and `S.csv` into
-/// `dir`, where S is the record's suffix; gives the paths.
+/// Writes the files of a record into `dir`; gives the paths. S is the suffix.
+///
+/// A classical benchmark has `sfssum.S`, `sfslog.S`, `sfsres.S`, `sfsc0001.S` ...
+/// and `S.csv`. A composite one has `sfssum_S.txt`, `sfssum_S.xml`,
+/// `sfslog_S.log`, `S.csv`, `heartbeats_S.log` where there are heartbeats, and,
+/// once its run has ended, [`write_proc_logs`].
 ///
 /// # Errors
 /// The suffix is no part of a file name (a record may come from anywhere), or
 /// the file system says no.
 pub fn write_files(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, FilesError> {
-    let suffix = &record.run.suffix;
-    if !suffix_is_plain(suffix) {
-        return Err(FilesError::Suffix(suffix.clone()));
+    let suffix = plain_suffix(record)?;
+    let files = match is_composite(record) {
+        true => composite_files(record, suffix),
+        false => classical_files(record, suffix),
+    };
+    let mut written = Vec::new();
+    for (name, text) in files {
+        written.push(write(dir.join(name), &text)?);
     }
+    if is_composite(record) && record.end.is_some() {
+        written.push(write_proc_logs(record, dir)?);
+    }
+    Ok(written)
+}
+
+fn classical_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
     let mut files = vec![
         (format!("sfssum.{suffix}"), sfssum::sfssum(record)),
         (format!("sfslog.{suffix}"), sfslog::sfslog(record)),
@@ -54,16 +73,81 @@ pub fn write_files(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, Files
         let log = client_log::client_log(record, client);
         files.push((format!("sfsc{client:04}.{suffix}"), log));
     }
-    let mut written = Vec::new();
-    for (name, text) in files {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|source| FilesError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        written.push(path);
+    files
+}
+
+fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
+    let mut files = vec![
+        (
+            format!("sfssum_{suffix}.txt"),
+            sfssum_txt::sfssum_txt(record),
+        ),
+        (
+            format!("sfssum_{suffix}.xml"),
+            sfssum_xml::sfssum_xml(record),
+        ),
+        (
+            format!("sfslog_{suffix}.log"),
+            sfslog_txt::sfslog_txt(record),
+        ),
+        (format!("{suffix}.csv"), csv::csv(record)),
+    ];
+    if !record.heartbeats.is_empty() {
+        let log = proc_logs::heartbeat_log(record);
+        files.push((format!("heartbeats_{suffix}.log"), log));
     }
-    Ok(written)
+    files
+}
+
+/// Writes the logs of every proc of a composite into `client-logs.S` below `dir`,
+/// so that thousands of procs do not flood it: `client_<n>.S`,
+/// `Workload_<NAME>_<n>.S` and `netmist_C<n>.S.log`. Gives that directory. There
+/// are three files per proc: too many to write them anew after every load point.
+///
+/// # Errors
+/// As [`write_files`].
+pub fn write_proc_logs(record: &RunRecord, dir: &Path) -> Result<PathBuf, FilesError> {
+    let suffix = plain_suffix(record)?;
+    let dir = dir.join(format!("client-logs.{suffix}"));
+    std::fs::create_dir_all(&dir).map_err(|source| FilesError::Io {
+        path: dir.clone(),
+        source,
+    })?;
+    for n in 0..record.run.plan.procs.len() as u32 {
+        let Some(logs) = proc_logs::proc_logs(record, n) else {
+            continue;
+        };
+        write(dir.join(format!("client_{n}.{suffix}")), &logs.results)?;
+        // A record may come from anywhere, and its workloads have any name.
+        let name = match suffix_is_plain(&logs.workload) {
+            true => logs.workload.as_str(),
+            false => "UNNAMED",
+        };
+        write(
+            dir.join(format!("Workload_{name}_{n}.{suffix}")),
+            &logs.operations,
+        )?;
+        write(
+            dir.join(format!("netmist_C{n}.{suffix}.log")),
+            &logs.progress,
+        )?;
+    }
+    Ok(dir)
+}
+
+fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {
+    let suffix = &record.run.suffix;
+    match suffix_is_plain(suffix) {
+        true => Ok(suffix),
+        false => Err(FilesError::Suffix(suffix.clone())),
+    }
+}
+
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, FilesError> {
+    match std::fs::write(&path, text) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(FilesError::Io { path, source }),
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +182,58 @@ mod tests {
                 Err(FilesError::Suffix(_))
             ));
         }
+    }
+
+    fn names_in(dir: &Path) -> Vec<String> {
+        let name = |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name();
+        let mut names: Vec<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|e| name(e).to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn composites_have_their_own_files_and_the_procs_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = testing::composite::stream_record();
+        let end = record.end.take();
+        write_files(&record, dir.path()).unwrap();
+        let files = [
+            "heartbeats_vda.log",
+            "sfslog_vda.log",
+            "sfssum_vda.txt",
+            "sfssum_vda.xml",
+            "vda.csv",
+        ];
+        assert_eq!(names_in(dir.path()), files, "while the run goes on");
+        record.end = end;
+        let written = write_files(&record, dir.path()).unwrap();
+        let logs = written.last().unwrap();
+        assert!(logs.ends_with("client-logs.vda"));
+        let names = names_in(logs);
+        assert_eq!(names.len(), 3 * 36);
+        for name in [
+            "client_35.vda",
+            "Workload_VDA2_35.vda",
+            "netmist_C35.vda.log",
+        ] {
+            assert!(names.iter().any(|n| n == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_workload_name_stays_in_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = testing::composite::stream_record();
+        let filermark_model::benchmark::Work::Composite(work) = &mut record.run.plan.benchmark.work
+        else {
+            panic!("the streams are a composite");
+        };
+        work.components[0].workload.name = "../../../x".into();
+        let logs = write_proc_logs(&record, dir.path()).unwrap();
+        assert_eq!(names_in(&logs).len(), 3 * 36);
+        assert_eq!(names_in(dir.path()), ["client-logs.vda"]);
     }
 }

@@ -18,15 +18,18 @@ pub mod files;
 pub mod heartbeat;
 pub mod judge;
 pub mod ort;
+pub mod proc_logs;
 pub mod reader;
 pub mod record;
 pub mod sfslog;
+pub mod sfslog_txt;
 pub mod sfsres;
 pub mod sfssum;
 pub mod sfssum_txt;
 pub mod sfssum_xml;
 pub mod text;
 pub mod time;
+pub mod timeline;
 pub mod writer;
 
 #[cfg(any(test, feature = "testing"))]

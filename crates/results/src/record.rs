@@ -466,15 +466,23 @@ impl RunRecord {
             .max_by(|a, b| achieved(a).total_cmp(&achieved(b)))
     }
 
-    /// The overall response time of the valid points, in milliseconds, the way
-    /// of the 2008 generation ([`ort::ort_2008`]).
+    /// The overall response time of the valid points, in milliseconds: of a
+    /// classical benchmark the way of the 2008 generation ([`ort::ort_2008`]), of a
+    /// composite that of 2020 ([`ort::ort_2020`]), or the mean of its only point.
     pub fn ort_ms(&self) -> Option<f64> {
         let points: Vec<_> = self
             .valid_points()
             .filter_map(PointRecord::measured)
             .map(|s| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
             .collect();
-        ort::ort_2008(&points)
+        if self.run.plan.benchmark.composite().is_none() {
+            return ort::ort_2008(&points);
+        }
+        let only = match points[..] {
+            [(_, mean_ms)] => Some(mean_ms),
+            _ => None,
+        };
+        ort::ort_2020(&points).or(only)
     }
 
     /// What was noticed about the run as a whole: by the plan, and at the end.

@@ -16,10 +16,10 @@ use std::fmt::Write as _;
 /// What the last column of a load point says that does not count.
 pub const INVALID_RUN: &str = "INVALID_RUN";
 /// The head, and with it the columns' right edges.
-const HEAD: &str = "\
-  Business    Requested     Achieved     Avg Lat       Total          Read        Write   Run    #    Cl   Avg File      Cl Data   Start Data    Init File     Max File   Workload       Valid
-    Metric      Op Rate      Op Rate        (ms)        KBps          KBps         KBps   Sec   Cl  Proc    Size KB      Set MiB      Set MiB      Set MiB    Space MiB       Name         Run
-";
+const HEAD: &str = concat!(
+    "  Business    Requested     Achieved     Avg Lat       Total          Read        Write   Run    #    Cl   Avg File      Cl Data   Start Data    Init File     Max File   Workload       Valid\n",
+    "    Metric      Op Rate      Op Rate        (ms)        KBps          KBps         KBps   Sec   Cl  Proc    Size KB      Set MiB      Set MiB      Set MiB    Space MiB       Name         Run\n",
+);
 
 /// The whole file.
 pub fn sfssum_txt(record: &RunRecord) -> String {
@@ -169,8 +169,11 @@ mod tests {
             let end = |i: &usize| chars[*i] != ' ' && chars[i + 1] == ' ';
             (0..chars.len() - 1).filter(end).collect()
         };
-        let head = ends(HEAD.lines().nth(1).unwrap());
-        assert!(ends(&line).iter().all(|end| head.contains(end)), "{line}");
+        for head in HEAD.lines() {
+            assert_eq!(head.len(), HEAD.lines().next().unwrap().len());
+            let head = ends(head);
+            assert!(ends(&line).iter().all(|end| head.contains(end)), "{line}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which benchmark a run is: a classical one, or a composite.
 
-use crate::definitions::{registry_error, take_definitions};
+use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place};
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
@@ -46,15 +46,20 @@ pub(crate) fn choose(
         return Choice::Classic;
     }
     let mut registry = shipped_registry();
-    if let Some((path, text)) = &own
-        && let Err(e) = registry.take_toml(path, text)
-    {
-        errors.push(registry_error(path, e));
-        return Choice::Composite(None);
+    let mut own_benchmarks = Vec::new();
+    if let Some((path, text)) = &own {
+        match take_definitions(&mut registry, path, text) {
+            Ok(taken) => own_benchmarks = taken.benchmarks,
+            Err(found) => {
+                errors.extend(found);
+                return Choice::Composite(None);
+            }
+        }
     }
     let name = match given {
         Some(name) if classic(&name) => return Choice::Classic,
         Some(name) => name,
+        None if own_benchmarks.len() == 1 => own_benchmarks.remove(0),
         None => {
             errors.push(ConfigError::new(
                 Place::Missing,

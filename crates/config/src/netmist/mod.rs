@@ -11,8 +11,8 @@ mod tokens;
 pub use flags::{Effect, FLAGS, Flag};
 pub use tokens::{TokenLine, parse_tokens};
 
-use crate::composite::choose::{shipped_registry, take_objects};
-use crate::definitions::registry_error;
+use crate::composite::choose::shipped_registry;
+use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place, quoted};
 use crate::resolve::{Resolved, gather};
 use crate::sources::{Sources, read_beside};
@@ -117,23 +117,21 @@ fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -
     let mut registry = shipped_registry();
     let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
     let folders = [sources.folder(), &work_dir];
-    let read = |name: &str, errors: &mut Vec<ConfigError>| {
-        let file = values.text(name)?;
-        read_beside(&file, &folders)
-            .map_err(|why| {
-                let message = format!("the file {} {why}", quoted(&file));
-                let hint = "give its path from here or from /";
-                errors.push(ConfigError::new(values.place(name), message, hint));
-            })
-            .ok()
-    };
-    if let Some((path, text)) = read("BENCHMARK_FILE", errors)
-        && let Err(e) = registry.take_toml(&path, &text)
-    {
-        errors.push(registry_error(&path, e));
-    }
-    if let Some((path, text)) = read("WORKLOAD_FILE", errors) {
-        take_objects(&path, &text, &mut registry, errors);
+    for name in ["BENCHMARK_FILE", "WORKLOAD_FILE"] {
+        let Some(file) = values.text(name) else {
+            continue;
+        };
+        match read_beside(&file, &folders) {
+            Ok((path, text)) => {
+                let taken = take_definitions(&mut registry, &path, &text);
+                errors.extend(taken.err().unwrap_or_default());
+            }
+            Err(why) => errors.push(ConfigError::new(
+                values.place(name),
+                format!("the file {} {why}", quoted(&file)),
+                "give its path from here or from /",
+            )),
+        }
     }
     registry
 }

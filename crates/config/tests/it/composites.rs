@@ -397,3 +397,65 @@ fn one_wrong_option_gives_one_message() {
         "{got:?}"
     );
 }
+
+/// Own composites and workload objects, in both forms.
+#[test]
+fn definitions_of_ones_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = "\
+[[benchmark]]
+name = \"MINE\"
+unit = \"JOB\"
+[[benchmark.component]]
+workload = \"SWBUILD\"
+instances = 3
+ops_per_proc = 7
+dir_count = 1
+files_per_dir = 2
+file_kib = 4
+";
+    std::fs::write(dir.path().join("own.toml"), own).unwrap();
+    let shipped = filermark_model::Registry::shipped();
+    let mut object = shipped.workload("SWBUILD").unwrap().clone();
+    object.attributes.osync_pcnt = 50.0;
+    let text = filermark_config::netmist_text::export([&object]);
+    std::fs::write(dir.path().join("objects"), text).unwrap();
+    let of = |options: &[&str]| {
+        let sources = crate::sources(dir.path(), LEAST, options);
+        filermark_config::resolve(&sources).unwrap().plan
+    };
+    let mine = ["BENCHMARK_FILE=own.toml", "BENCHMARK=mine"];
+    let plan = of(&mine);
+    assert_eq!(
+        (plan.benchmark.name.as_str(), plan.points[0].requested.0),
+        ("MINE", 42.0)
+    );
+    assert!(said(&plan, Severity::Warning)[0].contains("BENCHMARK_FILE"));
+    // The only one of the file needs no name.
+    let plan = of(&["BENCHMARK_FILE=own.toml", "BENCHMARK="]);
+    assert_eq!(plan.benchmark.name, "MINE");
+    let plan = of(&["WORKLOAD_FILE=objects"]);
+    let c = &plan.benchmark.composite().unwrap().components[0];
+    assert_eq!(c.workload.attributes.osync_pcnt, 50.0);
+    assert!(said(&plan, Severity::Warning)[0].contains("not standard: WORKLOAD_FILE=objects"));
+    let plan = of(&["WORKLOAD_FILE=objects", "BENCHMARK=VDI"]);
+    assert!(said(&plan, Severity::Note)[0].contains("has no workload of VDI: SWBUILD"));
+
+    std::fs::write(
+        dir.path().join("own.toml"),
+        own.replace("SWBUILD", "SWBIULD"),
+    )
+    .unwrap();
+    let got = bad(dir.path(), LEAST, &mine);
+    assert!(
+        got[0].contains("own.toml:1:1") && got[0].contains("SWBUILD?"),
+        "{got:?}"
+    );
+    std::fs::write(
+        dir.path().join("objects"),
+        "Workload name X\nPercent red 5\n",
+    )
+    .unwrap();
+    let got = bad(dir.path(), LEAST, &["WORKLOAD_FILE=objects"]);
+    assert!(got[0].contains("objects:2:"), "{got:?}");
+}

@@ -142,6 +142,30 @@ fn the_texts_for_the_terminal() {
     golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
 }
 
+/// The plans of the 2014 generation's benchmarks, as a user sees them.
+#[test]
+fn the_plans_of_composites() {
+    let mounts = "CLIENT_MOUNTPOINTS=localhost:/mnt/a localhost:/mnt/b";
+    for name in ["SWBUILD", "VDA", "VDI", "DATABASE"] {
+        let rc = format!("BENCHMARK={name}\nLOAD=2\nINCR_LOAD=2\nNUM_RUNS=10\n");
+        let plan = good(&rc, &[mounts]).plan;
+        let file = format!("plan_{}.txt", name.to_lowercase());
+        golden(&file, &explain(&plan));
+    }
+    let options = [
+        mounts,
+        "FILE_SIZE=4k",
+        "OPRATE_MULTIPLIER=0.5",
+        "UNLINK_FILES=1",
+        "PROCS=3",
+    ];
+    let rc = "BENCHMARK=SWBUILD\nLOAD=100\n";
+    golden(
+        "plan_swbuild_changed.txt",
+        &explain(&good(rc, &options).plan),
+    );
+}
+
 /// The lines of `plan` that tell of the load points' file sets.
 fn fileset_lines(options: &[&str]) -> Vec<String> {
     let text = explain(&good(LEAST, options).plan);

@@ -3,6 +3,7 @@
 use crate::cli::ReportArgs;
 use crate::exit::{Ended, Failure};
 use crate::{plain, product};
+use filermark_results::files::{write_files, write_proc_logs};
 use std::path::Path;
 
 /// Reads a record, writes its report and classical files, prints its summary.
@@ -20,7 +21,11 @@ pub fn report(args: &ReportArgs) -> Ended {
         .unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(dir)
         .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
-    let files = filermark_results::files::write_files(&record, dir).map_err(Failure::of)?;
+    let mut files = write_files(&record, dir).map_err(Failure::of)?;
+    if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
+        // Of a run that was killed: nobody else will write them.
+        files.push(write_proc_logs(&record, dir).map_err(Failure::of)?);
+    }
     let page = product::write_html(&record, dir)?;
     product::print_summary(&record, &args.output);
     for file in files.iter().chain([&page]) {

@@ -2,10 +2,11 @@
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
-use filermark_testbed::{Export, Sandbox};
+use filermark_testbed::{Export, Mounts, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ pub struct Sweep {
     args: Vec<String>,
     suffix: String,
     sandbox: Option<Arc<Sandbox>>,
+    mounts: Option<Arc<Mounts>>,
+    front: Vec<OsString>,
     dir: Arc<TempDir>,
 }
 
@@ -43,6 +46,8 @@ impl Sweep {
             args: Vec::new(),
             suffix: "s".into(),
             sandbox: None,
+            mounts: None,
+            front: Vec::new(),
             dir: Arc::new(dir),
         }
     }
@@ -90,6 +95,35 @@ impl Sweep {
     /// Runs in a sandbox's network.
     pub fn in_network_of(mut self, sandbox: &Arc<Sandbox>) -> Self {
         self.sandbox = Some(Arc::clone(sandbox));
+        self
+    }
+
+    /// A short run of one load point of a composite benchmark, with a small tree,
+    /// in a directory of the mounts' namespace.
+    pub fn composite(benchmark: &str, mounts: &Arc<Mounts>, at: &Path) -> Self {
+        let mut sweep = Self::bare()
+            .set("BENCHMARK", benchmark)
+            .set("CLIENT_MOUNTPOINTS", format!("localhost:{}", at.display()))
+            .set("FILE_SIZE", "16k")
+            .set("DIR_COUNT", 2)
+            .set("FILES_PER_DIR", 4)
+            .set("LOAD", 1)
+            .set("WARMUP_TIME", 0)
+            .set("RUNTIME", 2);
+        sweep.mounts = Some(Arc::clone(mounts));
+        sweep
+    }
+
+    /// Runs where these mounts are seen.
+    pub fn seeing(mut self, mounts: &Arc<Mounts>) -> Self {
+        self.mounts = Some(Arc::clone(mounts));
+        self
+    }
+
+    /// Runs through a program that takes another one with its arguments at the end
+    /// of its own, such as strace.
+    pub fn through(mut self, front: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.front = front.into_iter().map(Into::into).collect();
         self
     }
 
@@ -155,12 +189,15 @@ impl Sweep {
 
     /// Starts the program.
     pub fn start(&self) -> Started {
-        let mut command = match &self.sandbox {
-            Some(sandbox) => sandbox.command(PROGRAM),
-            None => Command::new(PROGRAM),
+        let mut line = self.front.clone();
+        line.push(PROGRAM.into());
+        let mut command = match (&self.sandbox, &self.mounts) {
+            (Some(sandbox), _) => sandbox.command(&line[0]),
+            (None, Some(mounts)) => mounts.command(&line[0]),
+            (None, None) => Command::new(&line[0]),
         };
-        command.arg(self.command);
-        if !matches!(self.command, "serve" | "demo" | "report") {
+        command.args(&line[1..]).arg(self.command);
+        if !matches!(self.command, "serve" | "demo" | "report" | "netmist") {
             command.args(["-s", &self.suffix]);
             for (name, value) in &self.options {
                 command.arg("-o").arg(format!("{name}={value}"));

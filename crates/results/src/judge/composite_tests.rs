@@ -5,7 +5,7 @@ use filermark_model::plan::RunPlan;
 use filermark_model::{Finding, Op, OpsPerSec, PointStats, Rule, Severity};
 
 /// What the rules say of the first load point of the streams, with something
-/// changed; without the note that 540 operations are few for a mix.
+/// changed; without the note that 270 operations are few for a mix.
 fn after(change: impl FnOnce(&mut PointStats, &mut RunPlan)) -> Vec<Finding> {
     let mut record = stream_record();
     let mut stats = record.points[0].stats.take().unwrap();
@@ -135,8 +135,8 @@ fn the_data_set_must_be_touched_where_the_run_asks_for_it() {
         "{}",
         found[0]
     );
-    let seconds: f64 = found[0].limit.unwrap() / found[0].value.unwrap() * 60.0;
-    let words = format!("must be {:.0} s", (seconds * 60.0006 / 60.0).ceil());
+    let seconds = found[0].limit.unwrap() / found[0].value.unwrap() * 30.0006;
+    let words = format!("must be {:.0} s", seconds.ceil());
     assert!(found[0].message.contains(&words), "{words}: {}", found[0]);
     let found = after(|stats, plan| {
         plan.fileset.touch_all = true;

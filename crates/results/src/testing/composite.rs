@@ -27,11 +27,11 @@ use std::sync::OnceLock;
 /// When the synthetic runs began: 2026-11-21T09:30:00Z.
 const START_UNIX_SECONDS: f64 = 1_795_253_400.0;
 /// Their RUN, in seconds.
-const RUN_SECONDS: u64 = 60;
+const RUN_SECONDS: u64 = 30;
 /// Their WARMUP, in seconds.
-const WARMUP_SECONDS: u64 = 20;
+const WARMUP_SECONDS: u64 = 10;
 /// Between heartbeats, in seconds.
-const HEARTBEAT_SECONDS: u64 = 20;
+const HEARTBEAT_SECONDS: u64 = 10;
 /// The rate at which the synthetic file system is saturated, in op/s.
 const CAPACITY: f64 = 1_250.0;
 

@@ -1,0 +1,274 @@
+//! File systems that are slow, broken, full, read-only or gone.
+
+use crate::posix_tree::{left_behind, plant_foreign, tree};
+use crate::sweep::{Ended, Sweep};
+use crate::turns::{alone, beside_others, patiently};
+use filermark_model::{Op, Rule};
+use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// errno EIO.
+const EIO: i32 = 5;
+
+/// A run that is to end soon after its trouble: not after the whole of a long RUN.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn faulty() -> Option<(Arc<Mounts>, Faulty)> {
+    let mounts = available(Mounts::new())?;
+    let faulty = available(Faulty::mount(&mounts, FaultyOptions::default()))?;
+    Some((mounts, faulty))
+}
+
+/// The run was refused or given up, in one sentence with these parts.
+#[track_caller]
+fn assert_given_up(ended: &Ended, parts: &[&str]) {
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_tame();
+    ended.assert_sentence(parts);
+    assert!(ended.elapsed < PATIENCE, "{:?}", ended.elapsed);
+}
+
+/// The mean service time of an operation is the delay of the one request that it makes
+/// of the file system: with open bucket directories a stat is a lookup and a getattr.
+#[test]
+fn an_injected_delay_is_the_service_time_of_a_stat() {
+    let _turn = alone();
+    patiently(|| {
+        let Some((mounts, faulty)) = faulty() else {
+            return Ok(());
+        };
+        let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
+            .set("RUNTIME", 3)
+            .set("WARMUP_TIME", 1)
+            .start();
+        started.wait_until("WARMUP", |s| s.stderr().contains("WARMUP"));
+        let delay_ms = 8.0;
+        faulty.delay(
+            Kind::Getattr,
+            Duration::from_micros((delay_ms * 1e3) as u64),
+        );
+        started.wait_until("the end of RUN", |s| s.stderr().contains("CLEANUP"));
+        faulty.heal();
+        let ended = started.wait();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let point = ended.point(1);
+        let stats = point.measured().expect("measured");
+        let service = &stats.op(Op::Stat).expect("in the mix").service;
+        let (mean, median) = (
+            service.mean_ns() / 1e6,
+            service.percentile_ns(50.0) as f64 / 1e6,
+        );
+        assert!(median >= delay_ms, "{median} ms is faster than possible");
+        let figures = format!("stat: mean {mean:.3} ms, median {median:.3}");
+        println!("{figures}");
+        match mean <= delay_ms * 1.1 {
+            true => Ok(()),
+            false => Err(figures),
+        }
+    });
+}
+
+#[test]
+fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
+    let _turn = beside_others();
+    let Some((mounts, faulty)) = faulty() else {
+        return;
+    };
+    let before = plant_foreign(faulty.backing());
+    let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
+        .set("WARMUP_TIME", 1)
+        .start();
+    started.wait_until("WARMUP", |s| s.stderr().contains("WARMUP"));
+    faulty.fail(Kind::Getattr, 10, EIO);
+    faulty.fail(Kind::Mkdir, 2, EIO);
+    started.wait_until("the end of RUN", |s| s.stderr().contains("CLEANUP"));
+    faulty.heal();
+    let ended = started.wait();
+    ended.assert_tame();
+    assert!(faulty.failures()[&Kind::Getattr] > 10);
+    let point = ended.point(1);
+    assert!(!point.is_valid());
+    assert!(
+        point.findings.iter().any(|f| f.rule == Rule::Errors),
+        "{:?}",
+        point.findings
+    );
+    let stats = point.stats.as_ref().expect("figures");
+    let stat = stats.op(Op::Stat).expect("in the mix");
+    assert!(stat.error_count > 10, "{}", stat.error_count);
+    let told: u64 = stats
+        .errors
+        .iter()
+        .filter(|(what, _)| what.starts_with("stat: ") && what.contains("EIO"))
+        .map(|(_, count)| count)
+        .sum();
+    assert_eq!(told, stat.error_count, "{:?}", stats.errors);
+    assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
+}
+
+#[test]
+fn a_dead_file_system_ends_the_run_at_once() {
+    let _turn = beside_others();
+    let Some((mounts, faulty)) = faulty() else {
+        return;
+    };
+    let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
+        .set("RUNTIME", 120)
+        .start();
+    started.wait_until("RUN", |s| s.stderr().contains(" RUN"));
+    faulty.die().expect("it dies");
+    let ended = started.wait();
+    assert_given_up(&ended, &[&faulty.scratch().path().display().to_string()]);
+}
+
+#[test]
+fn a_full_file_system_is_met_in_the_middle() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let small = mounts.tmpfs(3).expect("a tmpfs");
+    let before = plant_foreign(small.host());
+    // 5 procs, 2 x 4 files, 11 x 16 KiB: 6.9 MiB.
+    let sweep = Sweep::composite("SWBUILD", &mounts, small.path());
+    let ended = sweep.clone().set("SPACE_CHECK", "off").run();
+    assert_given_up(&ended, &[&small.path().display().to_string(), "ENOSPC"]);
+    assert_eq!(left_behind(small.host(), &before), [""; 0]);
+}
+
+#[test]
+fn too_little_space_is_refused_before_anything_is_made() {
+    let _turn = beside_others();
+    let Some((mounts, faulty)) = faulty() else {
+        return;
+    };
+    faulty.limit_space(Some(3 << 20));
+    let before = plant_foreign(faulty.backing());
+    let made = faulty.counts()[&Kind::Write];
+    let ended = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path()).run();
+    assert_given_up(
+        &ended,
+        &[
+            &faulty.scratch().path().display().to_string(),
+            "free",
+            "SPACE_CHECK=off",
+        ],
+    );
+    // The marker, at most.
+    assert!(faulty.counts()[&Kind::Write] - made <= 2);
+    assert!(faulty.counts()[&Kind::Mkdir] <= 1);
+    assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
+}
+
+#[test]
+fn a_read_only_file_system_is_told() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let original = mounts.plain().expect("a directory");
+    let view = mounts.read_only(&original).expect("a read-only view");
+    let ended = Sweep::composite("SWBUILD", &mounts, view.path()).run();
+    assert_given_up(&ended, &[&view.path().display().to_string(), "EROFS"]);
+    assert!(tree(original.host()).is_empty());
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_told() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let ended = Sweep::composite("SWBUILD", &mounts, &dir.path().join("nothing")).run();
+    assert_given_up(&ended, &["nothing", "mounted"]);
+}
+
+#[test]
+fn a_mount_that_vanishes_is_told_and_nothing_is_made_in_its_place() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let place = mounts.tmpfs(64).expect("a tmpfs");
+    let mut started = Sweep::composite("SWBUILD", &mounts, place.path())
+        .set("RUNTIME", 120)
+        .start();
+    started.wait_until("RUN", |s| s.stderr().contains(" RUN"));
+    mounts.vanish(&place).expect("it goes");
+    started.signal(rustix::process::Signal::INT);
+    let ended = started.wait();
+    ended.assert_tame();
+    assert!(ended.elapsed < PATIENCE, "{:?}", ended.elapsed);
+    assert_ne!(ended.code, 0, "{}", ended.stderr);
+    assert!(tree(place.host()).is_empty());
+}
+
+#[test]
+fn too_few_file_descriptors_are_told_with_the_number_needed() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let ended = Sweep::composite("SWBUILD", &mounts, dir.path())
+        .through(["prlimit", "--nofile=64:64", "--"])
+        .run();
+    assert_given_up(&ended, &["EMFILE", "need", "ulimit -n"]);
+    assert!(tree(dir.host()).is_empty());
+    // A low soft limit is raised.
+    Sweep::composite("SWBUILD", &mounts, dir.path())
+        .set("RUNTIME", 1)
+        .through(["prlimit", "--nofile=64:4096", "--"])
+        .succeed();
+    assert!(tree(dir.host()).is_empty());
+}
+
+/// Links in a kept tree, instead of a directory, of a file and beside them: what they
+/// point to is neither written nor removed.
+#[test]
+fn links_that_were_planted_in_the_tree_are_not_followed() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let outside = mounts.plain().expect("another directory");
+    let before = plant_foreign(outside.host());
+    let sweep = Sweep::composite("SWBUILD", &mounts, dir.path()).set("RUNTIME", 1);
+    sweep.clone().set("KEEP", "on").succeed();
+    let top = dir.host().join("filermark.s");
+    let link = |target: &std::path::Path, at: &std::path::Path| {
+        std::os::unix::fs::symlink(target, at).expect("a link");
+    };
+    let trees: Vec<_> = tree(&top)
+        .into_keys()
+        .filter(|name| name.starts_with("CL") && !name.contains('/'))
+        .collect();
+    assert_eq!(trees.len(), 5, "{trees:?}");
+    // A directory of a tree, a file, and a foreign name.
+    std::fs::rename(top.join(&trees[0]).join("d0000"), dir.host().join("aside")).expect("rename");
+    link(outside.path(), &top.join(&trees[0]).join("d0000"));
+    let file = top.join(&trees[1]).join("d0000/b00/f0000000");
+    std::fs::remove_file(&file).expect("remove a file");
+    link(&outside.path().join("thesis.txt"), &file);
+    link(
+        outside.path(),
+        &top.join(&trees[2]).join("d0000/b00/f0000009"),
+    );
+    let next = sweep.elsewhere().run();
+    next.assert_tame();
+    assert_eq!(
+        left_behind(outside.host(), &before),
+        [""; 0],
+        "{}",
+        next.stderr
+    );
+    // The run's directory as a link is no run's directory.
+    let other = Sweep::composite("SWBUILD", &mounts, dir.path()).suffix("linked");
+    link(outside.path(), &dir.host().join("filermark.linked"));
+    let refused = other.run();
+    assert_given_up(&refused, &["filermark.linked"]);
+    assert_eq!(left_behind(outside.host(), &before), [""; 0]);
+}

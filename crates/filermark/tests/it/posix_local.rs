@@ -1,0 +1,155 @@
+//! Composite benchmarks on file systems of this host.
+
+use crate::posix_tree::{left_behind, plant_foreign, tree};
+use crate::sweep::{Ended, PROGRAM, Sweep};
+use crate::turns::beside_others;
+use filermark_model::Op;
+use filermark_testbed::{Mounts, available};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A short run with VERIFY of one benchmark in a directory with foreign files:
+/// nothing fails, and nothing is left.
+#[track_caller]
+fn runs_clean(sweep: &Sweep, at: &Path) -> Ended {
+    let before = plant_foreign(at);
+    let ended = sweep.clone().set("VERIFY", "on").succeed();
+    ended.assert_tame();
+    let point = ended.point(1);
+    let stats = point.stats.as_ref().expect("figures");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    assert!(stats.success_count() > 0);
+    assert_eq!(left_behind(at, &before), [""; 0]);
+    ended
+}
+
+/// The benchmark runs, and does every operation of its mixes that is frequent enough
+/// to come up in so short a run.
+fn shipped(benchmark: &str, load: u32) {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let sweep = Sweep::composite(benchmark, &mounts, dir.path())
+        .set("LOAD", load)
+        .set("FILE_SIZE", "256k")
+        .set("DIR_COUNT", 1)
+        .set("FILES_PER_DIR", 2)
+        .set("RUNTIME", 1);
+    let ended = runs_clean(&sweep, dir.host());
+    let record = ended.record();
+    let composite = record.run.plan.benchmark.composite().expect("a composite");
+    let point = ended.point(1);
+    let stats = point.stats.as_ref().expect("figures");
+    for (component, done) in composite.components.iter().zip(&stats.components) {
+        let total = done.success_count() as f64;
+        let met: BTreeSet<Op> = done.ops.iter().map(|o| o.op).collect();
+        for &(op, percent) in component.workload.mix.shares() {
+            let expected = total * percent / 100.0;
+            assert!(
+                met.contains(&op) || expected < 10.0,
+                "{benchmark}: no {op} of {expected:.0}"
+            );
+        }
+    }
+}
+
+macro_rules! shipped {
+    ($($name:ident: $benchmark:literal, $load:literal;)*) => {
+        $(#[test] fn $name() { shipped($benchmark, $load); })*
+    };
+}
+
+shipped! {
+    swbuild_runs: "SWBUILD", 1;
+    vda_runs: "VDA", 4;
+    vda_draft_runs: "VDA_DRAFT", 4;
+    vdi_runs: "VDI", 1;
+    database_runs: "DATABASE", 1;
+    metadata_runs: "METADATA", 2;
+    backup_runs: "BACKUP", 2;
+    homedir_runs: "HOMEDIR", 2;
+    vds_runs: "VDS", 2;
+    userdef_runs: "USERDEF", 2;
+    eda_blended_runs: "EDA_BLENDED", 1;
+    genomics_runs: "GENOMICS", 1;
+    ai_image_runs: "AI_IMAGE", 1;
+}
+
+#[test]
+fn the_issue_s_rc_file_makes_a_sweep_of_two_points() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let before = plant_foreign(dir.host());
+    let rc = format!(
+        "BENCHMARK=SWBUILD\nCLIENT_MOUNTPOINTS=\"localhost:{}\"\nFILE_SIZE=4k\nDIR_COUNT=2\n\
+         FILES_PER_DIR=4\nRUNTIME=3\nWARMUP_TIME=1\nLOAD=1\nINCR_LOAD=1\nNUM_RUNS=2\n",
+        dir.path().display()
+    );
+    let ended = Sweep::bare()
+        .seeing(&mounts)
+        .suffix("swbuild")
+        .rc(&rc)
+        .succeed();
+    let record = ended.record();
+    assert_eq!(record.points.len(), 2);
+    for (point, (procs, rate)) in record.points.iter().zip([(5, 500.0), (10, 1000.0)]) {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.procs.len(), procs);
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        assert_eq!(point.load.requested.0, rate);
+    }
+    assert_eq!(left_behind(dir.host(), &before), [""; 0]);
+}
+
+#[test]
+fn kept_files_are_found_again_and_others_stay() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let before = plant_foreign(dir.host());
+    let sweep = Sweep::composite("SWBUILD", &mounts, dir.path()).set("RUNTIME", 1);
+    sweep.clone().set("KEEP", "on").succeed();
+    let kept = left_behind(dir.host(), &before);
+    assert!(kept.len() > 500, "{}", kept.len());
+    assert!(
+        kept.iter().all(|name| name.starts_with("filermark.s")),
+        "{kept:?}"
+    );
+    // Another run has a directory of its own and leaves this one alone.
+    let there = tree(&dir.host().join("filermark.s"));
+    sweep.elsewhere().suffix("other").succeed();
+    assert!(tree(&dir.host().join("filermark.s")) == there);
+    sweep.elsewhere().succeed();
+    assert_eq!(left_behind(dir.host(), &before), [""; 0]);
+}
+
+/// The seed's command line (seed 002, section 10, as the issue has it).
+#[test]
+fn netmist_s_command_line_works() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let before = plant_foreign(dir.host());
+    let work = Sweep::bare().seeing(&mounts).command("netmist");
+    let line = format!(
+        "Clientname=localhost Username=root Workdir={} Execpath={PROGRAM} Workload=METADATA\n",
+        dir.path().display()
+    );
+    work.write("clients", &line.repeat(2));
+    let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients";
+    let ended = args
+        .split(' ')
+        .fold(work, |sweep, arg| sweep.arg(arg))
+        .succeed();
+    ended.assert_tame();
+    assert_eq!(left_behind(dir.host(), &before), [""; 0]);
+}

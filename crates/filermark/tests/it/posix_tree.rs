@@ -1,0 +1,59 @@
+//! What is in a directory of the host, before and after a run.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Everything below a directory, by its path from there: what kind it is, its
+/// contents or its target, and when it was changed. Links are not followed.
+pub type Tree = BTreeMap<String, String>;
+
+/// Looks at a directory.
+pub fn tree(top: &Path) -> Tree {
+    let mut found = Tree::new();
+    let mut dirs = vec![top.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        let entries = std::fs::read_dir(&dir);
+        let entries = entries.unwrap_or_else(|e| panic!("list {}: {e}", dir.display()));
+        for entry in entries {
+            let path = entry.expect("an entry").path();
+            let meta = path.symlink_metadata().expect("its attributes");
+            let changed = format!("{}.{:09}", meta.mtime(), meta.mtime_nsec());
+            let what = if meta.is_dir() {
+                dirs.push(path.clone());
+                // A directory's time changes with what our runs make beside it.
+                "directory".to_owned()
+            } else if meta.is_symlink() {
+                format!(
+                    "{changed} -> {:?}",
+                    std::fs::read_link(&path).expect("a link")
+                )
+            } else {
+                format!("{changed} {:?}", std::fs::read(&path).expect("a file"))
+            };
+            let name = path.strip_prefix(top).expect("it is below");
+            found.insert(name.display().to_string(), what);
+        }
+    }
+    found
+}
+
+/// Puts somebody else's files into a directory: what they are, to be compared.
+pub fn plant_foreign(top: &Path) -> Tree {
+    std::fs::write(top.join("thesis.txt"), "ten years of work").expect("a file");
+    std::fs::create_dir(top.join("CL0_SWBUILD")).expect("a directory");
+    std::fs::write(top.join("CL0_SWBUILD/f0000000"), "looks like ours").expect("a file");
+    std::os::unix::fs::symlink("thesis.txt", top.join("link")).expect("a link");
+    tree(top)
+}
+
+/// What a run has left in a directory beside `before`, without what is in it.
+pub fn left_behind(top: &Path, before: &Tree) -> Vec<String> {
+    let after = tree(top);
+    let same = before
+        .iter()
+        .all(|(name, what)| after.get(name) == Some(what));
+    assert!(same, "foreign files were touched: {before:?}\n{after:?}");
+    let new = after.keys().filter(|name| !before.contains_key(*name));
+    new.cloned().collect()
+}

@@ -1,0 +1,427 @@
+//! The logs of every proc of a composite, as netmist leaves them (seed 002,
+//! section 19): its results, its workload's operations, its progress; and the
+//! log of all heartbeats (`-q`).
+//!
+//! A netmist "client" is one proc; what it did comes from [`ProcOps`].
+
+use crate::console;
+use crate::figures::{KB, Planned, units};
+use crate::record::{Phase, PointRecord, RunRecord};
+use crate::text::one_line;
+use crate::time::Timestamp;
+use crate::timeline::{Mark, marks};
+use filermark_model::composite::{Component, DataSet};
+use filermark_model::plan::LoadPoint;
+use filermark_model::stats::{ProcOp, ProcOps};
+use filermark_model::{NOT_A_SPEC_RESULT, Op};
+use std::fmt::Write as _;
+
+const RULE: &str = "-----------------------------------------------\n";
+
+/// The operations as client logs call them, in their order.
+const CLIENT_NAMES: &[(Op, &str)] = &[
+    (Op::Read, "Read ops"),
+    (Op::ReadFile, "Read file ops"),
+    (Op::MmapRead, "Mmap read file ops"),
+    (Op::ReadRandom, "Read rand file ops"),
+    (Op::Write, "Write ops"),
+    (Op::WriteFile, "Write file ops"),
+    (Op::MmapWrite, "Mmap write file ops"),
+    (Op::WriteRandom, "Write rand file ops"),
+    (Op::Rmw, "Rmw ops"),
+    (Op::Mkdir, "Mkdir ops"),
+    (Op::Rmdir, "Rmdir ops"),
+    (Op::Create, "Create ops"),
+    (Op::Unlink, "Unlink ops"),
+    (Op::Unlink2, "Unlink2 ops"),
+    (Op::Append, "Append file ops"),
+    (Op::Locking, "Lock ops"),
+    (Op::Access, "Access ops"),
+    (Op::Stat, "Stat ops"),
+    (Op::Chmod, "Chmod ops"),
+    (Op::Readdir, "Readdir ops"),
+    (Op::Copyfile, "Copyfile ops"),
+    (Op::Rename, "Rename ops"),
+    (Op::Statfs, "Statfs ops"),
+    (Op::Pathconf, "Pathconf ops"),
+    (Op::Custom1, "Custom1 ops"),
+    (Op::Custom2, "Custom2 ops"),
+];
+
+/// The operations as workload logs call them, in their order.
+const WORKLOAD_NAMES: &[(Op, &str)] = &[
+    (Op::Write, "Write ops"),
+    (Op::WriteFile, "Write file ops"),
+    (Op::MmapWrite, "Mmap write ops"),
+    (Op::Read, "Read ops"),
+    (Op::ReadFile, "Read file ops"),
+    (Op::MmapRead, "Mmap read ops"),
+    (Op::Mkdir, "Mkdir ops"),
+    (Op::Rmdir, "Rmdir ops"),
+    (Op::Create, "create ops"),
+    (Op::Unlink, "unlink ops"),
+    (Op::Unlink2, "unlink2 ops"),
+    (Op::Stat, "stat ops"),
+    (Op::Append, "append ops"),
+    (Op::Locking, "lock ops"),
+    (Op::Access, "access ops"),
+    (Op::Chmod, "chmod ops"),
+    (Op::Readdir, "readdir ops"),
+    (Op::WriteRandom, "write_rand ops"),
+    (Op::ReadRandom, "read_rand ops"),
+    (Op::Rmw, "rmw ops"),
+    (Op::Copyfile, "copyfile ops"),
+    (Op::Rename, "rename ops"),
+    (Op::Statfs, "statfs ops"),
+    (Op::Pathconf, "pathconf ops"),
+    (Op::Custom1, "custom1 ops"),
+    (Op::Custom2, "custom2 ops"),
+];
+
+/// The three logs of one proc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcLogs {
+    /// The name of its workload.
+    pub workload: String,
+    /// `client_<n>`: what it did, and how often it accessed its files.
+    pub results: String,
+    /// `Workload_<NAME>_<n>`: its operations and their latencies.
+    pub operations: String,
+    /// `netmist_C<n>`: how it got on.
+    pub progress: String,
+}
+
+/// The logs of proc `number`; `None` when the plan has no such proc.
+pub fn proc_logs(record: &RunRecord, number: u32) -> Option<ProcLogs> {
+    let plan = &record.run.plan;
+    let proc = plan.procs.get(number as usize)?;
+    let work = plan.benchmark.composite()?;
+    let component = work.components.get(proc.component as usize)?;
+    let mut logs = ProcLogs {
+        workload: component.workload.name.clone(),
+        results: String::new(),
+        operations: String::new(),
+        progress: String::new(),
+    };
+    for load in &plan.points {
+        if number >= plan.proc_count_at(*load) {
+            continue;
+        }
+        progress(&mut logs.progress, record, *load, number, component);
+        let point = record.points.iter().find(|p| p.load.number == load.number);
+        let stats = point.and_then(|p| p.stats.as_ref());
+        let own = stats.and_then(|s| {
+            let at = s.proc_ops.binary_search_by_key(&number, |p| p.proc).ok()?;
+            s.proc_ops.get(at)
+        });
+        if let (Some(point), Some(own)) = (point, own) {
+            let case = Case {
+                record,
+                point,
+                own,
+                component,
+            };
+            case.results(&mut logs.results);
+            case.operations(&mut logs.operations);
+        }
+    }
+    for text in [&mut logs.results, &mut logs.operations, &mut logs.progress] {
+        let _ = writeln!(text, "{NOT_A_SPEC_RESULT}");
+    }
+    Some(logs)
+}
+
+/// All heartbeats of all procs, a line each.
+pub fn heartbeat_log(record: &RunRecord) -> String {
+    let mut out = String::new();
+    let mut point = 0;
+    for beat in &record.heartbeats {
+        if beat.point != point {
+            point = beat.point;
+            let _ = writeln!(out, "Load point {point}");
+        }
+        out.push_str(&console::all_heartbeats(beat));
+    }
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+    out
+}
+
+/// One proc at one load point.
+struct Case<'a> {
+    record: &'a RunRecord,
+    point: &'a PointRecord,
+    own: &'a ProcOps,
+    component: &'a Component,
+}
+
+impl Case<'_> {
+    fn window_seconds(&self) -> f64 {
+        let ns = self.point.stats.as_ref().map_or(0, |s| s.window_ns);
+        (ns as f64 / 1e9).max(1e-9)
+    }
+
+    fn head(&self, out: &mut String) {
+        let plan = &self.record.run.plan;
+        let planned = Planned::of(plan, self.point.load);
+        out.push_str(RULE);
+        let _ = writeln!(
+            out,
+            "Load point {}: {}",
+            self.point.load.number,
+            units(planned.business_metric, &one_line(&plan.benchmark.unit))
+        );
+        if let Some(reason) = self.point.failure() {
+            let _ = writeln!(out, "FAILED: {}", one_line(reason));
+        }
+    }
+
+    fn op(&self, op: Op) -> Option<&ProcOp> {
+        self.own.ops.iter().find(|o| o.op == op)
+    }
+
+    fn total(&self, of: impl Fn(&ProcOp) -> u64) -> u64 {
+        self.own.ops.iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// The mean service time of all operations, in milliseconds.
+    fn mean_ms(&self) -> f64 {
+        let count = self.total(|o| o.success_count).max(1);
+        self.total(|o| o.service_sum_ns) as f64 / count as f64 / 1e6
+    }
+
+    fn results(&self, out: &mut String) {
+        self.head(out);
+        let transfers = &self.component.workload.read_transfers;
+        let plan = &self.record.run.plan;
+        let _ = writeln!(
+            out,
+            "Client {} results:\n\
+             Client process has {} initialized directories with a total of {} initialized files.\n\
+             Client process total active data space = {} MiBytes\n\
+             Warmup time {:.0} seconds.\n\
+             {} total logical ops. File size {} kbytes, Record size {:.0} kbytes. Runtime {:.0} seconds",
+            self.own.proc,
+            self.own.dir_count,
+            self.own.file_count,
+            DataSet::mib(self.own.data_bytes),
+            plan.phases.warmup.as_secs_f64(),
+            self.total(|o| o.success_count),
+            self.component.file_bytes / 1024,
+            transfers.mean_bytes() / KB,
+            self.window_seconds(),
+        );
+        self.throughputs(out);
+        let _ = writeln!(out, "{}\nOps distribution:", self.point.ended.classical());
+        for (op, name) in CLIENT_NAMES {
+            let count = self.op(*op).map_or(0, |o| o.success_count);
+            let _ = writeln!(out, "        {name:<20} = {count:>12}");
+        }
+        let total = self.total(|o| o.success_count);
+        let _ = writeln!(out, "        {:<20} = {total:>12}", "Total file ops");
+        let mean = self.mean_ms();
+        let _ = writeln!(
+            out,
+            "        {:<20} = {mean:>12.3} milli seconds",
+            "Average latency"
+        );
+        let failed = self.total(|o| o.error_count);
+        let _ = writeln!(out, "        {:<20} = {failed:>12}", "Failed ops");
+        self.accesses(out);
+    }
+
+    /// While the proc was reading or writing: bytes over the sum of service times.
+    fn throughputs(&self, out: &mut String) {
+        for (op, name) in CLIENT_NAMES {
+            let Some(own) = self.op(*op) else { continue };
+            let name = name.trim_end_matches(" ops");
+            let seconds = (own.service_sum_ns as f64 / 1e9).max(1e-9);
+            for (bytes, word) in [(own.read_bytes, "Read"), (own.written_bytes, "Write")] {
+                if bytes > 0 {
+                    let kib = bytes as f64 / KB;
+                    let what = format!("{name} throughput");
+                    let _ = writeln!(
+                        out,
+                        "{what:<26} = {:>10.0} kbytes/sec.  {word:<5} {kib:>12.0} kbytes total.",
+                        kib / seconds
+                    );
+                }
+            }
+        }
+    }
+
+    fn accesses(&self, out: &mut String) {
+        if self.own.accesses.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "File accesses:");
+        for (path, count) in &self.own.accesses {
+            let _ = writeln!(out, "        {count:>10} {}", one_line(path));
+        }
+    }
+
+    fn operations(&self, out: &mut String) {
+        self.head(out);
+        let total = self.total(|o| o.success_count);
+        let name = one_line(&self.component.workload.name);
+        let _ = writeln!(out, "{:<16} : {name}", "Workload name");
+        let _ = writeln!(out, "{:<16} : {total:>12}", "Total Ops");
+        let mean = self.mean_ms();
+        let _ = writeln!(
+            out,
+            "{:<16} : {mean:>12.3} milli seconds",
+            "Average latency"
+        );
+        let rate = total as f64 / self.window_seconds();
+        let _ = writeln!(out, "{:<16} : {rate:>12.0}", "Ops/sec");
+        for (op, name) in WORKLOAD_NAMES {
+            let own = self.op(*op).filter(|o| o.success_count > 0);
+            let count = own.map_or(0, |o| o.success_count);
+            let latency = own.map_or("Not collected".into(), |o| {
+                let seconds = o.service_sum_ns as f64 / 1e9 / o.success_count as f64;
+                format!("{seconds:.6}")
+            });
+            let _ = writeln!(out, "{name:<16} : {count:>12}  Avg Latency: {latency}");
+        }
+    }
+}
+
+fn progress(
+    out: &mut String,
+    record: &RunRecord,
+    load: LoadPoint,
+    number: u32,
+    component: &Component,
+) {
+    let proc = &record.run.plan.procs[number as usize];
+    let marks = marks(record, load.number);
+    if marks.is_empty() {
+        return;
+    }
+    let mean = |table: &filermark_model::TransferTable| table.mean_bytes() / KB;
+    let workload = &component.workload;
+    let _ = write!(
+        out,
+        "{RULE}Client {number}: My_workload id {} Name: {}\n\
+         Average read size  = {:.0} Kbytes\nAverage write size = {:.0} Kbytes\n",
+        proc.component,
+        one_line(&workload.name),
+        mean(&workload.read_transfers),
+        mean(&workload.write_transfers),
+    );
+    let mut entries: Vec<(Timestamp, Option<Mark>, String)> = marks
+        .into_iter()
+        .filter_map(|(at, mark)| Some((at, Some(mark), mark_text(at, mark)?)))
+        .collect();
+    let beats = record.heartbeats.iter().filter(|b| b.point == load.number);
+    entries.extend(beats.filter_map(|beat| {
+        let ops = beat.ops_per_sec.get(number as usize)?;
+        let phase = match beat.phase {
+            Phase::Warmup => "warm-up ",
+            _ => "",
+        };
+        let text = format!("{} {phase}{ops:.3} Ops/sec\n", beat.at.classical());
+        Some((beat.at, None, text))
+    }));
+    entries.sort_by_key(|entry| (entry.0, entry.1));
+    out.extend(entries.into_iter().map(|(.., text)| text));
+}
+
+/// The line of a progress log, where there is one for this mark.
+fn mark_text(at: Timestamp, mark: Mark) -> Option<String> {
+    let at = at.classical();
+    let text = match mark {
+        Mark::InitBegins => format!("{at}\n"),
+        Mark::InitEnds => format!("{at} Finished client init files\n"),
+        Mark::WarmBegins => format!("{at} Starting warm-up phase.\n"),
+        Mark::RunBegins => format!("{at} Starting run phase\n"),
+        Mark::RunPercent(n) if n < 100 => format!("{at} -> {n} percent complete\n"),
+        Mark::Finished => format!("{at} Client reporting results.\n"),
+        Mark::TestingBegins | Mark::WarmPercent(_) | Mark::RunPercent(_) => return None,
+    };
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::composite::{composite_record, stream_record};
+
+    fn squeezed(text: &str) -> Vec<String> {
+        let words = |l: &str| l.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).collect()
+    }
+
+    #[test]
+    fn a_procs_operations_are_all_in_its_logs() {
+        let record = stream_record();
+        let logs = proc_logs(&record, 1).unwrap();
+        assert_eq!(logs.workload, "VDA2");
+        let stats = record.points[0].measured().unwrap();
+        let own = stats.proc_ops.iter().find(|p| p.proc == 1).unwrap();
+        let total: u64 = own.ops.iter().map(|o| o.success_count).sum();
+        let results = squeezed(&logs.results);
+        assert!(results.contains(&format!("Total file ops = {total}")));
+        assert!(results.contains(&"Client 1 results:".to_owned()));
+        assert!(results.contains(&"Write ops = 0".to_owned()));
+        let rates = results.iter().filter(|l| l.contains(" throughput = "));
+        let moved = |ops: &[ProcOp]| -> usize {
+            let both =
+                |o: &ProcOp| usize::from(o.read_bytes > 0) + usize::from(o.written_bytes > 0);
+            ops.iter().map(both).sum()
+        };
+        let later = record.points[1].measured().unwrap();
+        let later = later.proc_ops.iter().find(|p| p.proc == 1).unwrap();
+        assert_eq!(rates.count(), moved(&own.ops) + moved(&later.ops));
+        let operations = squeezed(&logs.operations);
+        assert!(operations.contains(&format!("Total Ops : {total}")));
+        assert!(operations.contains(&"Write ops : 0 Avg Latency: Not collected".to_owned()));
+        let read = own.ops.iter().find(|o| o.op == Op::ReadRandom).unwrap();
+        let seconds = read.service_sum_ns as f64 / 1e9 / read.success_count as f64;
+        let line = format!(
+            "read_rand ops : {} Avg Latency: {seconds:.6}",
+            read.success_count
+        );
+        assert!(operations.contains(&line), "{line}");
+    }
+
+    #[test]
+    fn every_operation_has_its_line() {
+        for names in [CLIENT_NAMES, WORKLOAD_NAMES] {
+            for op in Op::POSIX {
+                assert_eq!(names.iter().filter(|(o, _)| o == op).count(), 1, "{op}");
+            }
+        }
+    }
+
+    #[test]
+    fn procs_that_come_later_are_only_in_later_points() {
+        let record = composite_record();
+        let logs = proc_logs(&record, 9).unwrap();
+        assert!(!logs.results.contains("Load point 1:"));
+        assert!(logs.results.contains("Load point 2: 2 BUILDs"));
+        assert_eq!(
+            logs.progress.matches("Client 9: My_workload id 0").count(),
+            3
+        );
+        assert_eq!(logs.progress.matches("-> 90 percent").count(), 2);
+        assert_eq!(proc_logs(&record, 20), None);
+        assert_eq!(logs.results.lines().last(), Some(NOT_A_SPEC_RESULT));
+    }
+
+    #[test]
+    fn accesses_and_heartbeats_are_told() {
+        let record = stream_record();
+        let logs = proc_logs(&record, 3).unwrap();
+        assert!(logs.results.contains("File accesses:\n"));
+        assert!(logs.results.contains(" 7 CL3_data_0/5/f1\n"));
+        assert!(!logs.results.contains('\x1b'));
+        assert!(logs.progress.contains("warm-up "));
+        let log = heartbeat_log(&record);
+        assert_eq!(
+            log.lines()
+                .filter(|l| l.contains("Heartbeat Client 17: "))
+                .count(),
+            8
+        );
+    }
+}

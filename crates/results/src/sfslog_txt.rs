@@ -1,0 +1,210 @@
+//! `sfslog_<suffix>.log`: everything that the console of a composite's run tells,
+//! in the order in which it happened, with the lines that tag2014 looks for
+//! (facts.md 3.10).
+
+use crate::console;
+use crate::heartbeat::ScriptRecord;
+use crate::record::{Outcome, Phase, PointRecord, RunRecord};
+use crate::text::{finding_line, one_line, severity_word};
+use crate::time::Timestamp;
+use crate::timeline::{Mark, marks};
+use filermark_model::plan::LoadPoint;
+use filermark_model::{Finding, NOT_A_SPEC_RESULT};
+use std::fmt::Write as _;
+
+/// What is told first of the things of one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    PointHead,
+    Script,
+    Mark(Mark),
+    Event,
+    PointResult,
+}
+
+/// The whole file.
+pub fn sfslog_txt(record: &RunRecord) -> String {
+    let mut out = console::banner(&record.run.version, &record.run.plan.benchmark);
+    let mut entries: Vec<(Timestamp, Rank, String)> = Vec::new();
+    for load in &record.run.plan.points {
+        point_entries(record, *load, &mut entries);
+    }
+    for beat in &record.heartbeats {
+        // Behind how far the phase is, before what comes next.
+        let mark = match beat.phase {
+            Phase::Warmup => Mark::WarmPercent(u32::MAX),
+            _ => Mark::RunPercent(u32::MAX),
+        };
+        entries.push((beat.at, Rank::Mark(mark), console::last_heartbeat(beat)));
+    }
+    entries.extend(record.scripts.iter().map(script_entry));
+    entries.extend(record.events.iter().map(|e| {
+        let told = format!("{}: {}", one_line(&e.host), one_line(&e.message));
+        let text = format!("        {} {told}\n", e.at.classical());
+        (e.at, Rank::Event, text)
+    }));
+    entries.sort_by_key(|entry| (entry.0, entry.1));
+    out.extend(entries.into_iter().map(|(.., text)| text));
+    tail(&mut out, record);
+    out
+}
+
+fn point_entries(
+    record: &RunRecord,
+    load: LoadPoint,
+    entries: &mut Vec<(Timestamp, Rank, String)>,
+) {
+    let marks = marks(record, load.number);
+    let ended = record.points.iter().find(|p| p.load.number == load.number);
+    let first = marks.first().map(|(at, _)| *at);
+    let Some(began) = ended.map(|p| p.began).or(first) else {
+        return;
+    };
+    let plan = &record.run.plan;
+    let head = console::new_load_point(began, plan, load)
+        + &console::plan_block(plan, load, &record.environments, None)
+        + &console::starting_tests(began)
+        + &console::launching(plan, load);
+    entries.push((began, Rank::PointHead, head));
+    let last = plan.proc_count_at(load).saturating_sub(1);
+    for (at, mark) in marks {
+        let text = match mark {
+            Mark::InitBegins => console::waiting_for_init(at),
+            Mark::InitEnds => console::init_finished(at),
+            Mark::TestingBegins => console::testing_begins(at),
+            Mark::WarmBegins => console::phase_begins(at, Phase::Warmup),
+            Mark::RunBegins => console::phase_begins(at, Phase::Run),
+            Mark::WarmPercent(n) => console::percent_complete(at, Phase::Warmup, n, last),
+            Mark::RunPercent(n) => console::percent_complete(at, Phase::Run, n, last),
+            Mark::Finished => console::tests_finished(at),
+        };
+        entries.push((at, Rank::Mark(mark), text));
+    }
+    if let Some(point) = ended {
+        entries.push((point.ended, Rank::PointResult, point_result(record, point)));
+    }
+}
+
+fn point_result(record: &RunRecord, point: &PointRecord) -> String {
+    let mut out = String::new();
+    match point.measured() {
+        Some(stats) => {
+            out.push_str(&console::overall_block(&record.run.plan.benchmark, stats));
+            let word = if point.is_valid() {
+                "VALID"
+            } else {
+                "INVALID_RUN"
+            };
+            let _ = writeln!(out, "    Run is {word}");
+            out.extend(point.findings.iter().map(finding_text));
+            for (kind, n) in &stats.errors {
+                let _ = writeln!(out, "    Errors: {n} x {}", one_line(kind));
+            }
+        }
+        None => {
+            let reason = one_line(point.failure().unwrap_or_default());
+            let _ = writeln!(out, "    Run FAILED: {reason}");
+        }
+    }
+    out.push('\n');
+    out
+}
+
+fn finding_text(finding: &Finding) -> String {
+    let severity = severity_word(finding.severity);
+    format!("    {severity}: {}\n", finding_line(finding))
+}
+
+fn script_entry(script: &ScriptRecord) -> (Timestamp, Rank, String) {
+    let mut text = format!(
+        "        {} {} {}: {} ({:.1} s)\n",
+        script.at.classical(),
+        one_line(&script.script),
+        one_line(&script.argument),
+        one_line(&script.status.to_string()),
+        script.seconds,
+    );
+    for line in script.output.lines() {
+        let _ = writeln!(text, "            | {}", one_line(line));
+    }
+    (script.at, Rank::Script, text)
+}
+
+fn tail(out: &mut String, record: &RunRecord) {
+    match &record.end {
+        Some(end) => {
+            let how = match &end.outcome {
+                Outcome::Complete => "is complete".to_owned(),
+                Outcome::Interrupted => "was interrupted".to_owned(),
+                Outcome::Failed { reason } => format!("failed: {}", one_line(reason)),
+            };
+            let _ = writeln!(out, "    {} The run {how}.", end.at.classical());
+        }
+        None => out.push_str("    The run still goes on, or its record was cut.\n"),
+    }
+    out.extend(record.run_findings().map(finding_text));
+    let _ = writeln!(out, "    {NOT_A_SPEC_RESULT}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::composite::{composite_record, stream_record};
+
+    /// The lines of facts.md 3.10, in their order, with a date that can be read.
+    #[test]
+    fn merging_tools_find_their_lines() {
+        let text = sfslog_txt(&stream_record());
+        let mut rest = text.lines();
+        for run in 1..=2 {
+            let date = "Sat Nov 21 ";
+            for (start, end) in [
+                (
+                    format!("<<< {date}"),
+                    format!(": Starting VDA run {run} of 2: "),
+                ),
+                (
+                    format!("Waiting to finish initialization. {date}"),
+                    String::new(),
+                ),
+                (date.into(), "Starting WARM phase".into()),
+                (date.into(), "Starting RUN phase".into()),
+                (date.into(), "Run 90 percent complete".into()),
+                (format!("Tests finished: {date}"), String::new()),
+            ] {
+                let found = |l: &&str| l.trim_start().starts_with(&start) && l.contains(&end);
+                let found = rest.by_ref().find(found);
+                assert!(found.is_some(), "{start}...{end} of run {run}");
+            }
+        }
+        assert!(text.ends_with(&format!("{NOT_A_SPEC_RESULT}\n")));
+    }
+
+    #[test]
+    fn failures_scripts_and_findings_are_in_it() {
+        let text = sfslog_txt(&composite_record());
+        for part in [
+            "netmist_power.sh Baseline: there is no such file (0.1 s)",
+            "            | counters",
+            "Run is INVALID_RUN\n    invalid: ",
+            "Run FAILED: INIT on node2: ",
+            "note: the transfer sizes of this definition",
+            "Run Heartbeat Client 9: ",
+            "The run is complete.",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_under_way_tells_what_there_is() {
+        let mut record = composite_record();
+        record.end = None;
+        record.points.truncate(1);
+        record.phases.truncate(4);
+        let text = sfslog_txt(&record);
+        assert_eq!(text.matches("<<< ").count(), 2);
+        assert_eq!(text.matches("Overall Ops/sec").count(), 1);
+        assert!(text.contains("still goes on"));
+    }
+}

@@ -1,0 +1,116 @@
+//! When what happened at a load point, as the logs of mounted runs tell it: the
+//! phases and how far they were. How far a phase is follows from the clock: a
+//! phase has a set length.
+
+use crate::console::PERCENT_STEP;
+use crate::record::{Phase, PhaseRecord, RunRecord};
+use crate::time::Timestamp;
+
+/// A phase may end so much before its length is over and still be whole, in seconds.
+const SLACK_SECONDS: f64 = 0.5;
+
+/// One thing that happened; in the order in which things of one instant are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// INIT begins.
+    InitBegins,
+    /// INIT has ended, well.
+    InitEnds,
+    /// The clients are told to go.
+    TestingBegins,
+    /// WARMUP begins.
+    WarmBegins,
+    /// So many percent of WARMUP are over.
+    WarmPercent(u32),
+    /// RUN begins.
+    RunBegins,
+    /// So many percent of RUN are over.
+    RunPercent(u32),
+    /// RUN has ended, well.
+    Finished,
+}
+
+/// What happened at load point `number`, by time.
+pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
+    let phases = &record.run.plan.phases;
+    let mut all = Vec::new();
+    for phase in record.phases.iter().filter(|p| p.point == number) {
+        let whole = phase.failure.is_none();
+        match phase.phase {
+            Phase::Init => {
+                all.push((phase.began, Mark::InitBegins));
+                all.extend(whole.then_some((phase.ended, Mark::InitEnds)));
+            }
+            Phase::Warmup => {
+                all.push((phase.began, Mark::TestingBegins));
+                all.push((phase.began, Mark::WarmBegins));
+                let length = phases.warmup.as_secs_f64();
+                all.extend(percents(phase, length, Mark::WarmPercent));
+            }
+            Phase::Run => {
+                all.push((phase.began, Mark::RunBegins));
+                let length = phases.runtime.as_secs_f64();
+                all.extend(percents(phase, length, Mark::RunPercent));
+                all.extend(whole.then_some((phase.ended, Mark::Finished)));
+            }
+            Phase::Validate | Phase::Cleanup => {}
+        }
+    }
+    all.sort();
+    all
+}
+
+fn percents(
+    phase: &PhaseRecord,
+    length: f64,
+    mark: fn(u32) -> Mark,
+) -> impl Iterator<Item = (Timestamp, Mark)> {
+    let reached = phase.seconds + SLACK_SECONDS;
+    let steps = (PERCENT_STEP..=100).step_by(PERCENT_STEP as usize);
+    let at = move |percent: &u32| length * f64::from(*percent) / 100.0;
+    steps
+        .filter(move |percent| length > 0.0 && at(percent) <= reached)
+        .map(move |percent| {
+            let seconds = at(&percent).min(phase.seconds);
+            (phase.began.plus_seconds(seconds), mark(percent))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::composite::composite_record;
+
+    #[test]
+    fn a_whole_point_has_every_mark_in_order() {
+        let marks: Vec<Mark> = marks(&composite_record(), 1)
+            .into_iter()
+            .map(|m| m.1)
+            .collect();
+        assert_eq!(marks.len(), 4 + 10 + 1 + 10 + 1);
+        assert!(marks.is_sorted());
+        assert_eq!(marks[..2], [Mark::InitBegins, Mark::InitEnds]);
+        assert_eq!(marks[13..15], [Mark::WarmPercent(100), Mark::RunBegins]);
+    }
+
+    #[test]
+    fn a_phase_that_was_cut_tells_how_far_it_came() {
+        let mut record = composite_record();
+        assert_eq!(marks(&record, 4).len(), 1, "INIT began and failed");
+        let run = record
+            .phases
+            .iter_mut()
+            .find(|p| p.point == 2 && p.phase == Phase::Run)
+            .unwrap();
+        (run.seconds, run.failure) = (16.0, Some("gone".into()));
+        run.ended = run.began.plus_seconds(16.0);
+        let marks = marks(&record, 2);
+        assert_eq!(marks.last().unwrap().1, Mark::RunPercent(50));
+        record.run.plan.phases.runtime.0 = 0;
+        assert!(
+            super::marks(&record, 2)
+                .iter()
+                .all(|m| m.1 <= Mark::RunBegins)
+        );
+    }
+}
