@@ -286,8 +286,6 @@ pub struct Claim {
 pub struct ClaimReport {
     /// Leftovers of an earlier run of ours that were removed.
     pub removed_count: u64,
-    /// What an earlier run left was not removed, and is to be used again.
-    pub kept: bool,
     /// Names that are not ours and were left alone, with their place.
     pub foreign: Vec<String>,
     /// Largest read and write transfer in use, in bytes.

@@ -332,7 +332,6 @@ impl<'a> Claimant<'a> {
     fn report(&self, emptied: Emptied) -> ClaimReport {
         ClaimReport {
             removed_count: emptied.removed_count,
-            kept: false,
             foreign: emptied.foreign,
             transfer_bytes: (self.target.rsize, self.target.wsize),
             free_bytes: self.target.free_bytes(),

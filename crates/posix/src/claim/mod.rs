@@ -46,7 +46,6 @@ pub(crate) fn claim(
         })?;
     let mut report = claimant.report(&dir, cleared);
     report.lacking = lacking;
-    report.kept = plan.reuse_kept && !fresh;
     Ok(report)
 }
 
@@ -319,7 +318,6 @@ impl<'a> Claimant<'a> {
         }
         ClaimReport {
             removed_count: cleared.removed_count,
-            kept: false,
             foreign: cleared.foreign,
             transfer_bytes: (1 << 20, 1 << 20),
             free_bytes: space.map(|space| space.free_bytes),
