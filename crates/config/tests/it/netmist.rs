@@ -193,6 +193,39 @@ Clientname=127.0.0.1   Username=root  Workdir=/tmp2   Execpath=/tmp/netmist  Wor
     assert!(said(&plan, Severity::Warning)[0].contains("-d 1, but the token file has 2 procs"));
 }
 
+/// The same command lines with the token files as printed, as `plan` would tell them.
+#[test]
+fn the_plans_of_the_manuals_command_lines() {
+    let two = "Clientname=localhost  Username=root  Workdir=/tmp  Execpath=/tmp/netmist  Workload=METADATA\n";
+    let other = two.replace("/tmp ", "/tmp1 ");
+    let cases = [
+        (
+            "1",
+            ONE.to_owned(),
+            "netmist -d 1 -b 1g -B 1g -g client_list",
+        ),
+        (
+            "2",
+            ONE.to_owned(),
+            "netmist -d 1 -b 1g -B 1g -O 1000 -g client_list",
+        ),
+        (
+            "3",
+            two.repeat(2),
+            "netmist -d 2 -b 1g -B 1g -O 1000 -t 600 -g client_list",
+        ),
+        (
+            "4",
+            two.to_owned() + &other,
+            "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
+        ),
+    ];
+    for (number, tokens, line) in cases {
+        let text = filermark_config::explain(&good(&tokens, line));
+        crate::golden::golden(&format!("plan_netmist_{number}.txt"), &text);
+    }
+}
+
 #[test]
 fn the_streams_of_the_appendix() {
     let tokens = "\
