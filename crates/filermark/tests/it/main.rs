@@ -16,6 +16,7 @@ mod counts;
 mod faults;
 mod gone;
 mod kernel_client;
+mod netmist;
 mod null_server;
 mod options;
 mod posix_faults;
