@@ -116,6 +116,7 @@ pub(crate) fn registry_error(file: &str, error: RegistryError) -> ConfigError {
 mod tests {
     use super::*;
     use crate::netmist_text::export;
+    use filermark_model::workload::Attributes;
 
     #[test]
     fn both_forms_are_known_and_taken() {
@@ -156,5 +157,28 @@ mod tests {
                 .starts_with("/nowhere/x: the file cannot be opened")
         );
         assert!(registry.workloads().eq(Registry::shipped().workloads()));
+    }
+
+    #[test]
+    fn the_example_of_the_manual_reads_and_names_the_defaults() {
+        let page = include_str!("../../../docs/src/reference/workloads.md");
+        let block = |from: &str| {
+            let (_, rest) = page.split_once(from).expect("a block");
+            rest.split_once("```").expect("its end").0.to_owned()
+        };
+        let mut registry = Registry::default();
+        take_definitions(&mut registry, "t", &block("```toml\n")).unwrap();
+        let object = registry.workload("TEMPFILES").unwrap();
+        assert_eq!(object.attributes, Attributes::default());
+        let shown = registry.composite("SCRATCH").unwrap().standard;
+        let shipped = Registry::shipped().composite("VDI").unwrap().standard;
+        assert_eq!(shown, shipped);
+        let (text, form) = (export([object]), block("```text\n"));
+        let lines: Vec<&str> = form.lines().filter(|l| *l != "...").collect();
+        assert!(lines.len() > 15);
+        for line in lines {
+            let (key, _) = line.rsplit_once(' ').unwrap();
+            assert!(text.contains(key), "{line}");
+        }
     }
 }

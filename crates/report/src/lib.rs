@@ -7,6 +7,7 @@
 
 mod advice;
 mod charts;
+mod composite;
 mod format;
 mod html;
 mod json;
@@ -14,6 +15,7 @@ mod scale;
 mod summary;
 mod svg;
 mod view;
+mod words;
 
 pub use advice::advice;
 pub use html::{HtmlError, html};

@@ -2,8 +2,11 @@
 //! the page is here, the template only lays it out.
 
 use crate::advice::advice;
+use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
+use crate::words;
 use filermark_model::{Finding, OpStats, PointStats, Rule, Severity};
+use filermark_results::figures::{is_composite, plain};
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -11,7 +14,7 @@ use filermark_results::{PointRecord, RunRecord};
 pub struct Figure {
     pub label: &'static str,
     pub value: String,
-    pub unit: &'static str,
+    pub unit: String,
     pub note: String,
 }
 
@@ -29,6 +32,8 @@ pub struct FindingView {
 /// A row of the table of load points.
 pub struct PointRow {
     pub number: u32,
+    /// In the business metric, where there is one.
+    pub units: Option<String>,
     pub requested: String,
     pub failure: Option<String>,
     pub cells: Vec<String>,
@@ -39,9 +44,14 @@ pub struct PointRow {
 /// The details of one load point.
 pub struct PointView {
     pub number: u32,
-    pub requested: String,
+    /// What was asked for, in its own unit.
+    pub load: String,
     pub verdict: &'static str,
     pub is_peak: bool,
+    /// Of composites only, and so on below.
+    pub component_heads: &'static [(&'static str, &'static str)],
+    pub components: Vec<ComponentRow>,
+    pub bands: Vec<BandView>,
     pub ops: Vec<OpRow>,
     pub remarks: Vec<String>,
     pub errors: Vec<(String, String)>,
@@ -88,7 +98,7 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     let points_figure = Figure {
         label: "Load points that count",
         value: format!("{valid} of {points}"),
-        unit: "",
+        unit: String::new(),
         note: record
             .end
             .as_ref()
@@ -99,27 +109,41 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     };
     let ort = record.ort_ms().unwrap_or_default();
     let service = stats.service();
-    vec![
-        Figure {
+    let peak_figure = match composite::peak(record, peak) {
+        Some((value, unit, note)) => Figure {
+            label: "Peak load",
+            value,
+            unit,
+            note,
+        },
+        None => Figure {
             label: "Peak throughput",
             value: rate(stats.achieved_ops_per_sec()),
-            unit: "op/s",
+            unit: "op/s".into(),
             note: format!(
                 "load point {}, {} requested",
                 peak.load.number,
-                rate(peak.load.requested.0)
+                words::requested_text(record, peak.load)
             ),
         },
+    };
+    let ort_note = match (is_composite(record), valid) {
+        (false, _) => "area under the curve, over the peak",
+        (true, 1) => "the mean of the only point that counts",
+        (true, _) => "area under the curve from the first point to the peak",
+    };
+    vec![
+        peak_figure,
         Figure {
             label: "Overall response time",
             value: number(ort, 2),
-            unit: "ms",
-            note: "area under the curve, over the peak".into(),
+            unit: "ms".into(),
+            note: ort_note.into(),
         },
         Figure {
             label: "Mean service time at the peak",
             value: ms(service.mean_ns()),
-            unit: "ms",
+            unit: "ms".into(),
             note: format!("99 % within {} ms", ms(service.percentile_ns(99.0) as f64)),
         },
         points_figure,
@@ -179,31 +203,57 @@ pub const POINT_HEADS: [(&str, &str); 11] = [
     ("written", "MiB/s"),
 ];
 
+/// The same of composites.
+pub const COMPOSITE_POINT_HEADS: [(&str, &str); 11] = [
+    ("achieved", "op/s"),
+    ("of it", "%"),
+    ("mean", "ms"),
+    ("95\u{a0}%", "ms"),
+    ("99\u{a0}%", "ms"),
+    ("99.9\u{a0}%", "ms"),
+    ("response 99\u{a0}%", "ms"),
+    ("errors", ""),
+    ("read", "MiB/s"),
+    ("written", "MiB/s"),
+    ("total", "MiB/s"),
+];
+
+/// The heads that go with a record.
+pub fn point_heads(record: &RunRecord) -> &'static [(&'static str, &'static str)] {
+    match is_composite(record) {
+        true => &COMPOSITE_POINT_HEADS,
+        false => &POINT_HEADS,
+    }
+}
+
 /// The table of load points.
 pub fn point_rows(record: &RunRecord) -> Vec<PointRow> {
     let peak = record.peak().map(|p| p.load.number);
     let row = |point: &PointRecord| PointRow {
         number: point.load.number,
-        requested: rate(point.load.requested.0),
+        units: words::unit(record).map(|_| plain(point.load.units)),
+        requested: words::requested_text(record, point.load),
         failure: point.failure().map(one_line),
         cells: point
             .measured()
-            .map_or(Vec::new(), |s| point_cells(point, s)),
+            .map_or(Vec::new(), |s| point_cells(record, point, s)),
         verdict: verdict_word(point),
         is_peak: peak == Some(point.load.number),
     };
     record.points.iter().map(row).collect()
 }
 
-fn point_cells(point: &PointRecord, stats: &PointStats) -> Vec<String> {
+fn point_cells(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Vec<String> {
     let (service, response) = (stats.service(), stats.response());
     let achieved = stats.achieved_ops_per_sec();
     let seconds = (stats.window_ns as f64 / 1e9).max(1e-9);
     let mib_per_s = |bytes: u64| number(bytes as f64 / f64::from(1u32 << 20) / seconds, 1);
     let at = |percentile| ms(service.percentile_ns(percentile) as f64);
-    vec![
+    let sum = |of: fn(&OpStats) -> u64| stats.ops.iter().map(of).fold(0, u64::saturating_add);
+    let (read, written) = (sum(|o| o.read_bytes), sum(|o| o.written_bytes));
+    let mut cells = vec![
         rate(achieved),
-        number(100.0 * achieved / point.load.requested.0.max(1e-9), 1),
+        words::share_text(achieved, words::requested(record, point.load)),
         ms(service.mean_ns()),
         at(95.0),
         at(99.0),
@@ -211,9 +261,15 @@ fn point_cells(point: &PointRecord, stats: &PointStats) -> Vec<String> {
         ms(response.mean_ns()),
         ms(response.percentile_ns(99.0) as f64),
         count(stats.error_count()),
-        mib_per_s(stats.ops.iter().map(|o| o.read_bytes).sum()),
-        mib_per_s(stats.ops.iter().map(|o| o.written_bytes).sum()),
-    ]
+        mib_per_s(read),
+        mib_per_s(written),
+    ];
+    if is_composite(record) {
+        // As COMPOSITE_POINT_HEADS: no response mean, but the sum of both rates.
+        cells.remove(6);
+        cells.push(mib_per_s(read.saturating_add(written)));
+    }
+    cells
 }
 
 /// The heads of a table of operations, behind the operation: (head, unit).
@@ -240,9 +296,15 @@ pub fn point_views(record: &RunRecord) -> Vec<PointView> {
         let stats = point.measured()?;
         Some(PointView {
             number: point.load.number,
-            requested: rate(point.load.requested.0),
+            load: words::load(record, point.load),
             verdict: verdict_word(point),
             is_peak: peak == Some(point.load.number),
+            component_heads: &COMPONENT_HEADS,
+            components: composite::component_rows(record, stats),
+            bands: match is_composite(record) {
+                true => composite::band_views(stats),
+                false => Vec::new(),
+            },
             ops: stats.ops.iter().map(|o| op_row(record, stats, o)).collect(),
             remarks: remarks(stats),
             errors: texts(&stats.errors),
@@ -387,7 +449,8 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         (
             "Procs",
             format!(
-                "{} on each client, {} in all",
+                "{}{} on each client, {} in all",
+                if is_composite(record) { "at most " } else { "" },
                 plan.procs_per_client,
                 plan.proc_count()
             ),
@@ -416,6 +479,10 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         ),
         ("Seed", plan.seed.to_string()),
     ];
+    if let Some(work) = plan.benchmark.composite() {
+        let at = rows.len() - 1;
+        rows.splice(at..at, composite::plan_rows(record, work));
+    }
     if let Some(classic) = plan.benchmark.classic() {
         let rule = &classic.fileset;
         let text = format!(

@@ -70,7 +70,7 @@ pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
     let dir = values.text("NETMIST_LOGS").map(PathBuf::from);
     dir.map(|dir| NetmistOutput {
         client_log_dir: Some(dir),
-        // The generation of the rc file always shows them.
+        // The consoles of 2014 always show them.
         bands: true,
         ..NetmistOutput::default()
     })

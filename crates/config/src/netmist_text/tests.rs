@@ -64,9 +64,17 @@ fn an_export_has_the_lines_of_the_manual() {
     );
 }
 
+/// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
 #[test]
 fn the_shipped_ones_survive_the_way_out_and_back() {
     let registry = Registry::shipped();
+    if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
+        let folder = std::path::Path::new(&corpus).join("netmist_text");
+        std::fs::create_dir_all(&folder).expect("create the corpus folder");
+        for w in registry.workloads() {
+            std::fs::write(folder.join(&w.name), export([w])).expect("write a seed");
+        }
+    }
     let text = export(registry.workloads());
     let again = parse("all", &text).unwrap();
     assert!(again.iter().eq(registry.workloads()));

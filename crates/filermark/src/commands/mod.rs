@@ -3,9 +3,11 @@
 pub mod clock;
 pub mod demo;
 pub mod manual;
+pub mod netmist;
 pub mod params;
 pub mod plan;
 pub mod report;
 pub mod run;
 pub mod serve;
 pub mod validate;
+pub mod workload;

@@ -31,6 +31,7 @@ mod stopped;
 mod validate;
 mod validate_alone;
 mod wire;
+mod workload;
 
 use std::path::Path;
 use std::process::{Command, Output};

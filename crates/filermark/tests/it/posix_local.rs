@@ -153,3 +153,31 @@ fn netmist_s_command_line_works() {
     ended.assert_tame();
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
+
+/// With many operations the shares of a mix are within 1 percentage point of its
+/// definition.
+#[test]
+fn a_mix_is_kept() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.tmpfs(64).expect("a tmpfs");
+    let ended = Sweep::composite("METADATA", &mounts, dir.path())
+        .set("LOAD", 2)
+        .succeed();
+    let record = ended.record();
+    let composite = record.run.plan.benchmark.composite().expect("a composite");
+    let point = ended.point(1);
+    let stats = point.stats.as_ref().expect("figures");
+    let total = stats.success_count() as f64;
+    assert!(total > 20_000.0, "only {total} operations");
+    for &(op, wanted) in composite.components[0].workload.mix.shares() {
+        let count = stats.op(op).map_or(0, |o| o.success_count);
+        let share = count as f64 / total * 100.0;
+        assert!(
+            (share - wanted).abs() <= 1.0,
+            "{op}: {share:.2} % of {total}, wanted {wanted}"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! `workload` on the command line.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `workload`.
+#[derive(Clone, Debug, Args)]
+#[command(arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  filermark workload list
+  filermark workload show SWBUILD
+  filermark workload export METADATA > mine     edit it, then
+  filermark workload check mine
+  filermark workload show --toml VDA > mine.toml
+  filermark workload list -f mine.toml          with your own definitions")]
+pub struct WorkloadArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: WorkloadCommand,
+}
+
+/// What `workload` can do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum WorkloadCommand {
+    /// List workloads and composite benchmarks
+    List(ListArgs),
+    /// Show the tables of a workload, the components of a benchmark
+    Show(ShowArgs),
+    /// Print workloads in netmist's text form, to be edited
+    Export(ExportArgs),
+    /// Check a definition file: TOML or netmist's text form
+    Check(CheckArgs),
+}
+
+/// `workload list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// Take definitions of your own first, in either form; may be repeated
+    #[arg(short, long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `workload show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// Workload or composite benchmark; where both have the name, both are shown
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Take definitions of your own first, in either form; may be repeated
+    #[arg(short, long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print it as JSON
+    #[arg(long, conflicts_with = "toml")]
+    pub json: bool,
+    /// Print it as a definition file, with the workloads of a benchmark
+    #[arg(long)]
+    pub toml: bool,
+}
+
+/// `workload export`.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// Workloads, or benchmarks for all of their workloads [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Take definitions of your own first, in either form; may be repeated
+    #[arg(short, long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// `workload check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The definition file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print what it is as JSON
+    #[arg(long)]
+    pub json: bool,
+}

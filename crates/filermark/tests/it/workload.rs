@@ -1,0 +1,112 @@
+//! `workload`: what is listed, shown, exported and checked.
+
+use crate::{filermark, talk};
+use serde_json::Value;
+
+/// What it prints when all goes well.
+fn product(dir: &std::path::Path, args: &[&str]) -> String {
+    let args = [&["workload"], args].concat();
+    let output = filermark(dir, &args);
+    assert!(output.status.success(), "{args:?}: {}", talk(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// What it says when the command line or a file is wrong.
+fn refused(dir: &std::path::Path, args: &[&str]) -> String {
+    let args = [&["workload"], args].concat();
+    let output = filermark(dir, &args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    assert!(output.stdout.is_empty(), "{args:?}");
+    talk(&output)
+}
+
+#[test]
+fn everything_that_ships_is_listed_and_shown() {
+    let sandbox = tempfile::tempdir().expect("a directory");
+    let dir = sandbox.path();
+    let list = product(dir, &["list"]);
+    let json: Value = serde_json::from_str(&product(dir, &["list", "--json"])).expect("JSON");
+    for (kind, count) in [("workloads", 18), ("benchmarks", 13)] {
+        let all = json[kind].as_array().expect("a list");
+        assert_eq!(all.len(), count);
+        for one in all {
+            let name = one["name"].as_str().expect("a name");
+            assert!(list.contains(name), "{name}");
+            assert!(product(dir, &["show", name]).contains(name));
+            // What is shown as a definition file is one.
+            std::fs::write(
+                dir.join("shown.toml"),
+                product(dir, &["show", "--toml", name]),
+            )
+            .expect("written");
+            let checked = product(dir, &["check", "shown.toml"]);
+            assert!(checked.starts_with("shown.toml: TOML"), "{checked}");
+        }
+    }
+    let shown = product(dir, &["show", "swbuild"]);
+    for part in [
+        "stat             70",
+        "11                                  65536 to 131072            36",
+        "One BUILD: 5 procs, 500 op/s",
+        "4296 MiB to begin with, 4687 MiB at most",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = product(dir, &["show", "--json", "homefolders"]);
+    let json: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(json["workload"]["name"], "HOMEDIR");
+    assert_eq!(json["workload"]["mix"]["copyfile"], 10.0);
+    assert_eq!(json["benchmark"]["definition"]["unit"], "PROC");
+    let said = refused(dir, &["show", "SWBIULD"]);
+    assert!(said.contains("did you mean SWBUILD?"), "{said}");
+    let said = refused(dir, &["export", "VDA_DARFT"]);
+    assert!(said.contains("did you mean VDA_DRAFT?"), "{said}");
+}
+
+#[test]
+fn an_export_can_be_edited_checked_and_used() {
+    let sandbox = tempfile::tempdir().expect("a directory");
+    let dir = sandbox.path();
+    let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).expect("written");
+    let all = product(dir, &["export"]);
+    write("all", &all);
+    let checked = product(dir, &["check", "all"]);
+    assert!(checked.starts_with("all: netmist text, 18 workloads, 0 benchmarks"));
+    assert_eq!(product(dir, &["export", "-f", "all"]), all);
+    // VDA is two workloads; one of them is named twice.
+    let vda = product(dir, &["export", "VDA", "vda2"]);
+    let names: Vec<&str> = vda.lines().filter(|l| l.starts_with("Workload")).collect();
+    assert_eq!(names, ["Workload name VDA1", "Workload name VDA2"]);
+    let before = product(dir, &["show", "--json", "VDA"]);
+    write(
+        "mine",
+        &vda.replace("Percent write commit 66", "Percent write commit 60"),
+    );
+    let shown = product(dir, &["show", "VDA1", "-f", "mine"]);
+    assert!(shown.contains("60 % of writes are followed by fsync"));
+    let after = product(dir, &["show", "--json", "VDA", "--file", "mine"]);
+    let print = |text: &str| {
+        serde_json::from_str::<Value>(text).expect("JSON")["benchmark"]["fingerprint"].clone()
+    };
+    assert_ne!(print(&before), print(&after), "the definition in force");
+
+    let bad = vda
+        .replacen("Percent write 100", "Percent write 99", 1)
+        .replacen("Percent rand read 86", "Percent random read 86", 1);
+    write("bad", &bad);
+    let said = refused(dir, &["check", "bad"]);
+    assert!(said.contains("bad:1:1: workload VDA1: operation mix: total 99 percent, not 100"));
+    assert!(said.contains("'Percent random read 86' is not a line of a workload; did you mean"));
+    assert_eq!(refused(dir, &["list", "-f", "bad"]), said, "the same words");
+    write("bad.toml", "[[workload]]\nname = \"X\"\nmixture = 1\n");
+    let said = refused(dir, &["check", "bad.toml"]);
+    assert!(
+        said.contains("bad.toml:3:1: unknown field `mixture`"),
+        "{said}"
+    );
+    let said = refused(dir, &["check", "nowhere"]);
+    assert!(
+        said.contains("nowhere: the file cannot be opened"),
+        "{said}"
+    );
+}
