@@ -140,7 +140,7 @@ pub fn component_rows(record: &RunRecord, stats: &PointStats) -> Vec<ComponentRo
     components(record, stats).into_iter().map(row).collect()
 }
 
-/// The nine bands of a measured point.
+/// The bands of a measured point, up to the last that is not empty.
 pub fn band_views(stats: &PointStats) -> Vec<BandView> {
     let service = stats.service();
     let total = service.count().max(1) as f64;
@@ -148,15 +148,22 @@ pub fn band_views(stats: &PointStats) -> Vec<BandView> {
         percent: (100.0 * e.count as f64 / total).ceil() as u32,
         count: count(e.count),
         is_empty: e.count == 0,
-        label: e.label,
+        label: e.label.replace('u', "µ"),
     };
-    (1..)
+    let mut all: Vec<BandView> = (1..)
         .zip(bands(&service))
         .map(|(number, entries)| BandView {
             number,
             entries: entries.into_iter().map(entry).collect(),
         })
-        .collect()
+        .collect();
+    while all
+        .last()
+        .is_some_and(|b| b.entries.iter().all(|e| e.is_empty))
+    {
+        all.pop();
+    }
+    all
 }
 
 /// The calls of scripts.

@@ -6,7 +6,8 @@ use crate::charts::{
     series_chart,
 };
 use crate::composite::{ScriptRow, script_rows};
-use crate::view::{self, FindingView, ParameterRow, PhaseRow, PointRow, PointView};
+use crate::setup::{self, ParameterRow};
+use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
 use askama::Template;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::DriverPlan;
@@ -153,9 +154,9 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
             DriverPlan::Posix(_) => "File system",
             _ => "Server",
         },
-        mounts: view::mount_rows(record),
-        parameters: view::parameter_rows(record),
-        plan_rows: view::plan_rows(record),
+        mounts: setup::mount_rows(record),
+        parameters: setup::parameter_rows(record),
+        plan_rows: setup::plan_rows(record),
         fingerprint: one_line(&run.fingerprint),
         definition_fingerprint: definition_fingerprint(&run.plan.benchmark).1,
         ort_term: match is_composite(record) {
@@ -247,7 +248,8 @@ mod tests {
             ">BUILDs<",
             "999.6 op/s",
             "SWBUILD: 5 procs per BUILD of 100 op/s, each with 5000 files of 16 KiB per bucket",
-            "Band 9",
+            "Band 3",
+            "<small>80µs</small>",
             "netmist_power.sh Baseline",
             "there is no such file",
             "17,187 MiB at the start",

@@ -12,6 +12,7 @@ mod format;
 mod html;
 mod json;
 mod scale;
+mod setup;
 mod summary;
 mod svg;
 mod view;

@@ -11,6 +11,7 @@ mod sweep;
 mod turns;
 
 mod bad_input;
+mod beside_load;
 mod claims;
 mod counts;
 mod faults;
