@@ -9,6 +9,8 @@ mod composites;
 mod definition;
 #[cfg(test)]
 mod digits;
+#[cfg(test)]
+mod file_tests;
 mod shipped;
 #[cfg(test)]
 mod tests;

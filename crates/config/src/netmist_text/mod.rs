@@ -20,6 +20,8 @@ mod export;
 mod keys;
 mod parse;
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;
 
 pub use export::export;
