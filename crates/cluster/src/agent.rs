@@ -330,9 +330,10 @@ impl Prepared {
         let mut remarks = Vec::new();
         let mut facts = Vec::new();
         let mut lacking = Vec::new();
-        let mut free = Vec::new();
+        let mut free = space::Seen::by(&self.plan.driver);
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
+            let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
             let found = self
                 .driver
                 .claim(&mount, &self.claim)
@@ -350,11 +351,7 @@ impl Prepared {
                     .map(|f| format!("{f}: not ours, left alone")),
             );
             lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
-            if let Some(bytes) = found.free_bytes {
-                let (driver, facts) = (&self.plan.driver, &found.server_facts);
-                let file_system = space::file_system_of(&mount, driver, &environment.host, facts);
-                space::note(&mut free, file_system, &mount, bytes);
-            }
+            free.add(&mount, kept, &environment.host, &found);
             facts.push(MountFacts {
                 mount: mount.to_string(),
                 facts: found.server_facts,
@@ -386,7 +383,7 @@ impl Prepared {
             environment: Box::new(environment),
             shard_count,
             remarks,
-            free,
+            free: free.into_free(),
             lacking,
         })
     }

@@ -173,6 +173,8 @@ pub struct FreeSpace {
     pub file_system: String,
     /// By its own word, in bytes.
     pub bytes: u64,
+    /// Files of an earlier run of the same name were left there to be used again.
+    pub kept: bool,
 }
 
 /// A heartbeat of one agent.

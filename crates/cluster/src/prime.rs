@@ -32,6 +32,8 @@ pub struct RunOptions<'a> {
     pub suffix: String,
     /// Directory of the result files; made when missing.
     pub dir: PathBuf,
+    /// Directory of the procs' logs, where it is another one.
+    pub client_log_dir: Option<PathBuf>,
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
     /// How agents are started.

@@ -6,9 +6,12 @@
 //! make the figure a hint, so the user may overrule it.
 
 use crate::message::FreeSpace;
+use filermark_engine::driver::ClaimReport;
+use filermark_engine::name::MARKER;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::{Bytes, LoadPoint, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,6 +29,9 @@ struct Need {
     start_bytes: u64,
     max_bytes: u64,
     mounts: BTreeSet<String>,
+    /// Files that are there already need no space; how many of them will do is not
+    /// known before INIT.
+    kept: bool,
 }
 
 /// Holds the needs of a composite's largest load point against `free`, which has an
@@ -42,7 +48,7 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
             continue;
         }
         let sentence = need.sentence(too_small);
-        match too_small && !may_go_on(plan) {
+        match too_small && !need.kept && !is_overruled(plan) {
             true => verdict.refusal = verdict.refusal.or(Some(sentence)),
             false => verdict.warnings.push(sentence),
         }
@@ -50,10 +56,9 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
     verdict
 }
 
-/// Files that are there already need no space; how many there are is not known yet.
-fn may_go_on(plan: &RunPlan) -> bool {
+fn is_overruled(plan: &RunPlan) -> bool {
     match &plan.driver {
-        DriverPlan::Posix(posix) => posix.ignore_space || posix.reuse_kept,
+        DriverPlan::Posix(posix) => posix.ignore_space,
         DriverPlan::Nfs3(_) | DriverPlan::Null => false,
     }
 }
@@ -83,6 +88,7 @@ fn needs(plan: &RunPlan, point: LoadPoint, free: &[Vec<FreeSpace>]) -> BTreeMap<
             ..Need::default()
         });
         need.free_bytes = need.free_bytes.min(there.bytes);
+        need.kept |= there.kept;
         need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
         need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
         need.mounts.insert(proc.mount.to_string());
@@ -111,42 +117,80 @@ impl Need {
     }
 }
 
-/// Adds what a mount point has free to what its client knows; several mount points
-/// of one file system count once.
-pub(crate) fn note(free: &mut Vec<FreeSpace>, file_system: String, mount: &MountPoint, bytes: u64) {
-    match free.iter_mut().find(|f| f.file_system == file_system) {
-        Some(known) => {
-            known.bytes = known.bytes.min(bytes);
-            known.mounts.push(mount.clone());
+/// What one client sees, mount point by mount point.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Whether the paths are of this host's own.
+    mounted: bool,
+    file_systems: Vec<(String, FreeSpace)>,
+}
+
+impl Seen {
+    /// Nothing yet; the driver says what the paths mean.
+    pub fn by(driver: &DriverPlan) -> Self {
+        Self {
+            mounted: matches!(driver, DriverPlan::Posix(_)),
+            file_systems: Vec::new(),
         }
-        None => free.push(FreeSpace {
-            mounts: vec![mount.clone()],
-            file_system,
-            bytes,
-        }),
+    }
+
+    /// Adds what a claim has found. Several mount points of one file system, which
+    /// have one device number, count once.
+    pub fn add(&mut self, mount: &MountPoint, kept: bool, host: &str, found: &ClaimReport) {
+        let Some(bytes) = found.free_bytes else {
+            return;
+        };
+        let device = match self.mounted {
+            true => device_of(&mount.path),
+            false => mount.to_string(),
+        };
+        match self.file_systems.iter_mut().find(|(d, _)| *d == device) {
+            Some((_, known)) => {
+                known.bytes = known.bytes.min(bytes);
+                known.kept |= kept;
+                known.mounts.push(mount.clone());
+            }
+            None => {
+                let free = FreeSpace {
+                    mounts: vec![mount.clone()],
+                    file_system: name_of(&device, host, found),
+                    bytes,
+                    kept,
+                };
+                self.file_systems.push((device, free));
+            }
+        }
+    }
+
+    /// All of it, for the prime.
+    pub fn into_free(self) -> Vec<FreeSpace> {
+        self.file_systems.into_iter().map(|(_, f)| f).collect()
     }
 }
 
-/// Names the file system of a mount point, so that two mount points of one are seen
-/// to be the same. On different hosts only remote ones can be.
-pub(crate) fn file_system_of(
-    mount: &MountPoint,
-    driver: &DriverPlan,
-    host: &str,
-    facts: &[(String, String)],
-) -> String {
-    if !matches!(driver, DriverPlan::Posix(_)) {
-        return mount.to_string();
-    }
-    let source = facts.iter().find(|(name, _)| name == SOURCE);
+/// Names a file system, so that two hosts that see one are seen to do so: a remote
+/// one by what is mounted, a local one by its host and device.
+fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
+    let source = found.server_facts.iter().find(|(name, _)| name == SOURCE);
     match source {
         Some((_, source)) if source.contains(':') || source.starts_with("//") => source.clone(),
-        _ => format!("{host} {}", device_of(&mount.path)),
+        _ => format!("{host} {device}"),
     }
 }
 
 /// The fact in which the driver of mounted file systems says what is mounted there.
 const SOURCE: &str = "source";
+
+/// Whether an earlier run has left files that this one may use again. To be asked
+/// before the directory is claimed.
+pub(crate) fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
+    let DriverPlan::Posix(posix) = driver else {
+        return false;
+    };
+    let dir = Path::new(&mount.path).join(dir_name);
+    let mut names = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    posix.reuse_kept && names.any(|name| name.file_name() != MARKER)
+}
 
 /// The number of the device that a path is on; the path itself where there is none.
 #[cfg(unix)]

@@ -1,7 +1,9 @@
 //! The space that a composite needs, against what is free.
 
 use crate::message::FreeSpace;
-use crate::space::{check, file_system_of, note};
+use crate::space::{Seen, check, is_kept};
+use filermark_engine::driver::ClaimReport;
+use filermark_engine::name::MARKER;
 use filermark_model::RunPlan;
 use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan};
 use filermark_results::testing::composite::composite_record;
@@ -19,6 +21,7 @@ fn seen(plan: &RunPlan, bytes: u64, name: impl Fn(usize) -> String) -> Vec<Vec<F
             mounts: client.mounts.clone(),
             file_system: name(at),
             bytes,
+            kept: false,
         }]
     };
     plan.clients.iter().enumerate().map(of).collect()
@@ -55,22 +58,19 @@ fn one_file_system_must_hold_the_procs_of_all_clients() {
 
 #[test]
 fn the_user_may_overrule_it() {
-    for posix in [
-        PosixPlan {
-            ignore_space: true,
-            ..PosixPlan::default()
-        },
-        PosixPlan {
-            reuse_kept: true,
-            ..PosixPlan::default()
-        },
-    ] {
-        let mut plan = plan();
-        plan.driver = DriverPlan::Posix(posix);
-        let verdict = check(&plan, &seen(&plan, 1, |_| "nas:/vol".into()));
-        assert_eq!(verdict.refusal, None);
-        assert_eq!(verdict.warnings.len(), 1);
-    }
+    let mut plan = plan();
+    let mut free = seen(&plan, 1, |_| "nas:/vol".into());
+    assert!(check(&plan, &free).refusal.is_some());
+    // What an earlier run has left may be all that is needed.
+    free[0][0].kept = true;
+    let verdict = check(&plan, &free);
+    assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
+    plan.driver = DriverPlan::Posix(PosixPlan {
+        ignore_space: true,
+        ..PosixPlan::default()
+    });
+    let verdict = check(&plan, &seen(&plan, 1, |_| "nas:/vol".into()));
+    assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
 }
 
 #[test]
@@ -91,35 +91,70 @@ fn file_systems_that_say_nothing_are_not_judged() {
     assert_eq!(check(&plan, &[]).refusal, None);
 }
 
-#[test]
-fn mount_points_of_one_file_system_are_seen_to_be_so() {
-    let driver = DriverPlan::Posix(PosixPlan::default());
-    let mount = |path: &str| MountPoint {
+fn mount(path: &str) -> MountPoint {
+    MountPoint {
         host: "localhost".into(),
         path: path.into(),
-    };
-    let fact = |source: &str| vec![("source".to_owned(), source.to_owned())];
-    let name = |path: &str, host: &str, source: &str| {
-        file_system_of(&mount(path), &driver, host, &fact(source))
-    };
+    }
+}
+
+/// What `host` sees of a mount point at a path of this machine.
+fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
+    let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+    seen.add(&mount(path), false, host, &report(source, 70));
+    seen.into_free()
+}
+
+fn report(source: &str, bytes: u64) -> ClaimReport {
+    ClaimReport {
+        free_bytes: Some(bytes),
+        server_facts: vec![("source".to_owned(), source.to_owned())],
+        ..ClaimReport::default()
+    }
+}
+
+#[test]
+fn file_systems_are_told_apart() {
+    let name = |host, path, source| found(host, path, source)[0].file_system.clone();
     // The same export is the same on all hosts; a local disk is not.
     assert_eq!(
-        name("/mnt/a", "one", "nas:/vol"),
-        name("/mnt/b", "two", "nas:/vol")
+        name("one", "/proc", "nas:/vol"),
+        name("two", "/proc", "nas:/vol")
     );
     assert_ne!(
-        name("/mnt/a", "one", "nas:/vol"),
-        name("/mnt/a", "one", "nas:/vol2")
+        name("one", "/proc", "nas:/vol"),
+        name("one", "/proc", "nas:/vol2")
     );
-    assert_eq!(
-        name("/proc", "one", "proc"),
-        name("/proc/self", "one", "proc")
-    );
-    assert_ne!(name("/proc", "one", "proc"), name("/proc", "two", "proc"));
-    let mut free = Vec::new();
-    note(&mut free, "a".into(), &mount("/1"), 70);
-    note(&mut free, "b".into(), &mount("/2"), 90);
-    note(&mut free, "a".into(), &mount("/3"), 60);
-    let told: Vec<_> = free.iter().map(|f| (f.mounts.len(), f.bytes)).collect();
-    assert_eq!(told, [(2, 60), (1, 90)]);
+    assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
+    // On one host the device decides: two names of one export are one.
+    let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+    seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
+    seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));
+    seen.add(&mount("/dev"), false, "one", &report("dev", 90));
+    seen.add(&mount("/silent"), false, "one", &ClaimReport::default());
+    let free = seen.into_free();
+    let told: Vec<_> = free
+        .iter()
+        .map(|f| (f.mounts.len(), f.bytes, f.kept))
+        .collect();
+    assert_eq!(told, [(2, 60, true), (1, 90, false)]);
+}
+
+#[test]
+fn only_files_that_will_be_used_again_count_as_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount = mount(dir.path().to_str().unwrap());
+    let driver = |reuse_kept| {
+        DriverPlan::Posix(PosixPlan {
+            reuse_kept,
+            ..PosixPlan::default()
+        })
+    };
+    assert!(!is_kept(&driver(true), &mount, "run"));
+    std::fs::create_dir(dir.path().join("run")).unwrap();
+    std::fs::write(dir.path().join("run").join(MARKER), "").unwrap();
+    assert!(!is_kept(&driver(true), &mount, "run"));
+    std::fs::create_dir(dir.path().join("run").join("CL0")).unwrap();
+    assert!(is_kept(&driver(true), &mount, "run"));
+    assert!(!is_kept(&driver(false), &mount, "run"));
 }

@@ -11,7 +11,7 @@ use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::{Bytes, Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
 use filermark_results::ScriptRecord;
-use filermark_results::files::write_files;
+use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
     RunHeader,
@@ -482,7 +482,9 @@ impl<'a> Sweep<'a> {
     }
 
     fn render(&mut self) {
-        match write_files(&self.record, &self.options.dir) {
+        let dir = &self.options.dir;
+        let log_dir = self.options.client_log_dir.as_ref().unwrap_or(dir);
+        match write_files_and_logs(&self.record, dir, log_dir) {
             Ok(files) => self.files = files,
             Err(e) => {
                 self.write_error.get_or_insert(e.to_string());

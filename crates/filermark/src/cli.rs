@@ -3,11 +3,13 @@
 //! Only declarations; what a subcommand does is in its own file. Man pages and
 //! shell completions are made from here.
 
+mod netmist;
 mod workload;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+pub use netmist::NetmistArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +24,8 @@ Examples:
   filermark validate -r sfs_rc -s mine        does the server speak NFSv3 correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
+  filermark template swbuild > sfs_rc         the same for a mounted file system
+  filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): sfssum.SUFFIX, sfslog.SUFFIX,
@@ -57,6 +61,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Run the load sweep and write its results
     Run(RunArgs),
+    /// Measure mounted file systems with netmist's flags and token file
+    Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv3
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
@@ -66,7 +72,7 @@ pub enum Command {
     /// List the parameters, or explain one
     Params(ParamsArgs),
     /// Print a commented rc file to start from
-    Template,
+    Template(TemplateArgs),
     /// Make the report again from a run record
     Report(ReportArgs),
     /// Print a completion script for a shell
@@ -90,6 +96,9 @@ pub struct SourceArgs {
     /// Set a parameter; wins over the rc file; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
+    /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
+    #[arg(short, long, value_name = "FILE")]
+    pub benchmarks: Option<PathBuf>,
 }
 
 /// How a subcommand talks.
@@ -270,6 +279,17 @@ pub struct ParamsArgs {
     pub markdown: bool,
 }
 
+/// `template`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  filermark template > sfs_rc\n  filermark template SWBUILD > sfs_rc"
+)]
+pub struct TemplateArgs {
+    /// The benchmark that it is for [default: general-nfs3]
+    #[arg(value_name = "BENCHMARK")]
+    pub benchmark: Option<String>,
+}
+
 /// `report`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -390,6 +410,9 @@ mod tests {
             "filermark params RUNTIME",
             "filermark params --markdown",
             "filermark template",
+            "filermark template swbuild",
+            "filermark plan -r sfs_rc -b mine.toml",
+            "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
             "filermark completions zsh",
             "filermark man",

@@ -47,7 +47,7 @@ impl Console {
             Progress::PointEnded(record, point) => self.point(record, point, now),
             Progress::Script(script) if !script.status.is_ok() => format!(
                 "        {} {} {}: {}\n",
-                script.at.classical(),
+                now.classical(),
                 script.script,
                 script.argument,
                 script.status

@@ -22,6 +22,11 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, Failure> {
     if let Some(dir) = &args.dir {
         sources.set("-d", "WORK_DIR", &dir.display().to_string());
     }
+    if let Some(file) = &args.benchmarks {
+        // As the shell understands it, not beside the rc file.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        sources.set("-b", "BENCHMARK_FILE", &file.display().to_string());
+    }
     Ok(sources)
 }
 

@@ -65,8 +65,8 @@ impl Talk {
                 let mean_ms = second.service_mean_ns() / 1e6;
                 self.renew(&format!("{} op/s, {mean_ms:.2} ms", second.success_count));
             }
-            Progress::PointEnded(_, point) => {
-                let line = |colour| filermark_report::progress_line(point, self.points, colour);
+            Progress::PointEnded(record, point) => {
+                let line = |colour| filermark_report::progress_line(record, point, colour);
                 let (shown, plain) = (line(self.colour), line(false));
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }

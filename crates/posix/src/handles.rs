@@ -31,11 +31,17 @@ pub(crate) struct Proc {
     /// What offsets and lengths past the cache must be multiples of, in bytes; 0: the
     /// file system does not do it. Found by trying.
     pub(crate) direct_align: u64,
+    /// Written data must be exactly that of the data source: it will be checked, or
+    /// its shares of compressible or repeated blocks matter.
+    pub(crate) exact: bool,
 }
 
 impl Proc {
     pub(crate) fn new(place: Arc<Place>, tree: Arc<TreeSetup>) -> Result<Self> {
+        let attributes = &tree.workload.attributes;
+        let shaped = attributes.compress_pcnt > 0.0 || attributes.dedupe_pcnt > 0.0;
         Ok(Self {
+            exact: tree.data.verifies() || shaped,
             tree_name: CString::new(tree.name.as_str()).map_err(|_| Errno::INVAL)?,
             place,
             tree,

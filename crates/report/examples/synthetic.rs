@@ -1,10 +1,15 @@
 //! Writes the report of the synthetic record, to be looked at:
-//! `cargo run -p filermark-report --example synthetic -- report.html`
+//! `cargo run -p filermark-report --example synthetic -- report.html`; with
+//! `build` or `vda` behind it that of a composite.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let record = filermark_results::testing::record();
+    let record = match std::env::args().nth(2).as_deref() {
+        Some("build") => filermark_results::testing::composite::composite_record(),
+        Some("vda") => filermark_results::testing::composite::stream_record(),
+        _ => filermark_results::testing::record(),
+    };
     let Some(path) = std::env::args_os().nth(1) else {
         print!("{}", filermark_report::summary(&record, true, 110));
         return ExitCode::SUCCESS;

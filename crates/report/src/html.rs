@@ -5,11 +5,20 @@ use crate::charts::{
     Fit, groups_chart, load_chart, overlay_chart, phases_chart, procs_chart, response_chart,
     series_chart,
 };
-use crate::view::{self, FindingView, ParameterRow, PhaseRow, PointRow, PointView};
+use crate::composite::{ScriptRow, script_rows};
+use crate::setup::{self, ParameterRow};
+use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
 use askama::Template;
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::RunRecord;
+use filermark_model::plan::DriverPlan;
+use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
+use filermark_results::{RunRecord, definition_fingerprint};
+
+/// How the overall response time of a classical benchmark is made.
+const ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the origin to the peak, divided by the peak.";
+/// How that of a composite is made.
+const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the first load point to the peak, divided by the distance between them.";
 
 /// The page could not be filled in (a defect).
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +43,7 @@ impl Chart {
 /// A chart of the small multiples.
 struct Series {
     number: u32,
-    requested: String,
+    load: String,
     verdict: &'static str,
     svg: String,
 }
@@ -56,6 +65,7 @@ struct Page<'a> {
     curve: Option<Chart>,
     load: Option<Chart>,
     procs: Option<Chart>,
+    unit: Option<String>,
     point_heads: &'a [(&'a str, &'a str)],
     points: Vec<PointRow>,
     findings: Vec<FindingView>,
@@ -68,11 +78,15 @@ struct Page<'a> {
     phases: Option<Chart>,
     phase_rows: Vec<PhaseRow>,
     events: Vec<(String, String, String)>,
+    scripts: Vec<ScriptRow>,
     environments: Vec<Vec<(&'static str, String)>>,
+    mount_word: &'static str,
     mounts: Vec<(String, Vec<(String, String)>)>,
     parameters: Vec<ParameterRow>,
     plan_rows: Vec<(&'static str, String)>,
     fingerprint: String,
+    definition_fingerprint: u32,
+    ort_term: &'static str,
     program: String,
     notice: &'static str,
 }
@@ -117,7 +131,8 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
         curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit)),
         load: Chart::of(Fit::Half, |fit| load_chart(record, fit)),
         procs: Chart::of(Fit::Half, |fit| procs_chart(record, fit)),
-        point_heads: &view::POINT_HEADS,
+        unit: crate::words::unit(record),
+        point_heads: view::point_heads(record),
         points: view::point_rows(record),
         findings: view::findings(record),
         peak_number: peak.map(|p| p.load.number),
@@ -133,11 +148,21 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
             .iter()
             .map(|e| (e.at.readable(), one_line(&e.host), one_line(&e.message)))
             .collect(),
+        scripts: script_rows(record),
         environments: record.environments.iter().map(|e| e.rows()).collect(),
-        mounts: view::mount_rows(record),
-        parameters: view::parameter_rows(record),
-        plan_rows: view::plan_rows(record),
+        mount_word: match run.plan.driver {
+            DriverPlan::Posix(_) => "File system",
+            _ => "Server",
+        },
+        mounts: setup::mount_rows(record),
+        parameters: setup::parameter_rows(record),
+        plan_rows: setup::plan_rows(record),
         fingerprint: one_line(&run.fingerprint),
+        definition_fingerprint: definition_fingerprint(&run.plan.benchmark).1,
+        ort_term: match is_composite(record) {
+            false => ORT_TERM,
+            true => COMPOSITE_ORT_TERM,
+        },
         program: one_line(&format!("{} {}", run.program, run.version)),
         notice: NOT_A_SPEC_RESULT,
     };
@@ -149,7 +174,7 @@ fn all_series(record: &RunRecord) -> Vec<Series> {
         Some(Series {
             svg: series_chart(point)?,
             number: point.load.number,
-            requested: crate::format::rate(point.load.requested.0),
+            load: crate::words::load(record, point.load),
             verdict: view::verdict_word(point),
         })
     };
@@ -213,6 +238,55 @@ mod tests {
             assert!(page.contains(needed), "{needed}");
         }
         assert_eq!(page.matches("id=\"point-").count(), 11);
+    }
+
+    #[test]
+    fn pages_of_composites_are_whole_too() {
+        let page = html(&testing::composite::composite_record()).unwrap();
+        assert_well_formed(&page);
+        for needed in [
+            ">BUILDs<",
+            "999.6 op/s",
+            "SWBUILD: 5 procs per BUILD of 100 op/s, each with 5000 files of 16 KiB per bucket",
+            "Band 3",
+            "<small>80µs</small>",
+            "netmist_power.sh Baseline",
+            "there is no such file",
+            "17,187 MiB at the start",
+            "from the first load point to the peak",
+        ] {
+            assert!(page.contains(needed), "{needed}");
+        }
+        let page = html(&testing::composite::stream_record()).unwrap();
+        assert_well_formed(&page);
+        assert_eq!(page.matches(">VDA2</th>").count(), 2);
+    }
+
+    #[test]
+    fn hostile_composites_are_never_markup_and_never_panic() {
+        let mut record = testing::composite::composite_record();
+        let filermark_model::benchmark::Work::Composite(work) = &mut record.run.plan.benchmark.work
+        else {
+            panic!("the builds are a composite");
+        };
+        work.components[0].workload.name = "<script>".into();
+        record.run.plan.benchmark.unit = "<script>".into();
+        record.scripts[0].script = "<script>".into();
+        record.scripts[1].output = "<script>\x1b\n".into();
+        for point in &mut record.points {
+            point.load.units = f64::NAN;
+            point.load.proc_count = u32::MAX;
+            if let Some(stats) = &mut point.stats {
+                stats.components[0].component = 7;
+                stats.components[0].wanted_count = u64::MAX;
+                stats.window_ns = 0;
+            }
+        }
+        let page = html(&record).unwrap();
+        assert_well_formed(&page);
+        assert!(!page.contains("<script"));
+        crate::summary(&record, true, 0);
+        crate::json_summary(&record);
     }
 
     #[test]

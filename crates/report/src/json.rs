@@ -1,7 +1,11 @@
 //! The result in short for other programs (`--json`).
 
+use crate::composite::{ComponentFigures, components};
+use crate::words;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::{Latency, PointStats};
+use filermark_results::bands::bands;
+use filermark_results::figures::{Throughput, is_composite};
 use filermark_results::{PointRecord, RunRecord};
 use serde_json::{Value, json};
 
@@ -25,19 +29,21 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "benchmark": {"name": run.plan.benchmark.name, "version": run.plan.benchmark.version},
         "verdict": verdict.word(),
         "reasons": verdict.reasons(),
+        "unit": words::unit(record),
+        "peak_units": words::unit(record).and(record.peak()).map(|p| p.load.units),
         "peak_ops_per_sec": peak.map(PointStats::achieved_ops_per_sec),
         "ort_ms": record.ort_ms(),
         "findings": record.run_findings().collect::<Vec<_>>(),
-        "points": record.points.iter().map(point).collect::<Vec<_>>(),
+        "points": record.points.iter().map(|p| point(record, p)).collect::<Vec<_>>(),
         "wall_seconds": record.end.as_ref().map(|e| e.wall_seconds),
         "cut": record.cut,
     })
 }
 
-fn point(point: &PointRecord) -> Value {
+fn point(record: &RunRecord, point: &PointRecord) -> Value {
     let mut value = json!({
         "number": point.load.number,
-        "requested_ops_per_sec": point.load.requested.0,
+        "requested_ops_per_sec": words::requested(record, point.load),
         "valid": point.is_valid(),
         "failure": point.failure(),
         "findings": point.findings,
@@ -65,10 +71,41 @@ fn point(point: &PointRecord) -> Value {
             })
         };
         value["ops"] = stats.ops.iter().map(op).collect();
+        if is_composite(record) {
+            composite(&mut value, record, point, stats);
+        }
         value["counters"] = json!(stats.counters);
         value["errors"] = json!(stats.errors);
     }
     value
+}
+
+/// What composites have besides.
+fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: &PointStats) {
+    value["units"] = words::unit(record).map(|_| point.load.units).into();
+    value["proc_count"] = record.run.plan.proc_count_at(point.load).into();
+    let moved = Throughput::of(stats);
+    value["read_kib_per_sec"] = moved.read.into();
+    value["written_kib_per_sec"] = moved.write.into();
+    let component = |c: ComponentFigures| {
+        json!({
+            "name": c.name,
+            "background": c.background,
+            "proc_count": c.proc_count,
+            "wanted_ops_per_sec": c.wanted_ops_per_sec,
+            "achieved_ops_per_sec": c.achieved_ops_per_sec,
+            "target_pcnt": c.target_pcnt,
+            "actual_pcnt": c.actual_pcnt,
+            "read_kib_per_sec": c.moved.read,
+            "written_kib_per_sec": c.moved.write,
+            "service_ms": latency(&c.service),
+        })
+    };
+    let all = components(record, stats).into_iter().map(component);
+    value["components"] = all.collect();
+    let entries = bands(&stats.service()).into_iter().flatten();
+    let entries = entries.map(|e| json!({"at_most": e.label, "count": e.count}));
+    value["latency_bands"] = entries.collect();
 }
 
 fn latency(latency: &Latency) -> Value {
@@ -99,8 +136,34 @@ mod tests {
         assert_eq!(value["points"][10]["valid"], false);
         assert!(value["points"][11]["failure"].is_string());
         assert!(value["points"][11]["success_count"].is_null());
+        assert!(value["unit"].is_null() && value["points"][0]["components"].is_null());
         let mut empty = testing::record();
         empty.points.clear();
         assert!(json_summary(&empty)["ort_ms"].is_null());
+    }
+
+    #[test]
+    fn composites_tell_their_units_and_components() {
+        let mut record = testing::composite::stream_record();
+        let value = json_summary(&record);
+        assert_eq!(
+            (&value["unit"], &value["peak_units"]),
+            (&json!("STREAM"), &json!(18.0))
+        );
+        let point = &value["points"][0];
+        assert_eq!(
+            (&point["units"], &point["proc_count"]),
+            (&json!(9.0), &json!(18))
+        );
+        assert_eq!(point["components"][1]["name"], "VDA2");
+        assert_eq!(point["components"][0]["target_pcnt"], 90.0);
+        let bands = point["latency_bands"].as_array().unwrap();
+        let total: u64 = bands.iter().map(|b| b["count"].as_u64().unwrap()).sum();
+        assert_eq!(
+            (bands.len(), total),
+            (40, point["success_count"].as_u64().unwrap())
+        );
+        record.points[0].load.requested.0 = 0.0;
+        assert!(json_summary(&record)["points"][0]["requested_ops_per_sec"].is_null());
     }
 }

@@ -7,13 +7,16 @@
 
 mod advice;
 mod charts;
+mod composite;
 mod format;
 mod html;
 mod json;
 mod scale;
+mod setup;
 mod summary;
 mod svg;
 mod view;
+mod words;
 
 pub use advice::advice;
 pub use html::{HtmlError, html};

@@ -1,7 +1,10 @@
 //! The result on a terminal: a table, the peak, the ORT, the findings.
 
+use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
-use filermark_model::{Finding, NOT_A_SPEC_RESULT, Severity};
+use crate::words;
+use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
+use filermark_results::figures::plain;
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord, Verdict};
 use std::fmt::Write as _;
@@ -54,16 +57,22 @@ pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
 }
 
 fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
+    let unit = words::unit(record);
+    let load_head = unit.as_ref().map_or(String::new(), |u| format!(" {u:>8}"));
     let head = format!(
-        "{:>5} {:>10} {:>10} {:>7} {:>8} {:>8} {:>8} {:>6}",
+        "{:>5}{load_head} {:>10} {:>10} {:>7} {:>8} {:>8} {:>8} {:>6}",
         "point", "requested", "achieved", "", "mean ms", "99% ms", "rsp 99%", "errors"
     );
     let _ = writeln!(out, "{}", paint.strong(&head));
     for point in &record.points {
         let number = point.load.number;
-        let requested = rate(point.load.requested.0);
+        let load = match unit {
+            Some(_) => format!(" {:>8}", plain(point.load.units)),
+            None => String::new(),
+        };
+        let requested = words::requested_text(record, point.load);
         match point.measured() {
-            Some(_) => {
+            Some(stats) => {
                 let verdict = if point.is_valid() {
                     paint.good("valid")
                 } else {
@@ -71,15 +80,16 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
                 };
                 let _ = writeln!(
                     out,
-                    "{number:>5} {requested:>10} {} {verdict}",
-                    figures(point)
+                    "{number:>5}{load} {requested:>10} {} {verdict}",
+                    figures(record, point, stats)
                 );
             }
             None => {
                 let reason = one_line(point.failure().unwrap_or_default());
-                let text = wrapped(&reason, width.saturating_sub(25), 25);
+                let indent = 25 + load.len();
+                let text = wrapped(&reason, width.saturating_sub(indent), indent);
                 let failed = paint.bad("FAILED");
-                let _ = writeln!(out, "{number:>5} {requested:>10} {failed}  {text}");
+                let _ = writeln!(out, "{number:>5}{load} {requested:>10} {failed}  {text}");
             }
         }
     }
@@ -89,16 +99,13 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
 }
 
 /// Achieved rate, share, mean, percentiles and errors, in columns.
-fn figures(point: &PointRecord) -> String {
-    let Some(stats) = point.measured() else {
-        return String::new();
-    };
+fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
     let achieved = stats.achieved_ops_per_sec();
     let (service, response) = (stats.service(), stats.response());
     format!(
         "{:>10} {:>6}% {:>8} {:>8} {:>8} {:>6}",
         rate(achieved),
-        number(100.0 * achieved / point.load.requested.0.max(1e-9), 1),
+        words::share_text(achieved, words::requested(record, point.load)),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
         ms(response.percentile_ns(99.0) as f64),
@@ -172,12 +179,13 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         Verdict::Partly(_) => paint.warn(verdict.word()),
         Verdict::Invalid(_) => paint.bad(verdict.word()),
     };
-    match (
-        record.peak().and_then(PointRecord::measured),
-        record.ort_ms(),
-    ) {
+    match (record.peak(), record.ort_ms()) {
         (Some(peak), Some(ort)) => {
-            let peak = format!("{} op/s", rate(peak.achieved_ops_per_sec()));
+            let achieved = peak.measured().map(PointStats::achieved_ops_per_sec);
+            let peak = match composite::peak(record, peak) {
+                Some((figure, unit, rates)) => format!("{figure} {unit}, {rates}"),
+                None => format!("{} op/s", rate(achieved.unwrap_or(0.0))),
+            };
             let ort = format!("{} ms", number(ort, 2));
             let (peak, ort) = (paint.strong(&peak), paint.strong(&ort));
             let _ = writeln!(out, "peak {peak}   overall response time {ort}   {word}");
@@ -217,18 +225,19 @@ fn wrapped(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
-/// What is said on stderr as a load point ends, `total` being planned.
-pub fn progress_line(point: &PointRecord, total: usize, colour: bool) -> String {
+/// What is said on stderr as a load point of a run ends.
+pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> String {
     let paint = Paint { on: colour };
+    let total = record.run.plan.points.len();
     let head = format!("point {:>2} of {total}", point.load.number);
-    let requested = rate(point.load.requested.0);
+    let requested = words::load(record, point.load);
     let Some(stats) = point.measured() else {
         let reason = one_line(point.failure().unwrap_or_default());
-        return format!("{head}: {requested} op/s {}: {reason}", paint.bad("FAILED"));
+        return format!("{head}: {requested} {}: {reason}", paint.bad("FAILED"));
     };
     let service = stats.service();
     let mut line = format!(
-        "{head}: {requested} op/s requested, {} achieved, mean {} ms, 99 % {} ms",
+        "{head}: {requested} requested, {} op/s achieved, mean {} ms, 99 % {} ms",
         rate(stats.achieved_ops_per_sec()),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
@@ -264,6 +273,22 @@ mod tests {
     }
 
     #[test]
+    fn composites_are_told_in_their_units() {
+        let record = testing::composite::composite_record();
+        let text = summary(&record, false, 100);
+        crate::html::golden("summary_build.txt", &text);
+        let line = progress_line(&record, &record.points[1], false);
+        let start = "point  2 of 4: 2 BUILDs requested, 1,000 op/s achieved, mean ";
+        assert!(line.starts_with(start), "{line}");
+        let mut unlimited = record.clone();
+        for point in &mut unlimited.points {
+            point.load.requested.0 = 0.0;
+        }
+        let text = summary(&unlimited, false, 100);
+        assert!(text.contains("   no limit "), "{text}");
+    }
+
+    #[test]
     fn lines_keep_to_the_terminals_width_and_colours_to_terminals() {
         let record = testing::record();
         let text = summary(&record, false, 80);
@@ -288,13 +313,14 @@ mod tests {
 
     #[test]
     fn one_error_is_one_error() {
-        let mut point = testing::record().points.swap_remove(0);
+        let record = testing::record();
+        let mut point = record.points[0].clone();
         for (errors, said) in [(1, ", 1 error  "), (2, ", 2 errors  ")] {
             if let Some(stats) = &mut point.stats {
                 stats.ops.iter_mut().for_each(|op| op.error_count = 0);
                 stats.ops[0].error_count = errors;
             }
-            let line = progress_line(&point, 12, false);
+            let line = progress_line(&record, &point, false);
             assert!(line.contains(said), "{line}");
         }
     }
@@ -305,7 +331,7 @@ mod tests {
         let lines: Vec<_> = record
             .points
             .iter()
-            .map(|p| progress_line(p, 12, false))
+            .map(|p| progress_line(&record, p, false))
             .collect();
         assert!(lines[0].ends_with("  valid"), "{}", lines[0]);
         assert!(

@@ -2,8 +2,11 @@
 //! the page is here, the template only lays it out.
 
 use crate::advice::advice;
+use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
-use filermark_model::{Finding, OpStats, PointStats, Rule, Severity};
+use crate::words;
+use filermark_model::{Finding, OpStats, PointStats};
+use filermark_results::figures::{is_composite, plain};
 use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -11,7 +14,7 @@ use filermark_results::{PointRecord, RunRecord};
 pub struct Figure {
     pub label: &'static str,
     pub value: String,
-    pub unit: &'static str,
+    pub unit: String,
     pub note: String,
 }
 
@@ -29,6 +32,8 @@ pub struct FindingView {
 /// A row of the table of load points.
 pub struct PointRow {
     pub number: u32,
+    /// In the business metric, where there is one.
+    pub units: Option<String>,
     pub requested: String,
     pub failure: Option<String>,
     pub cells: Vec<String>,
@@ -39,9 +44,14 @@ pub struct PointRow {
 /// The details of one load point.
 pub struct PointView {
     pub number: u32,
-    pub requested: String,
+    /// What was asked for, in its own unit.
+    pub load: String,
     pub verdict: &'static str,
     pub is_peak: bool,
+    /// Of composites only, and so on below.
+    pub component_heads: &'static [(&'static str, &'static str)],
+    pub components: Vec<ComponentRow>,
+    pub bands: Vec<BandView>,
     pub ops: Vec<OpRow>,
     pub remarks: Vec<String>,
     pub errors: Vec<(String, String)>,
@@ -65,13 +75,6 @@ pub struct PhaseRow {
     pub failure: String,
 }
 
-/// A parameter as given.
-pub struct ParameterRow {
-    pub name: String,
-    pub value: String,
-    pub not_standard: bool,
-}
-
 /// VALID, INVALID or FAILED.
 pub fn verdict_word(point: &PointRecord) -> &'static str {
     match (point.measured().is_some(), point.is_valid()) {
@@ -88,7 +91,7 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     let points_figure = Figure {
         label: "Load points that count",
         value: format!("{valid} of {points}"),
-        unit: "",
+        unit: String::new(),
         note: record
             .end
             .as_ref()
@@ -99,27 +102,41 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     };
     let ort = record.ort_ms().unwrap_or_default();
     let service = stats.service();
-    vec![
-        Figure {
+    let peak_figure = match composite::peak(record, peak) {
+        Some((value, unit, note)) => Figure {
+            label: "Peak load",
+            value,
+            unit,
+            note,
+        },
+        None => Figure {
             label: "Peak throughput",
             value: rate(stats.achieved_ops_per_sec()),
-            unit: "op/s",
+            unit: "op/s".into(),
             note: format!(
                 "load point {}, {} requested",
                 peak.load.number,
-                rate(peak.load.requested.0)
+                words::requested_text(record, peak.load)
             ),
         },
+    };
+    let ort_note = match (is_composite(record), valid) {
+        (false, _) => "area under the curve, over the peak",
+        (true, 1) => "the mean of the only point that counts",
+        (true, _) => "area under the curve from the first point to the peak",
+    };
+    vec![
+        peak_figure,
         Figure {
             label: "Overall response time",
             value: number(ort, 2),
-            unit: "ms",
-            note: "area under the curve, over the peak".into(),
+            unit: "ms".into(),
+            note: ort_note.into(),
         },
         Figure {
             label: "Mean service time at the peak",
             value: ms(service.mean_ns()),
-            unit: "ms",
+            unit: "ms".into(),
             note: format!("99 % within {} ms", ms(service.percentile_ns(99.0) as f64)),
         },
         points_figure,
@@ -179,31 +196,57 @@ pub const POINT_HEADS: [(&str, &str); 11] = [
     ("written", "MiB/s"),
 ];
 
+/// The same of composites.
+pub const COMPOSITE_POINT_HEADS: [(&str, &str); 11] = [
+    ("achieved", "op/s"),
+    ("of it", "%"),
+    ("mean", "ms"),
+    ("95\u{a0}%", "ms"),
+    ("99\u{a0}%", "ms"),
+    ("99.9\u{a0}%", "ms"),
+    ("response 99\u{a0}%", "ms"),
+    ("errors", ""),
+    ("read", "MiB/s"),
+    ("written", "MiB/s"),
+    ("total", "MiB/s"),
+];
+
+/// The heads that go with a record.
+pub fn point_heads(record: &RunRecord) -> &'static [(&'static str, &'static str)] {
+    match is_composite(record) {
+        true => &COMPOSITE_POINT_HEADS,
+        false => &POINT_HEADS,
+    }
+}
+
 /// The table of load points.
 pub fn point_rows(record: &RunRecord) -> Vec<PointRow> {
     let peak = record.peak().map(|p| p.load.number);
     let row = |point: &PointRecord| PointRow {
         number: point.load.number,
-        requested: rate(point.load.requested.0),
+        units: words::unit(record).map(|_| plain(point.load.units)),
+        requested: words::requested_text(record, point.load),
         failure: point.failure().map(one_line),
         cells: point
             .measured()
-            .map_or(Vec::new(), |s| point_cells(point, s)),
+            .map_or(Vec::new(), |s| point_cells(record, point, s)),
         verdict: verdict_word(point),
         is_peak: peak == Some(point.load.number),
     };
     record.points.iter().map(row).collect()
 }
 
-fn point_cells(point: &PointRecord, stats: &PointStats) -> Vec<String> {
+fn point_cells(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Vec<String> {
     let (service, response) = (stats.service(), stats.response());
     let achieved = stats.achieved_ops_per_sec();
     let seconds = (stats.window_ns as f64 / 1e9).max(1e-9);
     let mib_per_s = |bytes: u64| number(bytes as f64 / f64::from(1u32 << 20) / seconds, 1);
     let at = |percentile| ms(service.percentile_ns(percentile) as f64);
-    vec![
+    let sum = |of: fn(&OpStats) -> u64| stats.ops.iter().map(of).fold(0, u64::saturating_add);
+    let (read, written) = (sum(|o| o.read_bytes), sum(|o| o.written_bytes));
+    let mut cells = vec![
         rate(achieved),
-        number(100.0 * achieved / point.load.requested.0.max(1e-9), 1),
+        words::share_text(achieved, words::requested(record, point.load)),
         ms(service.mean_ns()),
         at(95.0),
         at(99.0),
@@ -211,9 +254,15 @@ fn point_cells(point: &PointRecord, stats: &PointStats) -> Vec<String> {
         ms(response.mean_ns()),
         ms(response.percentile_ns(99.0) as f64),
         count(stats.error_count()),
-        mib_per_s(stats.ops.iter().map(|o| o.read_bytes).sum()),
-        mib_per_s(stats.ops.iter().map(|o| o.written_bytes).sum()),
-    ]
+        mib_per_s(read),
+        mib_per_s(written),
+    ];
+    if is_composite(record) {
+        // As COMPOSITE_POINT_HEADS: no response mean, but the sum of both rates.
+        cells.remove(6);
+        cells.push(mib_per_s(read.saturating_add(written)));
+    }
+    cells
 }
 
 /// The heads of a table of operations, behind the operation: (head, unit).
@@ -240,9 +289,15 @@ pub fn point_views(record: &RunRecord) -> Vec<PointView> {
         let stats = point.measured()?;
         Some(PointView {
             number: point.load.number,
-            requested: rate(point.load.requested.0),
+            load: words::load(record, point.load),
             verdict: verdict_word(point),
             is_peak: peak == Some(point.load.number),
+            component_heads: &COMPONENT_HEADS,
+            components: composite::component_rows(record, stats),
+            bands: match is_composite(record) {
+                true => composite::band_views(stats),
+                false => Vec::new(),
+            },
             ops: stats.ops.iter().map(|o| op_row(record, stats, o)).collect(),
             remarks: remarks(stats),
             errors: texts(&stats.errors),
@@ -350,130 +405,4 @@ pub fn phase_rows(record: &RunRecord) -> Vec<PhaseRow> {
         failure: one_line(p.failure.as_deref().unwrap_or_default()),
     };
     record.phases.iter().map(row).collect()
-}
-
-/// The parameters as given; marked where a finding says that one is not standard.
-pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
-    let marked = |name: &str| {
-        let findings = record.run.plan.findings.iter();
-        // A note of this rule is about a parameter without effect.
-        let mut not_standard =
-            findings.filter(|f| f.rule == Rule::NotStandard && f.severity > Severity::Note);
-        not_standard.any(|f| {
-            let words = f
-                .message
-                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            words.into_iter().any(|word| word == name)
-        })
-    };
-    let parameters = record.run.plan.parameters.iter();
-    parameters
-        .map(|(name, value)| ParameterRow {
-            not_standard: marked(name),
-            name: one_line(name),
-            value: one_line(value),
-        })
-        .collect()
-}
-
-/// The plan in words.
-pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
-    use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode};
-    let plan = &record.run.plan;
-    let span = |n: filermark_model::Nanos| seconds(n.as_secs_f64());
-    let clients: Vec<_> = plan.clients.iter().map(|c| one_line(&c.name)).collect();
-    let mut rows = vec![
-        ("Clients", clients.join(", ")),
-        (
-            "Procs",
-            format!(
-                "{} on each client, {} in all",
-                plan.procs_per_client,
-                plan.proc_count()
-            ),
-        ),
-        (
-            "Pacing",
-            format!(
-                "{}, {} gaps",
-                match plan.pacing.mode {
-                    PacingMode::Closed => "closed (one operation in flight per proc)",
-                    PacingMode::Open => "open (the arrival rate is kept)",
-                },
-                match plan.pacing.arrivals {
-                    Arrivals::Uniform => "uniform",
-                    Arrivals::Poisson => "Poisson",
-                }
-            ),
-        ),
-        (
-            "Phases",
-            format!(
-                "WARMUP {}, RUN {}",
-                span(plan.phases.warmup),
-                span(plan.phases.runtime)
-            ),
-        ),
-        ("Seed", plan.seed.to_string()),
-    ];
-    if let Some(classic) = plan.benchmark.classic() {
-        let rule = &classic.fileset;
-        let text = format!(
-            "{} MiB per op/s, {} % of it accessed, {} % of writes append",
-            rule.mb_per_op, rule.access_pcnt, rule.append_pcnt
-        );
-        rows.insert(rows.len() - 1, ("File set", text));
-    }
-    match &plan.driver {
-        DriverPlan::Posix(_) => {
-            rows.push(("Driver", "mounted file systems, by system calls".into()))
-        }
-        DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
-        DriverPlan::Nfs3(nfs3) => {
-            let connections = match nfs3.connections {
-                Connections::PerProc => "one connection per proc".into(),
-                Connections::Shared(n) => format!("{n} shared connections per client and server"),
-            };
-            rows.push((
-                "Driver",
-                format!(
-                    "NFSv3 over TCP, {connections}, up to {} reads and {} writes in flight per operation",
-                    nfs3.biod_max_reads.max(1),
-                    nfs3.biod_max_writes.max(1)
-                ),
-            ));
-        }
-    }
-    if let Some(stats) = record
-        .points
-        .iter()
-        .filter_map(PointRecord::measured)
-        .next()
-    {
-        let (read, write) = stats.transfer_bytes;
-        if read > 0 {
-            rows.push((
-                "Transfer sizes",
-                format!("{} KiB reads, {} KiB writes", read / 1024, write / 1024),
-            ));
-        }
-    }
-    rows
-}
-
-/// What the servers said of themselves, mount point by mount point; once each,
-/// whatever number of clients saw it.
-pub(crate) fn mount_rows(record: &RunRecord) -> Vec<(String, Vec<(String, String)>)> {
-    let mut rows: Vec<(String, Vec<(String, String)>)> = Vec::new();
-    for seen in record.environments.iter().flat_map(|e| &e.mounts) {
-        let mount = one_line(&seen.mount);
-        if rows.iter().all(|(known, _)| *known != mount) {
-            let facts = seen
-                .facts
-                .iter()
-                .map(|(name, value)| (one_line(name), one_line(value)));
-            rows.push((mount, facts.collect()));
-        }
-    }
-    rows
 }

@@ -122,14 +122,16 @@ fn memory_lines(out: &mut String, plan: &RunPlan, planned: &Planned, seen: &[Env
     }
 }
 
-/// A size among the run's parameters: `1g`, `512M`; without a letter megabytes.
+/// A size among the run's parameters, as rc files give it: `1g`, `512MiB`.
 fn parameter_bytes(plan: &RunPlan, name: &str) -> Option<u64> {
     let (_, value) = plan.parameters.iter().find(|(n, _)| n == name)?;
     let value = value.trim();
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match value[digits.len()..].to_ascii_lowercase().as_str() {
+    let unit = value[digits.len()..].to_ascii_lowercase();
+    let letter = unit.strip_suffix("ib").or(unit.strip_suffix('b'));
+    let shift = match letter.unwrap_or(&unit) {
         "k" => 10,
-        "" | "m" => 20,
+        "m" => 20,
         "g" => 30,
         "t" => 40,
         _ => return None,

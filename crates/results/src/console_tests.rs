@@ -62,8 +62,8 @@ fn sizes_read_as_netmist_writes_them() {
     assert_eq!(bytes("1g"), Some(1 << 30));
     assert_eq!(bytes("512M"), Some(512 << 20));
     assert_eq!(bytes(" 2t "), Some(2 << 40));
-    assert_eq!(bytes("64"), Some(64 << 20));
-    for bad in ["", "g", "1x", "-1g", "9999999999g", "1 ü"] {
+    assert_eq!(bytes("64MiB"), Some(64 << 20));
+    for bad in ["", "64", "g", "1x", "-1g", "9999999999g", "1 ü"] {
         assert_eq!(bytes(bad), None, "{bad}");
     }
 }

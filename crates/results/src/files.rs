@@ -47,6 +47,19 @@ pub fn suffix_is_plain(suffix: &str) -> bool {
 /// The suffix is no part of a file name (a record may come from anywhere), or
 /// the file system says no.
 pub fn write_files(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, FilesError> {
+    write_files_and_logs(record, dir, dir)
+}
+
+/// The same, with the logs of the procs below `log_dir` (`-U`, NETMIST_LOGS), which
+/// is made when missing.
+///
+/// # Errors
+/// As [`write_files`].
+pub fn write_files_and_logs(
+    record: &RunRecord,
+    dir: &Path,
+    log_dir: &Path,
+) -> Result<Vec<PathBuf>, FilesError> {
     let suffix = plain_suffix(record)?;
     let files = match is_composite(record) {
         true => composite_files(record, suffix),
@@ -57,7 +70,7 @@ pub fn write_files(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, Files
         written.push(write(dir.join(name), &text)?);
     }
     if is_composite(record) && record.end.is_some() {
-        written.push(write_proc_logs(record, dir)?);
+        written.push(write_proc_logs(record, log_dir)?);
     }
     Ok(written)
 }

@@ -17,6 +17,7 @@ pub mod figures;
 pub mod files;
 pub mod heartbeat;
 pub mod judge;
+mod op_names;
 pub mod ort;
 pub mod proc_logs;
 pub mod reader;

@@ -6,6 +6,7 @@
 
 use crate::console;
 use crate::figures::{KB, Planned, units};
+use crate::op_names::{CLIENT_NAMES, WORKLOAD_NAMES};
 use crate::record::{Phase, PointRecord, RunRecord};
 use crate::text::one_line;
 use crate::time::Timestamp;
@@ -17,66 +18,6 @@ use filermark_model::{NOT_A_SPEC_RESULT, Op};
 use std::fmt::Write as _;
 
 const RULE: &str = "-----------------------------------------------\n";
-
-/// The operations as client logs call them, in their order.
-const CLIENT_NAMES: &[(Op, &str)] = &[
-    (Op::Read, "Read ops"),
-    (Op::ReadFile, "Read file ops"),
-    (Op::MmapRead, "Mmap read file ops"),
-    (Op::ReadRandom, "Read rand file ops"),
-    (Op::Write, "Write ops"),
-    (Op::WriteFile, "Write file ops"),
-    (Op::MmapWrite, "Mmap write file ops"),
-    (Op::WriteRandom, "Write rand file ops"),
-    (Op::Rmw, "Rmw ops"),
-    (Op::Mkdir, "Mkdir ops"),
-    (Op::Rmdir, "Rmdir ops"),
-    (Op::Create, "Create ops"),
-    (Op::Unlink, "Unlink ops"),
-    (Op::Unlink2, "Unlink2 ops"),
-    (Op::Append, "Append file ops"),
-    (Op::Locking, "Lock ops"),
-    (Op::Access, "Access ops"),
-    (Op::Stat, "Stat ops"),
-    (Op::Chmod, "Chmod ops"),
-    (Op::Readdir, "Readdir ops"),
-    (Op::Copyfile, "Copyfile ops"),
-    (Op::Rename, "Rename ops"),
-    (Op::Statfs, "Statfs ops"),
-    (Op::Pathconf, "Pathconf ops"),
-    (Op::Custom1, "Custom1 ops"),
-    (Op::Custom2, "Custom2 ops"),
-];
-
-/// The operations as workload logs call them, in their order.
-const WORKLOAD_NAMES: &[(Op, &str)] = &[
-    (Op::Write, "Write ops"),
-    (Op::WriteFile, "Write file ops"),
-    (Op::MmapWrite, "Mmap write ops"),
-    (Op::Read, "Read ops"),
-    (Op::ReadFile, "Read file ops"),
-    (Op::MmapRead, "Mmap read ops"),
-    (Op::Mkdir, "Mkdir ops"),
-    (Op::Rmdir, "Rmdir ops"),
-    (Op::Create, "create ops"),
-    (Op::Unlink, "unlink ops"),
-    (Op::Unlink2, "unlink2 ops"),
-    (Op::Stat, "stat ops"),
-    (Op::Append, "append ops"),
-    (Op::Locking, "lock ops"),
-    (Op::Access, "access ops"),
-    (Op::Chmod, "chmod ops"),
-    (Op::Readdir, "readdir ops"),
-    (Op::WriteRandom, "write_rand ops"),
-    (Op::ReadRandom, "read_rand ops"),
-    (Op::Rmw, "rmw ops"),
-    (Op::Copyfile, "copyfile ops"),
-    (Op::Rename, "rename ops"),
-    (Op::Statfs, "statfs ops"),
-    (Op::Pathconf, "pathconf ops"),
-    (Op::Custom1, "custom1 ops"),
-    (Op::Custom2, "custom2 ops"),
-];
 
 /// The three logs of one proc.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -342,86 +283,5 @@ fn mark_text(at: Timestamp, mark: Mark) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::composite::{composite_record, stream_record};
-
-    fn squeezed(text: &str) -> Vec<String> {
-        let words = |l: &str| l.split_whitespace().collect::<Vec<_>>().join(" ");
-        text.lines().map(words).collect()
-    }
-
-    #[test]
-    fn a_procs_operations_are_all_in_its_logs() {
-        let record = stream_record();
-        let logs = proc_logs(&record, 1).unwrap();
-        assert_eq!(logs.workload, "VDA2");
-        let stats = record.points[0].measured().unwrap();
-        let own = stats.proc_ops.iter().find(|p| p.proc == 1).unwrap();
-        let total: u64 = own.ops.iter().map(|o| o.success_count).sum();
-        let results = squeezed(&logs.results);
-        assert!(results.contains(&format!("Total file ops = {total}")));
-        assert!(results.contains(&"Client 1 results:".to_owned()));
-        assert!(results.contains(&"Write ops = 0".to_owned()));
-        let rates = results.iter().filter(|l| l.contains(" throughput = "));
-        let moved = |ops: &[ProcOp]| -> usize {
-            let both =
-                |o: &ProcOp| usize::from(o.read_bytes > 0) + usize::from(o.written_bytes > 0);
-            ops.iter().map(both).sum()
-        };
-        let later = record.points[1].measured().unwrap();
-        let later = later.proc_ops.iter().find(|p| p.proc == 1).unwrap();
-        assert_eq!(rates.count(), moved(&own.ops) + moved(&later.ops));
-        let operations = squeezed(&logs.operations);
-        assert!(operations.contains(&format!("Total Ops : {total}")));
-        assert!(operations.contains(&"Write ops : 0 Avg Latency: Not collected".to_owned()));
-        let read = own.ops.iter().find(|o| o.op == Op::ReadRandom).unwrap();
-        let seconds = read.service_sum_ns as f64 / 1e9 / read.success_count as f64;
-        let line = format!(
-            "read_rand ops : {} Avg Latency: {seconds:.6}",
-            read.success_count
-        );
-        assert!(operations.contains(&line), "{line}");
-    }
-
-    #[test]
-    fn every_operation_has_its_line() {
-        for names in [CLIENT_NAMES, WORKLOAD_NAMES] {
-            for op in Op::POSIX {
-                assert_eq!(names.iter().filter(|(o, _)| o == op).count(), 1, "{op}");
-            }
-        }
-    }
-
-    #[test]
-    fn procs_that_come_later_are_only_in_later_points() {
-        let record = composite_record();
-        let logs = proc_logs(&record, 9).unwrap();
-        assert!(!logs.results.contains("Load point 1:"));
-        assert!(logs.results.contains("Load point 2: 2 BUILDs"));
-        assert_eq!(
-            logs.progress.matches("Client 9: My_workload id 0").count(),
-            3
-        );
-        assert_eq!(logs.progress.matches("-> 90 percent").count(), 2);
-        assert_eq!(proc_logs(&record, 20), None);
-        assert_eq!(logs.results.lines().last(), Some(NOT_A_SPEC_RESULT));
-    }
-
-    #[test]
-    fn accesses_and_heartbeats_are_told() {
-        let record = stream_record();
-        let logs = proc_logs(&record, 3).unwrap();
-        assert!(logs.results.contains("File accesses:\n"));
-        assert!(logs.results.contains(" 7 CL3_data_0/5/f1\n"));
-        assert!(!logs.results.contains('\x1b'));
-        assert!(logs.progress.contains("warm-up "));
-        let log = heartbeat_log(&record);
-        assert_eq!(
-            log.lines()
-                .filter(|l| l.contains("Heartbeat Client 17: "))
-                .count(),
-            8
-        );
-    }
-}
+#[path = "proc_logs_tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@
 //! library's rounding shows in the golden files.
 
 pub mod composite;
+mod mounted;
 
 use crate::environment::{Environment, MountFacts, ServerAddresses};
 use crate::judge::judge;

@@ -16,6 +16,8 @@ pub struct Strace {
 /// One system call that has returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
+    /// When it was entered, in microseconds since 1970.
+    pub at_us: u64,
     /// Its name, as strace has it (`newfstatat`, `mkdirat`, ...).
     pub name: String,
     /// Arguments, as strace prints them: with `-y`, descriptors have their path.
@@ -53,8 +55,8 @@ impl Strace {
     #[must_use]
     pub fn args(&self, calls: &str) -> Vec<std::ffi::OsString> {
         // -y: descriptors with their paths; -s 0: no contents; -qq: no talk of exits;
-        // --seccomp-bpf: what is not traced runs at full speed.
-        let fixed = ["-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-e"];
+        // -ttt: the time; --seccomp-bpf: what is not traced runs at full speed.
+        let fixed = ["-f", "--seccomp-bpf", "-qq", "-ttt", "-y", "-s", "0", "-e"];
         let mut args: Vec<_> = fixed.iter().map(|arg| OsStr::new(arg).to_owned()).collect();
         args.push(format!("trace={calls}").into());
         args.extend(["-e", "signal=none", "-o"].map(|arg| OsStr::new(arg).to_owned()));
@@ -101,41 +103,54 @@ impl Strace {
     }
 }
 
-/// Reads strace's output: `PID name(args) = result`, where another thread came
+/// fchmodat2, which strace knows from version 6.6 on; on every architecture since
+/// Linux 5.1 new calls have one number.
+const FCHMODAT2: &str = "syscall_0x1c4";
+
+/// Reads strace's output: `PID TIME name(args) = result`, where another thread came
 /// between in two lines, `... <unfinished ...>` and `<... name resumed>...`.
 fn parse(text: &str) -> Vec<Call> {
-    let mut unfinished: BTreeMap<&str, String> = BTreeMap::new();
+    let mut unfinished: BTreeMap<&str, (u64, String)> = BTreeMap::new();
     let mut calls = Vec::new();
     for line in text.lines() {
         let Some((pid, rest)) = line.split_once(char::is_whitespace) else {
             continue;
         };
-        let rest = rest.trim_start();
+        let Some((time, rest)) = rest.trim_start().split_once(' ') else {
+            continue;
+        };
+        // SECONDS.MICROSECONDS
+        let Ok(at_us) = time.replace('.', "").parse() else {
+            continue;
+        };
         if let Some(begun) = rest.strip_suffix("<unfinished ...>") {
-            unfinished.insert(pid, begun.trim_end().to_owned());
+            unfinished.insert(pid, (at_us, begun.trim_end().to_owned()));
             continue;
         }
-        let whole = match rest.strip_prefix("<... ") {
-            None => rest.to_owned(),
+        let (at_us, whole) = match rest.strip_prefix("<... ") {
+            None => (at_us, rest.to_owned()),
             Some(resumed) => {
                 let Some((_, end)) = resumed.split_once(" resumed>") else {
                     continue;
                 };
-                format!("{}{end}", unfinished.remove(pid).unwrap_or_default())
+                let (at_us, begun) = unfinished.remove(pid).unwrap_or_default();
+                (at_us, format!("{begun}{end}"))
             }
         };
-        calls.extend(parse_call(&whole));
+        calls.extend(parse_call(at_us, &whole));
     }
     calls
 }
 
-fn parse_call(line: &str) -> Option<Call> {
+fn parse_call(at_us: u64, line: &str) -> Option<Call> {
     let (name, rest) = line.split_once('(')?;
+    let name = if name == FCHMODAT2 { "fchmodat2" } else { name };
     // The last one: a path may have such characters in it.
     let (args, result) = rest.rsplit_once(") ")?;
     let result = result.trim_start().strip_prefix('=')?.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().all(plain).then(|| Call {
+        at_us,
         name: name.to_owned(),
         args: args.trim_end().to_owned(),
         result: result.to_owned(),
@@ -149,16 +164,21 @@ mod tests {
     #[test]
     fn whole_and_interrupted_calls_are_read_and_talk_is_not() {
         let text = "\
-12 mkdirat(AT_FDCWD</w>, \"/m/a\", 0777) = 0
-12 newfstatat(3</m>, \"x\",  <unfinished ...>
-13 unlink(\"/m/b\") = -1 ENOENT (No such file or directory)
-12 <... newfstatat resumed>{st_mode=S_IFREG|0644, ...}, 0) = 0
-13 pread64(5</m/c>, \"\"..., 4096, 0)        = 4096
-13 +++ exited with 0 +++
+12 1700000000.000001 mkdirat(AT_FDCWD</w>, \"/m/a\", 0777) = 0
+12 1700000000.000002 newfstatat(3</m>, \"x\",  <unfinished ...>
+13 1700000000.000003 unlink(\"/m/b\") = -1 ENOENT (No such file or directory)
+12 1700000000.000004 <... newfstatat resumed>{st_mode=S_IFREG|0644, ...}, 0) = 0
+13 1700000000.000005 pread64(5</m/c>, \"\"..., 4096, 0)        = 4096
+13 1700000000.000006 syscall_0x1c4(0x5, 0x7f, 0x1a4, 0x100, 0, 0) = 0
+13 1700000000.000007 +++ exited with 0 +++
 ";
         let calls = parse(text);
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-        assert_eq!(names, ["mkdirat", "unlink", "newfstatat", "pread64"]);
+        let wanted = ["mkdirat", "unlink", "newfstatat", "pread64", "fchmodat2"];
+        assert_eq!(names, wanted);
+        // A call that was interrupted began when it began.
+        let us: Vec<u64> = calls.iter().map(|call| call.at_us % 10).collect();
+        assert_eq!(us, [1, 3, 2, 5, 6]);
         assert!(calls[1].failed() && calls[1].result.contains("ENOENT"));
         assert!(calls[2].args.starts_with("3</m>, \"x\""), "{:?}", calls[2]);
         assert_eq!(calls[3].result, "4096");

@@ -70,6 +70,8 @@ pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
     let dir = values.text("NETMIST_LOGS").map(PathBuf::from);
     dir.map(|dir| NetmistOutput {
         client_log_dir: Some(dir),
+        // The consoles of 2014 always show them.
+        bands: true,
         ..NetmistOutput::default()
     })
 }

@@ -5,10 +5,12 @@
 //! messages and the record are those of the rc file.
 
 mod flags;
+mod page;
 mod plan;
 mod tokens;
 
 pub use flags::{Effect, FLAGS, Flag};
+pub use page::netmist_markdown;
 pub use tokens::{TokenLine, parse_tokens};
 
 use crate::composite::choose::shipped_registry;

@@ -373,6 +373,7 @@ mod tests {
         }
     }
 
+    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
     fn lines_as_the_manual_prints_them() {
         let cases = [
@@ -397,8 +398,14 @@ mod tests {
                 "nv8 /v METADATA None x 1",
             ),
         ];
-        for (text, want) in cases {
+        let corpus = std::env::var_os("FILERMARK_FUZZ_SEEDS");
+        let corpus = corpus.map(|c| std::path::Path::new(&c).join("netmist_tokens"));
+        for (number, (text, want)) in cases.into_iter().enumerate() {
             assert_eq!(shown(text)[0], want, "{text}");
+            if let Some(folder) = &corpus {
+                std::fs::create_dir_all(folder).expect("create the corpus folder");
+                std::fs::write(folder.join(format!("seed-{number}")), text).expect("write a seed");
+            }
         }
     }
 

@@ -161,7 +161,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "NETMIST_LOGS",
         Group::Output,
         Kind::Path,
-        "Directory of the clients' logs; not set: the system's for temporary files",
+        "Directory of the clients' logs; not set: that of the results",
     )
     .example("/tmp/netmist_logs"),
     p2014(

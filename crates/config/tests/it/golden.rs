@@ -43,6 +43,14 @@ fn the_reference_page_is_made_from_the_table() {
 }
 
 #[test]
+fn the_page_on_netmist_is_made_from_the_flags() {
+    equal(
+        &root().join("docs/src/reference/netmist.md"),
+        &filermark_config::netmist::netmist_markdown(),
+    );
+}
+
+#[test]
 fn the_template_is_the_example_and_resolves() {
     equal(&root().join("examples/sfs_rc"), &template_rc());
     let resolved = good(&template_rc(), &[]);

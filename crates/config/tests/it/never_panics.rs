@@ -2,6 +2,7 @@
 
 use crate::sources;
 use filermark_config::mixfile::{MIXFILE_HEADER, parse_mixfile};
+use filermark_config::netmist::parse_tokens;
 use filermark_config::{Parameter, rc};
 use filermark_config::{blockfile, explain, mounts, parse_debug, resolve};
 use proptest::prelude::*;
@@ -20,6 +21,32 @@ fn rc_like() -> impl Strategy<Value = String> {
     ];
     let line = (proptest::sample::select(names), values).prop_map(|(n, v)| format!("{n}={v}\n"));
     proptest::collection::vec(line, 0..30).prop_map(|lines| lines.concat())
+}
+
+/// Text that looks enough like a token file to get far.
+fn tokens_like() -> impl Strategy<Value = String> {
+    let keys = [
+        "Clientname",
+        "Workdir",
+        "Workload",
+        "Oprate",
+        "Instances",
+        "Password",
+        "Usernam",
+    ];
+    let values = prop_oneof![
+        "[ -~]{0,12}",
+        "\\PC{0,6}",
+        Just("/x".to_owned()),
+        Just("\"a b".to_owned())
+    ];
+    let word = (
+        proptest::sample::select(keys.to_vec()),
+        "[ =#\n\t]{0,3}",
+        values,
+    )
+        .prop_map(|(key, between, value)| format!("{key}{between}{value} "));
+    proptest::collection::vec(word, 0..20).prop_map(|words| words.concat())
 }
 
 fn check(text: &str) {
@@ -47,6 +74,26 @@ proptest! {
         let _ = blockfile::parse_blockfile("blocks", &text);
         let _ = mounts::parse_mount(&text);
         let _ = parse_debug(&text);
+        let _ = parse_tokens("t", &text);
+    }
+
+    #[test]
+    fn on_text_like_an_rc_file_of_2014(text in rc_like()) {
+        check(&format!(
+            "BENCHMARK=VDA\nLOAD=3\nCLIENT_MOUNTPOINTS=localhost:/mnt\n{text}"
+        ));
+    }
+
+    #[test]
+    fn on_text_like_a_token_file(text in tokens_like()) {
+        match parse_tokens("t", &text) {
+            Ok(lines) => assert!(lines.iter().all(|l| l.instances > 0)),
+            Err(errors) => {
+                assert!((1..=50).contains(&errors.len()));
+                let controls = |e: &filermark_config::ConfigError| e.to_string().chars().any(char::is_control);
+                assert!(!errors.iter().any(controls), "{errors:?}");
+            }
+        }
     }
 
     #[test]

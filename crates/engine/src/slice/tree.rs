@@ -4,7 +4,7 @@
 //! Which file, which place and which size are drawn here; how it is done is the
 //! driver's affair. Sequential operations keep their place per file, random ones
 //! are aligned as the definition says. Our own readings of what the seed leaves
-//! open are marked [own] and told in docs/src/reference/workloads.md.
+//! open are marked [own] and told in docs/src/reference/posix-ops.md.
 
 mod books;
 mod choose;

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod demo;
 pub mod manual;
+pub mod netmist;
 pub mod params;
 pub mod plan;
 pub mod report;

@@ -1,6 +1,6 @@
 //! `params` and `template`: the parameters, explained.
 
-use crate::cli::ParamsArgs;
+use crate::cli::{ParamsArgs, TemplateArgs};
 use crate::exit::{Ended, Failure};
 use crate::product;
 use std::process::ExitCode;
@@ -19,7 +19,13 @@ pub fn params(args: &ParamsArgs) -> Ended {
 }
 
 /// Prints an rc file to start from.
-pub fn template() -> Ended {
-    product::print(&filermark_config::template_rc());
+pub fn template(args: &TemplateArgs) -> Ended {
+    let text = match &args.benchmark {
+        None => filermark_config::template_rc(),
+        Some(name) if name == "general-nfs3" => filermark_config::template_rc(),
+        Some(name) => filermark_config::template_composite_rc(name)
+            .map_err(|why| Failure::Usage(vec![why]))?,
+    };
+    product::print(&text);
     Ok(ExitCode::SUCCESS)
 }

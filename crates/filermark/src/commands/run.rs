@@ -48,6 +48,7 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
         plan: resolved.plan,
         suffix: resolved.suffix,
         dir: resolved.work_dir,
+        client_log_dir: netmist.client_log_dir.clone(),
         stop,
         launcher: &LocalLauncher,
         observe: &mut |progress| {

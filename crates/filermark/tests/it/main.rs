@@ -11,11 +11,13 @@ mod sweep;
 mod turns;
 
 mod bad_input;
+mod beside_load;
 mod claims;
 mod counts;
 mod faults;
 mod gone;
 mod kernel_client;
+mod netmist;
 mod null_server;
 mod options;
 mod posix_faults;

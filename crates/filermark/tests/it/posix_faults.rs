@@ -42,13 +42,13 @@ fn an_injected_delay_is_the_service_time_of_a_stat() {
             .set("RUNTIME", 3)
             .set("WARMUP_TIME", 1)
             .start();
-        started.wait_until("WARMUP", |s| s.stderr().contains("WARMUP"));
+        started.wait_until("WARMUP", |s| s.stderr().contains("Starting WARM phase"));
         let delay_ms = 8.0;
         faulty.delay(
             Kind::Getattr,
             Duration::from_micros((delay_ms * 1e3) as u64),
         );
-        started.wait_until("the end of RUN", |s| s.stderr().contains("CLEANUP"));
+        started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
         faulty.heal();
         let ended = started.wait();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -79,10 +79,10 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
         .set("WARMUP_TIME", 1)
         .start();
-    started.wait_until("WARMUP", |s| s.stderr().contains("WARMUP"));
+    started.wait_until("WARMUP", |s| s.stderr().contains("Starting WARM phase"));
     faulty.fail(Kind::Getattr, 10, EIO);
     faulty.fail(Kind::Mkdir, 2, EIO);
-    started.wait_until("the end of RUN", |s| s.stderr().contains("CLEANUP"));
+    started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
     faulty.heal();
     let ended = started.wait();
     ended.assert_tame();
@@ -116,7 +116,7 @@ fn a_dead_file_system_ends_the_run_at_once() {
     let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
         .set("RUNTIME", 120)
         .start();
-    started.wait_until("RUN", |s| s.stderr().contains(" RUN"));
+    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
     faulty.die().expect("it dies");
     let ended = started.wait();
     assert_given_up(&ended, &[&faulty.scratch().path().display().to_string()]);
@@ -145,7 +145,6 @@ fn too_little_space_is_refused_before_anything_is_made() {
     };
     faulty.limit_space(Some(3 << 20));
     let before = plant_foreign(faulty.backing());
-    let made = faulty.counts()[&Kind::Write];
     let ended = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path()).run();
     assert_given_up(
         &ended,
@@ -155,9 +154,14 @@ fn too_little_space_is_refused_before_anything_is_made() {
             "SPACE_CHECK=off",
         ],
     );
-    // The marker, at most.
-    assert!(faulty.counts()[&Kind::Write] - made <= 2);
-    assert!(faulty.counts()[&Kind::Mkdir] <= 1);
+    // The marker, and the files that show what the file system can do; a tree alone
+    // has 24 buckets.
+    let counts = faulty.counts();
+    println!("{counts:?}");
+    assert!(
+        counts[&Kind::Create] < 8 && counts[&Kind::Mkdir] < 3,
+        "{counts:?}"
+    );
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
@@ -195,7 +199,7 @@ fn a_mount_that_vanishes_is_told_and_nothing_is_made_in_its_place() {
     let mut started = Sweep::composite("SWBUILD", &mounts, place.path())
         .set("RUNTIME", 120)
         .start();
-    started.wait_until("RUN", |s| s.stderr().contains(" RUN"));
+    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
     mounts.vanish(&place).expect("it goes");
     started.signal(rustix::process::Signal::INT);
     let ended = started.wait();

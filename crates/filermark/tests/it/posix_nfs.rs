@@ -3,13 +3,18 @@
 use crate::sweep::PROGRAM;
 use crate::turns::beside_others;
 use filermark_model::Op;
+use filermark_model::stats::PointStats;
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_testbed::{
-    ClientOptions, Export, Fsal, Ganesha, KernelClient, KernelServer, NfsVersion, Sandbox,
+    Capture, ClientOptions, Export, Fsal, Ganesha, KernelClient, KernelServer, NfsVersion, Sandbox,
     ServerOptions, available,
 };
 use std::sync::Arc;
 use std::time::Duration;
+
+/// NFSv3's numbers (RFC 1813, section 3.3).
+const READ: u32 = 6;
+const WRITE: u32 = 7;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -40,20 +45,29 @@ fn client(
 fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
     let script = format!(
         "mkdir -p /tmp/{name} && cd /tmp/{name} && {PROGRAM} run -s {name} \
-         -o CLIENT_MOUNTPOINTS=localhost:/mnt -o WARMUP_TIME=1 -o HEARTBEAT_NOTIFICATIONS=off {}\n\
-         status=$?\ncp result/{name}.run.jsonl /run/testbed/\nls -A /mnt\nexit $status\n",
+         -o BENCHMARK={name} -o CLIENT_MOUNTPOINTS=localhost:/mnt -o WARMUP_TIME=1 \
+         -o RUNTIME=3 -o HEARTBEAT_NOTIFICATIONS=off {} >/dev/null 2>log\n\
+         status=$?\ncp result/{name}.run.jsonl /run/testbed/\n\
+         ls -A /mnt\n[ $status = 0 ] || cat log\nexit $status\n",
         options
             .split_whitespace()
             .map(|option| format!("-o {option} "))
             .collect::<String>()
     );
     let done = client.run(&script, LIMIT).expect("the script runs");
-    assert_eq!(done.status, 0, "{}", done.output);
-    println!("{}", done.output);
+    // 1: no point counts, since the server of a busy machine was too slow.
+    assert!(done.status <= 1, "{}", done.output);
+    assert!(
+        done.status == 1 || done.output.is_empty(),
+        "left: {}",
+        done.output
+    );
     read_record(&client.shared_file(&format!("{name}.run.jsonl"))).expect("the run record")
 }
 
-/// No operation failed, and every share of the mix is within 1 percentage point.
+/// No operation failed, and every share of the mix is within 1 percentage point, or
+/// within what chance gives with so few operations: 3.5 standard deviations of a share.
+/// That the mix is drawn right is shown with many operations in `posix_local`.
 #[track_caller]
 fn assert_mix(record: &RunRecord, point: &PointRecord) {
     let stats = point.stats.as_ref().expect("figures");
@@ -69,8 +83,9 @@ fn assert_mix(record: &RunRecord, point: &PointRecord) {
                 "{} {op}: {share:.2} % of {total}, wanted {wanted}",
                 component.workload.name
             );
+            let deviation = 100.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / total).sqrt();
             assert!(
-                (share - wanted).abs() <= 1.0,
+                (share - wanted).abs() <= f64::max(1.0, 3.5 * deviation),
                 "{} {op}: {share:.2} % of {total}, wanted {wanted}",
                 component.workload.name
             );
@@ -78,20 +93,58 @@ fn assert_mix(record: &RunRecord, point: &PointRecord) {
     }
 }
 
-/// What all points of a sweep did of one operation in RUN.
-fn done(record: &RunRecord, op: Op) -> u64 {
-    let stats = record
-        .points
-        .iter()
-        .filter_map(|point| point.stats.as_ref());
-    stats
-        .map(|stats| stats.op(op).map_or(0, |o| o.success_count))
-        .sum()
+/// What all points of a sweep did of some operations in RUN.
+fn done(record: &RunRecord, ops: &[Op]) -> u64 {
+    let stats = record.points.iter().filter_map(|p| p.stats.as_ref());
+    let of = |stats: &PointStats| -> u64 {
+        let of = |op: &Op| stats.op(*op).map_or(0, |o| o.success_count);
+        ops.iter().map(of).sum()
+    };
+    stats.map(of).sum()
 }
 
-/// Names are not cached by the client: every mkdir, create, unlink and rename of ours
-/// is one call at the server; INIT, WARMUP and CLEANUP make more of them. A stat is a
-/// GETATTR or LOOKUP at least, since the mount caches no attributes.
+/// Operations that the server saw and RUN's window did not: those of WARMUP, those
+/// that ended behind the window, and preparations in both.
+fn unseen(record: &RunRecord) -> u64 {
+    let stats = record.points.iter().filter_map(|p| p.stats.as_ref());
+    let of = |stats: &PointStats| -> u64 {
+        let warmup = stats.intervals.iter().filter(|i| i.second < 0);
+        let warmup: u64 = warmup.map(|i| i.success_count + i.error_count).sum();
+        2 * (warmup + stats.procs.len() as u64) + stats.preparation_count
+    };
+    stats.map(of).sum()
+}
+
+/// Calls of the run's own: marker, probes, the run's directory; per client.
+const OWN: u64 = 40;
+
+/// The server's count of a call lies between what RUN did and all that was done.
+#[track_caller]
+fn assert_bounded(record: &RunRecord, ops: &[Op], call: &str, count: u64, in_init: u64) {
+    let least = done(record, ops);
+    let most = least + unseen(record) + in_init + OWN;
+    println!("{call}: {count}; {ops:?}: {least} in RUN, {most} at most");
+    assert!(least > 0, "no {ops:?}");
+    assert!(
+        (least..=most).contains(&count),
+        "{call}: {count}, not {least} to {most}"
+    );
+}
+
+/// Files and directories that INIT made, for all procs of the last load point, which
+/// keeps those of the points before.
+fn made_by_init(record: &RunRecord) -> (u64, u64) {
+    let last = record.points.last().and_then(|p| p.stats.as_ref());
+    let procs = &last.expect("figures").proc_ops;
+    let files = procs.iter().map(|p| p.file_count).sum();
+    let dirs: u64 = procs.iter().map(|p| p.dir_count).sum();
+    // 24 buckets in each, and the tree's top.
+    (files, dirs * 25 + procs.len() as u64)
+}
+
+/// Names cannot be cached by a client: every mkdir, create and unlink is one call at
+/// the server, INIT's and WARMUP's too, and all that was made is removed in the end. A
+/// stat is a GETATTR or a LOOKUP at least, since this mount caches no attributes.
 #[test]
 fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
     let _turn = beside_others();
@@ -108,11 +161,11 @@ fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
     for (name, options) in [
         (
             "SWBUILD",
-            "BENCHMARK=SWBUILD FILE_SIZE=4k DIR_COUNT=2 FILES_PER_DIR=4 RUNTIME=4 LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
+            "FILE_SIZE=4k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
         ),
         (
             "METADATA",
-            "BENCHMARK=METADATA FILE_SIZE=16k DIR_COUNT=2 FILES_PER_DIR=4 RUNTIME=4 LOAD=2",
+            "FILE_SIZE=16k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=2",
         ),
     ] {
         let before = server.counts().expect("counters");
@@ -122,24 +175,29 @@ fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
         for point in &record.points {
             assert_mix(&record, point);
         }
-        for (op, procedure) in [
-            (Op::Mkdir, "MKDIR"),
-            (Op::Create, "CREATE"),
-            (Op::Unlink, "REMOVE"),
-            (Op::Chmod, "SETATTR"),
+        let (files, dirs) = made_by_init(&record);
+        for (op, call, in_init) in [
+            (Op::Mkdir, "MKDIR", dirs),
+            (Op::Create, "CREATE", files),
+            (Op::Unlink, "REMOVE", files + done(&record, &[Op::Create])),
         ] {
-            let (ours, theirs) = (done(&record, op), counts.get(procedure));
-            assert!(
-                ours > 0 && theirs >= ours,
-                "{op}: {ours}, {procedure}: {theirs}"
-            );
+            assert_bounded(&record, &[op], call, counts.get(call), in_init);
         }
+        assert_eq!(counts.get("CREATE"), counts.get("REMOVE"), "{counts:?}");
+        assert_eq!(counts.get("MKDIR"), counts.get("RMDIR"), "{counts:?}");
         let looks = counts.get("GETATTR") + counts.get("LOOKUP");
-        assert!(looks >= done(&record, Op::Stat), "{looks}");
-        assert!(counts.get("READ") + counts.get("WRITE") > 0);
+        assert!(looks >= done(&record, &[Op::Stat]), "{looks}");
+        assert!(
+            counts.get("SETATTR") >= done(&record, &[Op::Chmod]),
+            "{counts:?}"
+        );
+        assert!(counts.get("WRITE") > 0, "{counts:?}");
     }
 }
 
+/// Every write of these is stable when it returns or, where the definition says so, is
+/// committed: WRITEs and COMMITs reach the server. Reads may come from the client's
+/// cache, so there is no telling how many do not.
 #[test]
 fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
     let _turn = beside_others();
@@ -153,27 +211,34 @@ fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
     let Some(mut client) = client(&sandbox, &export, NfsVersion::V42, "") else {
         return;
     };
-    for (name, options) in [
+    for (name, options, writes) in [
         (
             "VDA",
-            "BENCHMARK=VDA FILE_SIZE=2m RUNTIME=4 LOAD=4 INCR_LOAD=4 NUM_RUNS=2",
+            "FILE_SIZE=2m LOAD=2 INCR_LOAD=2 NUM_RUNS=2",
+            &[Op::Write][..],
         ),
-        ("VDI", "BENCHMARK=VDI FILE_SIZE=4m RUNTIME=4 LOAD=1"),
+        ("VDI", "FILE_SIZE=2m LOAD=1", &[Op::Write, Op::WriteRandom]),
     ] {
         let before = server.counts().expect("counters");
         let record = run(&mut client, name, options);
         let counts = server.counts().expect("counters").since(&before);
         println!("{name}: {:?}", counts.iter().collect::<Vec<_>>());
+        let mut fsyncs = 0;
         for point in &record.points {
             assert_mix(&record, point);
+            let stats = point.stats.as_ref().expect("figures");
+            fsyncs += stats.counters.get("fsyncs").copied().unwrap_or(0);
         }
-        assert!(
-            counts.get("OPEN") > 0 && counts.get("WRITE") > 0,
-            "{counts:?}"
-        );
+        // What an fsync makes stable is at least one WRITE, since something was written.
+        println!("{} writes, {fsyncs} fsyncs", done(&record, writes));
+        assert!(fsyncs > 0 && counts.get("WRITE") >= fsyncs, "{counts:?}");
+        let (files, _) = made_by_init(&record);
+        assert!(counts.get("OPEN") >= files, "{files} files, {counts:?}");
+        assert!(counts.get("REMOVE") >= files, "{files} files, {counts:?}");
     }
 }
 
+/// DATABASE bypasses the client's cache: a read is a READ, a write a WRITE.
 #[test]
 fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     let _turn = beside_others();
@@ -184,25 +249,33 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
         return;
     };
     let files = ganesha.files().expect("a vfs export has files");
-    for (version, name, options) in [
-        (
-            NfsVersion::V3,
-            "DATABASE",
-            "BENCHMARK=DATABASE FILE_SIZE=1m RUNTIME=4 LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
-        ),
-        (
-            NfsVersion::V41,
-            "SWBUILD",
-            "BENCHMARK=SWBUILD FILE_SIZE=4k DIR_COUNT=2 FILES_PER_DIR=4 RUNTIME=4 LOAD=1",
-        ),
-    ] {
-        let Some(mut client) = client(&sandbox, ganesha.export(), version, "") else {
-            return;
-        };
-        let record = run(&mut client, name, options);
-        for point in &record.points {
-            assert_mix(&record, point);
-        }
-        assert_eq!(std::fs::read_dir(&files).expect("list").count(), 0);
+    let nothing_left = || std::fs::read_dir(&files).expect("list").count() == 0;
+    let Some(mut client) = client(&sandbox, ganesha.export(), NfsVersion::V3, "") else {
+        return;
+    };
+    let port = ganesha.export().nfs_port;
+    let capture = Capture::start(&sandbox, client.interface(), &[port]).expect("a capture");
+    let record = run(&mut client, "DATABASE", "FILE_SIZE=1m LOAD=1");
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!((pcap.dropped(), nothing_left()), (0, true));
+    for point in &record.points {
+        assert_mix(&record, point);
     }
+    let calls = pcap.calls().expect("tshark");
+    let reads = calls.get(&READ).copied().unwrap_or(0);
+    assert_bounded(&record, &[Op::Read, Op::ReadRandom], "READ", reads, 0);
+    let writes = calls.get(&WRITE).copied().unwrap_or(0);
+    let data = record.run.plan.data_set(record.points[0].load).start_bytes;
+    // INIT fills in transfers of 64 KiB at least.
+    let ops = [Op::Write, Op::WriteRandom];
+    assert_bounded(&record, &ops, "WRITE", writes, data / (64 << 10));
+
+    drop(client);
+    let Some(mut client) = self::client(&sandbox, ganesha.export(), NfsVersion::V41, "") else {
+        return;
+    };
+    let options = "FILE_SIZE=4k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=1";
+    let record = run(&mut client, "SWBUILD", options);
+    assert_mix(&record, &record.points[0]);
+    assert!(nothing_left());
 }

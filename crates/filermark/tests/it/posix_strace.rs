@@ -1,20 +1,79 @@
 //! strace's counts against ours: a logical operation is the system calls that it
 //! claims to be.
 
-use crate::sweep::Sweep;
+use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_model::Op;
+use filermark_results::Phase;
 use filermark_testbed::{Call, Mounts, Strace, available};
+use std::ops::Range;
 
-/// The calls that return errors belong to the looking around, not to operations.
-fn count(calls: &[Call], names: &[&str], part: &str) -> u64 {
+/// Everything whose system calls can be told apart, at a rate that strace can follow.
+const DEFINITION: &str = r#"
+[[workload]]
+name = "CALLS"
+title = "Operations to be counted from outside"
+read_transfers = [{ min_bytes = 4096, max_bytes = 4096, percent = 100 }]
+write_transfers = [{ min_bytes = 4096, max_bytes = 4096, percent = 100 }]
+[workload.mix]
+read_random = 10
+write_random = 10
+mkdir = 5
+rmdir = 5
+create = 5
+unlink = 5
+unlink2 = 5
+rename = 10
+access = 10
+stat = 10
+chmod = 10
+readdir = 5
+statfs = 5
+locking = 5
+[workload.attributes]
+write_commit_pcnt = 100
+
+[[benchmark]]
+name = "CALLS"
+version = 1
+title = "Operations to be counted from outside"
+unit = "PROC"
+[[benchmark.component]]
+workload = "CALLS"
+instances = 1
+ops_per_proc = 150
+dir_count = 1
+files_per_dir = 5
+file_kib = 16
+"#;
+
+/// Procs of the run.
+const PROCS: u64 = 3;
+
+/// Operations of RUN that are not in its window, at either end: a few per proc, since
+/// the phase is told by the wall clock of another process.
+const EDGE: u64 = 3 * PROCS;
+
+/// The calls of RUN that succeeded, of these names and with this in their arguments.
+fn count(calls: &[Call], run: &Range<u64>, names: &[&str], part: &str) -> u64 {
     let of = |call: &&Call| {
-        names.contains(&call.name.as_str()) && call.args.contains(part) && !call.failed()
+        names.contains(&call.name.as_str())
+            && run.contains(&call.at_us)
+            && call.args.contains(part)
+            && !call.failed()
     };
     calls.iter().filter(of).count() as u64
 }
 
-/// Nothing but RUN is between the marks, so that INIT and CLEANUP do not count.
+/// When RUN was, in microseconds since 1970.
+fn run_phase(ended: &Ended) -> Range<u64> {
+    let record = ended.record();
+    let run = record.phases.iter().find(|p| p.phase == Phase::Run);
+    let run = run.expect("RUN");
+    let us = |at: f64| (at * 1e6) as u64;
+    us(run.began.unix_seconds())..us(run.ended.unix_seconds())
+}
+
 #[test]
 fn system_calls_agree_with_the_logical_operations() {
     let _turn = beside_others();
@@ -22,33 +81,74 @@ fn system_calls_agree_with_the_logical_operations() {
         return;
     };
     let dir = mounts.plain().expect("a directory");
-    let trace = mounts
-        .plain()
-        .expect("a directory for the trace")
-        .path()
-        .join("trace");
-    let Some(strace) = available(Strace::new(&trace)) else {
+    let trace = mounts.plain().expect("a directory for the trace");
+    let Some(strace) = available(Strace::new(&trace.path().join("trace"))) else {
         return;
     };
+    let sweep = Sweep::composite("CALLS", &mounts, dir.path())
+        .unset("FILE_SIZE")
+        .unset("DIR_COUNT")
+        .unset("FILES_PER_DIR")
+        .set("LOAD", PROCS);
+    let file = sweep.write("calls.toml", DEFINITION);
     let mut front = vec!["strace".into()];
-    front.extend(strace.args("%file,%desc"));
-    let ended = Sweep::composite("METADATA", &mounts, dir.path())
-        .set("FILE_SIZE", "16k")
+    front.extend(strace.args("all"));
+    let ended = sweep
+        .set("BENCHMARK_FILE", file.display())
         .through(front)
         .succeed();
     let point = ended.point(1);
     let stats = point.stats.as_ref().expect("figures");
-    let calls = strace.calls().expect("a trace");
-    let done = |op: Op| stats.op(op).map_or(0, |o| o.success_count);
-    for (op, names) in [
-        (Op::Stat, &["newfstatat", "statx", "stat", "lstat"][..]),
-        (Op::Access, &["access", "faccessat", "faccessat2"]),
-        (Op::Chmod, &["chmod", "fchmodat", "fchmodat2"]),
-        (Op::Statfs, &["statfs", "fstatfs"]),
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    let (calls, run) = (strace.calls().expect("a trace"), run_phase(&ended));
+    let done = |ops: &[Op]| -> u64 {
+        let of = |op: &Op| stats.op(*op).map_or(0, |o| o.success_count);
+        ops.iter().map(of).sum()
+    };
+    let seen = |names: &[&str], part: &str| count(&calls, &run, names, part);
+    // One call each, of which nothing else makes any.
+    for (op, names, part, per_op) in [
+        (Op::Stat, &["newfstatat", "statx"][..], "/b", 1),
+        (Op::Access, &["faccessat", "faccessat2"], "/b", 1),
+        // strace may not know this one, and then does not show its path.
+        (Op::Chmod, &["fchmodat", "fchmodat2"], "", 1),
+        (Op::Statfs, &["statfs", "fstatfs"], "/filermark.s/", 1),
+        (Op::Rename, &["renameat", "renameat2"], "/b", 1),
+        (Op::ReadRandom, &["pread64"], "/b", 1),
+        (Op::WriteRandom, &["fsync", "fdatasync"], "/b", 1),
+        // The names, and their end.
+        (Op::Readdir, &["getdents64"], "/b", 2),
     ] {
-        let seen = count(&calls, names, "/filermark.s/");
-        println!("{op}: {} logical, {seen} calls", done(op));
-        assert!(done(op) > 0, "no {op}");
-        assert!(seen >= done(op), "{op}: {} logical, {seen} calls", done(op));
+        let (ours, theirs) = (done(&[op]) * per_op, seen(names, part));
+        println!("{op}: {ours} calls of {names:?} wanted, {theirs} seen");
+        assert!(ours > 0, "no {op}");
+        assert!(
+            ours.abs_diff(theirs) <= EDGE * per_op,
+            "{op}: {ours}, {theirs} {names:?}"
+        );
     }
+    // Preparations use the same ones: a directory that can be removed is made first.
+    let mut more = 0;
+    for (ops, names, part) in [
+        (&[Op::Mkdir][..], &["mkdirat"], "/b07"),
+        (&[Op::Rmdir], &["unlinkat"], "AT_REMOVEDIR"),
+        (&[Op::Unlink, Op::Unlink2], &["unlinkat"], "\"f0"),
+        (&[Op::Create], &["openat"], "O_EXCL"),
+        (&[Op::WriteRandom], &["pwrite64"], "/b"),
+    ] {
+        let (ours, theirs) = (done(ops), seen(names, part));
+        println!("{ops:?}: {ours} calls of {names:?} wanted, {theirs} seen");
+        assert!(
+            ours > 0 && theirs + EDGE >= ours,
+            "{ops:?}: {ours}, {theirs} {names:?}"
+        );
+        more += theirs.saturating_sub(ours);
+    }
+    let prepared = stats.preparation_count;
+    println!("{prepared} preparations, {more} more calls");
+    let off = more.abs_diff(prepared);
+    assert!(
+        off <= 2 * EDGE,
+        "{more} calls more, {prepared} preparations"
+    );
 }

@@ -197,7 +197,10 @@ impl Sweep {
             (None, None) => Command::new(&line[0]),
         };
         command.args(&line[1..]).arg(self.command);
-        if !matches!(self.command, "serve" | "demo" | "report" | "netmist") {
+        if !matches!(
+            self.command,
+            "serve" | "clock" | "demo" | "report" | "netmist"
+        ) {
             command.args(["-s", &self.suffix]);
             for (name, value) in &self.options {
                 command.arg("-o").arg(format!("{name}={value}"));

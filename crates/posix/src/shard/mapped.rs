@@ -66,14 +66,14 @@ impl PosixShard {
     }
 
     fn mapped_write(&mut self, proc: u32, span: Span, commit: bool) -> Outcome {
-        if let Err(e) = self.prepare(proc, span, 0..span.length) {
+        if let Err(e) = self.prepare(proc, span) {
             return self.refused(e);
         }
         let commit = commit && !self.parts.no_fsync;
         self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
             let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
-            let data = &*shard.buffer.get(span.length);
+            let data = shard.outgoing.get(span.length);
             mapped::write(handles.file_at(slot)?, span.offset, data, commit)?;
             work.physical += 1;
             work.written_bytes += span.length as u64;

@@ -18,7 +18,7 @@ mod tree;
 mod whole;
 mod work;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Outgoing};
 use crate::counters::Counters;
 use crate::custom::Customs;
 use crate::handles::Handles;
@@ -40,6 +40,8 @@ pub(crate) struct ShardParts {
     pub(crate) handles: Handles,
     pub(crate) customs: Customs,
     pub(crate) no_fsync: bool,
+    /// The number of its first proc in the run.
+    pub(crate) first_proc: u32,
     pub(crate) clock: Clock,
     pub(crate) stop: StopFlag,
 }
@@ -48,7 +50,10 @@ pub(crate) struct ShardParts {
 #[derive(Debug)]
 pub struct PosixShard {
     parts: ShardParts,
+    /// What was read.
     buffer: Buffer,
+    /// What is written.
+    outgoing: Outgoing,
     /// Room for directory listings.
     listing: Vec<u8>,
     counters: Counters,
@@ -65,6 +70,7 @@ impl PosixShard {
             )
         });
         Self {
+            outgoing: Outgoing::new(parts.first_proc),
             parts,
             buffer: Buffer::default(),
             listing: Vec::new(),

@@ -17,6 +17,15 @@ pub(super) struct Span {
     pub length: usize,
 }
 
+/// Where the bytes of a write are.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// Made by [`PosixShard::prepare`].
+    Prepared,
+    /// Read before, from here on in the buffer.
+    Read(usize),
+}
+
 /// The larger alignment that is tried when the smaller one is refused.
 const LARGE_ALIGN: u64 = 4096;
 
@@ -68,10 +77,10 @@ impl PosixShard {
     }
 
     fn write(&mut self, proc: u32, span: Span, io: Io) -> Outcome {
-        if let Err(e) = self.prepare(proc, span, 0..span.length) {
+        if let Err(e) = self.prepare(proc, span) {
             return self.refused(e);
         }
-        self.timed(|shard, work| shard.write_span(proc, span, 0, io, work))
+        self.timed(|shard, work| shard.write_span(proc, span, Source::Prepared, io, work))
     }
 
     /// What is written back is what was read: contents are a function of the place.
@@ -86,25 +95,23 @@ impl PosixShard {
             if work.corrupt {
                 return Ok(());
             }
-            let at = got.start;
-            if got.len() < span.length {
-                // Behind the end of the file nothing was read.
-                let missing = got.end..at + span.length;
-                let rest = Span {
-                    offset: span.offset + got.len() as u64,
-                    ..span
-                };
-                work.aside(&clock, || shard.prepare(proc, rest, missing))?;
+            if got.len() == span.length {
+                return shard.write_span(proc, span, Source::Read(got.start), io, work);
             }
-            shard.write_span(proc, span, at, io, work)
+            // Behind the end of the file nothing was read.
+            work.aside(&clock, || shard.prepare(proc, span))?;
+            shard.write_span(proc, span, Source::Prepared, io, work)
         })
     }
 
-    /// Puts what the file of a span holds at its offset into a part of the buffer.
-    pub(super) fn prepare(&mut self, proc: u32, span: Span, into: Range<usize>) -> Result<()> {
+    /// Makes what is to be written at a span.
+    pub(super) fn prepare(&mut self, proc: u32, span: Span) -> Result<()> {
         let proc = self.parts.handles.proc(proc)?;
-        let bytes = &mut self.buffer.get(into.end)[into];
-        proc.tree.data.fill(span.content, span.offset, bytes);
+        let (data, at) = (&proc.tree.data, (span.content, span.offset));
+        match proc.exact {
+            true => self.outgoing.exact(data, at, span.length),
+            false => self.outgoing.stamped(data, at, span.length),
+        };
         Ok(())
     }
 
@@ -196,12 +203,12 @@ impl PosixShard {
         Ok(got)
     }
 
-    /// Writes a span from `at` in the buffer on, and makes it stable if it commits.
+    /// Writes a span, and makes it stable if it commits.
     pub(super) fn write_span(
         &mut self,
         proc: u32,
         span: Span,
-        at: usize,
+        source: Source,
         io: Io,
         work: &mut Work,
     ) -> Result<()> {
@@ -211,7 +218,7 @@ impl PosixShard {
             if !fits(align) {
                 align = 0;
             }
-            match self.write_aligned(proc, span, at, Class::new(align > 0, io.sync), work) {
+            match self.write_aligned(proc, span, source, Class::new(align > 0, io.sync), work) {
                 Err(Errno::INVAL) if align > 0 => align = self.refuse_align(proc, align)?,
                 Err(e) => return Err(e),
                 Ok(()) => break,
@@ -230,14 +237,17 @@ impl PosixShard {
         &mut self,
         proc: u32,
         span: Span,
-        at: usize,
+        source: Source,
         class: Class,
         work: &mut Work,
     ) -> Result<()> {
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
-        let bytes = &self.buffer.get(at + span.length)[at..];
+        let bytes = match source {
+            Source::Prepared => self.outgoing.get(span.length),
+            Source::Read(at) => &self.buffer.get(at + span.length)[at..],
+        };
         let mut put = 0;
         while put < bytes.len() {
             let count = file.write_at(&bytes[put..], span.offset + put as u64)?;

@@ -65,6 +65,8 @@ impl PosixShard {
     ) -> Result<()> {
         let name = names::file(file)?;
         let handles = &mut self.parts.handles;
+        // What an earlier run wrote is not what this one would check against.
+        let reuse = reuse && !handles.proc(proc)?.tree.data.verifies();
         let slot = handles.dir(proc, file.dir, file.bucket, &mut self.counters)?;
         let dir = handles.dir_at(slot)?;
         if reuse && is_file_of(dir, name.as_c_str(), size) {
@@ -84,7 +86,7 @@ impl PosixShard {
                 length: FILL_BYTES.min(size - offset) as usize,
             };
             let clock = self.parts.clock.clone();
-            work.aside(&clock, || self.prepare(proc, span, 0..span.length))?;
+            work.aside(&clock, || self.prepare(proc, span))?;
             self.put(&open, span, work)?;
             offset += span.length as u64;
         }
@@ -92,7 +94,7 @@ impl PosixShard {
     }
 
     fn put(&mut self, file: &File, span: Span, work: &mut Work) -> Result<()> {
-        let bytes = &*self.buffer.get(span.length);
+        let bytes = self.outgoing.get(span.length);
         let mut put = 0;
         while put < bytes.len() {
             let count = file.write_at(&bytes[put..], span.offset + put as u64)?;

@@ -1,7 +1,7 @@
 //! Transfers of whole files, in sizes drawn from the workload's tables.
 
 use super::PosixShard;
-use super::ranges::Span;
+use super::ranges::{Source, Span};
 use super::work::Work;
 use crate::counters::Tally;
 use crate::sys::{Class, Errno, Result};
@@ -112,7 +112,7 @@ impl PosixShard {
         let table = &tree.workload.write_transfers;
         let mut next = all.next(table).map(|part| at(file, part));
         if let Some(span) = next
-            && let Err(e) = self.prepare(proc, span, 0..span.length)
+            && let Err(e) = self.prepare(proc, span)
         {
             return self.refused(e);
         }
@@ -126,9 +126,9 @@ impl PosixShard {
                     commit: io.commit && next.is_none(),
                     ..io
                 };
-                shard.write_span(proc, span, 0, io, work)?;
+                shard.write_span(proc, span, Source::Prepared, io, work)?;
                 if let Some(span) = next {
-                    work.aside(&clock, || shard.prepare(proc, span, 0..span.length))?;
+                    work.aside(&clock, || shard.prepare(proc, span))?;
                 }
             }
             Ok(())

@@ -5,6 +5,7 @@ use super::frame::{Area, axes, legend};
 use crate::format::{duration, rate};
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::{Anchor, Svg};
+use crate::words;
 use filermark_model::{Latency, PointStats};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -12,6 +13,9 @@ use filermark_results::{PointRecord, RunRecord};
 struct Dot {
     number: u32,
     valid: bool,
+    /// What was asked for, in its own unit.
+    load: String,
+    /// 0: as fast as it goes.
     requested: f64,
     achieved: f64,
     /// In the order of [`LINES`], in milliseconds.
@@ -38,7 +42,8 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
         Dot {
             number: point.load.number,
             valid: point.is_valid(),
-            requested: point.load.requested.0,
+            load: words::load(record, point.load),
+            requested: words::requested(record, point.load).unwrap_or(0.0),
             achieved: stats.achieved_ops_per_sec(),
             ms: figures.map(|ns| ns / 1e6),
         }
@@ -104,7 +109,7 @@ pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
 
 fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {
     let limit = record.run.plan.limits.response_ms;
-    if (y.low()..=y.high()).contains(&limit) {
+    if limit > 0.0 && (y.low()..=y.high()).contains(&limit) {
         let at = y.at(limit);
         svg.line("limit", (area.left, at), (area.right, at));
         let label = format!("limit of the mean: {limit} ms");
@@ -132,7 +137,7 @@ fn draw_dot(svg: &mut Svg, class: &str, dot: &Dot, at: (f64, f64), what: &str) {
         "Load point {}{verdict}: {} op/s achieved of {} requested; {what}",
         dot.number,
         rate(dot.achieved),
-        rate(dot.requested),
+        dot.load,
     );
     let class = class.replace("line", "dot");
     if dot.valid {
@@ -158,7 +163,8 @@ fn describe(dots: &[Dot]) -> String {
 
 /// Achieved over requested rate, beside the line on which both are the same.
 pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
-    let dots = dots(record);
+    let mut dots = dots(record);
+    dots.retain(|d| d.requested > 0.0);
     let rates = || dots.iter().flat_map(|d| [d.requested, d.achieved]);
     let high = rates().max_by(f64::total_cmp)? * 1.03;
     let height = 330.0;
@@ -188,8 +194,8 @@ pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
         draw_dot(&mut svg, LINES[0].0, dot, at(dot), &format!("{pcnt:.1} %"));
     }
     for failed in record.points.iter().filter(|p| p.measured().is_none()) {
-        let requested = failed.load.requested.0;
-        if requested <= high {
+        let requested = words::requested(record, failed.load).unwrap_or(0.0);
+        if requested > 0.0 && requested <= high {
             svg.cross("cross", (x.at(requested), area.bottom), 4.5);
         }
     }

@@ -30,10 +30,27 @@ const GROUPS: [(&str, &[Op]); 4] = [
             Op::Pathconf,
             Op::Readdir,
             Op::Readdirplus,
+            Op::Stat,
+            Op::Statfs,
         ],
     ),
-    ("Reads", &[Op::Read]),
-    ("Writes", &[Op::Write, Op::Commit]),
+    (
+        "Reads",
+        &[Op::Read, Op::ReadFile, Op::MmapRead, Op::ReadRandom],
+    ),
+    (
+        "Writes",
+        &[
+            Op::Write,
+            Op::Commit,
+            Op::WriteFile,
+            Op::MmapWrite,
+            Op::WriteRandom,
+            Op::Rmw,
+            Op::Append,
+            Op::Copyfile,
+        ],
+    ),
     (
         "Changes",
         &[
@@ -46,6 +63,12 @@ const GROUPS: [(&str, &[Op]); 4] = [
             Op::Rmdir,
             Op::Rename,
             Op::Link,
+            Op::Unlink,
+            Op::Unlink2,
+            Op::Chmod,
+            Op::Locking,
+            Op::Custom1,
+            Op::Custom2,
         ],
     ),
 ];
@@ -215,4 +238,17 @@ pub fn overlay_chart(stats: &PointStats, fit: Fit) -> Option<String> {
         svg.polyline(&format!("line {class}"), &points);
     }
     Some(svg.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_in_one_group() {
+        for op in Op::ALL {
+            let of = GROUPS.iter().filter(|(_, ops)| ops.contains(op));
+            assert_eq!(of.count(), 1, "{op}");
+        }
+    }
 }

@@ -61,8 +61,10 @@ pub fn series_chart(point: &PointRecord) -> Option<String> {
     let y_ms = Scale::linear(0.0, high(&means), PLOTS[1].1, PLOTS[1].0);
     plot(&mut svg, PLOTS[0], &y_ops, "op/s");
     plot(&mut svg, PLOTS[1], &y_ms, "mean ms");
-    let at = y_ops.at(requested);
-    svg.line("ideal", (LEFT, at), (RIGHT, at));
+    if requested > 0.0 {
+        let at = y_ops.at(requested);
+        svg.line("ideal", (LEFT, at), (RIGHT, at));
+    }
     svg.polyline("line thin service", &stairs(&steps, &ops, &x, &y_ops));
     svg.polyline("line thin p99", &stairs(&steps, &means, &x, &y_ms));
     for (i, (second, n, sum)) in steps.iter().enumerate() {

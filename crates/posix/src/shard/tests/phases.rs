@@ -25,30 +25,40 @@ fn a_tree_is_made_and_made_again_without_harm() {
 
 #[test]
 fn files_of_the_right_size_are_reused_if_wanted() {
-    let mut bench = Bench::new();
-    let file = file_in(0, 0);
-    let path = bench.path(file);
-    let fill = |size, reuse| FileAction::Fill {
-        file,
-        content: content(file),
-        size,
-        reuse,
-    };
-    std::fs::write(&path, [7; 3_000]).expect("file");
-    assert_eq!(bench.good(fill(3_000, true)).written_bytes, 0);
-    assert_eq!(std::fs::read(&path).expect("file"), [7; 3_000]);
-    assert_eq!(bench.good(fill(2_999, true)).written_bytes, 2_999);
-    assert_eq!(std::fs::read(&path).expect("file"), wanted(file, 0, 2_999));
-    std::fs::write(&path, [7; 3_000]).expect("file");
-    assert_eq!(bench.good(fill(3_000, false)).written_bytes, 3_000);
-    assert_eq!(bench.counters()["reused_files"], 1);
-    let large = 2 * 1024 * 1024 + 77;
-    let outcome = bench.good(fill(large, true));
-    assert_eq!((outcome.written_bytes, outcome.physical), (large, 4));
-    assert_eq!(
-        std::fs::read(&path).expect("file"),
-        wanted(file, 0, large as usize)
-    );
+    for verify in [false, true] {
+        let mut bench = Bench::on(disk(), PosixPlan::default(), verify, &["CL0_TEST"]);
+        let file = file_in(0, 0);
+        let path = bench.path(file);
+        let mut fill = |size, reuse| {
+            let content = content(file);
+            bench.good(FileAction::Fill {
+                file,
+                content,
+                size,
+                reuse,
+            })
+        };
+        let size = || std::fs::metadata(&path).expect("file").len();
+        std::fs::write(&path, [7; 3_000]).expect("file");
+        // What is to be checked must be ours.
+        let written = if verify { 3_000 } else { 0 };
+        assert_eq!(fill(3_000, true).written_bytes, written);
+        assert_eq!(fill(2_999, true).written_bytes, 2_999);
+        assert_eq!(size(), 2_999);
+        std::fs::write(&path, [7; 3_000]).expect("file");
+        assert_eq!(fill(3_000, false).written_bytes, 3_000);
+        assert_ne!(std::fs::read(&path).expect("file"), [7; 3_000]);
+        let large = 2 * 1024 * 1024 + 77;
+        let outcome = fill(large, true);
+        assert_eq!((outcome.written_bytes, outcome.physical), (large, 4));
+        assert_eq!(size(), large);
+        if verify {
+            let bytes = std::fs::read(&path).expect("file");
+            assert_eq!(bytes, wanted(file, 0, large as usize));
+        }
+        let reused = bench.counters().get("reused_files").copied();
+        assert_eq!(reused, (!verify).then_some(1));
+    }
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! `netmist`: its command line, one load point.
+
+use super::run;
+use crate::cli::NetmistArgs;
+use crate::exit::{Ended, Failure};
+use crate::{plain, product};
+use filermark_config::netmist::{
+    self, netmist_registry, nothing_to_do, resolve_netmist, stray_words,
+};
+use filermark_config::{Resolved, Sources, netmist_text};
+use filermark_model::Severity;
+use filermark_results::console;
+use std::process::ExitCode;
+
+/// Does what the flags say: shows something, or runs.
+pub fn netmist(args: &NetmistArgs) -> Ended {
+    let strays = stray_words(&args.strays);
+    if !strays.is_empty() {
+        return Err(strays.into());
+    }
+    let given = given(args)?;
+    if given.has('v') {
+        product::print(&format!("filermark {}\n", env!("CARGO_PKG_VERSION")));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if given.has('E') {
+        let registry = netmist_registry(&given)?;
+        product::print(&netmist_text::export(registry.workloads()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(answer) = nothing_to_do(&given) {
+        eprintln!("filermark: {answer}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let resolved = resolve_netmist(&given)?;
+    if given.has('i') {
+        return info(&resolved, args);
+    }
+    plain::listen_to_rooms(&resolved.debug, args.verbose);
+    for finding in &resolved.plan.findings {
+        let told =
+            finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
+        if told || args.verbose > 0 {
+            eprintln!("{}", finding.message);
+        }
+    }
+    let outcome = run::sweep(resolved, &args.output)?;
+    run::finish(&outcome, &args.output)
+}
+
+/// The flags and the options as the room of configuration wants them.
+fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, Failure> {
+    let mut sources = Sources::from_rc(None)?;
+    for option in &args.options {
+        sources.set_option(option)?;
+    }
+    if let Some(suffix) = &args.suffix {
+        sources.set("--suffix", "SUFFIX", suffix);
+    }
+    if let Some(dir) = &args.dir {
+        sources.set("--dir", "WORK_DIR", &dir.display().to_string());
+    }
+    if let Some(file) = &args.benchmarks {
+        sources.set(
+            "--benchmarks",
+            "BENCHMARK_FILE",
+            &file.display().to_string(),
+        );
+    }
+    Ok(netmist::NetmistArgs {
+        given: args.flags.given.clone(),
+        exact_time: args.exact_time,
+        sources,
+    })
+}
+
+/// `-i`: the block that a run begins with, and what `plan` tells beyond it.
+fn info(resolved: &Resolved, args: &NetmistArgs) -> Ended {
+    if args.output.json {
+        return super::plan::print(resolved, &args.output);
+    }
+    let plan = &resolved.plan;
+    product::print(&console::banner(env!("CARGO_PKG_VERSION"), &plan.benchmark));
+    if let Some(point) = plan.points.first() {
+        let dir = resolved.work_dir.display().to_string();
+        product::print(&console::plan_block(plan, *point, &[], Some(&dir)));
+    }
+    for finding in &plan.findings {
+        product::print(&format!("    {}\n", finding.message));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,218 @@
+//! What goes on beside the load of a composite: the user's scripts, heartbeats, the
+//! time service, the console and its copies.
+
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_model::{Rule, Severity};
+use filermark_results::{Phase, ScriptRecord};
+use filermark_testbed::{Mounts, Scratch, available};
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+/// A run of one load point in a directory of its own; `None`: not here.
+fn sweep() -> Option<(Sweep, Scratch)> {
+    let mounts = available(Mounts::new())?;
+    let dir = mounts.plain().expect("a directory");
+    let sweep = Sweep::composite("SWBUILD", &mounts, dir.path());
+    Some((sweep, dir))
+}
+
+fn write_script(sweep: &Sweep, name: &str, text: &str) {
+    let path = sweep.write(name, &format!("#!/bin/sh\n{text}\n"));
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("chmod");
+}
+
+/// Script and argument of every call, in the order in which they were made.
+fn calls(ended: &Ended) -> Vec<(String, String)> {
+    let mut scripts: Vec<ScriptRecord> = ended.record().scripts;
+    scripts.sort_by_key(|s| s.at);
+    let call = |s: ScriptRecord| (s.script, s.argument);
+    scripts.into_iter().map(call).collect()
+}
+
+fn warnings(ended: &Ended, rule: Rule) -> Vec<String> {
+    let record = ended.record();
+    let points = record.points.iter().flat_map(|p| &p.findings);
+    let all = record.run_findings().chain(points);
+    all.filter(|f| f.rule == rule && f.severity == Severity::Warning)
+        .map(|f| f.message.clone())
+        .collect()
+}
+
+#[test]
+fn scripts_are_called_at_their_points_and_told_in_the_record() {
+    let _turn = beside_others();
+    let Some((sweep, _dir)) = sweep() else {
+        return;
+    };
+    write_script(&sweep, "netmist_mon.sh", "echo mon $1");
+    write_script(&sweep, "netmist_power.sh", "echo power $1; exit 7");
+    // Hangs beyond the end of RUN; who waits for it would call "Load" too late.
+    let text = "echo stat $1; if [ $1 = ZERO ]; then sleep 600; fi";
+    write_script(&sweep, "netmist_stat.sh", text);
+    let ended = sweep.set("SCRIPT_LIMIT_S", 6).set("RUNTIME", 3).succeed();
+    let call = |script: &str, argument: &str| (format!("netmist_{script}.sh"), argument.to_owned());
+    let mut made = calls(&ended);
+    // The two of each pair are started together.
+    made[2..4].sort();
+    made[5..7].sort();
+    assert_eq!(
+        made,
+        [
+            call("power", "Baseline"),
+            call("mon", "INIT"),
+            call("mon", "RUNNING"),
+            call("stat", "ZERO"),
+            call("power", "Load"),
+            call("mon", "STOP"),
+            call("stat", "STOP"),
+        ]
+    );
+    let record = ended.record();
+    for script in &record.scripts {
+        let stem = script
+            .script
+            .trim_start_matches("netmist_")
+            .trim_end_matches(".sh");
+        assert_eq!(script.output, format!("{stem} {}\n", script.argument));
+    }
+    let told = warnings(&ended, Rule::Script);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(
+        told.iter()
+            .any(|m| m.starts_with("netmist_power.sh Load: exit code 7"))
+    );
+    assert!(
+        told.iter()
+            .any(|m| m.contains("ZERO: took longer than 6 s and was ended"))
+    );
+    let run = record
+        .phases
+        .iter()
+        .find(|p| p.phase == Phase::Run)
+        .expect("RUN");
+    let load = record
+        .scripts
+        .iter()
+        .find(|s| s.argument == "Load")
+        .expect("Load");
+    let after = load.at.seconds_since(run.began);
+    assert!((2.0..4.5).contains(&after), "70 % of RUN: {after}");
+}
+
+#[test]
+fn an_interrupted_run_tells_its_scripts_and_waits_for_none() {
+    let _turn = beside_others();
+    let Some((sweep, _dir)) = sweep() else {
+        return;
+    };
+    write_script(
+        &sweep,
+        "netmist_mon.sh",
+        "if [ $1 = STOP ]; then sleep 600; fi",
+    );
+    let mut started = sweep.set("RUNTIME", 300).start();
+    started.wait_for("Starting RUN phase");
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(
+        ended.elapsed < Duration::from_secs(60),
+        "{:?}",
+        ended.elapsed
+    );
+    let made = calls(&ended);
+    assert!(
+        made.iter().any(|(_, argument)| argument == "STOP"),
+        "{made:?}"
+    );
+}
+
+#[test]
+fn heartbeats_and_the_console_are_kept() {
+    let _turn = beside_others();
+    let Some((sweep, _dir)) = sweep() else {
+        return;
+    };
+    let logs = sweep.dir().join("logs");
+    let ended = sweep
+        .set("HEARTBEAT_NOTIFICATIONS", "on")
+        .set("HEARTBEAT_S", 1)
+        .set("WARMUP_TIME", 1)
+        .set("NETMIST_LOGS", logs.display())
+        .succeed();
+    let record = ended.record();
+    let beats = |phase| {
+        record
+            .heartbeats
+            .iter()
+            .filter(|b| b.phase == phase)
+            .count()
+    };
+    assert!(
+        beats(Phase::Warmup) >= 1 && beats(Phase::Run) == 2,
+        "{:?}",
+        record.heartbeats
+    );
+    for beat in &record.heartbeats {
+        assert_eq!(beat.ops_per_sec.len(), 5);
+        // 500 op/s wanted; what the machine gives is not this test's affair.
+        assert!(beat.total_ops_per_sec() > 50.0, "{beat:?}");
+    }
+    for words in [
+        "Starting SWBUILD run 1 of 1: BUILDs=1 >>>",
+        "Total max file space",
+        "Starting test client:    4 Host: localhost",
+        "Warm-up 100 percent complete",
+        "Run 10 percent complete",
+        "Run Heartbeat Client 4:",
+        "Overall average latency",
+        "Band 9:",
+    ] {
+        assert!(
+            ended.stderr.contains(words),
+            "no {words:?}:\n{}",
+            ended.stderr
+        );
+    }
+    assert_eq!(ended.stderr.matches("Run 50 percent complete").count(), 1);
+    assert!(logs.join("client-logs.s").join("client_4.s").exists());
+}
+
+#[test]
+fn the_clock_is_held_against_a_service() {
+    let _turn = beside_others();
+    let Some((sweep, _dir)) = sweep() else {
+        return;
+    };
+    let mut service = Sweep::bare()
+        .command("clock")
+        .arg("--listen")
+        .arg("127.0.0.1:0")
+        .start();
+    service.wait_for("PIT_PORT=");
+    let said = service.stderr();
+    let port = said.trim().rsplit('=').next().expect("a port").to_owned();
+    let sweep = sweep.set("PIT_SERVER", "127.0.0.1").set("PIT_PORT", port);
+    let ended = sweep.clone().suffix("one").succeed();
+    let events = ended.record().events;
+    let told = |e: &filermark_results::Event| e.message.contains("ms passed here");
+    assert_eq!(events.iter().filter(|e| told(e)).count(), 1, "{events:?}");
+    assert!(warnings(&ended, Rule::ExternalClock).is_empty());
+    service.signal(Signal::INT);
+    let service = service.wait();
+    assert_eq!(service.code, 0, "{}", service.stderr);
+    assert!(
+        service.stdout.contains("answered     10"),
+        "{}",
+        service.stdout
+    );
+    // It is gone: the next run says so and is none the slower.
+    let ended = sweep.suffix("two").succeed();
+    let told = warnings(&ended, Rule::ExternalClock);
+    assert!(
+        told.len() == 1 && told[0].contains("'filermark clock'"),
+        "{told:?}"
+    );
+}

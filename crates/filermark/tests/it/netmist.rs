@@ -1,0 +1,153 @@
+//! `netmist` and composite rc files, from the command line to the files.
+
+use crate::{filermark, talk};
+use serde_json::Value;
+use std::path::Path;
+
+fn stdout(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A token file with two procs in two directories below `dir`.
+fn two_clients(dir: &Path) {
+    let mut text = String::new();
+    for (client, work) in [("localhost", "a"), ("127.0.0.1", "b")] {
+        std::fs::create_dir(dir.join(work)).unwrap();
+        let path = dir.join(work);
+        text += &format!(
+            "Clientname={client} Username= root Workdir= {} Execpath=/tmp/netmist Workload=METADATA\n",
+            path.display()
+        );
+    }
+    std::fs::write(dir.join("client_list"), text).unwrap();
+}
+
+/// Small and short, with a few files of 8 KiB.
+const SMALL: [&str; 9] = ["--exact-time", "-t", "1", "-w", "0", "-Q", "3", "-T", "2"];
+
+#[test]
+fn a_run_leaves_its_files_and_nothing_in_the_directories() {
+    let dir = tempfile::tempdir().unwrap();
+    two_clients(dir.path());
+    let mut args = vec!["netmist", "-d", "1", "-O", "200", "-N", "-g", "client_list"];
+    args.extend(SMALL);
+    args.extend(["-l", "copy", "-q", "beats", "-o", "FILE_SIZE=8k", "--json"]);
+    let output = filermark(dir.path(), &args);
+    assert!(output.status.success(), "{}", talk(&output));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json.to_string().contains("\"netmist\""), "{json}");
+    let said = talk(&output);
+    assert!(
+        said.contains("Starting test client:    1 Host: 127.0.0.1"),
+        "{said}"
+    );
+    assert!(said.contains("Band 1:"), "{said}");
+    let copy = std::fs::read_to_string(dir.path().join("copy")).unwrap();
+    assert!(copy.contains("Overall Ops/sec"), "{copy}");
+    assert!(dir.path().join("beats").exists());
+    assert!(dir.path().join("result/netmist.run.jsonl").exists());
+    for work in ["a", "b"] {
+        let left = std::fs::read_dir(dir.path().join(work)).unwrap().count();
+        assert_eq!(left, 0, "in {work}");
+    }
+}
+
+#[test]
+fn info_and_export_touch_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    two_clients(dir.path());
+    let line = [
+        "netmist",
+        "-i",
+        "-d",
+        "1",
+        "-b",
+        "1g",
+        "-B",
+        "1g",
+        "-O",
+        "1000",
+        "-t",
+        "600",
+        "-g",
+        "client_list",
+    ];
+    let output = filermark(dir.path(), &line);
+    let text = stdout(&output);
+    for want in [
+        "Running 2 copies of the test on 2 clients",
+        "Request Op_rate = 1000 ops/second",
+        "Each process file size       =     1056 kbytes",
+        "RUN takes",
+    ] {
+        assert!(text.contains(want), "{want}: {text}");
+    }
+    assert!(!dir.path().join("result").exists());
+    // What is exported is taken again, and is the same again.
+    let objects = stdout(&filermark(dir.path(), &["netmist", "-E"]));
+    std::fs::write(dir.path().join("objects"), &objects).unwrap();
+    let again = filermark(dir.path(), &["netmist", "-E", "-I", "objects"]);
+    assert_eq!(stdout(&again), objects);
+    let version = stdout(&filermark(dir.path(), &["netmist", "-v"]));
+    assert!(version.starts_with("filermark "), "{version}");
+}
+
+#[test]
+fn mistakes_end_with_code_2_and_their_places() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("clients"),
+        "Clientname=nv3 Workdir=/mnt Workload=METADATA\nClientname=localhost Workdir=mnt\n",
+    )
+    .unwrap();
+    let output = filermark(dir.path(), &["netmist", "-b", "1g", "-g", "clients"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = talk(&output);
+    assert!(
+        said.contains("clients:2:22: Workdir=mnt has a path"),
+        "{said}"
+    );
+    assert!(
+        said.contains("clients:2:1: the line has no Workload"),
+        "{said}"
+    );
+    let output = filermark(dir.path(), &["netmist", "-g", "clients", "\u{2013}K"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(talk(&output).contains("typographical dash; type -K"));
+    let output = filermark(dir.path(), &["netmist", "-k", "-g", "clients"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(talk(&output).contains("nothing to kill"));
+}
+
+#[test]
+fn a_composite_of_ones_own_by_rc_file() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("w")).unwrap();
+    let own = "[[benchmark]]\nname = \"MINE\"\nunit = \"JOB\"\n[[benchmark.component]]\n\
+               workload = \"SWBUILD\"\ninstances = 2\nops_per_proc = 50\ndir_count = 1\n\
+               files_per_dir = 4\nfile_kib = 8\n[[benchmark.component]]\nworkload = \"VDI\"\n\
+               ops_per_proc = 20\ndir_count = 1\nfiles_per_dir = 2\nfile_kib = 64\n";
+    std::fs::write(dir.path().join("mine.toml"), own).unwrap();
+    let rc = format!(
+        "LOAD=1\nINCR_LOAD=1\nNUM_RUNS=2\nWARMUP_TIME=0\nRUNTIME=1\nPASSWORD=geheim\n\
+         CLIENT_MOUNTPOINTS=localhost:{}\n",
+        dir.path().join("w").display()
+    );
+    std::fs::create_dir(dir.path().join("rc")).unwrap();
+    std::fs::write(dir.path().join("rc/sfs_rc"), rc).unwrap();
+    // The file of -b is where the shell stands, not beside the rc file.
+    let args = ["run", "-r", "rc/sfs_rc", "-b", "mine.toml", "-s", "mine"];
+    let output = filermark(dir.path(), &args);
+    let said = talk(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("JOBs=2"), "{said}");
+    let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
+    assert!(!record.contains("geheim") && record.contains("\"MINE\""));
+    let sum = std::fs::read_to_string(dir.path().join("result/sfssum.mine"));
+    let sum = sum.or_else(|_| std::fs::read_to_string(dir.path().join("result/sfssum_mine.txt")));
+    assert!(
+        sum.unwrap().contains("MINE"),
+        "the summary names the benchmark"
+    );
+    assert_eq!(std::fs::read_dir(dir.path().join("w")).unwrap().count(), 0);
+}
