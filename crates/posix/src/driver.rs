@@ -14,6 +14,7 @@ use filermark_engine::driver::{
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Works on mounted file systems; see the crate.
@@ -25,6 +26,8 @@ pub struct PosixDriver {
     /// Run directories that were found already, so that not every shard opens its
     /// own. Locked only while shards are opened.
     places: Mutex<HashMap<(MountPoint, String), Arc<Place>>>,
+    /// Which directory every claimed mount point led to.
+    tops: Mutex<HashMap<MountPoint, (u64, u64)>>,
 }
 
 impl PosixDriver {
@@ -35,6 +38,7 @@ impl PosixDriver {
             plan,
             open_files: raise_file_limit(),
             places: Mutex::new(HashMap::new()),
+            tops: Mutex::new(HashMap::new()),
         }
     }
 
@@ -59,6 +63,39 @@ impl PosixDriver {
     fn forget_place(&self, mount: &MountPoint) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.retain(|(known, _), _| known != mount);
+    }
+
+    /// Notes where a claimed mount point leads to.
+    fn note_top(&self, mount: &MountPoint) {
+        if let Some(id) = place::reach(mount).ok().and_then(|top| top.id().ok()) {
+            let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+            tops.insert(mount.clone(), id);
+        }
+    }
+
+    /// Whether a mount point leads elsewhere by now, where nothing of ours is: then
+    /// nothing can be removed, and what was made stays on a file system that is out of
+    /// sight.
+    fn unmounted(&self, mount: &MountPoint, claim: &Claim) -> Option<DriverError> {
+        let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+        let was = tops.remove(mount)?;
+        drop(tops);
+        let top = place::reach(mount).ok()?;
+        let name = CString::new(claim.dir_name.as_str()).ok()?;
+        if top.id().ok()? == was || top.open_dir(&name).is_ok() {
+            return None;
+        }
+        Some(DriverError {
+            place: format!("{mount}/{}", claim.dir_name),
+            step: "remove the run's directory".to_owned(),
+            reason: "the path leads to another directory now; the file system that the run \
+                     worked on has been unmounted"
+                .to_owned(),
+            advice: format!(
+                "mount it again and remove {} on it, if it is still there",
+                claim.dir_name
+            ),
+        })
     }
 
     fn proc(&self, setup: &ProcSetup, claim: &Claim) -> Result<Proc, DriverError> {
@@ -94,12 +131,17 @@ impl Driver for PosixDriver {
 
     fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        claim::claim(&self.plan, mount, claim)
+        let report = claim::claim(&self.plan, mount, claim)?;
+        self.note_top(mount);
+        Ok(report)
     }
 
     fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        claim::release(mount, claim)
+        match self.unmounted(mount, claim) {
+            Some(error) => Err(error),
+            None => claim::release(mount, claim),
+        }
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

@@ -91,6 +91,26 @@ fn a_directory_is_claimed_told_about_and_given_back() {
 }
 
 #[test]
+fn a_file_system_that_was_unmounted_is_told() {
+    let ground = Ground::new();
+    ground.claim().expect("claimed");
+    // Another directory is at the path: what a lazy unmount leaves.
+    let aside = ground.dir.path().with_extension("aside");
+    std::fs::rename(ground.dir.path(), &aside).expect("rename");
+    std::fs::create_dir(ground.dir.path()).expect("an empty one");
+    let error = ground.release().expect_err("not there").to_string();
+    assert!(
+        error.contains("unmounted") && error.contains("filermark.test"),
+        "{error}"
+    );
+    // Mounted again in time, it is well.
+    std::fs::remove_dir(ground.dir.path()).expect("remove");
+    std::fs::rename(&aside, ground.dir.path()).expect("rename");
+    ground.release().expect("released");
+    assert!(!ground.run_dir().exists());
+}
+
+#[test]
 fn leftovers_of_ours_go_and_foreign_names_stay() {
     let ground = Ground::new();
     ground.claim().expect("claimed");
