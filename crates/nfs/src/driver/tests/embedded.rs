@@ -112,7 +112,7 @@ fn work(bench: &mut Bench, procs: u32) {
     for outcome in read.values() {
         assert!(outcome.end);
     }
-    let total: u64 = read.values().map(|o| u64::from(o.read_bytes)).sum();
+    let total: u64 = read.values().map(|o| o.read_bytes).sum();
     assert_eq!(total, SIZES.iter().sum::<u64>() * u64::from(procs));
     each(bench, &|n| Action::Write {
         object: ObjectId(1 + n),

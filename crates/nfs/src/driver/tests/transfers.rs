@@ -280,7 +280,7 @@ fn filling_keeps_a_window_of_writes_under_way() {
     let size = 64 * u64::from(SIZE);
     let outcome = bench.run(fill(size));
     assert_eq!(outcome.status, Status::Ok);
-    assert_eq!(u64::from(outcome.written_bytes), size);
+    assert_eq!(outcome.written_bytes, size);
     assert_eq!(most.lock().expect("ok").0, 16);
 }
 
