@@ -61,7 +61,7 @@ impl FileSizes {
         let hash = hash3(self.seed, u64::from(bucket.number()), number / 2);
         let off =
             (normal(hash).clamp(-SIGMAS_MAX, SIGMAS_MAX) * SIGMA * self.mean_bytes as f64) as i64;
-        let off = if number % 2 == 0 { off } else { -off };
+        let off = if number.is_multiple_of(2) { off } else { -off };
         self.mean_bytes.saturating_add_signed(off)
     }
 }
