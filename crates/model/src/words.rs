@@ -26,12 +26,16 @@ pub fn tame(text: &str, chars_max: usize) -> String {
 /// The nearest of `known` to `name`, when it is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_ascii_uppercase();
-    if name.chars().count() > 64 {
+    let chars = name.chars().count();
+    if chars > 64 {
         return None;
     }
+    let limit = |k: &str| k.len().min(name.len()).div_ceil(3);
     known
+        // No distance is below that of the lengths, which is had for nothing.
+        .filter(|k| k.chars().count().abs_diff(chars) <= limit(k))
         .map(|k| (edit_distance(&name, &k.to_ascii_uppercase()), k))
-        .filter(|(d, k)| *d <= k.len().min(name.len()).div_ceil(3))
+        .filter(|(d, k)| *d <= limit(k))
         .min_by_key(|(d, _)| *d)
         .map(|(_, k)| k)
 }

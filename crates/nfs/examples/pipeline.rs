@@ -188,7 +188,7 @@ fn measure((_, work, procs, depth): Case, time: Duration) -> Result<Figures, Box
                 return Err(format!("{completion:?}").into());
             }
             let outcome = &completion.outcome;
-            bytes += u64::from(outcome.read_bytes) + u64::from(outcome.written_bytes);
+            bytes += outcome.read_bytes + outcome.written_bytes;
             submit(&mut *shard, completion.token)?;
         }
         if turns % 64 == 0 {

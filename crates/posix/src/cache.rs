@@ -1,7 +1,6 @@
-//! Handles that are kept open: the least recently used one gives way. All room is
-//! taken when the cache is made; nothing is allocated later.
-
-use filermark_model::rng::mix64;
+//! Handles that are kept open: one that has not been used for long gives way
+//! ("second chance": a use costs one byte and no reordering). All room is taken when
+//! the cache is made; nothing is allocated later.
 
 const NONE: u32 = u32::MAX;
 
@@ -9,9 +8,8 @@ const NONE: u32 = u32::MAX;
 struct Slot<T> {
     key: u64,
     value: Option<T>,
-    /// Neighbours in the order of use.
-    newer: u32,
-    older: u32,
+    /// It was used since the hand passed.
+    used: bool,
 }
 
 /// Handles by key.
@@ -19,10 +17,13 @@ struct Slot<T> {
 pub(crate) struct Cache<T> {
     slots: Vec<Slot<T>>,
     capacity: usize,
-    /// Slots by the hash of their key, with open addressing; `NONE`: free.
+    /// Slots by the hash of their key, with open addressing; `NONE`: free. A power of
+    /// two, at least twice the capacity.
     index: Vec<u32>,
+    /// The slot that was given last: it never gives way.
     newest: u32,
-    oldest: u32,
+    /// Where the search for one to give way goes on.
+    hand: usize,
     /// Slots without a value.
     free: Vec<u32>,
 }
@@ -37,7 +38,7 @@ impl<T> Cache<T> {
             capacity,
             index: vec![NONE; (capacity * 2).next_power_of_two()],
             newest: NONE,
-            oldest: NONE,
+            hand: 0,
             free: Vec::with_capacity(capacity),
         }
     }
@@ -57,24 +58,23 @@ impl<T> Cache<T> {
             return Some(self.newest);
         }
         let slot = self.index[self.place(key)?];
-        self.unlink(slot);
-        self.link_newest(slot);
+        self.slots[slot as usize].used = true;
+        self.newest = slot;
         Some(slot)
     }
 
-    /// Keeps a handle; the one that has not been used for the longest time is dropped
-    /// where there is no room.
+    /// Keeps a handle; where there is no room another one is dropped, but never the
+    /// one that was found or put last.
     pub(crate) fn put(&mut self, key: u64, value: T) -> u32 {
         self.remove(key);
         if self.free.is_empty() && self.slots.len() == self.capacity {
-            let oldest = self.slots[self.oldest as usize].key;
-            self.remove(oldest);
+            let victim = self.victim();
+            self.remove(victim);
         }
         let fresh = Slot {
             key,
             value: Some(value),
-            newer: NONE,
-            older: NONE,
+            used: true,
         };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -91,8 +91,20 @@ impl<T> Cache<T> {
             at = (at + 1) & (self.index.len() - 1);
         }
         self.index[at] = slot;
-        self.link_newest(slot);
+        self.newest = slot;
         slot
+    }
+
+    /// The key of the one to give way; all slots are taken.
+    fn victim(&mut self) -> u64 {
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            let slot = &mut self.slots[self.hand];
+            if !slot.used && self.hand != self.newest as usize {
+                return slot.key;
+            }
+            slot.used = false;
+        }
     }
 
     /// Drops a handle if it is there.
@@ -100,9 +112,11 @@ impl<T> Cache<T> {
         let Some(place) = self.place(key) else { return };
         let slot = self.index[place];
         self.unindex(place);
-        self.unlink(slot);
         self.slots[slot as usize].value = None;
         self.free.push(slot);
+        if self.newest == slot {
+            self.newest = NONE;
+        }
     }
 
     /// Drops the handles whose keys are not `wanted`.
@@ -115,11 +129,15 @@ impl<T> Cache<T> {
         }
     }
 
+    /// Where a key belongs: the upper bits of a product, which all its bits reach.
+    #[inline]
     fn home(&self, key: u64) -> usize {
-        mix64(key) as usize & (self.index.len() - 1)
+        let product = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (product >> 32) as usize & (self.index.len() - 1)
     }
 
     /// Where the index has a key. The index is at most half full, so the search ends.
+    #[inline]
     fn place(&self, key: u64) -> Option<usize> {
         let mut at = self.home(key);
         loop {
@@ -148,49 +166,35 @@ impl<T> Cache<T> {
         }
         self.index[hole] = NONE;
     }
-
-    fn unlink(&mut self, slot: u32) {
-        let Slot { newer, older, .. } = self.slots[slot as usize];
-        match newer {
-            NONE => self.newest = older,
-            n => self.slots[n as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            o => self.slots[o as usize].newer = newer,
-        }
-    }
-
-    fn link_newest(&mut self, slot: u32) {
-        let before = self.newest;
-        self.slots[slot as usize].newer = NONE;
-        self.slots[slot as usize].older = before;
-        match before {
-            NONE => self.oldest = slot,
-            b => self.slots[b as usize].newer = slot,
-        }
-        self.newest = slot;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use filermark_model::Rng;
+    use std::collections::BTreeSet;
     use std::rc::Rc;
 
     #[test]
-    fn the_least_recently_used_gives_way() {
-        let mut cache = Cache::new(3);
-        for key in [1, 2, 3] {
+    fn what_is_used_often_stays() {
+        let mut cache = Cache::new(4);
+        for key in 0..1_000 {
             cache.put(key, key);
+            if key > 1 {
+                let slot = cache.find(1).expect("kept");
+                assert_eq!(cache.at(slot), Some(&1));
+            }
         }
-        assert!(cache.find(1).is_some());
-        cache.put(4, 4);
-        assert_eq!(cache.find(2), None);
-        for key in [1, 3, 4] {
-            let slot = cache.find(key).expect("kept");
-            assert_eq!(cache.at(slot), Some(&key));
+    }
+
+    #[test]
+    fn the_last_one_given_outlives_the_next() {
+        let mut cache = Cache::new(2);
+        for key in 0..100 {
+            let first = cache.put(key, key);
+            let second = cache.put(key + 1_000, key + 1_000);
+            assert_eq!(cache.at(first), Some(&key));
+            assert_eq!(cache.at(second), Some(&(key + 1_000)));
         }
     }
 
@@ -205,42 +209,42 @@ mod tests {
         cache.retain(|key| key != 9);
         assert_eq!(Rc::strong_count(&handle), 4);
         assert_eq!(cache.find(9), None);
-        cache.put(8, handle.clone());
-        assert_eq!(Rc::strong_count(&handle), 4);
+        cache.put(100, handle.clone());
+        assert_eq!(Rc::strong_count(&handle), 5);
     }
 
-    /// Against a slow list that does the same.
     #[test]
-    fn it_does_what_a_simple_list_does() {
+    fn it_finds_what_it_has_and_nothing_else() {
         let mut rng = Rng::new(3, 0);
         let mut cache = Cache::new(8);
-        let mut list: Vec<u64> = Vec::new();
+        let mut known = BTreeSet::new();
         for round in 0..50_000 {
-            let key = rng.below(20);
+            let key = rng.below(20) << (rng.below(2) * 40);
             match rng.below(4) {
                 0 => {
                     cache.remove(key);
-                    list.retain(|k| *k != key);
+                    known.remove(&key);
                 }
                 1 => {
                     let slot = cache.put(key, key);
                     assert_eq!(cache.at(slot), Some(&key));
-                    list.retain(|k| *k != key);
-                    if list.len() == 8 {
-                        list.remove(0);
-                    }
-                    list.push(key);
+                    known.insert(key);
                 }
                 _ => {
                     let found = cache.find(key).and_then(|slot| cache.at(slot).copied());
-                    let known = list.contains(&key);
-                    assert_eq!(found, known.then_some(key), "round {round}");
-                    if known {
-                        list.retain(|k| *k != key);
-                        list.push(key);
+                    assert!(found.is_none_or(|value| value == key), "round {round}");
+                    if found.is_some() {
+                        assert!(known.contains(&key), "round {round}");
+                    } else {
+                        // It gave way.
+                        known.remove(&key);
                     }
                 }
             }
+            let kept = cache.slots.iter().filter(|slot| slot.value.is_some());
+            let indexed = cache.index.iter().filter(|slot| **slot != NONE).count();
+            assert_eq!(kept.count(), indexed, "round {round}");
+            assert!(indexed <= 8);
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Proc {
     /// Written data must be exactly that of the data source: it will be checked, or
     /// its shares of compressible or repeated blocks matter.
     pub(crate) exact: bool,
+    /// What is read is checked.
+    pub(crate) verifies: bool,
 }
 
 impl Proc {
@@ -41,6 +43,7 @@ impl Proc {
         let attributes = &tree.workload.attributes;
         let shaped = attributes.compress_pcnt > 0.0 || attributes.dedupe_pcnt > 0.0;
         Ok(Self {
+            verifies: tree.data.verifies(),
             exact: tree.data.verifies() || shaped,
             tree_name: CString::new(tree.name.as_str()).map_err(|_| Errno::INVAL)?,
             place,
@@ -232,6 +235,6 @@ mod tests {
         assert_eq!(key >> 4 & 0xff_ffff, u64::from(FILES_PER_DIR_MAX));
         let other = FileRef { file: 0, ..file };
         assert_ne!(file_key(proc, other, Class::default()), key);
-        assert!(DIR_COUNT_MAX < 1 << DIR_BITS && FILES_PER_DIR_MAX < 1 << FILE_BITS);
+        const { assert!(DIR_COUNT_MAX < 1 << DIR_BITS && FILES_PER_DIR_MAX < 1 << FILE_BITS) };
     }
 }

@@ -20,6 +20,25 @@
 //! making data to write and checking data that was read are not, even where they
 //! happen between two transfers of a whole-file operation.
 
+//!
+//! The system calls of an operation, once its bucket's directory and its file are open:
+//!
+//! | operation | calls |
+//! |---|---|
+//! | read, read_random, write, write_random, append | pread, pwrite; fsync where it commits |
+//! | read_file, write_file, copyfile | the same, one per drawn size |
+//! | rmw | pread, pwrite |
+//! | mmap_read, mmap_write | mmap, madvise, msync where it commits, munmap |
+//! | locking | fcntl twice |
+//! | access, stat, chmod | faccessat, newfstatat, fchmodat2 (fchmodat before Linux 6.6) |
+//! | statfs, pathconf | openat (O_PATH), fstatfs, close |
+//! | readdir | openat, getdents64 to the end, close |
+//! | create, unlink, unlink2 | openat and close; unlinkat |
+//! | mkdir, rmdir, rename | mkdirat, unlinkat, renameat |
+//!
+//! A file that is not open costs an openat (counter `opens`), a bucket's directory an
+//! openat2 (`dir_opens`), and a close of the one that gives way.
+
 mod buffer;
 mod cache;
 mod claim;

@@ -114,7 +114,7 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
 pub const LACKING_COUNTERS: &[(&str, Severity, &str)] = &[(
     "direct_fallbacks",
     Severity::Warning,
-    "transfers that were to bypass the client's cache (O_DIRECT) went through it, because the file system refused",
+    "transfers that were to bypass the client's cache (O_DIRECT) went through it: the file system refused, or their place or length did not fit its blocks",
 )];
 
 /// What a rule looks at.

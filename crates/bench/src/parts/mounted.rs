@@ -80,7 +80,10 @@ pub(super) enum Calls {
     Readdir,
 }
 
-const METADATA: &[(&str, &[(Op, f64)], Calls)] = &[
+/// A turn: its name, the mix, the calls of the bare loop.
+type Turn = (&'static str, &'static [(Op, f64)], Calls);
+
+const METADATA: &[Turn] = &[
     ("stat", &[(Op::Stat, 100.0)], Calls::Stat),
     (
         "create, unlink",

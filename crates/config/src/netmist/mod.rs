@@ -8,6 +8,7 @@ mod flags;
 mod page;
 mod plan;
 mod tokens;
+mod touch;
 
 pub use flags::{Effect, FLAGS, Flag};
 pub use page::netmist_markdown;

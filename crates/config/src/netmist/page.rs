@@ -122,7 +122,8 @@ therefore 2.2 times as large as the manual says, and so is the least time to mea
 
 ## How long it takes
 
-The data set is to be used, not only made: where all procs have a rate, RUN is so long that as \
-many bytes are moved as the data set has, 24 hours at most. Without a rate the run is as long as \
+The data set is to be used, not only made: where all procs have a rate, RUN is so long that \
+half as many bytes again are moved as the data set has (transfers end with their file, so that \
+less moves than the tables say), 24 hours at most. Without a rate the run is as long as \
 `-t` says, and the load point [does not count](rules.md) unless as many bytes were moved.
 ";

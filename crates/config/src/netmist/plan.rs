@@ -1,6 +1,7 @@
 //! From flags and token lines to a run plan.
 
 use super::tokens::{TokenLine, rate};
+use super::touch::touch;
 use super::{Flag, NetmistArgs, output};
 use crate::composite::mounts::{ClientMount, START_THERE, elsewhere};
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
@@ -14,15 +15,9 @@ use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::registry::Registry;
 use filermark_model::units::counted;
 use filermark_model::{
-    Benchmark, Bytes, Finding, Mix, Nanos, Op, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
+    Benchmark, Finding, Nanos, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
 };
 use std::path::PathBuf;
-
-/// Transfers end with their file: fewer bytes move than the tables say. So much
-/// longer RUN is made.
-const RESERVE: f64 = 1.5;
-/// The longest that RUN is made so that the data set is touched, in seconds.
-const RUNTIME_S_MAX: f64 = 86_400.0;
 
 /// Parameters of rc files that the token file takes the place of.
 const BY_TOKENS: [&str; 6] = [
@@ -266,7 +261,7 @@ fn differs(told: u32, most: u32) -> Finding {
         "-d {told}, but the token file has {} on a client; file sizes follow -d",
         counted(u64::from(most), "proc")
     );
-    Finding::new(Rule::NotStandard, Severity::Warning, text)
+    Finding::new(Rule::Resources, Severity::Warning, text)
 }
 
 /// A component per workload object. Its rate is the mean of its procs' rates.
@@ -335,89 +330,6 @@ fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
     let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
     let wanted = values.switch("HEARTBEAT_NOTIFICATIONS") || args.has('q');
     wanted.then_some(every)
-}
-
-/// Makes RUN so long that as many bytes are moved as the data set has (seed 002,
-/// section 10: the benchmark enforces a minimum run time). Whether it does at all.
-fn touch(
-    benchmark: &Benchmark,
-    all: &[ProcPlan],
-    runtime: &mut Nanos,
-    findings: &mut Vec<Finding>,
-) -> bool {
-    let Some(work) = benchmark.composite() else {
-        return false;
-    };
-    let mut note = |severity, text: String| {
-        findings.push(Finding::new(Rule::DataTouched, severity, text));
-    };
-    let moves = |c: &Component| bytes_per_op(c) > 0.0;
-    if !work.components.iter().any(moves) {
-        note(
-            Severity::Note,
-            "the workloads move no data: the run is as long as -t says".into(),
-        );
-        return false;
-    }
-    let data = work.data_set(all, 1).start_bytes as f64;
-    let rate = |p: &ProcPlan| {
-        let component = work.components.get(p.component as usize)?;
-        Some(p.ops_per_sec?.0 * bytes_per_op(component))
-    };
-    // Without a rate the time is known only when it has passed.
-    let Some(per_second) = all.iter().map(rate).sum::<Option<f64>>() else {
-        return true;
-    };
-    let needed = (RESERVE * data / per_second.max(1e-9)).ceil();
-    if needed <= runtime.as_secs_f64() {
-        return true;
-    }
-    let asked = runtime.as_secs_f64();
-    *runtime = Nanos::from_secs_f64(needed.min(RUNTIME_S_MAX).max(asked));
-    let at_rate = format!(
-        "the data set of {} needs {needed:.0} s at this rate",
-        Bytes(data as u64)
-    );
-    match needed <= RUNTIME_S_MAX {
-        true => note(
-            Severity::Note,
-            format!(
-                "RUN takes {needed:.0} s instead of {asked} s: {at_rate} (--exact-time: {asked} s)"
-            ),
-        ),
-        false => note(
-            Severity::Warning,
-            format!(
-                "RUN takes {:.0} s, the most that there is, but {at_rate}: the load point will not count; \
-                 lower -b, -B, -Q or -T, or take --exact-time",
-                runtime.as_secs_f64()
-            ),
-        ),
-    }
-    true
-}
-
-/// What an operation of a component moves in the mean, in bytes.
-fn bytes_per_op(c: &Component) -> f64 {
-    let w = &c.workload;
-    let (read, write) = (
-        w.read_transfers.mean_bytes(),
-        w.write_transfers.mean_bytes(),
-    );
-    let file = c.file_bytes as f64;
-    let mix: &Mix = &w.mix;
-    let of = |(op, percent): &(Op, f64)| {
-        let bytes = match op {
-            Op::Read | Op::MmapRead | Op::ReadRandom => read,
-            Op::Write | Op::MmapWrite | Op::WriteRandom | Op::Append => write,
-            Op::ReadFile | Op::WriteFile => file,
-            Op::Rmw => 2.0 * write,
-            Op::Copyfile => 2.0 * file,
-            _ => 0.0,
-        };
-        bytes * percent / 100.0
-    };
-    mix.shares().iter().map(of).sum()
 }
 
 /// The parameters for the record: those of the table, then flags that are none.

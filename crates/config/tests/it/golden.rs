@@ -25,7 +25,7 @@ fn equal(path: &Path, text: &str) {
     );
 }
 
-fn golden(name: &str, text: &str) {
+pub fn golden(name: &str, text: &str) {
     equal(
         &Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/golden")

@@ -135,9 +135,9 @@ fn a_rate_limit() {
         notes[0].contains("instead of 300 s: the data set of 11.1 GiB"),
         "{notes:?}"
     );
-    // 11 x 1000 x 1056 KiB over 1000 op/s of some 6 KB each.
+    // 11 x 1000 x 1056 KiB over 1000 op/s of some 6 KB each, half as much again.
     let s = plan.phases.runtime.as_secs_f64();
-    assert!((1900.0..2050.0).contains(&s), "{s}");
+    assert!((2850.0..3075.0).contains(&s), "{s}");
     let exact = good(ONE, "netmist --exact-time -O 1000 -g client_list");
     assert_eq!(exact.phases.runtime, seconds(300));
     assert!(!exact.fileset.touch_all);
@@ -191,6 +191,39 @@ Clientname=127.0.0.1   Username=root  Workdir=/tmp2   Execpath=/tmp/netmist  Wor
         "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
     );
     assert!(said(&plan, Severity::Warning)[0].contains("-d 1, but the token file has 2 procs"));
+}
+
+/// The same command lines with the token files as printed, as `plan` would tell them.
+#[test]
+fn the_plans_of_the_manuals_command_lines() {
+    let two = "Clientname=localhost  Username=root  Workdir=/tmp  Execpath=/tmp/netmist  Workload=METADATA\n";
+    let other = two.replace("/tmp ", "/tmp1 ");
+    let cases = [
+        (
+            "1",
+            ONE.to_owned(),
+            "netmist -d 1 -b 1g -B 1g -g client_list",
+        ),
+        (
+            "2",
+            ONE.to_owned(),
+            "netmist -d 1 -b 1g -B 1g -O 1000 -g client_list",
+        ),
+        (
+            "3",
+            two.repeat(2),
+            "netmist -d 2 -b 1g -B 1g -O 1000 -t 600 -g client_list",
+        ),
+        (
+            "4",
+            two.to_owned() + &other,
+            "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
+        ),
+    ];
+    for (number, tokens, line) in cases {
+        let text = filermark_config::explain(&good(&tokens, line));
+        crate::golden::golden(&format!("plan_netmist_{number}.txt"), &text);
+    }
 }
 
 #[test]

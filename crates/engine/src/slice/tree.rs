@@ -161,7 +161,11 @@ impl TreeSlice {
             }
             let item = step - 1 - u64::from(self.dirs);
             let files = self.sizes.count().max(self.books.pool_count());
-            let bucket = Bucket::new(u8::try_from(item / files).ok()?)?;
+            let bucket = u8::try_from(item / files).ok().and_then(Bucket::new);
+            let Some(bucket) = bucket else {
+                self.cursor = u64::MAX;
+                return Some(FileAction::Sync);
+            };
             if let Some(action) = self.fill(bucket, item % files) {
                 return Some(action);
             }

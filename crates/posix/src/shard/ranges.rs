@@ -119,7 +119,7 @@ impl PosixShard {
     #[inline]
     pub(super) fn verifies(&self, proc: u32) -> bool {
         let proc = self.parts.handles.procs.get(proc as usize);
-        proc.is_some_and(|proc| proc.tree.data.verifies())
+        proc.is_some_and(|proc| proc.verifies)
     }
 
     /// Whether a span was read into this part of the buffer as it was written: all

@@ -32,6 +32,10 @@ impl PosixShard {
                 size,
                 reuse,
             } => shard.fill(proc, (file, content, size), reuse, work),
+            A::Sync => {
+                work.physical += 1;
+                shard.parts.handles.proc(proc)?.place.dir.sync_all()
+            }
             A::Truncate { file, size } => shard.truncate(proc, file, size, work),
             A::RemoveDirs { dir } => shard.remove_dirs(proc, dir, work),
             A::RemoveTree => {
@@ -66,7 +70,7 @@ impl PosixShard {
         let name = names::file(file)?;
         let handles = &mut self.parts.handles;
         // What an earlier run wrote is not what this one would check against.
-        let reuse = reuse && !handles.proc(proc)?.tree.data.verifies();
+        let reuse = reuse && !handles.proc(proc)?.verifies;
         let slot = handles.dir(proc, file.dir, file.bucket, &mut self.counters)?;
         let dir = handles.dir_at(slot)?;
         if reuse && is_file_of(dir, name.as_c_str(), size) {

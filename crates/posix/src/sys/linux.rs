@@ -165,6 +165,11 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
+/// Writes out what the file system of an open directory still has to write.
+pub(super) fn sync_all(dir: BorrowedFd<'_>) -> Result<()> {
+    Ok(rustix::fs::syncfs(dir)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -124,3 +124,68 @@ pub(crate) fn write(file: &File, offset: u64, data: &[u8], commit: bool) -> Resu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Class, Dir};
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    /// A mapping of three pages of a file that has none any more.
+    fn hollow() -> Mapping {
+        let top = tempfile::tempdir().expect("tempdir");
+        let dir = Dir::open_top(top.path()).expect("dir");
+        let file = dir.open_file(c"f", Class::default(), true).expect("file");
+        let len = 3 * page_bytes();
+        file.truncate(len as u64).expect("extended");
+        let prot = ProtFlags::READ | ProtFlags::WRITE;
+        let mapping = Mapping::new(&file, 0, len, prot).expect("mapped");
+        file.truncate(0).expect("cut");
+        mapping
+    }
+
+    #[test]
+    fn a_fault_in_a_guarded_range_is_noted_and_survived() {
+        for round in 0..3 {
+            let mapping = hollow();
+            let guard = Guard::new(mapping.start as usize, mapping.len);
+            assert!(!guard.was_hit());
+            let at = mapping.start.cast::<u8>().wrapping_add(page_bytes() + 5);
+            // SAFETY: in the mapping; the handler puts a page there.
+            let byte = unsafe {
+                if round == 1 {
+                    at.write_volatile(7);
+                }
+                at.read_volatile()
+            };
+            assert_eq!(byte, if round == 1 { 7 } else { 0 });
+            assert!(guard.was_hit());
+        }
+        // And without a fault nothing is noted.
+        let page = [0u8; 8];
+        assert!(!Guard::new(page.as_ptr() as usize, 8).was_hit());
+    }
+
+    /// In a process of its own, which ends of it.
+    #[test]
+    fn a_fault_elsewhere_still_ends_the_process() {
+        const MARK: &str = "FILERMARK_TEST_FAULT";
+        if std::env::var_os(MARK).is_some() {
+            let (guarded, other) = (hollow(), hollow());
+            let _guard = Guard::new(guarded.start as usize, guarded.len);
+            // SAFETY: in a mapping that is there; the fault is what is wanted.
+            let byte = unsafe { other.start.cast::<u8>().read_volatile() };
+            println!("survived with {byte}");
+            return;
+        }
+        let name = "sys::mapped::tests::a_fault_elsewhere_still_ends_the_process";
+        let status = Command::new(std::env::current_exe().expect("exe"))
+            .args(["--exact", name])
+            .env(MARK, "1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        assert_eq!(status.expect("run").signal(), Some(libc::SIGBUS));
+    }
+}

@@ -180,6 +180,11 @@ impl Dir {
         own::mount_facts(self.0.as_fd())
     }
 
+    /// Makes everything stable that its file system still has to write.
+    pub(crate) fn sync_all(&self) -> Result<()> {
+        own::sync_all(self.open_to_list()?.as_fd())
+    }
+
     /// Makes its entries stable.
     pub(crate) fn sync(&self) -> Result<()> {
         Ok(rustix::fs::fsync(self.open_to_list()?)?)

@@ -172,6 +172,9 @@ impl Dir {
     pub(crate) fn limits_at(&self, _: &CStr) -> Result<()> {
         Err(Errno::NOSYS)
     }
+    pub(crate) fn sync_all(&self) -> Result<()> {
+        Ok(())
+    }
     pub(crate) fn mount_facts(&self) -> Vec<(String, String)> {
         Vec::new()
     }

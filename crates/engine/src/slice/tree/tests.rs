@@ -73,7 +73,10 @@ impl Names {
     fn apply(&mut self, action: FileAction) -> Result<(), String> {
         let must = |there: bool| there.then_some(()).ok_or(format!("{action:?}"));
         match action {
-            FileAction::MakeTree | FileAction::MakeDirs { .. } | FileAction::Readdir { .. } => {}
+            FileAction::MakeTree
+            | FileAction::MakeDirs { .. }
+            | FileAction::Sync
+            | FileAction::Readdir { .. } => {}
             FileAction::Fill { file, size, .. } => must(self.sizes.insert(file, size).is_none())?,
             FileAction::Create { file } => must(self.sizes.insert(file, 0).is_none())?,
             FileAction::Unlink { file } => must(self.sizes.remove(&file).is_some())?,

@@ -154,13 +154,6 @@ fn actions_of_other_drivers_are_refused() {
 }
 
 #[test]
-fn a_mount_point_in_the_tree_is_not_entered() {
-    // Only the kernel's own can be had without making one.
-    let top = crate::sys::Dir::open_top(Path::new("/")).expect("root");
-    assert!(top.open_dir(c"proc").is_err());
-}
-
-#[test]
 fn a_second_shard_sees_the_same_files() {
     let mut bench = Bench::new();
     let file = file_in(0, 0);

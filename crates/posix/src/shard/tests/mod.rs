@@ -2,6 +2,7 @@
 //! outside with the standard library.
 
 mod bad;
+mod mounts;
 mod names;
 mod phases;
 mod transfers;
