@@ -17,5 +17,7 @@ else
     echo 10 >/proc/fs/nfsd/nfsv4gracetime
     step rpc.nfsd "$THREADS"
     echo Y >/proc/fs/nfsd/v4_end_grace
+    # Locks wait for lockd's as well: 50 s.
+    echo Y >/proc/fs/lockd/nlm_end_grace
 fi
 run_scripts /srv/export

@@ -46,7 +46,7 @@ fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
     let script = format!(
         "mkdir -p /tmp/{name} && cd /tmp/{name} && {PROGRAM} run -s {name} \
          -o BENCHMARK={name} -o CLIENT_MOUNTPOINTS=localhost:/mnt -o WARMUP_TIME=1 \
-         -o RUNTIME=3 -o HEARTBEAT_NOTIFICATIONS=off {} >/dev/null 2>log\n\
+         -o RUNTIME=2 -o HEARTBEAT_NOTIFICATIONS=off {} >/dev/null 2>log\n\
          status=$?\ncp result/{name}.run.jsonl /run/testbed/\n\
          ls -A /mnt\n[ $status = 0 ] || cat log\nexit $status\n",
         options
@@ -62,7 +62,15 @@ fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
         "left: {}",
         done.output
     );
-    read_record(&client.shared_file(&format!("{name}.run.jsonl"))).expect("the run record")
+    let record = read_record(&client.shared_file(&format!("{name}.run.jsonl")));
+    let record = record.expect("the run record");
+    for phase in &record.phases {
+        println!(
+            "{name} {}: {:.1} s {}",
+            phase.phase, phase.seconds, phase.detail
+        );
+    }
+    record
 }
 
 /// No operation failed, and every share of the mix is within 1 percentage point, or
@@ -214,10 +222,10 @@ fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
     for (name, options, writes) in [
         (
             "VDA",
-            "FILE_SIZE=2m LOAD=2 INCR_LOAD=2 NUM_RUNS=2",
+            "FILE_SIZE=1m LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
             &[Op::Write][..],
         ),
-        ("VDI", "FILE_SIZE=2m LOAD=1", &[Op::Write, Op::WriteRandom]),
+        ("VDI", "FILE_SIZE=1m LOAD=1", &[Op::Write, Op::WriteRandom]),
     ] {
         let before = server.counts().expect("counters");
         let record = run(&mut client, name, options);
@@ -255,7 +263,7 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     };
     let port = ganesha.export().nfs_port;
     let capture = Capture::start(&sandbox, client.interface(), &[port]).expect("a capture");
-    let record = run(&mut client, "DATABASE", "FILE_SIZE=1m LOAD=1");
+    let record = run(&mut client, "DATABASE", "FILE_SIZE=512k LOAD=1");
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.dropped(), nothing_left()), (0, true));
     for point in &record.points {

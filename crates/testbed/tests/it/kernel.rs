@@ -116,7 +116,7 @@ fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVer
     };
     let mut client = KernelClient::start_with(sandbox, export, &options).expect("a client");
     let script = "set -e\ngrep ' /mnt ' /proc/mounts\nmkdir d\necho hello >d/f\nmv d/f d/g\n\
-                  cat d/g\nls d >/run/testbed/listing\nstat -c %u d/g\nrm -r d\n";
+                  flock -w 10 d/g true\n                  cat d/g\nls d >/run/testbed/listing\nstat -c %u d/g\nrm -r d\n";
     let done = client.run(script, SCRIPT_LIMIT).expect("the script runs");
     assert_eq!(done.status, 0, "{}", done.output);
     let listing = std::fs::read_to_string(client.shared_file("listing"));
