@@ -40,13 +40,17 @@ pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
 
 /// A new load point begins: the line that merging tools look for (facts.md 3.10).
 pub fn new_load_point(at: Timestamp, plan: &RunPlan, point: LoadPoint) -> String {
+    // A load without a business metric is told by its procs.
+    let unit = match point.units > 0.0 {
+        true => one_line(&plan.benchmark.unit),
+        false => "proc".into(),
+    };
     format!(
-        "<<< {}: Starting {} run {} of {}: {}s={} >>>\n",
+        "<<< {}: Starting {} run {} of {}: {unit}s={} >>>\n",
         at.classical(),
         one_line(&plan.benchmark.name),
         point.number,
         plan.points.len(),
-        one_line(&plan.benchmark.unit),
         plain(Planned::of(plan, point).business_metric),
     )
 }
