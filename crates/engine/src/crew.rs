@@ -12,7 +12,7 @@ use crate::slice::tree::{Sharing, TreeParts, TreeSlice};
 use filermark_model::RunPlan;
 use filermark_model::benchmark::{ClassicWork, Work};
 use filermark_model::composite::CompositeWork;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{DriverPlan, MountPoint, ProcPlan};
 use std::sync::Arc;
 
 /// Trees that are shared have numbers from here on, by component; those of procs
@@ -108,7 +108,6 @@ fn trees(
         })
         .collect();
     let reuse = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
-    let sharers = sharers(plan, composite.components.len());
     let member = |(number, mount): (u32, MountPoint)| {
         let own = plan.procs.get(number as usize)?;
         let (component, workload, contents, operations) = kinds.get(own.component as usize)?;
@@ -127,11 +126,8 @@ fn trees(
                 false => number,
             },
             sharing: match shared {
-                true => Sharing {
-                    count: sharers[own.component as usize],
-                    index: own.instance,
-                },
-                false => Sharing { count: 1, index: 0 },
+                true => sharing(plan, number),
+                false => Sharing::ALONE,
             },
             reuse,
             access_list: plan.fileset.access_list,
@@ -159,16 +155,22 @@ fn shard_proc(number: u32, mount: &MountPoint, slice: Slice) -> ShardProc {
     }
 }
 
-/// Procs of each component that make load at every load point: those share its tree
-/// from the first one on.
-fn sharers(plan: &RunPlan, components: usize) -> Vec<u32> {
+/// How a proc shares the tree of its component: with all procs of the component
+/// where names come and go (two mount points may lead to one directory), with those
+/// on its own mount point where files are made.
+fn sharing(plan: &RunPlan, number: u32) -> Sharing {
+    let alike = |p: &&ProcPlan| p.component == plan.procs[number as usize].component;
+    let at_home = |p: &&ProcPlan| p.mount == plan.procs[number as usize].mount;
     let fewest = plan.points.iter().map(|p| plan.proc_count_at(*p)).min();
-    let always = &plan.procs[..fewest.unwrap_or(plan.proc_count()) as usize];
-    let mut counts = vec![0u32; components];
-    for proc in always {
-        if let Some(count) = counts.get_mut(proc.component as usize) {
-            *count += 1;
-        }
+    let always = fewest.unwrap_or(plan.proc_count()) as usize;
+    let before = &plan.procs[..number as usize];
+    let count = |procs: &[ProcPlan]| procs.iter().filter(alike).count() as u32;
+    let home = |procs: &[ProcPlan]| procs.iter().filter(alike).filter(at_home).count() as u32;
+    // A mount point that has no proc at the smallest load is filled by its first one.
+    Sharing {
+        count: count(&plan.procs),
+        index: count(before),
+        filler_count: home(&plan.procs[..always]).max(1),
+        filler_index: home(before),
     }
-    counts.into_iter().map(|n| n.max(1)).collect()
 }

@@ -365,6 +365,15 @@ pub trait Driver: Send + Sync {
     /// The server could not be reached or refused; names what stays.
     fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
 
+    /// INIT is over: makes stable what the file system still has to write of it, so
+    /// that nothing of that reaches into the measurement. Blocking.
+    ///
+    /// # Errors
+    /// What the file system said.
+    fn settle(&self, _mount: &MountPoint, _claim: &Claim) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     /// Connects for the procs of one shard. Called on the shard's own thread.
     ///
     /// # Errors

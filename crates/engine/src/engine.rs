@@ -14,6 +14,7 @@ use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// CLEANUP may take as long as INIT (INIT_TIMEOUT), and so long at least: what
 /// took an hour to make is not removed in ten minutes.
@@ -21,6 +22,10 @@ pub const CLEANUP_LIMIT_MIN: Nanos = Nanos::from_secs(600);
 
 /// Groups of counters per core and component, for blocking shards.
 const GROUPS_PER_CORE: usize = 2;
+
+/// Between two looks whether shards have answered, and how much longer per shard.
+const GATHER_PAUSE: Duration = Duration::from_millis(2);
+const GATHER_PAUSE_PER_SHARD: Duration = Duration::from_micros(5);
 
 /// The shards of one agent.
 pub struct Engine {
@@ -30,6 +35,9 @@ pub struct Engine {
     clock: Clock,
     live: Option<SyncSender<Live>>,
     live_counts: Option<Arc<LiveCounts>>,
+    client: usize,
+    driver: Arc<dyn Driver>,
+    claim: Claim,
 }
 
 struct Handle {
@@ -111,6 +119,9 @@ impl Engine {
             clock: setup.clock,
             live: setup.live,
             live_counts,
+            client: setup.client,
+            driver: setup.driver,
+            claim: setup.claim,
         };
         for reply in engine.gather(u32::MAX) {
             match reply? {
@@ -129,7 +140,11 @@ impl Engine {
         let files = self.plan.io_file_count(point.requested);
         let procs = self.plan.proc_count_at(point);
         self.send(procs, |_| Command::Init(files));
-        self.gather_tasks(procs)
+        let report = self.gather_tasks(procs)?;
+        if report.bytes > 0 {
+            self.settle()?;
+        }
+        Ok(report)
     }
 
     /// WARMUP and RUN of a load point.
@@ -170,6 +185,18 @@ impl Engine {
         self.stop.lower();
         self.send(u32::MAX, |_| Command::Cleanup);
         self.gather_tasks(u32::MAX)
+    }
+
+    /// Once per mount point, after all shards: each of many procs would make the file
+    /// system write again what the others are still adding to.
+    fn settle(&self) -> Result<(), PhaseError> {
+        let mut mounts: Vec<_> = self.plan.procs_of(self.client);
+        mounts.sort_by(|a, b| a.1.cmp(&b.1));
+        mounts.dedup_by(|a, b| a.1 == b.1);
+        for (_, mount) in &mounts {
+            self.driver.settle(mount, &self.claim)?;
+        }
+        Ok(())
     }
 
     /// Every proc's operations so far, when heartbeats are wanted.
@@ -219,7 +246,10 @@ impl Engine {
                         background: component.workload.attributes.background,
                         proc_count: (group..mine.len()).step_by(groups).count(),
                         seconds: seconds as usize + 1,
-                        live: self.live.clone(),
+                        live: self.live.clone().filter(|_| {
+                            // What is not counted is not told either.
+                            !component.workload.attributes.background
+                        }),
                     };
                     SharedRecorder::new(setup, times.warmup_start, times.run_start)
                 })
@@ -293,7 +323,10 @@ impl Engine {
                         }
                     }
                 }
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                // The more there are, the longer: looking must not cost the load its
+                // processors.
+                let pause = GATHER_PAUSE + GATHER_PAUSE_PER_SHARD * waiting.len() as u32;
+                std::thread::sleep(pause);
             }
         })
     }

@@ -199,9 +199,6 @@ pub enum FileAction {
         size: u64,
         reuse: bool,
     },
-    /// INIT: everything of the file system that is still to be written is, so that
-    /// nothing of it reaches into WARMUP.
-    Sync,
     /// Preparation: cuts a file to a size.
     Truncate {
         file: FileRef,

@@ -174,6 +174,8 @@ impl Batch {
         if self.shared.background {
             point.ops.clear();
             point.errors.clear();
+            point.lateness.clear();
+            point.wakeup.clear();
         } else {
             point.intervals = std::mem::take(&mut inner.intervals);
         }

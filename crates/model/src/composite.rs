@@ -13,7 +13,7 @@ use crate::plan::ProcPlan;
 use crate::units::Bytes;
 use crate::workload::WorkloadObject;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Binary megabytes.
 const MIB: u64 = 1 << 20;
@@ -140,13 +140,19 @@ impl CompositeWork {
         self.components.iter().map(of).sum::<f64>() / procs
     }
 
-    /// What these procs need.
-    pub fn data_set(&self, procs: &[ProcPlan], clients: u32) -> DataSet {
+    /// What these procs need. With `sharing`, or where a workload shares by itself,
+    /// all procs of a component on one mount point have one tree together.
+    pub fn data_set(&self, procs: &[ProcPlan], clients: u32, sharing: bool) -> DataSet {
         let mut set = DataSet::default();
+        let mut seen = BTreeSet::new();
         for proc in procs {
             let Some(c) = self.components.get(proc.component as usize) else {
                 continue;
             };
+            let shared = sharing || c.workload.attributes.sharemode;
+            if shared && !seen.insert((proc.component, &proc.mount)) {
+                continue;
+            }
             set.start_bytes = set.start_bytes.saturating_add(c.start_bytes());
             set.max_bytes = set.max_bytes.saturating_add(c.max_bytes());
             set.file_bytes = c.file_bytes;

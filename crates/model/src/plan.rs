@@ -118,7 +118,7 @@ impl RunPlan {
             return DataSet::default();
         };
         let procs = &self.procs[..self.proc_count_at(point) as usize];
-        composite.data_set(procs, self.clients.len() as u32)
+        composite.data_set(procs, self.clients.len() as u32, self.fileset.sharing)
     }
 }
 

@@ -209,6 +209,18 @@ fn merge_ops(mine: &mut Vec<OpStats>, theirs: &[OpStats]) {
     }
 }
 
+/// Puts the procs of another shard or client among these, in the order of their
+/// numbers. A shard of one proc is put in its place: sorting anew for each of
+/// thousands would take longer than they ran.
+fn merge_procs<T: Clone>(mine: &mut Vec<T>, theirs: &[T], number: impl Fn(&T) -> u32) {
+    if let [one] = theirs {
+        let at = mine.partition_point(|p| number(p) <= number(one));
+        return mine.insert(at, one.clone());
+    }
+    mine.extend_from_slice(theirs);
+    mine.sort_by_key(number);
+}
+
 /// A sum that a hostile record cannot make overflow.
 fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
@@ -297,8 +309,7 @@ impl PointStats {
                 Err(at) => self.components.insert(at, theirs.clone()),
             }
         }
-        self.proc_ops.extend_from_slice(&other.proc_ops);
-        self.proc_ops.sort_by_key(|p| p.proc);
+        merge_procs(&mut self.proc_ops, &other.proc_ops, |p| p.proc);
         self.lateness.merge(&other.lateness);
         self.wakeup.merge(&other.wakeup);
         for theirs in &other.intervals {
@@ -310,8 +321,7 @@ impl PointStats {
                 Err(at) => self.intervals.insert(at, theirs.clone()),
             }
         }
-        self.procs.extend_from_slice(&other.procs);
-        self.procs.sort_by_key(|p| p.proc);
+        merge_procs(&mut self.procs, &other.procs, |p| p.proc);
         for (name, n) in &other.counters {
             let sum = self.counters.entry(name.clone()).or_default();
             *sum = sum.saturating_add(*n);

@@ -144,6 +144,16 @@ impl Driver for PosixDriver {
         }
     }
 
+    fn settle(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {
+        let synced = self.place(mount, claim)?.dir.sync_all();
+        synced.map_err(|e| DriverError {
+            place: mount.to_string(),
+            step: "INIT: write out what was filled (syncfs)".to_owned(),
+            reason: e.to_string(),
+            advice: status::fatal_advice(e.0).unwrap_or("").to_owned(),
+        })
+    }
+
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
         let share = limits::share(
             self.open_files,

@@ -97,8 +97,11 @@ pub fn plan_block(
 }
 
 fn memory_lines(out: &mut String, plan: &RunPlan, planned: &Planned, seen: &[Environment]) {
-    let given = parameter_bytes(plan, "CLIENT_MEM").map(|b| b * planned.client_count as u64);
-    let known = seen.iter().map(|e| e.memory_bytes).sum();
+    let given =
+        parameter_bytes(plan, "CLIENT_MEM").map(|b| b.saturating_mul(planned.client_count as u64));
+    let known = seen
+        .iter()
+        .fold(0u64, |sum, e| sum.saturating_add(e.memory_bytes));
     let memory = given.or((known > 0).then_some(known));
     if let Some(memory) = memory {
         let _ = writeln!(
@@ -141,7 +144,7 @@ fn parameter_bytes(plan: &RunPlan, name: &str) -> Option<u64> {
         _ => return None,
     };
     let number: u32 = digits.parse().ok()?;
-    Some(u64::from(number) << shift)
+    u64::from(number).checked_mul(1 << shift)
 }
 
 fn file_size_lines(out: &mut String, plan: &RunPlan) {

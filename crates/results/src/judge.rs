@@ -9,7 +9,7 @@ mod composite;
 
 use crate::figures::{Planned, is_background};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
-use filermark_model::stats::{PointStats, ProcStats};
+use filermark_model::stats::{ComponentStats, PointStats, ProcStats};
 use filermark_model::units::counted;
 use filermark_model::{Finding, Mix, OpStats, Rule, Severity};
 
@@ -136,10 +136,12 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         plan,
         core_count,
     };
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 13] = [
         data_verify,
         errors,
         response_limit,
+        nothing_measured,
+        background,
         achieved_rate,
         proc_rate,
         mix_deviation,
@@ -196,6 +198,37 @@ fn response_limit(case: &Case<'_>) -> Option<Finding> {
         Finding::new(Rule::ResponseLimit, Severity::Invalid, message)
             .with_limit(mean_ms, limit, &source)
     })
+}
+
+/// Nothing measured is no result, also where no rate was asked for.
+fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
+    let unlimited = case.load.requested.0 <= 0.0;
+    (case.stats.success_count() == 0 && unlimited).then(|| {
+        let message = "not one operation succeeded in the window; see the errors, or raise RUNTIME where operations take so long";
+        Finding::new(Rule::AchievedRate, Severity::Invalid, message).with_limit(0.0, 1.0, OWN)
+    })
+}
+
+/// A background component is in no figure; that it did its part is seen to here.
+fn background(case: &Case<'_>) -> Option<Finding> {
+    let work = case.plan.benchmark.composite()?;
+    let lame = |c: &&ComponentStats| {
+        let component = work.components.get(c.component as usize);
+        let errors: u64 = c.ops.iter().map(|o| o.error_count).sum();
+        let done = c.success_count();
+        let least = c.wanted_count as f64 * case.plan.limits.proc_pcnt_min / 100.0;
+        component.is_some_and(|c| c.workload.attributes.background)
+            && (errors > 0 || (done as f64) < least || done == 0)
+    };
+    let c = case.stats.components.iter().find(lame)?;
+    let name = &work.components.get(c.component as usize)?.workload.name;
+    let errors: u64 = c.ops.iter().map(|o| o.error_count).sum();
+    let message = format!(
+        "the background workload {name} did {} operations and failed in {errors}; {} were wanted: the load beside the measured one was not what the benchmark asks for",
+        c.success_count(),
+        c.wanted_count
+    );
+    Some(Finding::new(Rule::Errors, Severity::Warning, message))
 }
 
 fn achieved_rate(case: &Case<'_>) -> Option<Finding> {

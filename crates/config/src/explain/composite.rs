@@ -99,7 +99,7 @@ fn short(x: f64) -> String {
 fn data_set(plan: &RunPlan, work: &CompositeWork, point: LoadPoint) -> DataSet {
     let procs = plan.proc_count_at(point) as usize;
     let procs = plan.procs.get(..procs).unwrap_or(&plan.procs);
-    work.data_set(procs, plan.clients.len() as u32)
+    work.data_set(procs, plan.clients.len() as u32, plan.fileset.sharing)
 }
 
 fn points(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {

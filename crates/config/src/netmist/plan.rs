@@ -79,7 +79,13 @@ pub(super) fn build(
     let mut phases = phases(values, &benchmark);
     let mut fileset = fileset(values);
     if !args.exact_time {
-        fileset.touch_all = touch(&benchmark, &all, &mut phases.runtime, &mut findings);
+        fileset.touch_all = touch(
+            &benchmark,
+            &all,
+            fileset.sharing,
+            &mut phases.runtime,
+            &mut findings,
+        );
     }
     let plan = RunPlan {
         points: vec![point(&all)],

@@ -15,6 +15,7 @@ const RUNTIME_S_MAX: f64 = 86_400.0;
 pub(super) fn touch(
     benchmark: &Benchmark,
     all: &[ProcPlan],
+    sharing: bool,
     runtime: &mut Nanos,
     findings: &mut Vec<Finding>,
 ) -> bool {
@@ -32,7 +33,7 @@ pub(super) fn touch(
         );
         return false;
     }
-    let data = work.data_set(all, 1).start_bytes as f64;
+    let data = work.data_set(all, 1, sharing).start_bytes as f64;
     let rate = |p: &ProcPlan| {
         let component = work.components.get(p.component as usize)?;
         Some(p.ops_per_sec?.0 * bytes_per_op(component))

@@ -60,7 +60,11 @@ fn said(plan: &RunPlan, severity: Severity) -> Vec<&str> {
 fn data_set(plan: &RunPlan, point: usize) -> DataSet {
     let procs = plan.points[point].proc_count as usize;
     let work = plan.benchmark.composite().unwrap();
-    work.data_set(&plan.procs[..procs], plan.clients.len() as u32)
+    work.data_set(
+        &plan.procs[..procs],
+        plan.clients.len() as u32,
+        plan.fileset.sharing,
+    )
 }
 
 #[test]

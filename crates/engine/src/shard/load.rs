@@ -72,6 +72,8 @@ struct Load {
     next_check: Nanos,
     /// Failures in a row that leave no hope, and the last of them.
     hopeless: (u32, Status),
+    /// Blocking operations that came back long after RUN was over.
+    late_count: u64,
     sleep_min: Nanos,
     cpu_start_ns: u64,
     /// When the loop last looked at the clock.
@@ -138,7 +140,7 @@ impl Shard {
         let mut close = Close {
             generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
             backlog: self.backlog(now),
-            overdue: self.overdue(times.run_end),
+            overdue: self.overdue(times.run_end) + load.late_count,
             leftover: 0,
         };
         close.leftover = self.drain(now + DRAIN) as u64;
@@ -229,6 +231,7 @@ impl Shard {
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
             hopeless: (0, Status::Ok),
+            late_count: 0,
             sleep_min: if rate > DENSE_RATE {
                 SLEEP_MIN
             } else {
@@ -481,6 +484,10 @@ impl Shard {
             self.slots.take(token);
             load.now = load.now.max(outcome.done);
             load.last_answer = load.now;
+            // It may have ended on the other side of the border.
+            if !load.measuring && load.now >= load.times.run_start {
+                self.begin_run(load, load.now);
+            }
             self.watch_failures(load, &outcome);
             if !self.complete(load, &slot, &outcome) {
                 return;
@@ -584,6 +591,14 @@ impl Shard {
         if let Some(counts) = &self.live_counts {
             let place = self.live_places.get(slot.proc as usize);
             counts.set(place.copied().unwrap_or(usize::MAX), proc.ended_count);
+        }
+        if load.measuring && outcome.done >= load.times.run_end {
+            // What blocks comes back only now: nobody could count it under way.
+            let began = match proc.schedule.is_unlimited() {
+                true => outcome.sent,
+                false => intended.max(outcome.sent.min(load.times.run_end)),
+            };
+            load.late_count += u64::from(load.times.run_end.since(began) > OVERDUE);
         }
         if in_window {
             // Without a schedule an operation is intended when it starts.

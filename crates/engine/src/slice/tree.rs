@@ -26,10 +26,26 @@ const UNLINK2_BYTES_MAX: u64 = 64 << 10;
 /// How a tree is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// Procs that work in the tree; 1: it is the proc's own.
+    /// Procs of its component in the whole run, at the largest load; 1: the tree is
+    /// the proc's own. Names that come and go are dealt among them.
     pub count: u32,
     /// Which of them this one is, from 0.
     pub index: u32,
+    /// Procs that make the files of this very tree: those on its mount point that run
+    /// at every load point.
+    pub filler_count: u32,
+    /// Which of them this one is, from 0; that many or more: none.
+    pub filler_index: u32,
+}
+
+impl Sharing {
+    /// The tree is the proc's own.
+    pub const ALONE: Self = Self {
+        count: 1,
+        index: 0,
+        filler_count: 1,
+        filler_index: 0,
+    };
 }
 
 /// What a tree slice is made of.
@@ -81,7 +97,7 @@ impl TreeSlice {
             sizes,
             tree_number: parts.tree_number,
             sharing: parts.sharing,
-            reuse: parts.reuse || parts.sharing.count > 1,
+            reuse: parts.reuse || parts.sharing != Sharing::ALONE,
             populated: false,
             cursor: 0,
             data_bytes: 0,
@@ -161,11 +177,7 @@ impl TreeSlice {
             }
             let item = step - 1 - u64::from(self.dirs);
             let files = self.sizes.count().max(self.books.pool_count());
-            let bucket = u8::try_from(item / files).ok().and_then(Bucket::new);
-            let Some(bucket) = bucket else {
-                self.cursor = u64::MAX;
-                return Some(FileAction::Sync);
-            };
+            let bucket = Bucket::new(u8::try_from(item / files).ok()?)?;
             if let Some(action) = self.fill(bucket, item % files) {
                 return Some(action);
             }
@@ -199,7 +211,8 @@ impl TreeSlice {
                 (self.books.number(slot), size)
             }
             None => {
-                let mine = number % u64::from(self.sharing.count) == u64::from(self.sharing.index);
+                let (count, index) = (self.sharing.filler_count, self.sharing.filler_index);
+                let mine = number % u64::from(count.max(1)) == u64::from(index);
                 if number >= self.sizes.count() || !mine {
                     return None;
                 }

@@ -70,7 +70,7 @@ fn data_set(benchmark: &Benchmark, load: u32, clients: u32) -> DataSet {
             }
         }
     }
-    work.data_set(&procs, clients)
+    work.data_set(&procs, clients, false)
 }
 
 fn start_and_max_mib(benchmark: &Benchmark, load: u32) -> (u64, u64) {

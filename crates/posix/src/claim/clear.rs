@@ -7,7 +7,8 @@ use crate::sys::{Dir, Errno, Kind};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::file_action::{FileKind, is_tree_name};
 use filermark_engine::name::MARKER;
-use std::ffi::CStr;
+use filermark_model::Bucket;
+use std::ffi::{CStr, CString};
 
 /// What the scratch files of probes are called, before the number of the process.
 pub(super) const PROBE_PREFIX: &str = ".filermark-probe-";
@@ -126,6 +127,51 @@ pub(super) fn foreign_names(dir: &Dir, place: &str) -> Result<Cleared, Failed> {
     });
     listed.map_err(failed(place))?;
     Ok(cleared)
+}
+
+/// Removes what comes and goes from the trees in a run's directory that is kept: the
+/// next run begins with other names of these than the one before ended with. Files
+/// that stay are left.
+pub(super) fn passing_names(dir: &Dir, place: &str) -> Result<(), Failed> {
+    let mut clearing = Clearing {
+        cleared: Cleared::default(),
+        stop: &StopFlag::new(),
+    };
+    let passing = [
+        Bucket::MKDIR,
+        Bucket::UNLINK,
+        Bucket::RENAME,
+        Bucket::UNLINK2,
+    ];
+    for tree in ours_in(dir, Level::Run, place)? {
+        let Ok(top) = dir.open_dir(&tree) else {
+            continue;
+        };
+        for name in ours_in(&top, Level::Tree, place)? {
+            let Ok(below) = top.open_dir(&name) else {
+                continue;
+            };
+            for bucket in passing {
+                if let Ok(bucket) = below.open_dir(names::bucket(bucket).as_c_str()) {
+                    clearing.empty(&bucket, Level::Bucket, place)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The directories of the layout in a directory.
+fn ours_in(dir: &Dir, level: Level, place: &str) -> Result<Vec<CString>, Failed> {
+    let mut found = Vec::new();
+    let listed = dir.each_name(|name| {
+        if matches!(level.look(name.to_bytes()), Ours::Dir(_)) {
+            found.push(name.to_owned());
+        }
+        true
+    });
+    listed.map_err(failed(place))?;
+    Ok(found)
 }
 
 struct Clearing<'a> {

@@ -187,6 +187,7 @@ impl<'a> Claimant<'a> {
         let step = "claim the run's directory";
         match self.read_marker(dir)? {
             Marker::Run(_) if keep => {
+                clear::passing_names(dir, &self.claim.dir_name).map_err(|e| self.uncleared(e))?;
                 clear::foreign_names(dir, &self.claim.dir_name).map_err(|e| self.uncleared(e))
             }
             Marker::Run(_) => self.clear(dir),

@@ -106,7 +106,6 @@ impl PosixShard {
             A::MakeTree
             | A::MakeDirs { .. }
             | A::Fill { .. }
-            | A::Sync
             | A::Truncate { .. }
             | A::RemoveDirs { .. }
             | A::RemoveTree => self.tree(proc, action),

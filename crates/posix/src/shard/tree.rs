@@ -32,10 +32,6 @@ impl PosixShard {
                 size,
                 reuse,
             } => shard.fill(proc, (file, content, size), reuse, work),
-            A::Sync => {
-                work.physical += 1;
-                shard.parts.handles.proc(proc)?.place.dir.sync_all()
-            }
             A::Truncate { file, size } => shard.truncate(proc, file, size, work),
             A::RemoveDirs { dir } => shard.remove_dirs(proc, dir, work),
             A::RemoveTree => {

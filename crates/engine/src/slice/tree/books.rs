@@ -128,7 +128,7 @@ impl Books {
 
     /// The file number of a slot: in shared trees every proc has names of its own.
     pub fn number(&self, slot: u16) -> u64 {
-        let sharing = self.sharing.unwrap_or(Sharing { count: 1, index: 0 });
+        let sharing = self.sharing.unwrap_or(Sharing::ALONE);
         u64::from(slot) * u64::from(sharing.count) + u64::from(sharing.index)
     }
 

@@ -1,6 +1,6 @@
 //! Choosing: which file, which range, how.
 
-use super::{TreeHold, TreePool, TreeSlice};
+use super::{Sharing, TreeHold, TreePool, TreeSlice};
 use crate::driver::Action;
 use crate::file_action::{FileAction, FileKind, FileRef, Io};
 use crate::proc::{Choice, Hold};
@@ -189,7 +189,7 @@ impl TreeSlice {
         loop {
             let bucket = buckets[rng.below(buckets.len() as u64) as usize];
             // In a shared tree others may be renaming its files.
-            if bucket != Bucket::RENAME || self.sharing.count == 1 {
+            if bucket != Bucket::RENAME || self.sharing == Sharing::ALONE {
                 return Some((bucket, self.pick_file(rng)));
             }
         }

@@ -55,7 +55,16 @@ fn contents() -> Arc<DataSource> {
         .clone()
 }
 
-const ALONE: Sharing = Sharing { count: 1, index: 0 };
+const ALONE: Sharing = Sharing::ALONE;
+
+fn three(index: u32) -> Sharing {
+    Sharing {
+        count: 3,
+        index,
+        filler_count: 3,
+        filler_index: index,
+    }
+}
 
 fn init(tree: &mut TreeSlice) -> Vec<FileAction> {
     tree.begin(false);
@@ -73,10 +82,7 @@ impl Names {
     fn apply(&mut self, action: FileAction) -> Result<(), String> {
         let must = |there: bool| there.then_some(()).ok_or(format!("{action:?}"));
         match action {
-            FileAction::MakeTree
-            | FileAction::MakeDirs { .. }
-            | FileAction::Sync
-            | FileAction::Readdir { .. } => {}
+            FileAction::MakeTree | FileAction::MakeDirs { .. } | FileAction::Readdir { .. } => {}
             FileAction::Fill { file, size, .. } => must(self.sizes.insert(file, size).is_none())?,
             FileAction::Create { file } => must(self.sizes.insert(file, 0).is_none())?,
             FileAction::Unlink { file } => must(self.sizes.remove(&file).is_some())?,
@@ -195,15 +201,7 @@ fn procs_that_share_a_tree_never_stand_in_each_others_way() {
     for op in Op::POSIX {
         let mut names = Names::default();
         let mut trees: Vec<_> = (0..3)
-            .map(|index| {
-                tree_of(
-                    *op,
-                    2,
-                    5,
-                    Sharing { count: 3, index },
-                    Attributes::default(),
-                )
-            })
+            .map(|index| tree_of(*op, 2, 5, three(index), Attributes::default()))
             .collect();
         let mut made = HashSet::new();
         for tree in &mut trees {
