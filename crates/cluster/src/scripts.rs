@@ -265,7 +265,9 @@ impl Scripts {
 
     /// What is to be said of the scripts at the end of the run, each thing once.
     pub fn findings(&self) -> Vec<Finding> {
-        let missing = self.missing.iter().map(|path| {
+        // Who has none of them does not think of netmist.
+        let any = self.paths.iter().any(Option::is_some) || !self.troubles.is_empty();
+        let missing = self.missing.iter().filter(|_| any).map(|path| {
             let message = format!(
                 "{path} is missing: the manual of netmist asks for a script that collects the server's counters"
             );

@@ -44,9 +44,21 @@ pub(crate) struct Figures {
     lateness: Latency,
     wakeup: Latency,
     errors: Vec<(Op, Status, u64)>,
+    /// There is no schedule: an operation is intended when it starts, so that its
+    /// response time is its service time and nothing is late.
+    unpaced: bool,
 }
 
 impl Figures {
+    /// The same for procs without a schedule: one histogram is written per operation
+    /// and not four.
+    pub(crate) fn unpaced(mix: &Mix) -> Self {
+        Self {
+            unpaced: true,
+            ..Self::new(mix)
+        }
+    }
+
     pub(crate) fn new(mix: &Mix) -> Self {
         let mut ops: Vec<_> = Op::ALL.iter().map(|_| None).collect();
         for (op, _) in mix.shares() {
@@ -57,6 +69,7 @@ impl Figures {
             lateness: Latency::new(),
             wakeup: Latency::new(),
             errors: Vec::with_capacity(ERROR_KINDS_MAX),
+            unpaced: false,
         }
     }
 
@@ -95,6 +108,9 @@ impl Figures {
         stats.read_bytes += outcome.read_bytes;
         stats.written_bytes += outcome.written_bytes;
         stats.service.record(service);
+        if self.unpaced {
+            return count_in(now, outcome, service, service);
+        }
         stats.response.record(response);
         self.lateness.record(late);
         if was_free {
@@ -115,6 +131,9 @@ impl Figures {
 
     /// Everything counted, as plain data; `text` explains a failure.
     pub(crate) fn finish(mut self, text: impl Fn(Status) -> String) -> PointStats {
+        for op in self.ops.iter_mut().flatten().filter(|_| self.unpaced) {
+            op.response = op.service.clone();
+        }
         let mut point = PointStats {
             ops: self.ops.drain(..).flatten().map(|op| *op).collect(),
             lateness: self.lateness,

@@ -44,6 +44,8 @@ pub struct GroupSetup<'a> {
     pub component: u32,
     /// Not counted in the overall result.
     pub background: bool,
+    /// None of them has a schedule.
+    pub unpaced: bool,
     /// How many they are.
     pub proc_count: usize,
     /// Seconds of WARMUP and RUN.
@@ -63,7 +65,10 @@ impl SharedRecorder {
         };
         Arc::new(Self {
             inner: Mutex::new(Inner {
-                figures: Some(Figures::new(setup.mix)),
+                figures: Some(match setup.unpaced {
+                    true => Figures::unpaced(setup.mix),
+                    false => Figures::new(setup.mix),
+                }),
                 first_second,
                 intervals: (0..seconds).map(interval).collect(),
                 told: 0,
@@ -258,6 +263,7 @@ mod tests {
             mix: &mix,
             component: 3,
             background: false,
+            unpaced: false,
             proc_count: 2,
             seconds: 4,
             live: Some(live),

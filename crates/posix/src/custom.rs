@@ -114,6 +114,7 @@ impl Program {
         self.line.push(b' ');
         self.line.extend_from_slice(path.as_bytes());
         self.line.push(b'\n');
+        running.question.wait_for_room(stop)?;
         running.question.write_all(&self.line)?;
         running.hear(&mut self.line, stop)?;
         let answer = parse(&self.line);
@@ -143,8 +144,21 @@ struct Question(Option<ChildStdin>);
 impl Question {
     fn write_all(&mut self, line: &[u8]) -> Result<()> {
         let pipe = self.0.as_mut().ok_or(Errno::PIPE)?;
-        // A line fits into the pipe of a program that answers every one.
+        // A pipe that takes anything takes a line of this length whole.
         Ok(pipe.write_all(line)?)
+    }
+
+    /// Waits until the program's pipe has room: one that answers without reading
+    /// fills it in the end.
+    fn wait_for_room(&self, stop: &StopFlag) -> Result<()> {
+        let pipe = self.0.as_ref().ok_or(Errno::PIPE)?;
+        let limit = Instant::now() + ANSWER_LIMIT;
+        while !writable_within(pipe, LOOK_EVERY)? {
+            if Instant::now() >= limit || stop.is_raised() {
+                return Err(Errno::TIMEDOUT);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -208,17 +222,35 @@ impl Drop for Running {
 
 #[cfg(unix)]
 fn readable_within(pipe: &ChildStdout, limit: Duration) -> Result<bool> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    ready_within(pipe, rustix::event::PollFlags::IN, limit)
+}
+
+#[cfg(unix)]
+fn writable_within(pipe: &ChildStdin, limit: Duration) -> Result<bool> {
+    ready_within(pipe, rustix::event::PollFlags::OUT, limit)
+}
+
+#[cfg(unix)]
+fn ready_within(
+    pipe: &impl std::os::fd::AsFd,
+    wanted: rustix::event::PollFlags,
+    limit: Duration,
+) -> Result<bool> {
+    use rustix::event::{PollFd, Timespec, poll};
     let limit = Timespec {
         tv_sec: limit.as_secs() as _,
         tv_nsec: limit.subsec_nanos() as _,
     };
-    let mut fds = [PollFd::new(pipe, PollFlags::IN)];
-    match poll(&mut fds, Some(&limit)) {
-        Ok(ready) => Ok(ready > 0),
+    match poll(&mut [PollFd::new(pipe, wanted)], Some(&limit)) {
+        Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(e) => Err(e.into()),
     }
+}
+
+#[cfg(not(unix))]
+fn writable_within(_: &ChildStdin, _: Duration) -> Result<bool> {
+    Err(Errno::NOSYS)
 }
 
 /// Pipes cannot be waited for with a limit here.

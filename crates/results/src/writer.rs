@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum WriteError {
     /// There is one already.
     #[error(
-        "{0} exists already: a run record is never overwritten; choose another suffix (-s) or move it away"
+        "{0} exists already: a run record is never overwritten; choose another suffix (-s; netmist: --suffix) or directory (-d; --dir), or move it away"
     )]
     Exists(PathBuf),
     /// The file system said no.

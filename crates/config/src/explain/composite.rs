@@ -8,6 +8,8 @@ use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Files that are made a second: over a network, and on a disk of one's own.
+const FILES_PER_S: [f64; 2] = [1_000.0, 10_000.0];
 /// What a proc takes besides its buffer: its thread and its figures.
 const PROC_BYTES: u64 = 256 << 10;
 
@@ -191,12 +193,13 @@ fn needs(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Re
         span(measured),
         Bytes(filled)
     )?;
-    for (rate, bytes_per_s) in FILL_RATES {
-        let all = measured + filled as f64 / bytes_per_s;
+    // Many small files take longer to make than to fill.
+    for ((rate, bytes_per_s), files_per_s) in FILL_RATES.into_iter().zip(FILES_PER_S) {
+        let filling = (filled as f64 / bytes_per_s).max(files as f64 / files_per_s);
         writeln!(
             out,
-            "                      {} in all if it fills at {rate}",
-            span(all)
+            "                      {} in all at {rate} and {files_per_s} files a second",
+            span(measured + filling)
         )?;
     }
     Ok(())

@@ -82,7 +82,7 @@ pub const FLAGS: &[Flag] = &[
     value('O', "op-rate", "RATE", Effect::Own, "Requested operations per second [default: as many as possible]").help(
         "Shared alike by the procs whose line in the token file has no Oprate of its own.",
     ),
-    switch('N', "bands", Effect::Own, "Show the latency of every operation and the latency bands"),
+    switch('N', "bands", Effect::Own, "Show the latency bands"),
     value('q', "heartbeat-log", "FILE", Effect::Own, "Log all heartbeats to this file"),
     value('Q', "files-per-dir", "COUNT", Effect::Parameter("FILES_PER_DIR"), "Files per directory [default: 100]").help(
         "In each of the buckets that a directory has for the kinds of operations.",
@@ -108,7 +108,7 @@ pub const FLAGS: &[Flag] = &[
     ),
     value('I', "import", "FILE", Effect::Parameter("WORKLOAD_FILE"), "Take workload objects from this file, as -E writes it"),
     switch('F', "no-fsync", Effect::Sets(&[("DISABLE_FSYNCS", "on")]), "Never call fsync"),
-    value('U', "client-logs", "DIR", Effect::Parameter("NETMIST_LOGS"), "Directory of the clients' logs [default: that of temporary files]"),
+    value('U', "client-logs", "DIR", Effect::Parameter("NETMIST_LOGS"), "Directory of the clients' logs [default: beside the results]"),
     value('l', "log", "FILE", Effect::Own, "Send a copy of the output to this file"),
     switch('K', "keep", Effect::Sets(&[("UNLINK_FILES", "off"), ("KEEP", "on")]), "Leave the files, for the next run to use").help(
         "The next run has to have the same suffix; files that have the right size already are not made anew.",

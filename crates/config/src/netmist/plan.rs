@@ -309,7 +309,7 @@ fn benchmark(work: CompositeWork, registry: &Registry) -> Option<Benchmark> {
         version: 1,
         title: names,
         protocol: Protocol::Posix,
-        unit: crate::loads::OPS.into(),
+        unit: "PROC".into(),
         standard: Standard {
             load_points_min: 1,
             ..usual

@@ -111,7 +111,7 @@ fn no_rate_limit() {
     );
     assert_eq!(
         (plan.benchmark.name.as_str(), plan.benchmark.unit.as_str()),
-        ("netmist", "op/s")
+        ("netmist", "PROC")
     );
     assert_eq!(plan.benchmark.title, "METADATA");
     assert!(plan.fileset.touch_all && !plan.fileset.keep && !plan.fileset.reuse);

@@ -424,3 +424,71 @@ fn a_wish_to_stop_is_heard() {
         PhaseError::Stopped
     );
 }
+
+/// Takes its time within `submit`, as system calls do.
+struct Blocking {
+    clock: Clock,
+    service: Nanos,
+}
+
+impl ShardDriver for Blocking {
+    fn submit(&mut self, _: &Request) -> Submit {
+        let sent = self.clock.now();
+        self.clock.sleep_until(sent + self.service);
+        Submit::Done(Outcome {
+            status: Status::Ok,
+            sent,
+            done: self.clock.now(),
+            physical: 1,
+            read_bytes: 0,
+            written_bytes: 0,
+            end: true,
+        })
+    }
+    fn flush(&mut self) {}
+    fn poll(&mut self, deadline: Nanos, _: &mut Vec<Completion>) -> Result<(), DriverError> {
+        self.clock.sleep_until(deadline);
+        Ok(())
+    }
+    fn take_counters(&mut self, _: &mut BTreeMap<String, u64>) {}
+    fn transfer_bytes(&self) -> (u32, u32) {
+        (1, 1)
+    }
+    fn forget_objects(&mut self, _: u32, _: ObjectId) {}
+}
+
+/// Ten seconds of RUN after five of WARMUP, without a rate.
+fn blocked(service: Nanos) -> PointStats {
+    let mut sim = sim(1, PacingMode::Closed, false, fixed(service));
+    let clock = sim.shard.clock.clone();
+    sim.shard.driver = Box::new(Blocking { clock, service });
+    let times = RunTimes {
+        warmup_start: Nanos::ZERO,
+        run_start: Nanos::from_secs(5),
+        run_end: Nanos::from_secs(15),
+    };
+    sim.shard.operations = Arc::new(Operations::new(&Mix::new([(Op::Getattr, 100.0)]).unwrap()));
+    sim.shard.run(None, times).unwrap()
+}
+
+#[test]
+fn what_ends_in_run_counts_there_also_when_it_blocks() {
+    // The ends that lie between 5 and 15 s are those of number 8 to 21.
+    let stats = blocked(Nanos::from_millis(700));
+    assert_eq!(stats.success_count(), 14);
+    assert_eq!(stats.procs[0].success_count, 14);
+    let in_run = stats.intervals.iter().filter(|i| i.second >= 0);
+    assert_eq!(in_run.map(|i| i.success_count).sum::<u64>(), 14);
+    assert_eq!(stats.counters.get("overdue_at_end"), None);
+}
+
+#[test]
+fn a_blocking_operation_that_hangs_over_the_end_is_told() {
+    let stats = blocked(Nanos::from_secs(4));
+    assert_eq!(stats.success_count(), 2);
+    assert_eq!(stats.counters["overdue_at_end"], 1);
+    // Not even one ended in RUN.
+    let stats = blocked(Nanos::from_secs(40));
+    assert_eq!(stats.success_count(), 0);
+    assert_eq!(stats.counters["overdue_at_end"], 1);
+}

@@ -19,6 +19,12 @@ const LOAD: &str = "1000000";
 pub fn validate(args: &ValidateArgs) -> Ended {
     let resolved = resolved(&args.source)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose);
+    if resolved.plan.benchmark.composite().is_some() {
+        return Err(Failure::Usage(vec![format!(
+            "validate: it tests NFSv3 servers (MNT_POINTS); {} works on mounted file systems and needs none",
+            resolved.plan.benchmark.name
+        )]));
+    }
     let DriverPlan::Nfs3(settings) = &resolved.plan.driver else {
         return Err(Failure::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),

@@ -130,6 +130,56 @@ fn kept_files_are_found_again_and_others_stay() {
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
 
+#[test]
+fn a_kept_file_set_serves_run_after_run() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let before = plant_foreign(dir.host());
+    let sweep = Sweep::composite("METADATA", &mounts, dir.path())
+        .set("FILE_SIZE", "8k")
+        .set("DIR_COUNT", 2)
+        .set("FILES_PER_DIR", 20)
+        .set("RUNTIME", 2)
+        .set("KEEP", "on");
+    for turn in 0..3 {
+        let ended = sweep.elsewhere().succeed();
+        let stats = ended.point(1).stats.expect("figures");
+        assert_eq!(stats.error_count(), 0, "run {turn}: {:?}", stats.errors);
+    }
+    sweep.elsewhere().set("KEEP", "off").succeed();
+    assert_eq!(left_behind(dir.host(), &before), [""; 0]);
+}
+
+/// Procs that share a tree have names of their own, also those that come with a
+/// higher load, and on every mount point a tree that is whole.
+#[test]
+fn shared_trees_are_whole_on_every_mount_point_and_at_every_load() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dirs = [(); 2].map(|()| mounts.plain().expect("a directory"));
+    let both = dirs
+        .each_ref()
+        .map(|d| format!("localhost:{}", d.path().display()))
+        .join(" ");
+    let ended = Sweep::composite("SWBUILD", &mounts, dirs[0].path())
+        .set("CLIENT_MOUNTPOINTS", both)
+        .set("SHARING_MODE", "on")
+        .set("LOAD", 1)
+        .set("INCR_LOAD", 1)
+        .set("NUM_RUNS", 2)
+        .set("RUNTIME", 2)
+        .succeed();
+    for number in [1, 2] {
+        let stats = ended.point(number).stats.expect("figures");
+        assert_eq!(stats.error_count(), 0, "{number}: {:?}", stats.errors);
+    }
+}
+
 /// The seed's command line (seed 002, section 10, as the issue has it), but with our
 /// `--exact-time`: two and a half minutes would pass until the data set is touched.
 #[test]
