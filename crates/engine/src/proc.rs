@@ -61,10 +61,51 @@ impl Operations {
         &self.mix
     }
 
-    /// Draws an operation.
+    /// Draws an operation; from the proc's deck, where it has one.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> Op {
-        self.sampler.draw(rng)
+    pub fn draw(&self, deck: &mut Option<Deck>, rng: &mut Rng) -> Op {
+        match deck {
+            Some(deck) => self.sampler.at(deck.deal(rng)),
+            None => self.sampler.draw(rng),
+        }
+    }
+}
+
+/// Cards of a deck: one per percent of a mix.
+const CARDS: usize = 100;
+
+/// Makes draws come out as the mix says also where there are few of them: a shuffled
+/// deck with a card for every percent, dealt to its end. Procs of composites may do
+/// one operation a second, and five minutes of that would miss shares of a few
+/// percent by chance.
+#[derive(Clone, Debug)]
+pub struct Deck {
+    cards: [u8; CARDS],
+    dealt: usize,
+}
+
+impl Default for Deck {
+    fn default() -> Self {
+        Self {
+            cards: std::array::from_fn(|card| card as u8),
+            dealt: CARDS,
+        }
+    }
+}
+
+impl Deck {
+    /// A place of the whole, from 0 to below 2^32.
+    #[inline]
+    fn deal(&mut self, rng: &mut Rng) -> u64 {
+        if self.dealt == CARDS {
+            self.dealt = 0;
+            for at in (1..CARDS).rev() {
+                self.cards.swap(at, rng.below(at as u64 + 1) as usize);
+            }
+        }
+        let card = u64::from(self.cards[self.dealt]);
+        self.dealt += 1;
+        (card << 32 | rng.next_u64() >> 32) / CARDS as u64
     }
 }
 
@@ -91,6 +132,8 @@ pub struct Proc {
     pub ops: Vec<ProcOp>,
     /// Operations that ended since it began, WARMUP included.
     pub ended_count: u64,
+    /// What its operations are dealt from; `None`: each is drawn by itself.
+    pub deck: Option<Deck>,
 }
 
 impl Proc {
@@ -110,6 +153,7 @@ impl Proc {
             slice,
             ops: Vec::new(),
             ended_count: 0,
+            deck: None,
         }
     }
 
@@ -124,8 +168,10 @@ impl Proc {
         }
     }
 
-    /// Keeps figures per operation from now on, for these.
+    /// A proc of a composite: deals its operations from a deck, and keeps figures per
+    /// operation.
     pub fn keep_ops(&mut self, mix: &Mix) {
+        self.deck = Some(Deck::default());
         self.ops = mix.shares().iter().map(|(op, _)| no_figures(*op)).collect();
     }
 }
@@ -138,5 +184,46 @@ fn no_figures(op: Op) -> ProcOp {
         read_bytes: 0,
         written_bytes: 0,
         service_sum_ns: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deck_keeps_the_mix_exactly_and_in_no_order() {
+        let shares = [
+            (Op::ReadRandom, 86.0),
+            (Op::Read, 5.0),
+            (Op::Readdir, 3.0),
+            (Op::Stat, 6.0),
+        ];
+        let operations = Operations::new(&Mix::new(shares).unwrap());
+        let mut rng = Rng::new(5, 5);
+        let mut deck = Some(Deck::default());
+        let mut decks = Vec::new();
+        for _ in 0..3 {
+            let dealt: Vec<Op> = (0..100)
+                .map(|_| operations.draw(&mut deck, &mut rng))
+                .collect();
+            for (op, percent) in shares {
+                let count = dealt.iter().filter(|o| **o == op).count();
+                assert_eq!(count as f64, percent, "{op}");
+            }
+            decks.push(dealt);
+        }
+        assert!(decks[0] != decks[1] && decks[1] != decks[2]);
+    }
+
+    #[test]
+    fn shares_of_less_than_a_percent_come_up_in_the_mean() {
+        let operations = Operations::new(&Mix::new([(Op::Stat, 99.5), (Op::Rename, 0.5)]).unwrap());
+        let mut rng = Rng::new(5, 5);
+        let mut deck = Some(Deck::default());
+        let renames = (0..40_000)
+            .filter(|_| operations.draw(&mut deck, &mut rng) == Op::Rename)
+            .count();
+        assert!((160..240).contains(&renames), "{renames}");
     }
 }

@@ -97,7 +97,12 @@ impl MixSampler {
     /// One draw.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Op {
-        let at = rng.next_u64() >> 32;
+        self.at(rng.next_u64() >> 32)
+    }
+
+    /// The operation at a place of the whole, from 0 to below 2^32.
+    #[inline]
+    pub fn at(&self, at: u64) -> Op {
         for (bound, op) in &self.bounds {
             if at < *bound {
                 return *op;

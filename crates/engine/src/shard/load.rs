@@ -416,7 +416,7 @@ impl Shard {
                 break;
             }
             let was_free = proc.free_since <= intended;
-            let op = self.operations.draw(&mut proc.rng);
+            let op = self.operations.draw(&mut proc.deck, &mut proc.rng);
             proc.schedule.advance(&mut proc.rng);
             self.start_op(load, at, op, intended, was_free);
         }

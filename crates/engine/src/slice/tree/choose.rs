@@ -225,25 +225,25 @@ impl TreeSlice {
         number: u64,
         size: u64,
     ) -> (u64, u32) {
-        let workload = &self.setup.workload;
-        let length = match write {
-            true => workload.write_transfers.draw(rng),
-            false => workload.read_transfers.draw(rng),
-        };
+        let length = self.draw_length(rng, write);
         let lane = usize::from(bucket.number() / 2) * 2 + usize::from(write);
         let key = number as usize * 4 + lane;
         self.books.advance(key, size, length)
     }
 
     fn at_random(&self, rng: &mut Rng, write: bool, now: Nanos, size: u64) -> (u64, u32) {
+        let length = self.draw_length(rng, write);
         let workload = &self.setup.workload;
-        let length = match write {
-            true => workload.write_transfers.draw(rng),
-            false => workload.read_transfers.draw(rng),
-        };
         let align = u64::from(workload.attributes.random_align_bytes.max(1));
         let spot = workload.attributes.hot_spot.map(|s| (s, now));
         range(rng, size, length, align, spot)
+    }
+
+    fn draw_length(&self, rng: &mut Rng, write: bool) -> u32 {
+        match write {
+            true => self.setup.workload.write_transfers.draw(rng),
+            false => self.setup.workload.read_transfers.draw(rng),
+        }
     }
 
     fn read_io(&self, rng: &mut Rng) -> Io {
