@@ -43,8 +43,13 @@ fn client(
 /// Runs the program there; gives its record.
 #[track_caller]
 fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
+    // The host's /tmp is not seen there, and the program may have been built in it.
+    let program = client.shared_file("filermark");
+    if !program.exists() {
+        std::fs::copy(PROGRAM, &program).expect("the program is shared");
+    }
     let script = format!(
-        "mkdir -p /tmp/{name} && cd /tmp/{name} && {PROGRAM} run -s {name} \
+        "mkdir -p /tmp/{name} && cd /tmp/{name} && /run/testbed/filermark run -s {name} \
          -o BENCHMARK={name} -o CLIENT_MOUNTPOINTS=localhost:/mnt -o WARMUP_TIME=1 \
          -o RUNTIME=2 -o HEARTBEAT_NOTIFICATIONS=off {} >/dev/null 2>log\n\
          status=$?\ncp result/{name}.run.jsonl /run/testbed/\n\
