@@ -1,4 +1,4 @@
-//! A small time service ([`crate::clock_check`] is its client).
+//! A small time service (`clock_check` is its client).
 //!
 //! A virtual machine's clock may run fast or slow while its host takes the
 //! processor away. Whoever wants to know runs `filermark clock` on another machine

@@ -78,7 +78,7 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// The alignment of random offsets where a definition names none [own].
+    /// The alignment of random offsets where a definition names none `[own]`.
     pub const RANDOM_ALIGN_BYTES: u32 = 4096;
 }
 

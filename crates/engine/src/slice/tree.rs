@@ -4,7 +4,7 @@
 //! Which file, which place and which size are drawn here; how it is done is the
 //! driver's affair. Sequential operations keep their place per file, random ones
 //! are aligned as the definition says. Our own readings of what the seed leaves
-//! open are marked [own] and told in docs/src/reference/posix-ops.md.
+//! open are marked `[own]` and told in docs/src/reference/posix-ops.md.
 
 mod books;
 mod choose;
@@ -20,7 +20,7 @@ use filermark_model::composite::Component;
 use filermark_model::{Bucket, Op};
 use std::sync::Arc;
 
-/// Bytes in the files that `unlink2` removes, at most [own].
+/// Bytes in the files that `unlink2` removes, at most `[own]`.
 const UNLINK2_BYTES_MAX: u64 = 64 << 10;
 
 /// How a tree is shared.

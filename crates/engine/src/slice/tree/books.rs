@@ -107,7 +107,7 @@ impl Books {
         self.pools.iter().map(of).max().unwrap_or(0) as u64
     }
 
-    /// How many names of a pool INIT makes: every second one [own].
+    /// How many names of a pool INIT makes: every second one `[own]`.
     pub fn initial_count(&self, pool: TreePool) -> u64 {
         match pool {
             TreePool::Dirs => 0,

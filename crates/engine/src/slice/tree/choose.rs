@@ -10,11 +10,11 @@ use filermark_model::{Bucket, Nanos, Op, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
 const PAGE: u64 = 4096;
-/// Locks lie within the first bytes of a file, whether it has them or not [own].
+/// Locks lie within the first bytes of a file, whether it has them or not `[own]`.
 const LOCK_SPAN: u64 = 1 << 20;
-/// Locks begin at whole multiples of this, in bytes [own].
+/// Locks begin at whole multiples of this, in bytes `[own]`.
 const LOCK_ALIGN: u64 = 4096;
-/// The geometric distribution's mean lies at the n-th part of the files [own].
+/// The geometric distribution's mean lies at the n-th part of the files `[own]`.
 const GEOMETRIC_PART: f64 = 10.0;
 
 impl TreeSlice {
@@ -335,7 +335,7 @@ impl TreeSlice {
         )
     }
 
-    /// Files of APPEND grow up to twice their size, then are cut back [own]: that is
+    /// Files of APPEND grow up to twice their size, then are cut back `[own]`: that is
     /// the space by which a run may grow (facts.md 3.7).
     fn append(&mut self, rng: &mut Rng) -> Choice {
         let number = self.pick_file(rng);

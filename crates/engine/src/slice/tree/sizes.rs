@@ -4,7 +4,7 @@ use filermark_model::composite::Component;
 use filermark_model::rng::hash3;
 use filermark_model::{Bucket, SizeDistribution};
 
-/// Standard deviation of normally distributed sizes, as a share of the mean [own].
+/// Standard deviation of normally distributed sizes, as a share of the mean `[own]`.
 const SIGMA: f64 = 0.25;
 /// Farther from the mean than this many deviations no size lies.
 const SIGMAS_MAX: f64 = 3.0;
