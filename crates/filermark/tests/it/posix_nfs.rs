@@ -178,7 +178,7 @@ fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
         ),
         (
             "METADATA",
-            "FILE_SIZE=16k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=2",
+            "FILE_SIZE=16k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
         ),
     ] {
         let before = server.counts().expect("counters");
@@ -230,7 +230,11 @@ fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
             "FILE_SIZE=1m LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
             &[Op::Write][..],
         ),
-        ("VDI", "FILE_SIZE=1m LOAD=1", &[Op::Write, Op::WriteRandom]),
+        (
+            "VDI",
+            "FILE_SIZE=1m LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
+            &[Op::Write, Op::WriteRandom],
+        ),
     ] {
         let before = server.counts().expect("counters");
         let record = run(&mut client, name, options);
@@ -268,7 +272,11 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     };
     let port = ganesha.export().nfs_port;
     let capture = Capture::start(&sandbox, client.interface(), &[port]).expect("a capture");
-    let record = run(&mut client, "DATABASE", "FILE_SIZE=512k LOAD=1");
+    let record = run(
+        &mut client,
+        "DATABASE",
+        "FILE_SIZE=512k LOAD=1 INCR_LOAD=1 NUM_RUNS=2",
+    );
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.dropped(), nothing_left()), (0, true));
     for point in &record.points {
@@ -278,7 +286,8 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     let reads = calls.get(&READ).copied().unwrap_or(0);
     assert_bounded(&record, &[Op::Read, Op::ReadRandom], "READ", reads, 0);
     let writes = calls.get(&WRITE).copied().unwrap_or(0);
-    let data = record.run.plan.data_set(record.points[0].load).start_bytes;
+    let largest = record.points.last().expect("points").load;
+    let data = record.run.plan.data_set(largest).start_bytes;
     // INIT fills in transfers of 64 KiB at least.
     let ops = [Op::Write, Op::WriteRandom];
     assert_bounded(&record, &ops, "WRITE", writes, data / (64 << 10));
