@@ -13,6 +13,7 @@ use filermark_model::RunPlan;
 use filermark_model::benchmark::{ClassicWork, Work};
 use filermark_model::composite::CompositeWork;
 use filermark_model::plan::{DriverPlan, MountPoint, ProcPlan};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Trees that are shared have numbers from here on, by component; those of procs
@@ -107,6 +108,7 @@ fn trees(
             )
         })
         .collect();
+    let sharings = sharings(plan);
     let reuse = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
     let member = |(number, mount): (u32, MountPoint)| {
         let own = plan.procs.get(number as usize)?;
@@ -126,7 +128,7 @@ fn trees(
                 false => number,
             },
             sharing: match shared {
-                true => sharing(plan, number),
+                true => sharings[number as usize],
                 false => Sharing::ALONE,
             },
             reuse,
@@ -155,22 +157,32 @@ fn shard_proc(number: u32, mount: &MountPoint, slice: Slice) -> ShardProc {
     }
 }
 
-/// How a proc shares the tree of its component: with all procs of the component
-/// where names come and go (two mount points may lead to one directory), with those
-/// on its own mount point where files are made.
-fn sharing(plan: &RunPlan, number: u32) -> Sharing {
-    let alike = |p: &&ProcPlan| p.component == plan.procs[number as usize].component;
-    let at_home = |p: &&ProcPlan| p.mount == plan.procs[number as usize].mount;
+/// How every proc of the run shares the tree of its component: with all procs of the
+/// component where names come and go (two mount points may lead to one directory),
+/// with those on its own mount point where files are made.
+fn sharings(plan: &RunPlan) -> Vec<Sharing> {
     let fewest = plan.points.iter().map(|p| plan.proc_count_at(*p)).min();
     let always = fewest.unwrap_or(plan.proc_count()) as usize;
-    let before = &plan.procs[..number as usize];
-    let count = |procs: &[ProcPlan]| procs.iter().filter(alike).count() as u32;
-    let home = |procs: &[ProcPlan]| procs.iter().filter(alike).filter(at_home).count() as u32;
-    // A mount point that has no proc at the smallest load is filled by its first one.
-    Sharing {
-        count: count(&plan.procs),
-        index: count(before),
-        filler_count: home(&plan.procs[..always]).max(1),
-        filler_index: home(before),
+    let mut alike: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut at_home: BTreeMap<(u32, &MountPoint), u32> = BTreeMap::new();
+    let mut ranks = Vec::with_capacity(plan.procs.len());
+    let mut fillers = BTreeMap::new();
+    for (number, proc) in plan.procs.iter().enumerate() {
+        let home = (proc.component, &proc.mount);
+        *alike.entry(proc.component).or_default() += 1;
+        let rank = at_home.entry(home).or_default();
+        ranks.push(*rank);
+        *rank += 1;
+        // A mount point that has no proc at the smallest load is filled by its first.
+        if number < always {
+            fillers.insert(home, *rank);
+        }
     }
+    let sharing = |(proc, rank): (&ProcPlan, u32)| Sharing {
+        count: alike.get(&proc.component).copied().unwrap_or(1),
+        index: proc.instance,
+        filler_count: *fillers.get(&(proc.component, &proc.mount)).unwrap_or(&1),
+        filler_index: rank,
+    };
+    plan.procs.iter().zip(ranks).map(sharing).collect()
 }

@@ -25,3 +25,4 @@ pub mod shard;
 pub mod shared_recorder;
 pub mod slice;
 pub mod sys;
+pub mod tally;

@@ -28,8 +28,10 @@ Examples:
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark params BIOD_MAX_READS             what a parameter means
 
-Results are written to ./result (-d, WORK_DIR): sfssum.SUFFIX, sfslog.SUFFIX,
-sfsres.SUFFIX, sfsc0001.SUFFIX, SUFFIX.run.jsonl and SUFFIX.html.
+Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
+SUFFIX.csv; over NFSv3 sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
+sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
+sfslog_SUFFIX.log and client-logs.SUFFIX.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
 130: interrupted.";

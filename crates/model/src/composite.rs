@@ -10,7 +10,6 @@ use crate::dist::SizeDistribution;
 use crate::mix::Mix;
 use crate::op::Op;
 use crate::plan::ProcPlan;
-use crate::units::Bytes;
 use crate::workload::WorkloadObject;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,9 +49,6 @@ pub struct Component {
 /// Space that the procs of a load point need, as sfssum tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSet {
-    /// The file size of the last component's, in bytes (one figure for all is an
-    /// oddity of sfssum; see [`CompositeWork::mean_file_bytes`]).
-    pub file_bytes: u64,
     /// Data at the start, all procs, in bytes.
     pub start_bytes: u64,
     /// Space that INIT takes, in bytes.
@@ -90,11 +86,6 @@ impl Component {
     /// Files that INIT makes for one proc, the empty ones too.
     pub fn files_per_proc(&self) -> u64 {
         Bucket::COUNT as u64 * self.files_per_bucket()
-    }
-
-    /// The file size.
-    pub fn file_size(&self) -> Bytes {
-        Bytes(self.file_bytes)
     }
 }
 
@@ -155,7 +146,6 @@ impl CompositeWork {
             }
             set.start_bytes = set.start_bytes.saturating_add(c.start_bytes());
             set.max_bytes = set.max_bytes.saturating_add(c.max_bytes());
-            set.file_bytes = c.file_bytes;
         }
         set.init_bytes = set.start_bytes;
         set.client_bytes = set.start_bytes / u64::from(clients.max(1));

@@ -1,16 +1,8 @@
 //! What the driver counts beside the operations themselves.
 
+use filermark_engine::tallies;
+use filermark_engine::tally::take_counts;
 use std::collections::BTreeMap;
-
-macro_rules! tallies {
-    ($($variant:ident = $name:literal, $doc:literal;)*) => {
-        /// Something that is counted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Tally { $(#[doc = $doc] $variant,)* }
-
-        const NAMES: &[&str] = &[$($name),*];
-    };
-}
 
 tallies! {
     Opens = "opens", "Files opened because no handle was kept, within the operation that needed it.";
@@ -42,9 +34,7 @@ impl Counters {
 
     /// Adds everything that is not zero to `into`, and begins anew.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
-        for (name, count) in NAMES.iter().zip(&mut self.0).filter(|(_, c)| **c > 0) {
-            *into.entry((*name).to_owned()).or_default() += std::mem::take(count);
-        }
+        take_counts(NAMES.iter().copied(), &mut self.0, into);
     }
 }
 

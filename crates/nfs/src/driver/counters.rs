@@ -1,17 +1,9 @@
 //! What the driver counts beside the operations themselves.
 
+use filermark_engine::tallies;
+use filermark_engine::tally::take_counts;
 use filermark_onc::nfs3::Procedure;
 use std::collections::BTreeMap;
-
-macro_rules! tallies {
-    ($($variant:ident = $name:literal, $doc:literal;)*) => {
-        /// Something that is counted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Tally { $(#[doc = $doc] $variant,)* }
-
-        const NAMES: &[&str] = &[$($name),*];
-    };
-}
 
 tallies! {
     Retransmits = "retransmits", "Calls sent again with the same xid.";
@@ -61,12 +53,8 @@ impl Counters {
     /// Adds everything that is not zero to `into`, and begins anew.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
         let procedures = Procedure::ALL.iter().map(|p| p.name());
-        let all = procedures
-            .zip(&mut self.procedures)
-            .chain(NAMES.iter().copied().zip(&mut self.tallies));
-        for (name, count) in all.filter(|(_, count)| **count > 0) {
-            *into.entry(name.to_owned()).or_default() += std::mem::take(count);
-        }
+        take_counts(procedures, &mut self.procedures, into);
+        take_counts(NAMES.iter().copied(), &mut self.tallies, into);
     }
 }
 

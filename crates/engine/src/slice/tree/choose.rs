@@ -55,8 +55,11 @@ impl TreeSlice {
         let content = self.content(bucket, number);
         let size = self.sizes.created(bucket, number);
         match op {
-            Op::Read => {
-                let (offset, length) = self.in_sequence(rng, false, bucket, number, size);
+            Op::Read | Op::ReadRandom => {
+                let (offset, length) = match op {
+                    Op::Read => self.in_sequence(rng, false, bucket, number, size),
+                    _ => self.at_random(rng, false, now, size),
+                };
                 let io = self.read_io(rng);
                 FileAction::Read {
                     file,
@@ -66,30 +69,11 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::Write => {
-                let (offset, length) = self.in_sequence(rng, true, bucket, number, size);
-                let io = self.write_io(rng);
-                FileAction::Write {
-                    file,
-                    content,
-                    offset,
-                    length,
-                    io,
-                }
-            }
-            Op::ReadRandom => {
-                let (offset, length) = self.at_random(rng, false, now, size);
-                let io = self.read_io(rng);
-                FileAction::Read {
-                    file,
-                    content,
-                    offset,
-                    length,
-                    io,
-                }
-            }
-            Op::WriteRandom => {
-                let (offset, length) = self.at_random(rng, true, now, size);
+            Op::Write | Op::WriteRandom => {
+                let (offset, length) = match op {
+                    Op::Write => self.in_sequence(rng, true, bucket, number, size),
+                    _ => self.at_random(rng, true, now, size),
+                };
                 let io = self.write_io(rng);
                 FileAction::Write {
                     file,
