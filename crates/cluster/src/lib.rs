@@ -11,6 +11,7 @@ mod beats;
 mod child;
 mod clock_check;
 pub mod clock_service;
+pub mod frame;
 pub mod launch;
 pub mod link;
 mod measure;

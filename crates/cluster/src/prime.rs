@@ -2,11 +2,12 @@
 //!
 //! It never trusts an agent's clock, and every wait has a limit.
 
-use crate::launch::{Launched, Launcher};
+use crate::launch::{Launched, Launcher, Leash};
 use crate::link::{self, LinkError};
 use crate::message::{Hello, Order, PROTOCOL, Report};
 use crate::sweep::Sweep;
 use filermark_engine::driver::StopFlag;
+use filermark_model::launch::LaunchPlan;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_results::record::{Phase, PointRecord};
@@ -14,7 +15,6 @@ use filermark_results::{Heartbeat, Outcome, RunRecord, ScriptRecord};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// An agent that has not said anything for so long is lost.
@@ -36,6 +36,8 @@ pub struct RunOptions<'a> {
     pub client_log_dir: Option<PathBuf>,
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
+    /// Where the agents are to be.
+    pub launch: LaunchPlan,
     /// How agents are started.
     pub launcher: &'a dyn Launcher,
     /// Told what goes on.
@@ -152,38 +154,36 @@ struct AgentLink {
     to_agent: Box<dyn Write + Send>,
     reports: Receiver<Result<Report, LinkError>>,
     heard: Instant,
-    ended: Option<JoinHandle<()>>,
+    leash: Box<dyn Leash>,
     lost: bool,
 }
 
 impl Agents {
     /// Starts one agent per client and greets it.
     pub fn launch(
-        plan: &RunPlan,
+        plan: &LaunchPlan,
         launcher: &dyn Launcher,
         stop: StopFlag,
     ) -> Result<Self, OrderError> {
         let mut agents = Vec::new();
-        for client in &plan.clients {
+        for (number, host) in plan.hosts.iter().enumerate() {
             let lost = |reason: String| OrderError::Lost {
-                client: client.name.clone(),
+                client: host.client.clone(),
                 reason,
             };
             let Launched {
                 from_agent,
                 to_agent,
-                ended,
-            } = launcher
-                .launch(&client.name)
-                .map_err(|e| lost(format!("cannot be started: {e}")))?;
+                leash,
+            } = launcher.launch(number, host).map_err(lost)?;
             let reports = link::receive_on_thread("prime-reports", from_agent)
                 .map_err(|e| lost(e.to_string()))?;
             agents.push(AgentLink {
-                client: client.name.clone(),
+                client: host.client.clone(),
                 to_agent,
                 reports,
                 heard: Instant::now(),
-                ended,
+                leash,
                 lost: false,
             });
         }
@@ -322,8 +322,8 @@ impl Agents {
             let _ = link::send(&mut agent.to_agent, &Order::Goodbye);
         }
         for agent in &mut self.agents {
-            if let Some(ended) = agent.ended.take().filter(|_| !agent.lost) {
-                let _ = ended.join();
+            if !agent.lost {
+                agent.leash.let_go(STOP_MAX);
             }
         }
     }

@@ -81,7 +81,7 @@ impl<'a> Sweep<'a> {
     /// Carries the run out, closes the record, renders the files.
     pub fn carry_out(mut self) -> Result<RunOutcome, RunError> {
         let launched = Agents::launch(
-            &self.options.plan,
+            &self.options.launch,
             self.options.launcher,
             self.options.stop.clone(),
         );

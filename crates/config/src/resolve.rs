@@ -8,6 +8,7 @@ use crate::rc::parse_rc;
 use crate::sources::Sources;
 use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs3, workload};
+use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
 };
@@ -22,6 +23,8 @@ const SUFFIX_CHARS_MAX: usize = 64;
 pub struct Resolved {
     /// The plan; goes to agents and into the record.
     pub plan: RunPlan,
+    /// How the agents come to be on the clients; no part of what is measured.
+    pub launch: LaunchPlan,
     /// End of the names of the result files.
     pub suffix: String,
     /// Directory of the result files; may not exist yet.
@@ -158,6 +161,7 @@ fn classic(
         benchmark,
     };
     Some(Resolved {
+        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
         plan,
         suffix,
         work_dir,

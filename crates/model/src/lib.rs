@@ -10,6 +10,7 @@ pub mod composite;
 pub mod dist;
 pub mod finding;
 pub mod latency;
+pub mod launch;
 pub mod mix;
 pub mod op;
 pub mod plan;

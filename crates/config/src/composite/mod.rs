@@ -21,6 +21,7 @@ use crate::resolve::{Resolved, monitor, pacing, phases};
 use crate::sources::Sources;
 use crate::values::Values;
 use choose::Chosen;
+use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{FileSetPlan, Limits};
 use filermark_model::{Benchmark, RunPlan};
 use std::path::PathBuf;
@@ -104,6 +105,7 @@ pub(crate) fn build(
         benchmark,
     };
     Some(Resolved {
+        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
         plan,
         suffix,
         work_dir,

@@ -11,6 +11,7 @@ use crate::resolve::{Resolved, monitor, pacing, phases, replaced};
 use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::composite::{Component, CompositeWork};
+use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::registry::Registry;
 use filermark_model::units::counted;
@@ -108,6 +109,7 @@ pub(super) fn build(
         benchmark,
     };
     Some(Resolved {
+        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
         plan,
         suffix,
         work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),

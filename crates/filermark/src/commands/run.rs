@@ -6,7 +6,7 @@ use crate::copies::{Copy, write_heartbeat_log};
 use crate::exit::{Ended, Failure};
 use crate::talk::Talk;
 use crate::{interrupt, plain, product};
-use filermark_cluster::launch::LocalLauncher;
+use filermark_cluster::launch::ThreadLauncher;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
@@ -45,12 +45,13 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
     let points = resolved.plan.points.len();
     let mut talk = Talk::new(points, output.no_color, console, copy);
     let outcome = filermark_cluster::run(RunOptions {
+        launch: resolved.launch,
         plan: resolved.plan,
         suffix: resolved.suffix,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,
-        launcher: &LocalLauncher,
+        launcher: &ThreadLauncher,
         observe: &mut |progress| {
             let mut troubles = Vec::new();
             if let Progress::PointEnded(record, _) = &progress {

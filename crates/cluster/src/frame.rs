@@ -1,0 +1,306 @@
+//! Frames: how a message lies on a byte stream.
+//!
+//! An agent begins with [`MAGIC`]; whatever a login shell printed before it is passed
+//! over. Then frames follow: the length of the rest (4 bytes, big endian), one byte
+//! that says how it is packed, and the message as JSON, deflated where that pays.
+//! No I/O and no clock: bytes in, messages out. Lengths from the wire are never
+//! believed, neither packed nor unpacked.
+
+use flate2::Compression;
+use flate2::read::{ZlibDecoder, ZlibEncoder};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::Read;
+
+/// What an agent says before its first frame.
+pub const MAGIC: &[u8] = b"\nfilermark-agent/3\n";
+/// Longest frame in bytes: the figures of a client with 100,000 procs and a day of
+/// seconds fit.
+pub const FRAME_LEN_MAX: usize = 64 << 20;
+/// Longest message when unpacked, in bytes.
+pub const MESSAGE_LEN_MAX: usize = 256 << 20;
+/// Most that may come before the magic, in bytes.
+pub const NOISE_LEN_MAX: usize = 64 << 10;
+/// Messages from this length on are deflated.
+const PACK_FROM: usize = 1024;
+/// Bytes before the message: length and packing.
+const HEAD_LEN: usize = 5;
+
+/// Why bytes are no message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// It is longer than any should be.
+    #[error("a message of {0} bytes, more than is allowed")]
+    TooLong(usize),
+    /// A message that is none.
+    #[error("a message that makes no sense: {0}")]
+    Nonsense(String),
+    /// Something else than an agent answered.
+    #[error("no agent answered there, but: {0}")]
+    Noise(String),
+}
+
+/// Packs a message.
+///
+/// # Errors
+/// It is too long.
+pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
+    let plain = serde_json::to_vec(message).map_err(|e| FrameError::Nonsense(e.to_string()))?;
+    if plain.len() > MESSAGE_LEN_MAX {
+        return Err(FrameError::TooLong(plain.len()));
+    }
+    let mut frame = vec![0; HEAD_LEN];
+    if plain.len() < PACK_FROM {
+        frame.extend_from_slice(&plain);
+    } else {
+        frame[HEAD_LEN - 1] = 1;
+        ZlibEncoder::new(plain.as_slice(), Compression::fast())
+            .read_to_end(&mut frame)
+            .map_err(|e| FrameError::Nonsense(e.to_string()))?;
+    }
+    let len = frame.len() - HEAD_LEN + 1;
+    if len > FRAME_LEN_MAX {
+        return Err(FrameError::TooLong(len));
+    }
+    frame[..4].copy_from_slice(&(len as u32).to_be_bytes());
+    Ok(frame)
+}
+
+/// A message as it came, not unpacked yet: what waits in queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    packed: bool,
+    body: Vec<u8>,
+}
+
+impl Frame {
+    /// Unpacks it.
+    ///
+    /// # Errors
+    /// It is no message of this kind.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
+        let nonsense = |e: String| FrameError::Nonsense(e);
+        if !self.packed {
+            return serde_json::from_slice(&self.body).map_err(|e| nonsense(e.to_string()));
+        }
+        let mut plain = Vec::new();
+        ZlibDecoder::new(self.body.as_slice())
+            .take(MESSAGE_LEN_MAX as u64 + 1)
+            .read_to_end(&mut plain)
+            .map_err(|e| nonsense(e.to_string()))?;
+        if plain.len() > MESSAGE_LEN_MAX {
+            return Err(FrameError::TooLong(plain.len()));
+        }
+        serde_json::from_slice(&plain).map_err(|e| nonsense(e.to_string()))
+    }
+
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+}
+
+/// Cuts a byte stream into frames.
+#[derive(Debug, Default)]
+pub struct Deframer {
+    bytes: Vec<u8>,
+    /// Bytes of `bytes` that have been used up.
+    used: usize,
+    /// The magic is still to come.
+    noisy: bool,
+}
+
+impl Deframer {
+    /// For what an agent is told.
+    pub fn of_prime() -> Self {
+        Self::default()
+    }
+
+    /// For what an agent says: begins with the magic.
+    pub fn of_agent() -> Self {
+        Self {
+            noisy: true,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.used > 0 && self.used * 2 >= self.bytes.len() {
+            self.bytes.drain(..self.used);
+            self.used = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame; `None`: more bytes are needed.
+    ///
+    /// # Errors
+    /// What has come can be no frame; nothing more will come out.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        if self.noisy && !self.find_magic()? {
+            return Ok(None);
+        }
+        let rest = &self.bytes[self.used..];
+        let Some(head) = rest.first_chunk::<HEAD_LEN>() else {
+            return Ok(None);
+        };
+        let len = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let packed = match head[4] {
+            0 => false,
+            1 => true,
+            other => return Err(FrameError::Nonsense(format!("packing {other}"))),
+        };
+        if len > FRAME_LEN_MAX {
+            return Err(FrameError::TooLong(len));
+        }
+        if len == 0 {
+            return Err(FrameError::Nonsense("an empty frame".into()));
+        }
+        let Some(body) = rest.get(HEAD_LEN..HEAD_LEN - 1 + len) else {
+            return Ok(None);
+        };
+        let body = body.to_vec();
+        self.used += HEAD_LEN - 1 + len;
+        Ok(Some(Frame { packed, body }))
+    }
+
+    /// What came before the magic so far, for a message; empty once it was found.
+    pub fn noise(&self) -> String {
+        if self.noisy {
+            words(&self.bytes)
+        } else {
+            String::new()
+        }
+    }
+
+    fn find_magic(&mut self) -> Result<bool, FrameError> {
+        let found = self
+            .bytes
+            .windows(MAGIC.len())
+            .position(|window| window == MAGIC);
+        match found {
+            Some(at) => {
+                self.used = at + MAGIC.len();
+                self.noisy = false;
+                Ok(true)
+            }
+            None if self.bytes.len() > NOISE_LEN_MAX => Err(FrameError::Noise(words(&self.bytes))),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The last line of what somebody printed, made harmless.
+fn words(noise: &[u8]) -> String {
+    const SHOWN: usize = 200;
+    let text = String::from_utf8_lossy(noise);
+    let line = text.lines().map(str::trim).rfind(|l| !l.is_empty());
+    let line: String = line.unwrap_or_default().chars().take(SHOWN).collect();
+    line.escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Order, Report};
+    use proptest::prelude::*;
+
+    fn frames(deframer: &mut Deframer) -> Vec<Frame> {
+        std::iter::from_fn(|| deframer.next_frame().expect("frames")).collect()
+    }
+
+    #[test]
+    fn messages_come_back_however_the_bytes_are_cut() {
+        let long = serde_json::json!({ "order": "stop", "ballast": vec!["nas:/export"; 500] });
+        let wire = [
+            b"Welcome to this host\n".to_vec(),
+            MAGIC.to_vec(),
+            encode(&Order::Stop).unwrap(),
+            encode(&long).unwrap(),
+            encode(&Order::Goodbye).unwrap(),
+        ]
+        .concat();
+        assert!(wire.len() < 1000, "what repeats is packed: {}", wire.len());
+        for step in [1, 2, 7, 1000] {
+            let mut deframer = Deframer::of_agent();
+            let mut names = Vec::new();
+            for bytes in wire.chunks(step) {
+                deframer.push(bytes);
+                for frame in frames(&mut deframer) {
+                    names.push(frame.decode::<Order>().unwrap().name());
+                }
+            }
+            assert_eq!(names, ["stop", "stop", "goodbye"]);
+        }
+    }
+
+    #[test]
+    fn lengths_are_not_believed_and_nonsense_is_told() {
+        let mut deframer = Deframer::of_prime();
+        deframer.push(&[0xff; 4]);
+        deframer.push(&[0]);
+        assert!(matches!(deframer.next_frame(), Err(FrameError::TooLong(_))));
+        let mut deframer = Deframer::of_prime();
+        deframer.push(&[0, 0, 0, 3, 0, b'{', b']']);
+        let frame = deframer.next_frame().unwrap().unwrap();
+        assert!(matches!(
+            frame.decode::<Report>(),
+            Err(FrameError::Nonsense(_))
+        ));
+        for wrong in [[0, 0, 0, 0, 0], [0, 0, 0, 2, 9]] {
+            let mut deframer = Deframer::of_prime();
+            deframer.push(&wrong);
+            assert!(deframer.next_frame().is_err());
+        }
+    }
+
+    #[test]
+    fn a_bomb_does_not_go_off() {
+        let zeros = vec![b' '; 8 << 20];
+        let mut body = Vec::new();
+        for _ in 0..2 {
+            // Two layers would be a real bomb; one is what a frame has.
+            body.clear();
+            ZlibEncoder::new(zeros.as_slice(), Compression::best())
+                .read_to_end(&mut body)
+                .unwrap();
+        }
+        let frame = Frame { packed: true, body };
+        assert!(matches!(
+            frame.decode::<Report>(),
+            Err(FrameError::Nonsense(_))
+        ));
+    }
+
+    #[test]
+    fn a_host_that_is_no_agent_is_told_by_its_words() {
+        let mut deframer = Deframer::of_agent();
+        deframer.push(b"This account is \x1b[1mclosed\x1b[0m.\r\n");
+        assert_eq!(deframer.next_frame(), Ok(None));
+        assert!(
+            deframer
+                .noise()
+                .contains("This account is \\u{1b}[1mclosed")
+        );
+        deframer.push(&[b'x'; NOISE_LEN_MAX]);
+        assert!(matches!(deframer.next_frame(), Err(FrameError::Noise(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+            let mut deframer = Deframer::of_prime();
+            deframer.push(&bytes);
+            while let Ok(Some(frame)) = deframer.next_frame() {
+                let _ = frame.decode::<Report>();
+                let _ = frame.decode::<Order>();
+            }
+        }
+    }
+}
