@@ -2,7 +2,7 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::driver::Claim;
+use filermark_engine::driver::{Claim, Reach};
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::Nfs3Plan;
 use filermark_nfs::claim::{claim_at, release_at};
@@ -101,10 +101,10 @@ fn a_directory_is_made_marked_and_removed() {
     assert_eq!(text.lines().next(), Some("run-1"));
     assert!(text.contains("rm -r filermark.test"), "{text}");
 
-    release_at(&place.plan, &place.target, &claim()).expect("released");
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
     assert_eq!(place.find(&root, b"filermark.test"), None);
     // Once more does no harm.
-    release_at(&place.plan, &place.target, &claim()).expect("released");
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
 }
 
 #[test]
@@ -120,13 +120,14 @@ fn what_an_earlier_run_left_is_removed() {
     assert_eq!((report.removed_count, report.foreign), (left, vec![]));
     assert_eq!(dir, again);
     // The earlier run must not remove what is the later one's now.
-    let error = release_at(&place.plan, &place.target, &claim()).expect_err("not its own");
+    let error =
+        release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not its own");
     assert!(
         error.to_string().contains("belongs to run run-2"),
         "{error}"
     );
     place.leftovers(&dir, 3);
-    let report = release_at(&place.plan, &place.target, &later).expect("released");
+    let report = release_at(&place.plan, &place.target, &later, Reach::All).expect("released");
     assert_eq!((report.removed_count, report.foreign), (7, vec![]));
     let root = place.target.root;
     assert_eq!(place.find(&root, b"filermark.test"), None);
@@ -145,7 +146,7 @@ fn a_connection_that_breaks_does_not_matter() {
     let target = place.target.clone();
     place.nfs = target.nfs_client(&place.plan);
     let left = place.leftovers(&dir, 200);
-    let report = release_at(&place.plan, &place.target, &claim()).expect("released");
+    let report = release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
     // A removal whose answer was lost is not counted.
     assert!(report.removed_count <= left && report.removed_count > 100);
     let root = place.target.root;
@@ -198,7 +199,7 @@ fn foreign_names_are_left_and_told() {
         left - 1,
         "all but the proc's directory"
     );
-    let report = release_at(&place.plan, &place.target, &claim()).expect("released");
+    let report = release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
     assert_eq!(report.foreign.len(), 3);
     assert!(place.find(&proc_dir, b"thesis.doc").is_some());
     assert!(
@@ -228,7 +229,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
         error.to_string().contains("was not written by Filermark"),
         "{error}"
     );
-    let error = release_at(&place.plan, &place.target, &claim()).expect_err("not ours");
+    let error = release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not ours");
     assert!(error.to_string().contains("is gone"), "{error}");
     for name in [&b"f0000000001"[..], MARKER.as_bytes()] {
         place
@@ -257,7 +258,7 @@ fn what_is_in_the_way_or_out_of_place_is_refused() {
             "{name}"
         );
         assert!(
-            release_at(&place.plan, &place.target, &claim).is_err(),
+            release_at(&place.plan, &place.target, &claim, Reach::All).is_err(),
             "{name}"
         );
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::PosixDriver;
 use filermark_engine::driver::Driver;
+use filermark_engine::driver::Reach;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -36,7 +37,7 @@ impl Ground {
     }
 
     fn release(&self) -> Result<ClaimReport, DriverError> {
-        self.driver.release(&self.mount(), &self.claim)
+        self.driver.release(&self.mount(), &self.claim, Reach::All)
     }
 
     fn run_dir(&self) -> PathBuf {
