@@ -166,11 +166,37 @@ fn a_server_that_only_says_it_removes_is_not_asked_for_ever() {
         (procedure == Procedure::Remove).then(|| [&[0; 4], rest].concat())
     });
     let target = Target::resolve(&mount(), &plan(liar)).expect("resolved");
-    let error = claim_at(&place.plan, &target, &claim()).expect_err("never empty");
+    let error = claim_at(&place.plan, &target, &later_claim()).expect_err("never empty");
     assert!(
         error.to_string().contains("does not become empty"),
         "{error}"
     );
+}
+
+/// That of the next run of the same name.
+fn later_claim() -> Claim {
+    let mut claim = claim();
+    claim.run_id.push('+');
+    claim
+}
+
+#[test]
+fn clients_of_one_run_meet_in_one_directory() {
+    let mut place = Place::new(ServerOptions::default());
+    let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
+    place.leftovers(&dir, 5);
+    let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("joined");
+    assert_eq!(report.removed_count, 0);
+    let root = place.target.root;
+    let leave = |place: &Place| release_at(&place.plan, &place.target, &claim(), Reach::Rest);
+    leave(&place).expect("left");
+    assert!(
+        place.find(&dir, b"p000000").is_some(),
+        "others may be at work there"
+    );
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    assert_eq!(place.find(&root, b"filermark.test"), None);
+    leave(&place).expect("nothing to do");
 }
 
 #[test]
@@ -183,7 +209,7 @@ fn foreign_names_are_left_and_told() {
     // A name of ours that is something else is not ours either.
     place.mkdir(&proc_dir, b"f0000000009");
     place.file(&dir, b"m000077", b"no directory");
-    let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
+    let (report, _) = claim_at(&place.plan, &place.target, &later_claim()).expect("claimed");
     let mut foreign = report.foreign;
     foreign.sort_unstable();
     assert_eq!(
@@ -199,7 +225,7 @@ fn foreign_names_are_left_and_told() {
         left - 1,
         "all but the proc's directory"
     );
-    let report = release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    let report = release_at(&place.plan, &place.target, &later_claim(), Reach::All).expect("released");
     assert_eq!(report.foreign.len(), 3);
     assert!(place.find(&proc_dir, b"thesis.doc").is_some());
     assert!(
