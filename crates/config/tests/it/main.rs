@@ -19,6 +19,7 @@ fn host() -> Host {
         uid: 1000,
         gid: 100,
         mem_bytes: Some(8 << 30),
+        slurm_nodes: None,
     }
 }
 
