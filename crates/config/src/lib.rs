@@ -34,7 +34,7 @@ mod workload;
 
 pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
-pub use explain::explain;
+pub use explain::{explain, explain_launch};
 pub use params::Parameter;
 pub use reference::{
     help_parameter, help_params, reference_markdown, template_composite_rc, template_rc,

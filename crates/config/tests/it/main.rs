@@ -1,6 +1,7 @@
 //! From text to plan, as a user meets it: whole rc files, files beside them,
 //! the texts that are shipped.
 
+mod clients;
 mod composites;
 mod golden;
 mod monitor_script;
