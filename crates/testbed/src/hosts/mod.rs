@@ -13,10 +13,7 @@
 
 mod faults;
 mod place;
-mod processes;
 mod ssh;
-
-pub use processes::Process;
 
 use crate::tools::{need, search_path};
 use crate::{Error, Export, Result, Sandbox, ScriptOutput};

@@ -1,7 +1,8 @@
 //! One host: its namespaces, its settings and its link to the switch.
 
-use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, processes, ssh};
+use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, ssh};
 use crate::daemon::Daemon;
+use crate::processes;
 use crate::tools::{last_words, write};
 use crate::{Error, Result, Sandbox};
 use std::fmt::Write as _;
