@@ -129,7 +129,7 @@ impl Hosts {
     }
 
     /// From now on this host does not take the user's key any more, and asks for
-    /// a password (which nobody has).
+    /// the password, [`Hosts::PASSWORD`].
     ///
     /// # Errors
     ///

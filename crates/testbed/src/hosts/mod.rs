@@ -293,6 +293,9 @@ impl Hosts {
 
     /// Where every host sees the same directory.
     pub const SHARED: &'static str = "/mnt/shared";
+    /// Root's password on every host, for who gives it to SSH; see
+    /// [`Hosts::ask_password`].
+    pub const PASSWORD: &'static str = "only for tests";
     /// Where every host sees a directory of its own.
     pub const OWN: &'static str = "/mnt/own";
 
