@@ -139,6 +139,7 @@ fn classic(
         clients: layout.clients,
         procs_per_client: layout.procs_per_client,
         procs: Vec::new(),
+        slice: None,
         scripts: None,
         clock_service: None,
         heartbeat: None,

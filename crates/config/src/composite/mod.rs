@@ -95,6 +95,7 @@ pub(crate) fn build(
         clients,
         procs_per_client: most,
         procs,
+        slice: None,
         scripts: settings::scripts(values),
         clock_service,
         heartbeat: settings::heartbeat(values),

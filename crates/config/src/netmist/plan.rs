@@ -102,6 +102,7 @@ pub(super) fn build(
         clients,
         procs_per_client: most,
         procs: all,
+        slice: None,
         scripts: settings::scripts(values),
         clock_service,
         heartbeat: heartbeat(args, values),
