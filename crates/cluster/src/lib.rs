@@ -19,6 +19,7 @@ pub mod message;
 pub mod monitor;
 pub mod prime;
 pub mod scripts;
+pub mod secure;
 mod space;
 mod sweep;
 
