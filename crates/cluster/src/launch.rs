@@ -7,10 +7,14 @@
 
 mod accept;
 mod connect;
+#[cfg(test)]
+mod hand_tests;
 mod own_addresses;
 mod remote;
 mod seats;
 mod slurm;
+#[cfg(test)]
+mod slurm_tests;
 mod srun;
 
 pub use accept::AcceptLauncher;

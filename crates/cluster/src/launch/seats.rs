@@ -44,6 +44,8 @@ enum State {
     Here(Secured),
     /// Its agent was handed to the prime.
     Taken,
+    /// Nobody is wanted any more.
+    Gone,
 }
 
 /// Why nobody came.
@@ -194,7 +196,7 @@ impl Seats {
         let free = seats.iter().copied().find(|seat| match &states[*seat] {
             State::Free => true,
             State::Here(secured) => secured.hold.has_ended(),
-            State::Coming | State::Taken => false,
+            State::Coming | State::Taken | State::Gone => false,
         })?;
         states[free] = State::Coming;
         Some(free)
@@ -236,8 +238,19 @@ impl Seats {
         self.set(seat, State::Free);
     }
 
+    /// Nobody is wanted any more: agents that nobody asked for are let go.
+    pub fn close(&self) {
+        for state in self.lock().iter_mut() {
+            *state = State::Gone;
+        }
+    }
+
     fn set(&self, seat: usize, state: State) {
-        self.lock()[seat] = state;
+        let mut states = self.lock();
+        if !matches!(states[seat], State::Gone) {
+            states[seat] = state;
+        }
+        drop(states);
         self.changed.notify_all();
     }
 

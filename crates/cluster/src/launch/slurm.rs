@@ -124,6 +124,7 @@ impl Job {
             *held == 0
         };
         if is_last {
+            self.seats.close();
             self.srun.end(limit);
         }
     }
@@ -139,7 +140,7 @@ impl Job {
             Absent::TimedOut => format!(
                 "its agent did not connect to {} within {limit:.0?}{}; can {node} connect to this host there? PRIME_ADDRESS and PRIME_LISTEN name another address",
                 self.told,
-                match self.srun.last_lines().as_str() {
+                match self.srun.complaints().as_str() {
                     "" => String::new(),
                     lines => format!(" (srun: {lines})"),
                 }
@@ -195,7 +196,7 @@ struct SlurmLeash {
 impl Leash for SlurmLeash {
     fn last_words(&mut self) -> Option<String> {
         let link = self.seat.last_words();
-        let srun = self.job.as_ref().map(|job| job.srun.last_lines());
+        let srun = self.job.as_ref().map(|job| job.srun.complaints());
         let srun = srun.filter(|lines| !lines.is_empty());
         match (link, srun) {
             (Some(link), Some(srun)) => Some(format!("{link}; srun: {srun}")),

@@ -21,6 +21,10 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How long it has to end when asked: it has to end the tasks on all nodes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What it says while it waits for its nodes, and when it has them.
+const QUEUED: &str = "queued and waiting";
+const GIVEN: &str = "allocated resources";
+
 /// The words of the command.
 pub(super) type Words = Vec<String>;
 
@@ -190,14 +194,8 @@ impl Srun {
     /// Whether it waits for its nodes.
     pub fn is_queued(&self) -> bool {
         let talk = self.talk();
-        let says = |line: &String, word: &str| line.contains(word);
-        let queued = talk
-            .iter()
-            .rposition(|line| says(line, "queued and waiting"));
-        let given = talk
-            .iter()
-            .rposition(|line| says(line, "allocated resources"));
-        queued > given
+        let last = |word: &str| talk.iter().rposition(|line| line.contains(word));
+        last(QUEUED) > last(GIVEN)
     }
 
     /// What it said last, in one line.
@@ -205,6 +203,15 @@ impl Srun {
         let talk = self.talk();
         let skipped = talk.len().saturating_sub(SHOWN);
         let lines: Vec<_> = talk.iter().skip(skipped).map(String::as_str).collect();
+        lines.join(" | ")
+    }
+
+    /// What it complained of, in one line; that it got its nodes explains nothing.
+    pub fn complaints(&self) -> String {
+        let talk = self.talk();
+        let is_one = |line: &&String| !line.contains(QUEUED) && !line.contains(GIVEN);
+        let mut lines: Vec<_> = talk.iter().filter(is_one).map(String::as_str).collect();
+        lines.drain(..lines.len().saturating_sub(SHOWN));
         lines.join(" | ")
     }
 

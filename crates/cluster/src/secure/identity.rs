@@ -264,6 +264,8 @@ impl ClientCertVerifier for Pin {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire_tests::{LIMIT, tcp_pair};
+    use super::super::{SecureError, secure_client, secure_server};
     use super::*;
 
     #[test]
@@ -290,5 +292,79 @@ mod tests {
             seed,
             "0440bee3d2e174417453a20baa1b6d1432b2ad9b88768b52c87093cc89cbfc9f"
         );
+    }
+
+    /// Somebody who has seen the certificate, as everybody may who connects, but has
+    /// another key.
+    fn impostor(seen: &Secret) -> Arc<rustls::sign::CertifiedKey> {
+        let seen = Ed25519KeyPair::from_seed_unchecked(&derive(seen).unwrap()).unwrap();
+        let own = [PKCS8_HEAD.as_slice(), &[3; 32]].concat();
+        let own = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own));
+        let own = rustls::crypto::ring::sign::any_eddsa_type(match &own {
+            PrivateKeyDer::Pkcs8(key) => key,
+            _ => unreachable!("it is PKCS#8"),
+        });
+        let shown = vec![CertificateDer::from(certificate::self_signed(&seen))];
+        Arc::new(rustls::sign::CertifiedKey::new(shown, own.unwrap()))
+    }
+
+    fn meet(client: &Identity, server: &Identity) -> [Option<SecureError>; 2] {
+        let (near, far) = tcp_pair();
+        std::thread::scope(|scope| {
+            let server = scope.spawn(|| secure_server(far, server, LIMIT).err());
+            let client = secure_client(near, client, LIMIT).err();
+            [client, server.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn who_shows_the_certificate_without_having_its_key_is_refused() {
+        let secret = Secret::random().unwrap();
+        let prime = Identity::new(&secret, Side::Prime).unwrap();
+        let agent = Identity::new(&secret, Side::Agent).unwrap();
+        assert_eq!(meet(&agent, &prime), [None, None]);
+
+        let mut false_agent = agent.clone();
+        let mut config = (*agent.client).clone();
+        config.client_auth_cert_resolver =
+            Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        false_agent.client = Arc::new(config);
+        let [_, told] = meet(&false_agent, &prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+
+        let mut false_prime = prime.clone();
+        let mut config = (*prime.server).clone();
+        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        false_prime.server = Arc::new(config);
+        let [told, _] = meet(&agent, &false_prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+    }
+
+    #[test]
+    fn who_shows_no_certificate_is_refused() {
+        let secret = Secret::random().unwrap();
+        let prime = Identity::new(&secret, Side::Prime).unwrap();
+        let mut nobody = Identity::new(&secret, Side::Agent).unwrap();
+        let mut config = (*nobody.client).clone();
+        config.client_auth_cert_resolver = Arc::new(NoCertificate);
+        nobody.client = Arc::new(config);
+        let [_, told] = meet(&nobody, &prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+    }
+
+    #[derive(Debug)]
+    struct NoCertificate;
+
+    impl rustls::client::ResolvesClientCert for NoCertificate {
+        fn resolve(
+            &self,
+            _: &[&[u8]],
+            _: &[SignatureScheme],
+        ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+            None
+        }
+        fn has_certs(&self) -> bool {
+            false
+        }
     }
 }

@@ -45,6 +45,11 @@ mod pump;
 pub mod secret;
 pub mod wire;
 
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod wire_tests;
+
 use std::io;
 use std::time::Duration;
 

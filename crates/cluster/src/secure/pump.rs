@@ -33,6 +33,8 @@ pub struct Hold {
     peer: SocketAddr,
     tcp: Arc<TcpStream>,
     end: Arc<(Mutex<Option<End>>, Condvar)>,
+    #[cfg(test)]
+    turn_count: Arc<std::sync::atomic::AtomicU64>,
 }
 
 /// As it should, or not.
@@ -44,7 +46,15 @@ impl Hold {
             peer,
             tcp: Arc::new(tcp),
             end: Arc::default(),
+            #[cfg(test)]
+            turn_count: Arc::default(),
         }
+    }
+
+    /// How often the pump has woken.
+    #[cfg(test)]
+    pub(super) fn turn_count(&self) -> u64 {
+        self.turn_count.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The other side's address.
@@ -86,6 +96,13 @@ impl Hold {
         matches!(&*self.lock(), Some(Err(Broken::Tls(error))) if *error == refused)
     }
 
+    /// For tests: whether it sleeps when there is nothing to do.
+    fn count_turn(&self) {
+        #[cfg(test)]
+        self.turn_count
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     fn tell(&self, end: End) {
         *self.lock() = Some(end);
         self.end.1.notify_all();
@@ -119,11 +136,14 @@ pub(super) fn start(
         outward_ended: false,
         outward_shut: false,
         left_at: None,
+        hold: hold.clone(),
     };
-    let told = hold.clone();
     std::thread::Builder::new()
         .name("tls-pump".into())
-        .spawn(move || told.tell(pump.run()))?;
+        .spawn(move || {
+            let told = pump.hold.clone();
+            told.tell(pump.run());
+        })?;
     Ok((ours, hold))
 }
 
@@ -182,6 +202,7 @@ struct Pump {
     outward_shut: bool,
     /// Since when nobody holds the local end.
     left_at: Option<Instant>,
+    hold: Hold,
 }
 
 impl Pump {
@@ -201,6 +222,7 @@ impl Pump {
         // The last bytes of the handshake may have brought the first ones of the talk.
         self.unpack()?;
         loop {
+            self.hold.count_turn();
             self.give_inward();
             self.take_outward(&mut piece)?;
             self.send()?;
