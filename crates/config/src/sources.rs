@@ -43,6 +43,8 @@ pub struct Host {
     pub gid: u32,
     /// Its memory, in bytes, where it can be known.
     pub mem_bytes: Option<u64>,
+    /// The nodes of the Slurm allocation that we are in, as Slurm writes them.
+    pub slurm_nodes: Option<String>,
 }
 
 impl Sources {
@@ -145,6 +147,7 @@ impl Host {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
             mem_bytes: mem_bytes(),
+            slurm_nodes: std::env::var(crate::hosts::SLURM_VARIABLE).ok(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// The port of agents and primes that wait for each other, where none is named.
-pub const AGENT_PORT: u16 = 22049;
+pub const AGENT_PORT: u16 = 20049;
 /// How long the end of a connection may take to be told.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -67,7 +67,7 @@ impl Leash for RemoteLeash {
 pub(super) fn prime_identity(plan: &LaunchPlan) -> Result<Identity, String> {
     let file = plan.secret_file.as_ref().ok_or(
         "agents started by hand need a secret that they share with the prime: make one with \
-         'filermark secret FILE', copy FILE to the clients, and set SECRET_FILE=FILE",
+         'filermark agent --make-secret FILE', copy FILE to the clients, and set SECRET_FILE=FILE",
     )?;
     let secret = read_secret_file(file).map_err(|e| e.to_string())?;
     identity(&secret)

@@ -50,7 +50,7 @@ pub enum SecretError {
         owner: u32,
     },
     /// There is no good secret in it.
-    #[error("secret file {path}: {reason}; make a new one with: filermark secret FILE")]
+    #[error("secret file {path}: {reason}; make a new one with: filermark agent --make-secret FILE")]
     Weak {
         /// The file.
         path: PathBuf,
@@ -174,7 +174,7 @@ pub fn read_secret_file(path: &Path) -> Result<Secret, SecretError> {
     let failed = |error: io::Error| SecretError::File {
         path: path.into(),
         advice: match error.kind() {
-            io::ErrorKind::NotFound => "; make one with: filermark secret FILE",
+            io::ErrorKind::NotFound => "; make one with: filermark agent --make-secret FILE",
             _ => "",
         },
         error,
@@ -270,7 +270,7 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let missing = read_secret_file(&dir.path().join("none")).unwrap_err();
-        assert!(missing.to_string().contains("filermark secret"));
+        assert!(missing.to_string().contains("filermark agent --make-secret"));
         let no_file = read_secret_file(dir.path()).unwrap_err();
         assert!(no_file.to_string().contains("not a regular file"));
     }

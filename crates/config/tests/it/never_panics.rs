@@ -51,7 +51,7 @@ fn tokens_like() -> impl Strategy<Value = String> {
 
 fn check(text: &str) {
     match resolve(&sources(Path::new("/nowhere"), text, &[])) {
-        Ok(resolved) => assert!(explain(&resolved.plan).contains("not a SPEC result")),
+        Ok(resolved) => assert!(explain(&resolved).contains("not a SPEC result")),
         Err(errors) => {
             assert!(!errors.is_empty());
             for error in errors {

@@ -7,10 +7,12 @@ use crate::exit::{Ended, Failure};
 use crate::talk::Talk;
 use crate::{interrupt, plain, product};
 use filermark_cluster::launch::ThreadLauncher;
+use filermark_cluster::switchboard::Lines;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
+use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
 pub fn run(args: &RunArgs) -> Ended {
@@ -44,14 +46,14 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let points = resolved.plan.points.len();
     let mut talk = Talk::new(points, output.no_color, console, copy);
-    let outcome = filermark_cluster::run(RunOptions {
+    let board = Lines::launch(&resolved.launch, Arc::new(ThreadLauncher));
+    let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
         suffix: resolved.suffix,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,
-        launcher: &ThreadLauncher,
         observe: &mut |progress| {
             let mut troubles = Vec::new();
             if let Progress::PointEnded(record, _) = &progress {
@@ -66,7 +68,8 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
                 talk.line(&why);
             }
         },
-    });
+    };
+    let outcome = filermark_cluster::run(options, Box::new(board));
     talk.rest();
     outcome.map_err(Failure::of)
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod faulty;
 mod ganesha;
+mod hosts;
 mod kernel;
 mod leftovers;
 mod mounts;
