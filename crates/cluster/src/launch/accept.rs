@@ -9,7 +9,7 @@ use crate::secure::introduce::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Handshakes at once.
 pub(super) const PLACES_MAX: usize = 64;
@@ -86,10 +86,9 @@ fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, 
 
 impl Launcher for AcceptLauncher {
     fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
-        let deadline = Instant::now() + self.limit;
         let (seat, secured) = self
             .seats
-            .take(client, deadline, || None)
+            .take(client, self.limit, || None)
             .map_err(|absent| self.in_words(&absent, &host.client))?;
         let leash = SeatLeash {
             link: RemoteLeash(secured.hold.clone()),

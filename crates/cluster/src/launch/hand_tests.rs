@@ -315,3 +315,34 @@ fn a_call_in_vain_says_what_to_do() {
     let why = ConnectLauncher::new(&scene.plan).err().unwrap();
     assert!(why.contains("SECRET_FILE"), "{why}");
 }
+
+/// All at once, as after a power cut. Both sides are in this process, so it takes twice
+/// the descriptors, threads and handshakes that a prime does.
+#[test]
+fn a_crowd_of_agents_is_let_in() {
+    let count: usize = std::env::var("FILERMARK_TEST_CROWD")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(60);
+    let names: Vec<_> = (0..count).map(|i| format!("n{i}")).collect();
+    let clients: Vec<_> = names.iter().map(String::as_str).collect();
+    let scene = Scene::new(&clients, LauncherKind::Accept);
+    let launcher = AcceptLauncher::new(&scene.plan).unwrap();
+    let (agent, at, began) = (scene.agent(), launcher.address(), Instant::now());
+    thread::scope(|scope| {
+        for name in &names {
+            let agent = &agent;
+            scope.spawn(move || {
+                let session = call(agent, at, name, LIMIT).unwrap();
+                echo(name, session.from_prime, session.to_prime);
+            });
+        }
+        let launched: Vec<_> = (0..count)
+            .map(|client| launcher.launch(client, &scene.plan.hosts[client]).unwrap())
+            .collect();
+        eprintln!("{count} agents in {:.2?}", began.elapsed());
+        for (launched, name) in launched.into_iter().zip(&names) {
+            assert_eq!(talk(launched, "it"), format!("{name} heard it"));
+        }
+    });
+}

@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// Clients whose way here is looked up.
-const ASKED_MAX: usize = 4;
+const ASKED_MAX: usize = 3;
 /// How long the name of each may take.
-const RESOLVE_MAX: Duration = Duration::from_secs(2);
+const RESOLVE_MAX: Duration = Duration::from_secs(1);
 /// Any port will do: nothing is sent.
 const ANY_PORT: u16 = 9;
 

@@ -25,6 +25,8 @@ pub(super) struct Seats {
     clients: Vec<Client>,
     states: Mutex<Vec<State>>,
     changed: Condvar,
+    /// Since when agents are asked for.
+    since: OnceLock<Instant>,
     ip: IpChoice,
     /// An agent whose names are unknown is known by its address.
     by_address: bool,
@@ -75,6 +77,7 @@ impl Seats {
             states: Mutex::new(clients.iter().map(|_| State::Free).collect()),
             clients,
             changed: Condvar::new(),
+            since: OnceLock::new(),
             ip,
             by_address,
             addresses: OnceLock::new(),
@@ -202,16 +205,24 @@ impl Seats {
         Some(free)
     }
 
-    /// Waits until the agent of a client is there and hands it over. `look` is asked
-    /// now and then whether there is a reason to give up.
+    /// The time that agents have counts from here.
+    pub fn begin_at(&self, since: Instant) {
+        let _ = self.since.set(since);
+    }
+
+    /// Waits until the agent of a client is there and hands it over; at most `limit`
+    /// from the begin or the first call on: those asked for last need not wait for the missing ones
+    /// among the first. `look` is asked now and then whether there is a reason to give
+    /// up.
     pub fn take(
         &self,
         client: usize,
-        deadline: Instant,
+        limit: Duration,
         mut look: impl FnMut() -> Option<String>,
     ) -> Result<(usize, Secured), Absent> {
         let seat = self.clients.iter().position(|c| c.number == client);
         let seat = seat.ok_or(Absent::NoSeat)?;
+        let deadline = *self.since.get_or_init(Instant::now) + limit;
         loop {
             let mut states = self.lock();
             match std::mem::replace(&mut states[seat], State::Free) {
@@ -220,6 +231,10 @@ impl Seats {
                     return Ok((seat, secured));
                 }
                 State::Here(_) => {}
+                State::Gone => {
+                    states[seat] = State::Gone;
+                    return Err(Absent::Hopeless("all agents were let go".into()));
+                }
                 other => states[seat] = other,
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -58,9 +58,10 @@ impl SlurmLauncher {
 
 impl Launcher for SlurmLauncher {
     fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
-        let deadline = Instant::now() + self.limit;
         let job = self.hold_job()?;
-        let came = job.seats.take(client, deadline, || job.srun.end_in_words());
+        let came = job
+            .seats
+            .take(client, self.limit, || job.srun.end_in_words());
         let (seat, secured) = came.map_err(|absent| {
             let words = job.in_words(&absent, &host.client, self.limit);
             job.let_one_go(Duration::ZERO);
@@ -80,6 +81,7 @@ impl Launcher for SlurmLauncher {
 
 impl Job {
     fn start(plan: &LaunchPlan) -> Result<Self, String> {
+        let since = Instant::now();
         let hosts = plan.hosts.iter().enumerate();
         let hosts: Vec<_> = hosts
             .filter(|(_, host)| host.launcher == LauncherKind::Slurm)
@@ -94,6 +96,7 @@ impl Job {
             .map(|(number, host)| (*number, host.client.as_str()));
         // Several nodes may be one host: addresses say nothing.
         let seats = Arc::new(Seats::new(clients, plan.ip, false));
+        seats.begin_at(since);
         let inside = seats.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
         let door = Door::open(listener, PLACES_MAX, Arc::new(receive))

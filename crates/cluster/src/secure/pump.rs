@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are read from the local end at a time: one TLS record.
 const PIECE: usize = 16 << 10;
+/// There may be a thousand pumps.
+const STACK_BYTES: usize = 256 << 10;
 /// How long what was written last may take to go out when nobody holds the local end
 /// any more.
 const LINGER: Duration = Duration::from_secs(5);
@@ -41,10 +43,10 @@ pub struct Hold {
 type End = Result<(), Broken>;
 
 impl Hold {
-    fn new(tcp: TcpStream, peer: SocketAddr) -> Self {
+    fn new(tcp: Arc<TcpStream>, peer: SocketAddr) -> Self {
         Self {
             peer,
-            tcp: Arc::new(tcp),
+            tcp,
             end: Arc::default(),
             #[cfg(test)]
             turn_count: Arc::default(),
@@ -124,7 +126,8 @@ pub(super) fn start(
     tcp.set_nonblocking(true)?;
     tcp.set_nodelay(true)?;
     keep_alive(&tcp)?;
-    let hold = Hold::new(tcp.try_clone()?, peer);
+    let tcp = Arc::new(tcp);
+    let hold = Hold::new(tcp.clone(), peer);
     let pump = Pump {
         tls,
         tcp,
@@ -140,6 +143,7 @@ pub(super) fn start(
     };
     std::thread::Builder::new()
         .name("tls-pump".into())
+        .stack_size(STACK_BYTES)
         .spawn(move || {
             let told = pump.hold.clone();
             told.tell(pump.run());
@@ -186,7 +190,7 @@ impl Broken {
 /// Inward is from the network to the local end, outward the other way.
 struct Pump {
     tls: Connection,
-    tcp: TcpStream,
+    tcp: Arc<TcpStream>,
     local: UnixStream,
     /// Came from the network, not yet taken by the local end.
     inward: Vec<u8>,
@@ -211,7 +215,7 @@ impl Pump {
         let _ = self.local.shutdown(Shutdown::Both);
         if result.is_err() {
             // An alert may be on its way out; there is no waiting for it.
-            let _ = self.tls.write_tls(&mut &self.tcp);
+            let _ = self.tls.write_tls(&mut &*self.tcp);
         }
         let _ = self.tcp.shutdown(Shutdown::Both);
         result
@@ -255,7 +259,7 @@ impl Pump {
             asked.push(PollFd::new(&self.local, near));
         }
         if !net.is_empty() {
-            asked.push(PollFd::new(&self.tcp, net));
+            asked.push(PollFd::new(&*self.tcp, net));
         }
         let limit = self.left_at.map(|at| LINGER.saturating_sub(at.elapsed()));
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
@@ -281,7 +285,7 @@ impl Pump {
     }
 
     fn receive(&mut self) -> Result<(), Broken> {
-        match self.tls.read_tls(&mut &self.tcp) {
+        match self.tls.read_tls(&mut &*self.tcp) {
             // Only a side that was killed goes without a word.
             Ok(0) => Err(Broken::CutOff),
             Ok(_) => self.unpack(),
@@ -346,7 +350,7 @@ impl Pump {
 
     fn send(&mut self) -> Result<(), Broken> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut &self.tcp) {
+            match self.tls.write_tls(&mut &*self.tcp) {
                 Ok(_) => {}
                 Err(error) if is_later(&error) => return Ok(()),
                 Err(error) => return Err(Broken::tcp(error)),

@@ -50,7 +50,9 @@ pub enum SecretError {
         owner: u32,
     },
     /// There is no good secret in it.
-    #[error("secret file {path}: {reason}; make a new one with: filermark agent --make-secret FILE")]
+    #[error(
+        "secret file {path}: {reason}; make a new one with: filermark agent --make-secret FILE"
+    )]
     Weak {
         /// The file.
         path: PathBuf,
@@ -270,7 +272,11 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let missing = read_secret_file(&dir.path().join("none")).unwrap_err();
-        assert!(missing.to_string().contains("filermark agent --make-secret"));
+        assert!(
+            missing
+                .to_string()
+                .contains("filermark agent --make-secret")
+        );
         let no_file = read_secret_file(dir.path()).unwrap_err();
         assert!(no_file.to_string().contains("not a regular file"));
     }
