@@ -5,6 +5,23 @@
 //! time (several clients are started side by side), but never longer than
 //! [`LaunchPlan::start_timeout`](filermark_model::launch::LaunchPlan::start_timeout).
 
+mod accept;
+mod connect;
+#[cfg(test)]
+mod hand_tests;
+mod own_addresses;
+mod remote;
+mod seats;
+mod slurm;
+#[cfg(test)]
+mod slurm_tests;
+mod srun;
+
+pub use accept::AcceptLauncher;
+pub use connect::ConnectLauncher;
+pub use remote::AGENT_PORT;
+pub use slurm::SlurmLauncher;
+
 use crate::agent;
 use filermark_model::launch::HostPlan;
 use std::io::{Read, Write};

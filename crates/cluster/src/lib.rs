@@ -23,6 +23,7 @@ pub mod monitor;
 pub mod prime;
 pub mod scripts;
 mod seconds;
+pub mod secure;
 mod space;
 mod sweep;
 pub mod switchboard;
