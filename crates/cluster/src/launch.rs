@@ -5,6 +5,11 @@
 //! time (several clients are started side by side), but never longer than
 //! [`LaunchPlan::start_timeout`](filermark_model::launch::LaunchPlan::start_timeout).
 
+pub mod explain;
+pub mod process;
+pub mod ssh;
+pub mod tag;
+
 use crate::agent;
 use filermark_model::launch::HostPlan;
 use std::io::{Read, Write};

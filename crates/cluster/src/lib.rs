@@ -12,6 +12,7 @@ mod child;
 mod clock_check;
 pub mod clock_service;
 pub mod frame;
+pub mod hosts;
 pub mod launch;
 pub mod link;
 mod measure;
