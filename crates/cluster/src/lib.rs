@@ -15,6 +15,7 @@ pub mod clock_service;
 mod clocks;
 mod ending;
 pub mod frame;
+pub mod hosts;
 pub mod identity;
 pub mod launch;
 mod measure;
