@@ -34,6 +34,8 @@ mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
+mod sim;
+#[cfg(test)]
 mod space_tests;
 
 pub use prime::{Progress, RunOptions, RunOutcome, run};

@@ -17,7 +17,7 @@ const GROWTH: f64 = 1.10;
 /// Memory per file of the file set, and per proc: the engine's own bounds.
 const FILE_BYTES: u64 = 64;
 const PROC_BYTES: u64 = 64 << 10;
-/// Histograms, buffers and the program itself.
+/// Histograms, buffers and the program itself, on every client.
 const BASE_BYTES: u64 = 64 << 20;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
@@ -220,7 +220,7 @@ fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let memory = files
         .saturating_mul(FILE_BYTES)
         .saturating_add(procs)
-        .saturating_add(BASE_BYTES);
+        .saturating_add(BASE_BYTES.saturating_mul(plan.clients.len() as u64));
     writeln!(out, "Memory on the clients {} in all", Bytes(memory))?;
     let filled = match plan.fileset.reuse {
         true => largest,

@@ -62,7 +62,7 @@ done
 # The interfaces in /sys are those of the network that mounted it.
 mount -n -t sysfs sysfs /sys
 mount -n --move /run/cgroup /sys/fs/cgroup
-# Names come from the sandbox, and from nowhere else; no account has a password.
+# Names come from the sandbox, and from nowhere else; root has a known password.
 for file in hosts nsswitch.conf shadow; do
     if [ -e "/etc/$file" ]; then
         mount -n --bind "/run/testbed/$file" "/etc/$file"

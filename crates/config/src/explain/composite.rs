@@ -214,7 +214,8 @@ fn memory(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::R
         let c = work.components.get(number as usize);
         c.map_or(0, |c| u64::from(c.workload.transfer_bytes_max()))
     };
-    let own = plan.procs.iter().fold(BASE_BYTES, |sum, p| {
+    let base = BASE_BYTES.saturating_mul(plan.clients.len() as u64);
+    let own = plan.procs.iter().fold(base, |sum, p| {
         sum.saturating_add(PROC_BYTES)
             .saturating_add(buffer(p.component))
     });

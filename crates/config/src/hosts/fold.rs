@@ -133,7 +133,8 @@ mod tests {
             assert_eq!(folded, want);
             let mut back = expand_hosts(&folded).unwrap();
             let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-            (back.sort(), names.sort());
+            back.sort();
+            names.sort();
             assert_eq!(back, names);
         }
     }

@@ -94,12 +94,12 @@ pub const FLAGS: &[Flag] = &[
         "What a client's memory is divided by when file sizes are chosen. The token file says \
          how many procs there are; a -d that differs from it is told.",
     ),
-    switch('k', "kill", Effect::Own, "End what is left of a test on all clients, and end").help(
+    switch('k', "kill", Effect::Own, "Stop what is left of a test on all clients; runs nothing").help(
         "On the clients of the token file; only what belongs to Filermark and to the user. The \
          same as 'filermark stop'.",
     ),
     switch('v', "version-info", Effect::Own, "Show the version, and end"),
-    switch('D', "install", Effect::Own, "Install the program on the clients, and end").help(
+    switch('D', "install", Effect::Own, "Install the program on the clients; runs nothing").help(
         "On those of the token file that lack this very version, at Execpath or where Filermark \
          keeps its programs. The same as 'filermark install'; a run does it by itself, too.",
     ),

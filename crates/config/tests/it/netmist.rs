@@ -312,7 +312,9 @@ Clientname=localhost Workdir=/m Workload=METADATA Username=root
     assert_eq!(found.launch.ip, IpChoice::V6);
     let notes = said(&found.plan, Severity::Note).join("\n");
     assert!(
-        notes.contains("/client_list:2:1) has no effect and is not kept: clients are reached with SSH"),
+        notes.contains(
+            "/client_list:2:1) has no effect and is not kept: clients are reached with SSH"
+        ),
         "{notes}"
     );
     assert!(!format!("{found:?}").contains("geheim"));

@@ -12,6 +12,7 @@ use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
@@ -27,8 +28,21 @@ pub fn run(args: &RunArgs) -> Ended {
     finish(&outcome, &args.output)
 }
 
+/// Holds a run back whose clients this version would all take for this host.
+pub fn only_this_host(launch: &LaunchPlan) -> Result<(), Failure> {
+    let elsewhere = |h: &&HostPlan| h.launcher != LauncherKind::Local;
+    match launch.hosts.iter().find(elsewhere) {
+        None => Ok(()),
+        Some(host) => Err(Failure::Failed(format!(
+            "{}: reaching it by {} is not built yet; name this host only, or set LAUNCHER=local to try out",
+            host.client, host.launcher
+        ))),
+    }
+}
+
 /// Carries a plan out with the talk on stderr; writes all files.
 pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Failure> {
+    only_this_host(&resolved.launch)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),

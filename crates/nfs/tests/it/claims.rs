@@ -225,7 +225,8 @@ fn foreign_names_are_left_and_told() {
         left - 1,
         "all but the proc's directory"
     );
-    let report = release_at(&place.plan, &place.target, &later_claim(), Reach::All).expect("released");
+    let report =
+        release_at(&place.plan, &place.target, &later_claim(), Reach::All).expect("released");
     assert_eq!(report.foreign.len(), 3);
     assert!(place.find(&proc_dir, b"thesis.doc").is_some());
     assert!(

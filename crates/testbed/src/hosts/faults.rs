@@ -1,10 +1,9 @@
 //! What may happen to a host, and how it is seen that nothing is left there.
 
-use super::{Hosts, Process, processes, ssh};
-use crate::tools::wait_until;
+use super::{Hosts, ssh};
+use crate::processes::{self, Process};
 use crate::{Error, Result};
 use rustix::process::Signal;
-use std::path::Path;
 use std::time::Duration;
 
 impl Hosts {
@@ -72,27 +71,14 @@ impl Hosts {
     ///
     /// [`Error::TimedOut`] with a list of what is left.
     pub fn wait_clean(&self, limit: Duration) -> Result<()> {
-        let mut left = Vec::new();
-        let done = wait_until("the hosts empty", limit, Path::new(""), || {
-            left.clear();
+        processes::wait_for_none("the hosts empty", limit, || {
+            let mut left = Vec::new();
             for host in self.names() {
                 let found = self.processes(host)?;
-                left.extend(
-                    found
-                        .iter()
-                        .map(|process| format!("{host}: {} {}", process.pid, process.command)),
-                );
+                left.extend(found.iter().map(|process| format!("{host}: {process}")));
             }
-            Ok(left.is_empty().then_some(()))
-        });
-        match done {
-            Err(Error::TimedOut { what, limit, .. }) => Err(Error::TimedOut {
-                what,
-                limit,
-                log: left.join("\n"),
-            }),
-            other => other,
-        }
+            Ok(left)
+        })
     }
 
     /// Kills (SIGKILL) the processes of a client host that have this name, the
@@ -143,7 +129,7 @@ impl Hosts {
     }
 
     /// From now on this host does not take the user's key any more, and asks for
-    /// a password (which nobody has).
+    /// the password, [`Hosts::PASSWORD`].
     ///
     /// # Errors
     ///

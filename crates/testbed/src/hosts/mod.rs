@@ -13,10 +13,7 @@
 
 mod faults;
 mod place;
-mod processes;
 mod ssh;
-
-pub use processes::Process;
 
 use crate::tools::{need, search_path};
 use crate::{Error, Export, Result, Sandbox, ScriptOutput};
@@ -296,6 +293,9 @@ impl Hosts {
 
     /// Where every host sees the same directory.
     pub const SHARED: &'static str = "/mnt/shared";
+    /// Root's password on every host, for who gives it to SSH; see
+    /// [`Hosts::ask_password`].
+    pub const PASSWORD: &'static str = "only for tests";
     /// Where every host sees a directory of its own.
     pub const OWN: &'static str = "/mnt/own";
 

@@ -1,7 +1,8 @@
 //! One host: its namespaces, its settings and its link to the switch.
 
-use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, processes, ssh};
+use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, ssh};
 use crate::daemon::Daemon;
+use crate::processes;
 use crate::tools::{last_words, write};
 use crate::{Error, Result, Sandbox};
 use std::fmt::Write as _;
@@ -17,8 +18,9 @@ const INIT: &str = include_str!("../../scripts/host-init.sh");
 /// for one would be a wait for nothing.
 const NSSWITCH: &str = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n";
 
-/// Nobody has a password, and root is not locked, which SSH would ask for.
-const SHADOW: &str = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n";
+/// Root's password is [`Hosts::PASSWORD`], as crypt(3) makes it of that.
+const SHADOW: &str = "root:$6$filermark$93SwaNVK9NnukY4u1QZqbp3ma6sUpflzyjSBQnByCS6bIQbOtLa18HRjUCoBb0xmmDxHZU/ameqFsSLZJH.p0/:19000:0:99999:7:::\n\
+     sshd:*:19000:0:99999:7:::\n";
 
 /// A host, or the prime.
 #[derive(Debug)]

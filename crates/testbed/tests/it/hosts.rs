@@ -2,6 +2,8 @@
 
 use crate::libnfs;
 use filermark_testbed::{Capture, Fsal, Ganesha, Hosts, Sandbox, ServerOptions, available};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -287,6 +289,24 @@ fn a_host_refuses_as_hosts_do() {
         reason.contains("Permission denied (publickey,password)"),
         "{reason}"
     );
+
+    // Who has the password gets in, and can have the key accepted again.
+    let askpass = hosts.sandbox().dir().join("askpass");
+    let text_of_it = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
+    std::fs::write(&askpass, text_of_it).expect("write it");
+    std::fs::set_permissions(&askpass, Permissions::from_mode(0o755)).expect("chmod");
+    let copied = hosts
+        .command("timeout")
+        .args(["20", "ssh-copy-id", "-i"])
+        .arg(hosts.sandbox().dir().join("hosts/id_ed25519.pub"))
+        .arg("h2")
+        .env("SSH_ASKPASS", &askpass)
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .stdin(Stdio::null())
+        .output()
+        .expect("start ssh-copy-id");
+    assert!(copied.status.success(), "{copied:?}");
+    assert_eq!(said(&hosts, "h2", "hostname"), "h2\n");
 
     hosts
         .small_tmpfs("h3", "/mnt/own/small", 64)

@@ -2,7 +2,7 @@
 
 use filermark_testbed::{
     Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, KernelServer, Mounts, Sandbox,
-    ServerOptions, available,
+    ServerOptions, Slurm, available,
 };
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -21,6 +21,7 @@ struct Everything {
     _server: KernelServer,
     _capture: Capture,
     hosts: Hosts,
+    _slurm: Slurm,
     faulty: Faulty,
 }
 
@@ -42,6 +43,7 @@ fn everything() -> Option<Everything> {
         _server: available(KernelServer::start_in(&sandbox, options))?,
         _capture: available(Capture::start(&sandbox, "lo", &[2049]))?,
         hosts: available(busy_hosts(&sandbox))?,
+        _slurm: available(busy_slurm(&sandbox))?,
         sandbox,
     })
 }
@@ -61,6 +63,28 @@ fn busy_hosts(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Hosts> {
     }
     hosts.freeze("h2")?;
     Ok(hosts)
+}
+
+/// A cluster with a job that runs on both nodes.
+fn busy_slurm(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Slurm> {
+    let slurm = Slurm::start(sandbox, 2)?;
+    let job = ["-Q", "-N2", "-o/dev/null", "--wrap", "srun sleep 1000"];
+    let done = slurm.command("sbatch").args(job).output();
+    let done = done.expect("start sbatch");
+    assert!(done.status.success(), "{done:?}");
+    let start = Instant::now();
+    let sleeps = |node| {
+        let found = slurm.processes(node).expect("processes");
+        found.iter().any(|process| process.name == "sleep")
+    };
+    while !(sleeps("n1") && sleeps("n2")) {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the job does not run"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(slurm)
 }
 
 /// Processes in some network namespaces. Every process of a sandbox is in its
@@ -109,7 +133,7 @@ fn nothing_is_left_after_a_drop() {
     assert!(mounts_dir.exists());
     let running = processes_in(&networks).len();
     assert!(
-        running >= 20,
+        running >= 30,
         "only {running} processes are seen in a full sandbox"
     );
     drop(all);
@@ -165,7 +189,7 @@ fn nothing_is_left_after_sigkill() {
     let networks = networks.split(',').map(|id| id.parse().expect("a number"));
     let (networks, dir) = (networks.collect::<Vec<u64>>(), PathBuf::from(dir));
     let mounts_dir = Path::new(mounts_dir);
-    assert!(processes_in(&networks).len() >= 20 && dir.exists() && mounts_dir.exists());
+    assert!(processes_in(&networks).len() >= 30 && dir.exists() && mounts_dir.exists());
     child.kill().expect("kill it");
     child.wait().expect("wait for it");
     assert_gone(&networks, &dir, Duration::from_secs(10));

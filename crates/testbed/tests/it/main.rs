@@ -7,6 +7,7 @@ mod hosts;
 mod kernel;
 mod leftovers;
 mod mounts;
+mod slurm;
 mod strace;
 
 use filermark_testbed::{Export, Sandbox};

@@ -1,4 +1,5 @@
-//! The processes of one process namespace, as the machine numbers them.
+//! The processes of one process namespace (a host, a node of a cluster), as the
+//! machine numbers them.
 
 use crate::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,8 +24,14 @@ pub struct Process {
     pub state: char,
 }
 
+impl std::fmt::Display for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} ({})", self.pid, self.command, self.state)
+    }
+}
+
 /// Which process namespace a process is in.
-pub(super) fn namespace_of(pid: u32) -> Result<u64> {
+pub(crate) fn namespace_of(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/ns/pid");
     let namespace = std::fs::metadata(&path).map_err(Error::path("look at", &path))?;
     Ok(namespace.ino())
@@ -32,7 +39,7 @@ pub(super) fn namespace_of(pid: u32) -> Result<u64> {
 
 /// Every process of a namespace but those that have ended and wait for their
 /// parent to see it. Those that end meanwhile may be left out.
-pub(super) fn in_namespace(namespace: u64) -> Result<Vec<Process>> {
+pub(crate) fn in_namespace(namespace: u64) -> Result<Vec<Process>> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir("/proc").map_err(Error::io("list /proc"))?;
     for entry in entries.flatten() {
@@ -72,8 +79,31 @@ fn describe(pid: u32, dir: &Path) -> Option<Process> {
     })
 }
 
+/// Waits until `left` has nothing to tell any more.
+pub(crate) fn wait_for_none(
+    what: &str,
+    limit: Duration,
+    mut left: impl FnMut() -> Result<Vec<String>>,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let found = left()?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > limit {
+            return Err(Error::TimedOut {
+                what: what.to_owned(),
+                limit,
+                log: found.join("\n"),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Sends a signal to processes; those that are gone already are passed over.
-pub(super) fn signal(processes: &[Process], signal: Signal) {
+pub(crate) fn signal(processes: &[Process], signal: Signal) {
     for process in processes {
         let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
         let _ = pid.map(|pid| kill_process(pid, signal));
@@ -82,7 +112,7 @@ pub(super) fn signal(processes: &[Process], signal: Signal) {
 
 /// Stops (or continues) whatever runs in a namespace, also what is started
 /// meanwhile, and returns when all of it is.
-pub(super) fn hold(namespace: u64, stop: bool) -> Result<()> {
+pub(crate) fn hold(namespace: u64, stop: bool) -> Result<()> {
     let sent = if stop { Signal::STOP } else { Signal::CONT };
     let start = Instant::now();
     loop {
