@@ -7,18 +7,24 @@
 
 mod accept;
 mod connect;
+mod every;
+pub mod explain;
 #[cfg(test)]
 mod hand_tests;
 mod own_addresses;
+pub mod process;
 mod remote;
 mod seats;
 mod slurm;
 #[cfg(test)]
 mod slurm_tests;
 mod srun;
+pub mod ssh;
+pub mod tag;
 
 pub use accept::AcceptLauncher;
 pub use connect::ConnectLauncher;
+pub use every::EveryLauncher;
 pub use remote::AGENT_PORT;
 pub use slurm::SlurmLauncher;
 

@@ -15,11 +15,14 @@ pub mod clock_service;
 mod clocks;
 mod ending;
 pub mod frame;
+pub mod hosts;
 pub mod identity;
 pub mod launch;
 mod measure;
 pub mod message;
 pub mod monitor;
+#[cfg(any(test, feature = "testing"))]
+pub mod pretend;
 pub mod prime;
 pub mod scripts;
 mod seconds;

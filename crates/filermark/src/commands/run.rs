@@ -6,13 +6,16 @@ use crate::copies::{Copy, write_heartbeat_log};
 use crate::exit::{Ended, Failure};
 use crate::talk::Talk;
 use crate::{interrupt, plain, product};
-use filermark_cluster::launch::ThreadLauncher;
+use filermark_cluster::hosts::HostLimits;
+use filermark_cluster::hosts::install::ensure_installed;
+use filermark_cluster::launch::EveryLauncher;
+use filermark_cluster::launch::tag::RunTag;
 use filermark_cluster::switchboard::Lines;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
-use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_model::launch::LaunchPlan;
 use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
@@ -28,21 +31,8 @@ pub fn run(args: &RunArgs) -> Ended {
     finish(&outcome, &args.output)
 }
 
-/// Holds a run back whose clients this version would all take for this host.
-pub fn only_this_host(launch: &LaunchPlan) -> Result<(), Failure> {
-    let elsewhere = |h: &&HostPlan| h.launcher != LauncherKind::Local;
-    match launch.hosts.iter().find(elsewhere) {
-        None => Ok(()),
-        Some(host) => Err(Failure::Failed(format!(
-            "{}: reaching it by {} is not built yet; name this host only, or set LAUNCHER=local to try out",
-            host.client, host.launcher
-        ))),
-    }
-}
-
 /// Carries a plan out with the talk on stderr; writes all files.
 pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Failure> {
-    only_this_host(&resolved.launch)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -60,7 +50,9 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let points = resolved.plan.points.len();
     let mut talk = Talk::new(points, output.no_color, console, copy);
-    let board = Lines::launch(&resolved.launch, Arc::new(ThreadLauncher));
+    let board = launch(&resolved.launch, &resolved.suffix, &stop, &mut |line| {
+        talk.line(line)
+    })?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -86,6 +78,31 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
     let outcome = filermark_cluster::run(options, Box::new(board));
     talk.rest();
     outcome.map_err(Failure::of)
+}
+
+/// Begins to start the agents; first brings the program to where it is missing.
+fn launch(
+    plan: &LaunchPlan,
+    suffix: &str,
+    stop: &StopFlag,
+    say: &mut dyn FnMut(&str),
+) -> Result<Lines, Failure> {
+    let tag = RunTag::new(suffix).map_err(Failure::Failed)?;
+    if plan.install {
+        let limits = HostLimits {
+            stop: stop.clone(),
+            ..HostLimits::default()
+        };
+        let done = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(Failure::Failed)?;
+        for host in done {
+            say(&format!("{}: {}", host.host, host.detail));
+        }
+    }
+    let launcher = EveryLauncher::new(plan, &tag).map_err(Failure::Failed)?;
+    for line in launcher.to_do_by_hand(plan) {
+        say(&line);
+    }
+    Ok(Lines::launch(plan, Arc::new(launcher)))
 }
 
 /// Prints the summary and says where everything is.

@@ -1,0 +1,393 @@
+//! Installs over an ssh that is a script.
+
+use super::super::fake::{FakeHosts, files_below, write_executable};
+use super::*;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::Duration;
+
+fn run(hosts: &FakeHosts, plan: &LaunchPlan) -> Vec<HostOutcome> {
+    install_program(
+        plan,
+        &hosts.program(),
+        &HostLimits::default(),
+        &mut |_, _| {},
+    )
+}
+
+fn one(hosts: &FakeHosts, host: HostPlan) -> HostOutcome {
+    let mut plan = hosts.plan(&[]);
+    plan.hosts.push(host);
+    run(hosts, &plan).remove(0)
+}
+
+#[track_caller]
+fn refused(outcome: &HostOutcome, words: &[&str]) {
+    assert_eq!(outcome.state, HostState::Failed, "{outcome:?}");
+    for word in words {
+        assert!(
+            outcome.detail.contains(word),
+            "{word:?}: {}",
+            outcome.detail
+        );
+    }
+}
+
+fn at(hosts: &FakeHosts, host: &str, path: &Path) -> HostPlan {
+    HostPlan {
+        program: Some(path.display().to_string()),
+        ..hosts.host(host)
+    }
+}
+
+#[test]
+fn three_hosts_get_it_and_a_second_time_there_is_nothing_to_do() {
+    let hosts = FakeHosts::new(&["one", "two", "three"]);
+    hosts.rc("two", "echo 'Last login: never'; echo beware >&2");
+    let plan = hosts.plan(&["one", "two", "three", "two"]);
+    let mut steps = Vec::new();
+    let limits = HostLimits::default();
+    let outcomes = install_program(&plan, &hosts.program(), &limits, &mut |host, step| {
+        steps.push((host.client.clone(), step));
+    });
+    let names: Vec<_> = outcomes.iter().map(|o| o.host.as_str()).collect();
+    assert_eq!(names, ["one", "two", "three"]);
+    let total = hosts.program().len;
+    for outcome in &outcomes {
+        assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+        let path = hosts.installed(&outcome.host);
+        assert_eq!(
+            Program::read(path.clone()).unwrap().sha256,
+            hosts.program().sha256
+        );
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o755);
+        assert_eq!(
+            files_below(&hosts.home(&outcome.host)).len(),
+            1,
+            "no other file is left"
+        );
+        let of_host = |s: HostStep| steps.contains(&(outcome.host.clone(), s));
+        assert!(of_host(HostStep::Looking));
+        assert!(of_host(HostStep::Sending { sent: total, total }));
+        assert!(of_host(HostStep::Over(HostState::Done)));
+    }
+    assert_eq!(hosts.calls().len(), 6);
+    for outcome in run(&hosts, &plan) {
+        assert_eq!(outcome.state, HostState::Nothing, "{outcome:?}");
+    }
+    assert_eq!(
+        hosts.calls().len(),
+        9,
+        "one connection each where all is there"
+    );
+}
+
+#[test]
+fn an_old_version_is_replaced_and_a_damaged_mode_is_mended() {
+    let hosts = FakeHosts::new(&["one"]);
+    let path = hosts.path("one/my program's place");
+    let old = fs::read_to_string(hosts.path("filermark")).unwrap() + "# old\n";
+    write_executable(&path, &old);
+    let host = at(&hosts, "one", &path);
+    assert_eq!(one(&hosts, host.clone()).state, HostState::Done);
+    assert_eq!(
+        Program::read(path.clone()).unwrap().sha256,
+        hosts.program().sha256
+    );
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    assert_eq!(one(&hosts, host.clone()).state, HostState::Done);
+    assert_eq!(one(&hosts, host).state, HostState::Nothing);
+    assert_eq!(files_below(&hosts.home("one")).len(), 1);
+}
+
+#[test]
+fn what_is_not_filermark_is_neither_replaced_nor_run() {
+    let hosts = FakeHosts::new(&["one"]);
+    let ran = hosts.path("ran");
+    let netmist = hosts.path("one/netmist");
+    let text = format!("#!/bin/sh\ntouch {}\n", ran.display());
+    write_executable(&netmist, &text);
+    let outcome = one(&hosts, at(&hosts, "one", &netmist));
+    refused(
+        &outcome,
+        &["one/netmist is something else than Filermark", "EXEC_PATH"],
+    );
+    assert_eq!(fs::read_to_string(&netmist).unwrap(), text);
+    assert!(!ran.exists());
+
+    let link = hosts.path("one/link");
+    std::os::unix::fs::symlink("netmist", &link).unwrap();
+    refused(
+        &one(&hosts, at(&hosts, "one", &link)),
+        &["is a symbolic link"],
+    );
+    refused(
+        &one(&hosts, at(&hosts, "one", &hosts.home("one"))),
+        &["is a directory", "/filermark"],
+    );
+    refused(
+        &one(&hosts, at(&hosts, "one", &hosts.path("one/none/filermark"))),
+        &["the directory", "one/none is missing there"],
+    );
+    refused(
+        &one(&hosts, at(&hosts, "one", Path::new("bin/filermark"))),
+        &["no absolute path"],
+    );
+    assert_eq!(files_below(&hosts.home("one")), ["link", "netmist"]);
+}
+
+#[test]
+fn a_link_to_this_very_version_will_do() {
+    let hosts = FakeHosts::new(&["one"]);
+    let link = hosts.path("one/filermark");
+    std::os::unix::fs::symlink(hosts.path("filermark"), &link).unwrap();
+    assert_eq!(
+        one(&hosts, at(&hosts, "one", &link)).state,
+        HostState::Nothing
+    );
+}
+
+/// A tool of that name stands before the real one on the host's PATH.
+fn fake_tool(hosts: &FakeHosts, host: &str, tool: &str, script: &str) {
+    let bin = hosts.path(&format!("{host}.bin"));
+    fs::create_dir_all(&bin).unwrap();
+    write_executable(&bin.join(tool), &format!("#!/bin/sh\n{script}\n"));
+    hosts.rc(host, &format!("PATH={}:$PATH", bin.display()));
+}
+
+#[test]
+fn what_arrives_damaged_does_not_take_the_name() {
+    let hosts = FakeHosts::new(&["one"]);
+    fake_tool(&hosts, "one", "cat", "/bin/cat; echo x");
+    let outcome = one(&hosts, hosts.host("one"));
+    refused(&outcome, &["what arrived is not what was sent"]);
+    assert_eq!(files_below(&hosts.home("one")), [""; 0]);
+}
+
+#[test]
+fn a_full_or_read_only_disk_is_told_and_left_clean() {
+    let hosts = FakeHosts::new(&["one", "two", "three"]);
+    fake_tool(
+        &hosts,
+        "one",
+        "cat",
+        "head -c 5; echo 'cat: write error: No space left on device' >&2; exit 1",
+    );
+    let full = one(&hosts, hosts.host("one"));
+    refused(
+        &full,
+        &[
+            "cannot be written: cat: write error: No space left",
+            "make room",
+        ],
+    );
+    assert_eq!(files_below(&hosts.home("one")), [""; 0]);
+    fake_tool(
+        &hosts,
+        "two",
+        "mkdir",
+        "echo \"mkdir: cannot create directory: Read-only file system\" >&2; exit 1",
+    );
+    let read_only = one(&hosts, hosts.host("two"));
+    refused(
+        &read_only,
+        &["its directory cannot be made", "Read-only", "EXEC_PATH"],
+    );
+    fake_tool(
+        &hosts,
+        "three",
+        "mv",
+        "echo 'mv: Permission denied' >&2; exit 1",
+    );
+    refused(
+        &one(&hosts, hosts.host("three")),
+        &["Permission denied", "EXEC_PATH"],
+    );
+    assert_eq!(files_below(&hosts.home("three")), [""; 0]);
+}
+
+#[test]
+fn a_program_that_does_not_run_there_does_not_take_the_name() {
+    let hosts = FakeHosts::new(&["one"]);
+    fake_tool(&hosts, "one", "chmod", "exit 0");
+    refused(
+        &one(&hosts, hosts.host("one")),
+        &[
+            "the program does not run there",
+            "Permission denied",
+            "EXEC_PATH",
+        ],
+    );
+    assert_eq!(files_below(&hosts.home("one")), [""; 0]);
+}
+
+#[test]
+fn hosts_of_another_kind_are_refused() {
+    let hosts = FakeHosts::new(&["one"]);
+    fake_tool(
+        &hosts,
+        "one",
+        "uname",
+        "case $1 in -s) echo Linux;; *) echo riscv64;; esac",
+    );
+    refused(
+        &one(&hosts, hosts.host("one")),
+        &["Linux riscv64", "EXEC_PATH"],
+    );
+    assert_eq!(hosts.calls().len(), 1);
+}
+
+#[test]
+fn another_tool_tells_the_hash_and_none_is_told() {
+    let hosts = FakeHosts::new(&["one", "two"]);
+    // A PATH with nothing but what the scripts need.
+    let bin = hosts.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let link = |tool: &str| {
+        let found = ["/usr/bin", "/bin"].map(|d| Path::new(d).join(tool));
+        let found = found.iter().find(|p| p.exists()).unwrap();
+        std::os::unix::fs::symlink(found, bin.join(tool)).unwrap();
+    };
+    for tool in [
+        "uname", "grep", "dirname", "basename", "mkdir", "cat", "chmod", "mv", "rm", "ls", "head",
+        "tr", "touch",
+    ] {
+        link(tool);
+    }
+    let only = format!("PATH={}", bin.display());
+    hosts.rc("one", &only);
+    refused(
+        &one(&hosts, hosts.host("one")),
+        &["neither sha256sum nor shasum nor openssl"],
+    );
+    assert_eq!(files_below(&hosts.home("one")), [""; 0]);
+    // As openssl prints it.
+    let sum = "set -- $(/usr/bin/sha256sum); echo \"SHA2-256(stdin)= $1\"";
+    write_executable(&bin.join("openssl"), &format!("#!/bin/sh\n{sum}\n"));
+    hosts.rc("two", &only);
+    assert_eq!(one(&hosts, hosts.host("two")).state, HostState::Done);
+    assert_eq!(one(&hosts, hosts.host("two")).state, HostState::Nothing);
+}
+
+#[test]
+fn old_builds_but_the_newest_are_removed_and_nothing_else() {
+    let hosts = FakeHosts::new(&["one"]);
+    let cache = hosts.path("one/.cache/filermark");
+    let old = fs::read_to_string(hosts.path("filermark")).unwrap();
+    for n in 0..5 {
+        let dir = cache.join(format!("{n:016x}"));
+        fs::create_dir_all(&dir).unwrap();
+        write_executable(&dir.join("filermark"), &old);
+        if n == 0 {
+            fs::write(
+                dir.join("notes"),
+                "the oldest holds something of the user's",
+            )
+            .unwrap();
+        }
+        let file = fs::File::open(&dir).unwrap();
+        let age = std::time::SystemTime::now() - Duration::from_secs(3600 * (9 - n));
+        file.set_modified(age).unwrap();
+    }
+    // Another one only looks like a build.
+    fs::create_dir(cache.join("mine")).unwrap();
+    fs::write(cache.join("mine/filermark"), "mine").unwrap();
+    let outcome = one(&hosts, hosts.host("one"));
+    assert_eq!(outcome.state, HostState::Done);
+    assert!(
+        outcome.detail.contains("2 old builds were removed"),
+        "{}",
+        outcome.detail
+    );
+    let kept = ["3", "4"].map(|n| format!("{n:0>16}/filermark")).to_vec();
+    let mut expected = kept;
+    expected.push(format!("{:016x}/filermark", 0));
+    expected.push(format!("{:016x}/notes", 0));
+    expected.push("mine/filermark".into());
+    expected.push(format!("{}/filermark", hosts.program().build()));
+    expected.sort();
+    assert_eq!(files_below(&cache), expected);
+}
+
+#[test]
+fn hosts_that_hang_are_given_up_and_stop_is_heard() {
+    let hosts = FakeHosts::new(&["look", "send"]);
+    hosts.rc("look", "sleep 600");
+    let limits = HostLimits {
+        look: Duration::from_millis(300),
+        silence: Duration::from_millis(300),
+        ..HostLimits::default()
+    };
+    let began = Instant::now();
+    let plan = hosts.plan(&["look"]);
+    let outcome = install_program(&plan, &hosts.program(), &limits, &mut |_, _| {}).remove(0);
+    refused(&outcome, &["no answer within 0.3 s", "`ssh look true`"]);
+    fake_tool(&hosts, "send", "cat", "sleep 600");
+    let limits = HostLimits {
+        look: Duration::from_secs(30),
+        ..limits
+    };
+    let plan = hosts.plan(&["send"]);
+    let outcome = install_program(&plan, &hosts.program(), &limits, &mut |_, _| {}).remove(0);
+    refused(&outcome, &["no answer within 0.3 s"]);
+    let stop = limits.stop.clone();
+    stop.raise();
+    let plan = hosts.plan(&["look"]);
+    let outcome = install_program(&plan, &hosts.program(), &limits, &mut |_, _| {}).remove(0);
+    refused(&outcome, &["stopped on request"]);
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_one_of_many() {
+    let hosts = FakeHosts::new(&["one", "two", "three"]);
+    hosts.rc(
+        "two",
+        "echo 'ssh: connect to host two port 22: Connection refused' >&2; exit 255",
+    );
+    hosts.rc(
+        "three",
+        "echo 'This account is currently not available.'; exit 1",
+    );
+    let mut plan = hosts.plan(&["one", "two", "three"]);
+    let outcomes = run(&hosts, &plan);
+    assert_eq!(outcomes[0].state, HostState::Done);
+    refused(&outcomes[1], &["nothing listens at two port 22"]);
+    refused(
+        &outcomes[2],
+        &["exit code 1", "This account is currently not"],
+    );
+    let error = only_done(outcomes).unwrap_err();
+    assert!(error.starts_with("two: "), "{error}");
+    assert!(error.contains("and 1 more"), "{error}");
+    plan.hosts.truncate(1);
+    assert_eq!(only_done(run(&hosts, &plan)), Ok(Vec::new()));
+    plan.hosts[0].launcher = LauncherKind::Local;
+    assert_eq!(
+        ensure_installed(&plan, &HostLimits::default(), &mut |_, _| {}),
+        Ok(Vec::new())
+    );
+}
+
+#[test]
+fn other_hosts_are_told_how() {
+    let hosts = FakeHosts::new(&[]);
+    let mut plan = hosts.plan(&["a", "b", "c", "d"]);
+    let kinds = [
+        LauncherKind::Local,
+        LauncherKind::Slurm,
+        LauncherKind::Connect(7),
+        LauncherKind::Accept,
+    ];
+    for (host, kind) in plan.hosts.iter_mut().zip(kinds) {
+        host.launcher = kind;
+    }
+    let states: Vec<_> = run(&hosts, &plan).iter().map(|o| o.state).collect();
+    let by_hand = HostState::ByHand;
+    assert_eq!(states, [HostState::Nothing, by_hand, by_hand, by_hand]);
+    assert_eq!(hosts.calls(), [""; 0]);
+}

@@ -1,0 +1,233 @@
+//! What is done to client hosts before and after runs: the program is brought there,
+//! agents that were left are ended, SSH is set up.
+//!
+//! Every host is worked on by itself, several side by side; what happens on one says
+//! nothing about another. All of it goes through the user's own SSH client. Nothing
+//! here knows plans, loads or the protocol between prime and agents.
+
+mod answer;
+#[cfg(target_os = "linux")]
+mod end_run;
+#[cfg(test)]
+pub(crate) mod fake;
+pub mod install;
+pub mod keys;
+pub mod program;
+mod remote;
+mod scripts;
+pub mod stop;
+mod verdict;
+
+use filermark_engine::driver::StopFlag;
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use serde::Serialize;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Hosts that are worked on at once.
+const SIDE_BY_SIDE: usize = 16;
+
+/// What came of the work on one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostOutcome {
+    /// Its name as the rc file gives it, with the user where one is named.
+    pub host: String,
+    /// How its agent is started.
+    pub launcher: LauncherKind,
+    /// What came of it.
+    pub state: HostState,
+    /// The same in a sentence: the reason and the next thing to try where it failed.
+    pub detail: String,
+}
+
+/// What came of the work on a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostState {
+    /// It was done.
+    Done,
+    /// There was nothing to do.
+    Nothing,
+    /// It would be done, but only a look was asked for.
+    Planned,
+    /// The user has to do it.
+    ByHand,
+    /// It could not be done.
+    Failed,
+}
+
+impl fmt::Display for HostState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Done => "done",
+            Self::Nothing => "nothing to do",
+            Self::Planned => "to do",
+            Self::ByHand => "by hand",
+            Self::Failed => "FAILED",
+        })
+    }
+}
+
+impl HostOutcome {
+    fn new(host: &HostPlan, state: HostState, detail: impl Into<String>) -> Self {
+        Self {
+            host: shown(host),
+            launcher: host.launcher,
+            state,
+            detail: detail.into(),
+        }
+    }
+
+    /// Whether it failed.
+    pub fn is_failure(&self) -> bool {
+        self.state == HostState::Failed
+    }
+}
+
+/// What goes on at a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostStep {
+    /// It is looked at.
+    Looking,
+    /// The program is on its way.
+    Sending {
+        /// Bytes that ssh has taken so far.
+        sent: u64,
+        /// All of them.
+        total: u64,
+    },
+    /// Its agents are told to end.
+    Ending,
+    /// That was all.
+    Over(HostState),
+}
+
+/// A host, and what goes on there.
+pub type Observe<'a> = &'a mut dyn FnMut(&HostPlan, HostStep);
+
+/// How long work on a host may take.
+#[derive(Clone, Debug)]
+pub struct HostLimits {
+    /// A look at a host.
+    pub look: Duration,
+    /// Without any progress.
+    pub silence: Duration,
+    /// All of the work on one host.
+    pub whole: Duration,
+    /// Raised when the user wishes to stop.
+    pub stop: StopFlag,
+}
+
+impl Default for HostLimits {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_secs(30),
+            silence: Duration::from_secs(30),
+            whole: Duration::from_secs(600),
+            stop: StopFlag::new(),
+        }
+    }
+}
+
+/// A host as a table shows it.
+fn shown(host: &HostPlan) -> String {
+    match (&host.user, host.launcher) {
+        (Some(user), LauncherKind::Ssh) => format!("{user}@{}", host.client),
+        _ => host.client.clone(),
+    }
+}
+
+/// Every host once, in the order of the plan: several clients may be one host.
+fn each_once(plan: &LaunchPlan) -> Vec<HostPlan> {
+    let mut hosts: Vec<HostPlan> = Vec::new();
+    for host in &plan.hosts {
+        if !hosts.contains(host) {
+            hosts.push(host.clone());
+        }
+    }
+    hosts
+}
+
+/// Works on hosts side by side; the results come in the order of the hosts.
+/// `observe` is called on the caller's thread.
+fn side_by_side<R: Send>(
+    hosts: &[HostPlan],
+    work: impl Fn(&HostPlan, &dyn Fn(HostStep)) -> R + Sync,
+    observe: Observe<'_>,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<R>>> = Mutex::new(hosts.iter().map(|_| None).collect());
+    let (teller, told) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE.min(hosts.len()) {
+            let (teller, work, next, results) = (teller.clone(), &work, &next, &results);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(host) = hosts.get(at) else { return };
+                    let result = work(host, &|step| {
+                        let _ = teller.send((at, step));
+                    });
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results[at] = Some(result);
+                }
+            });
+        }
+        drop(teller);
+        for (at, step) in told {
+            observe(&hosts[at], step);
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().flatten().collect()
+}
+
+/// A number of bytes for people.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    fn host(name: &str) -> HostPlan {
+        HostPlan::local(name.into())
+    }
+
+    #[test]
+    fn hosts_are_worked_on_side_by_side_and_reported_in_order() {
+        let hosts: Vec<_> = (0..50).map(|n| host(&n.to_string())).collect();
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut steps = 0;
+        let results = side_by_side(
+            &hosts,
+            |h, tell| {
+                let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(at_once, Ordering::SeqCst);
+                tell(HostStep::Looking);
+                std::thread::sleep(Duration::from_millis(5));
+                now.fetch_sub(1, Ordering::SeqCst);
+                h.client.clone()
+            },
+            &mut |_, _| steps += 1,
+        );
+        assert_eq!(steps, 50);
+        let names: Vec<_> = hosts.iter().map(|h| h.client.clone()).collect();
+        assert_eq!(results, names);
+        let most = most.into_inner();
+        assert!((2..=SIDE_BY_SIDE).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn a_host_with_two_clients_is_one_host() {
+        let plan = LaunchPlan::local(["a", "b", "a"].map(String::from));
+        let names: Vec<_> = each_once(&plan).into_iter().map(|h| h.client).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+}
