@@ -58,8 +58,12 @@ impl SshClient {
         }
     }
 
-    /// `-4`, `-6` or nothing.
-    pub(crate) const fn family(&self) -> Option<&'static str> {
+    /// The address family that is asked for.
+    pub(crate) const fn ip(&self) -> IpChoice {
+        self.ip
+    }
+
+    const fn family(&self) -> Option<&'static str> {
         match self.ip {
             IpChoice::V4 => Some("-4"),
             IpChoice::V6 => Some("-6"),
