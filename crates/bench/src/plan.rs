@@ -2,7 +2,7 @@
 
 use filermark_config::{Sources, resolve};
 use filermark_engine::clock::Clock;
-use filermark_engine::driver::{Claim, Driver, StopFlag};
+use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::shard::RunTimes;
@@ -192,7 +192,7 @@ impl Drop for Bench {
         if self.claimed {
             let mount = &self.plan.clients[0].mounts[0];
             // The server ends with the part; what stays goes with it.
-            let _ = self.driver.release(mount, &self.claim);
+            let _ = self.driver.release(mount, &self.claim, Reach::All);
         }
     }
 }

@@ -15,6 +15,9 @@ const GRACE: Duration = Duration::from_millis(100);
 /// that are still there. Waits no longer than that again: what hangs in the kernel
 /// (on a dead mount) must not take us along. Says whether all have ended.
 pub(crate) fn end_all(children: &mut [Child], patience: Duration) -> bool {
+    if children.is_empty() {
+        return true;
+    }
     for child in children.iter_mut() {
         group::ask_to_end(child);
     }

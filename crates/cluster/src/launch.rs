@@ -5,10 +5,28 @@
 //! time (several clients are started side by side), but never longer than
 //! [`LaunchPlan::start_timeout`](filermark_model::launch::LaunchPlan::start_timeout).
 
+mod accept;
+mod connect;
+mod every;
 pub mod explain;
+#[cfg(test)]
+mod hand_tests;
+mod own_addresses;
 pub mod process;
+mod remote;
+mod seats;
+mod slurm;
+#[cfg(test)]
+mod slurm_tests;
+mod srun;
 pub mod ssh;
 pub mod tag;
+
+pub use accept::AcceptLauncher;
+pub use connect::ConnectLauncher;
+pub use every::EveryLauncher;
+pub use remote::AGENT_PORT;
+pub use slurm::SlurmLauncher;
 
 use crate::agent;
 use filermark_model::launch::HostPlan;

@@ -3,30 +3,39 @@
 //! The [`prime`] plans nothing and measures nothing: it starts [`agent`]s through
 //! a [`launch`]er, sends them the plan and then one order after the other,
 //! gathers what they measured, has it judged and writes the run record. Agents
-//! own the engine. Between them are typed [`message`]s over a [`link`], also
-//! when both are in one process.
+//! own the engine. Between them are typed [`message`]s in [`frame`]s; the
+//! [`switchboard`] is the prime's side of all links.
 
 pub mod agent;
+mod agents;
 mod beats;
 mod child;
 mod clock_check;
 pub mod clock_service;
+mod clocks;
+mod ending;
 pub mod frame;
 pub mod hosts;
+pub mod identity;
 pub mod launch;
-pub mod link;
 mod measure;
 pub mod message;
 pub mod monitor;
 pub mod prime;
 pub mod scripts;
+mod seconds;
+pub mod secure;
 mod space;
 mod sweep;
+pub mod switchboard;
+mod waves;
 
 #[cfg(test)]
 mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
+#[cfg(test)]
+mod sim;
 #[cfg(test)]
 mod space_tests;
 

@@ -1,28 +1,41 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
+use crate::agents::{Agents, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
 use crate::message::{ClockCheck, Order, Report};
-use crate::prime::{Agents, OrderError, Progress};
+use crate::prime::Progress;
 use crate::scripts::{Call, Script};
-use crate::sweep::{MARGIN, OpenPhase, Sweep, to_duration};
-use filermark_model::{Finding, LoadPoint, PointStats};
+use crate::seconds::Seconds;
+use crate::sweep::{MARGIN, OpenPhase, Sweep};
+use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
 use filermark_results::Heartbeat;
-use filermark_results::record::{Line, Phase};
-use std::time::{Duration, Instant};
+use filermark_results::record::{ClientSummary, Line, Phase};
+use filermark_results::start::{ClientStart, StartRecord};
+use std::time::Duration;
 
-/// Between the order to run and the first intended start.
-const LEAD: Duration = Duration::from_millis(100);
+/// Between the order to run and the first intended start: a fixed part, one per
+/// agent that has to be told, and so many times the way to the farthest of them.
+const LEAD: Nanos = Nanos::from_millis(100);
+const LEAD_PER_AGENT: Nanos = Nanos::from_micros(500);
+const LEAD_WAYS: u64 = 6;
+/// Starts that may be farther apart than this are worth a warning.
+const SPREAD_MAX: Nanos = Nanos::from_millis(20);
 /// The share of RUN after which netmist's power script is called.
 const POWER_AT: f64 = 0.7;
 /// Percent are told in steps of so many.
 const PERCENT_STEP: u32 = 10;
 
 /// What a load point came to.
+#[derive(Default)]
 pub(crate) struct Measured {
-    /// The figures of each client.
-    pub stats: Vec<PointStats>,
+    /// The figures of all clients together.
+    pub stats: PointStats,
+    /// Those of each client, in short.
+    pub clients: Vec<ClientSummary>,
+    /// How well the clients began together.
+    pub start: Option<StartRecord>,
     /// What was noticed beside them.
     pub noticed: Vec<Finding>,
 }
@@ -31,15 +44,21 @@ pub(crate) struct Measured {
 struct Watch {
     point: LoadPoint,
     /// When the phase that goes on began and will end, by the prime's clock.
-    from: Instant,
-    to: Instant,
-    run_end: Instant,
+    from: Nanos,
+    to: Nanos,
+    run_end: Nanos,
     /// When the power script is due, till it was called.
-    power_at: Option<Instant>,
+    power_at: Option<Nanos>,
     running: bool,
     open: Option<OpenPhase>,
     percent: u32,
     beats: Option<Beats>,
+    seconds: Seconds,
+    /// What has been measured so far.
+    measured: Measured,
+    /// How late each agent took up the order.
+    late: Vec<(usize, Nanos)>,
+    checks: Vec<(usize, ClockCheck)>,
 }
 
 impl Sweep<'_> {
@@ -49,55 +68,78 @@ impl Sweep<'_> {
         agents: &mut Agents,
         point: LoadPoint,
     ) -> Result<Measured, OrderError> {
+        let on_lost = self.options.launch.on_lost;
+        agents.sync_clocks(on_lost)?;
         let phases = self.options.plan.phases;
-        let (warmup, runtime) = (to_duration(phases.warmup), to_duration(phases.runtime));
-        let limit = LEAD + warmup + runtime + MARGIN;
-        let order = Order::Run {
+        let everybody = agents.living();
+        let lead = lead(agents, &everybody);
+        let warmup_at = agents.now() + lead;
+        let there: Vec<u64> = (0..self.options.launch.hosts.len())
+            .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
+            .collect();
+        let order = |at: usize| Order::Run {
             point,
-            start_in_ns: LEAD.as_nanos() as u64,
+            warmup_at_ns: there[at],
         };
-        let mut watch = self.begin_watch(point, agents.count(), warmup, runtime);
-        let answers = agents.order(|_| order.clone(), limit, &mut |agent, word| {
-            self.keep_time(&mut watch);
-            if let Some(word) = word {
-                self.hear(&mut watch, agent, word);
+        let limit = lead + phases.warmup + phases.runtime + MARGIN;
+        let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
+        let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
+            self.keep_time(&mut watch, now);
+            match heard {
+                Heard::Word(agent, word) => self.hear(&mut watch, agent, word),
+                Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
+                Heard::Lost(agent) => watch.seconds.forget(agent),
+                Heard::Tick => {}
             }
         });
-        self.end_watch(watch, &answers);
-        Ok(self.take_in(answers?))
+        self.end_watch(&mut watch, agents.now(), &done);
+        done?;
+        for (agent, check) in std::mem::take(&mut watch.checks) {
+            watch
+                .measured
+                .noticed
+                .extend(self.judge_clock(agent, &check));
+        }
+        self.note_start(&mut watch, agents);
+        Ok(watch.measured)
     }
 
     fn begin_watch(
         &mut self,
         point: LoadPoint,
-        agent_count: usize,
-        warmup: Duration,
-        runtime: Duration,
+        agents: &[usize],
+        lead: Nanos,
+        from: Nanos,
     ) -> Watch {
-        let from = Instant::now() + LEAD;
-        let run_start = from + warmup;
         let plan = &self.options.plan;
+        let phases = plan.phases;
+        let run_start = from + phases.warmup;
         let proc_count = plan.proc_count_at(point);
+        let agent_count = plan.clients.len();
         let beats = plan
             .heartbeat
             .map(|interval| Beats::new(point, proc_count, agent_count, interval));
-        let open = self.begin_phase(Some(point), Phase::Warmup, Some(LEAD + warmup));
+        let expected = Duration::from_nanos((lead + phases.warmup).0);
+        let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
         Watch {
             point,
             from,
             to: run_start,
-            run_end: run_start + runtime,
-            power_at: Some(run_start + runtime.mul_f64(POWER_AT)),
+            run_end: run_start + phases.runtime,
+            power_at: Some(run_start + Nanos((phases.runtime.0 as f64 * POWER_AT) as u64)),
             running: false,
             open: Some(open),
             percent: 0,
             beats,
+            seconds: Seconds::of(agents),
+            measured: Measured::default(),
+            late: Vec::new(),
+            checks: Vec::new(),
         }
     }
 
     /// Does what the clock says is due. Must not wait: load is being made.
-    fn keep_time(&mut self, watch: &mut Watch) {
-        let now = Instant::now();
+    fn keep_time(&mut self, watch: &mut Watch, now: Nanos) {
         self.tell_percent(watch, now);
         if !watch.running && now >= watch.to {
             self.enter_run(watch);
@@ -116,7 +158,7 @@ impl Sweep<'_> {
         if let Some(warmup) = watch.open.take() {
             self.end_phase(warmup, String::new(), None);
         }
-        let length = watch.to.saturating_duration_since(watch.from);
+        let length = Duration::from_nanos(watch.to.since(watch.from).0);
         watch.open = Some(self.begin_phase(Some(watch.point), Phase::Run, Some(length)));
         self.call_in_run(watch, Script::Stat, "ZERO");
         self.call_in_run(watch, Script::Mon, "RUNNING");
@@ -132,12 +174,12 @@ impl Sweep<'_> {
     }
 
     /// Tells every tenth of the phase that is over by now.
-    fn tell_percent(&mut self, watch: &mut Watch, now: Instant) {
-        let length = watch.to.saturating_duration_since(watch.from);
-        if length.is_zero() {
+    fn tell_percent(&mut self, watch: &mut Watch, now: Nanos) {
+        let length = watch.to.since(watch.from);
+        if length.0 == 0 {
             return;
         }
-        let passed = now.saturating_duration_since(watch.from);
+        let passed = now.since(watch.from);
         let percent = (100.0 * passed.as_secs_f64() / length.as_secs_f64()).min(100.0) as u32;
         while watch.percent + PERCENT_STEP <= percent {
             watch.percent += PERCENT_STEP;
@@ -155,7 +197,11 @@ impl Sweep<'_> {
 
     fn hear(&mut self, watch: &mut Watch, agent: usize, word: &Report) {
         match word {
-            Report::Second { interval } => (self.options.observe)(Progress::Second(interval)),
+            Report::Second { interval } => {
+                for second in watch.seconds.hear(agent, interval) {
+                    (self.options.observe)(Progress::Second(&second));
+                }
+            }
             Report::Heartbeat(beat) => {
                 let beats = watch.beats.as_mut();
                 let whole = beats.map_or_else(Vec::new, |b| b.hear(agent, beat));
@@ -172,31 +218,81 @@ impl Sweep<'_> {
         }
     }
 
-    fn end_watch(&mut self, mut watch: Watch, answers: &Result<Vec<Report>, OrderError>) {
-        if answers.is_ok() {
-            self.keep_time(&mut watch);
+    fn end_watch(&mut self, watch: &mut Watch, now: Nanos, done: &Result<(), OrderError>) {
+        if done.is_ok() {
+            self.keep_time(watch, now);
+        }
+        for second in watch.seconds.end() {
+            (self.options.observe)(Progress::Second(&second));
         }
         let late = watch.beats.as_mut().map_or_else(Vec::new, Beats::end);
         self.keep_heartbeats(late);
-        if let Some(open) = watch.open {
-            self.end_phase(open, String::new(), answers.as_ref().err());
+        if let Some(open) = watch.open.take() {
+            self.end_phase(open, String::new(), done.as_ref().err());
         }
     }
 
-    fn take_in(&mut self, answers: Vec<Report>) -> Measured {
-        let mut measured = Measured {
-            stats: Vec::new(),
-            noticed: Vec::new(),
+    /// The figures of one client. Added up as they come: a thousand clients' at once
+    /// would not fit into memory.
+    fn take_in(&mut self, watch: &mut Watch, agent: usize, report: Report) {
+        let Report::Measured {
+            stats,
+            clock,
+            late_ns,
+        } = report
+        else {
+            return;
         };
-        for (at, report) in answers.into_iter().enumerate() {
-            if let Report::Measured { stats, clock } = report {
-                measured.stats.push(*stats);
-                measured
-                    .noticed
-                    .extend(clock.and_then(|c| self.judge_clock(at, &c)));
-            }
+        let name = self.options.plan.clients.get(agent).map_or("", |c| &c.name);
+        let summary = ClientSummary::of(agent as u32 + 1, name, &stats);
+        let measured = &mut watch.measured;
+        let place = measured
+            .clients
+            .partition_point(|c| c.client < summary.client);
+        measured.clients.insert(place, summary);
+        match measured.stats.window_ns {
+            0 => measured.stats = *stats,
+            _ => measured.stats.merge(&stats),
         }
-        measured
+        watch.late.push((agent, Nanos(late_ns)));
+        watch.checks.extend(clock.map(|check| (agent, check)));
+    }
+
+    /// How far apart the clients can have begun: the two clocks that are known worst,
+    /// and whoever was late.
+    fn note_start(&mut self, watch: &mut Watch, agents: &Agents) {
+        let plan = &self.options.plan;
+        let mut clients = Vec::new();
+        watch.late.sort();
+        for (agent, late) in &watch.late {
+            let Some(clock) = agents.clock(*agent) else {
+                continue;
+            };
+            clients.push(ClientStart {
+                client: plan
+                    .clients
+                    .get(*agent)
+                    .map_or_else(String::new, |c| c.name.clone()),
+                offset_ns: clock.offset_ns,
+                error_ns: clock.error_ns,
+                unix_offset_ns: clock.unix_offset_ns,
+                late_ns: late.0,
+            });
+        }
+        let start = StartRecord::of(clients);
+        let message = start.sentence();
+        if start.spread_ns > SPREAD_MAX.0 {
+            let finding = Finding::new(Rule::ClientStart, Severity::Warning, message.clone());
+            watch.measured.noticed.push(finding.with_limit(
+                start.spread_ns as f64 / 1e6,
+                SPREAD_MAX.0 as f64 / 1e6,
+                "Filermark",
+            ));
+        }
+        if plan.clients.len() > 1 {
+            self.remark("prime", message);
+        }
+        watch.measured.start = Some(start);
     }
 
     fn judge_clock(&mut self, client: usize, check: &ClockCheck) -> Option<Finding> {
@@ -206,4 +302,14 @@ impl Sweep<'_> {
         self.remark(&host, message);
         finding
     }
+}
+
+/// How long before WARMUP the order is given.
+fn lead(agents: &Agents, everybody: &[usize]) -> Nanos {
+    let errors = everybody
+        .iter()
+        .filter_map(|at| agents.clock(*at))
+        .map(|c| c.error_ns);
+    let farthest = Nanos(errors.max().unwrap_or(0));
+    LEAD + Nanos(LEAD_PER_AGENT.0 * everybody.len() as u64) + Nanos(farthest.0 * LEAD_WAYS)
 }

@@ -1,9 +1,10 @@
 //! What prime and agents say to each other.
 //!
-//! Every message is one of these, as JSON behind its length. The first one from
-//! either side is `Hello`; a different protocol or build ends the talk with a
-//! sentence. An agent that is told nothing for long, or whose link ends, stops
-//! its load and cleans up by itself.
+//! Every message is one of these, as JSON in a frame (see [`crate::frame`]). The
+//! first one from either side is `Hello`; a different protocol or build ends the
+//! talk with a sentence. Both sides say something every second or two: an agent
+//! that is told nothing for long, or whose link ends, stops its load and cleans
+//! up by itself, and a prime that hears nothing gives the agent up.
 
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
@@ -12,7 +13,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,28 +22,29 @@ pub struct Hello {
     pub protocol: u32,
     /// Version of the program.
     pub version: String,
-}
-
-impl Hello {
-    /// This program.
-    pub fn own() -> Self {
-        Self {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").into(),
-        }
-    }
+    /// Which build it is: the beginning of the SHA-256 of the program file; empty:
+    /// it could not be read.
+    pub build: String,
+    /// The speaker's host, as it calls itself.
+    pub host: String,
 }
 
 /// From the prime to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub enum Order {
-    /// The first word.
+    /// The first word; answered by `Hello`.
     Hello(Hello),
+    /// What does your clock say? Answered at once by `Time`, also in the middle of a
+    /// phase.
+    Time {
+        /// Comes back in the answer.
+        seq: u32,
+    },
     /// What is to be run and which client of the plan this agent is. The agent
     /// connects, claims the run's directory, and answers `Ready`.
     Prepare {
-        /// The plan.
+        /// The plan, as far as it concerns this client.
         plan: Box<RunPlan>,
         /// Index into its clients.
         client: u32,
@@ -60,16 +62,21 @@ pub enum Order {
     Run {
         /// Which.
         point: LoadPoint,
-        /// WARMUP begins so long after this message came, in nanoseconds.
-        start_in_ns: u64,
+        /// WARMUP begins when the agent's clock says so, in nanoseconds.
+        warmup_at_ns: u64,
     },
-    /// CLEANUP; answered by `Cleaned`.
-    Cleanup {
-        /// Also give the run's directory back: this was the last load point.
-        release: bool,
+    /// CLEANUP of what this agent's procs made; answered by `Cleaned`.
+    Cleanup,
+    /// Give the run's directory back, with all that the run made there, whoever it
+    /// was; answered by `Cleaned`.
+    Release {
+        /// Mount points of clients that are lost, beside the agent's own.
+        orphans: Vec<MountPoint>,
     },
     /// Stop the phase under way; it ends with `Failed`.
     Stop,
+    /// A sign of life.
+    Alive,
     /// Nothing more will come.
     Goodbye,
 }
@@ -79,11 +86,14 @@ impl Order {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
+            Self::Time { .. } => "time",
             Self::Prepare { .. } => "prepare",
             Self::Init { .. } => "init",
             Self::Run { .. } => "run",
-            Self::Cleanup { .. } => "cleanup",
+            Self::Cleanup => "cleanup",
+            Self::Release { .. } => "release",
             Self::Stop => "stop",
+            Self::Alive => "alive",
             Self::Goodbye => "goodbye",
         }
     }
@@ -95,6 +105,16 @@ impl Order {
 pub enum Report {
     /// The first word.
     Hello(Hello),
+    /// What the agent's clocks say.
+    Time {
+        /// Of the question.
+        seq: u32,
+        /// The clock that phases are started by: monotonic, from some moment on, in
+        /// nanoseconds.
+        clock_ns: u64,
+        /// The time of day, in nanoseconds since 1970, UTC.
+        unix_ns: u64,
+    },
     /// Connected; what was found.
     Ready {
         /// The host.
@@ -126,6 +146,11 @@ pub enum Report {
     Heartbeat(Beat),
     /// A sign of life.
     Alive,
+    /// The agent is ending, though the prime did not say so: it was told to on its host.
+    Leaving {
+        /// Why.
+        reason: String,
+    },
     /// INIT is over.
     Populated(Tasks),
     /// WARMUP and RUN are over.
@@ -134,6 +159,9 @@ pub enum Report {
         stats: Box<PointStats>,
         /// Its clock against the time service, where the plan names one.
         clock: Option<ClockCheck>,
+        /// How long after the ordered instant the order was taken up; 0: before it, as
+        /// it should be. In nanoseconds.
+        late_ns: u64,
     },
     /// CLEANUP is over.
     Cleaned {

@@ -1,29 +1,34 @@
 //! One run from the prime's seat: the load points one after the other, and the
 //! record that grows with them. WARMUP and RUN are watched by [`crate::measure`].
 
+use crate::agents::{Agents, Heard, OrderError};
+use crate::identity;
 use crate::measure::Measured;
 use crate::message::{FreeSpace, Order, Report, Tasks};
 use crate::monitor::Monitor;
-use crate::prime::{Agents, OrderError, Progress, RunError, RunOptions, RunOutcome};
+use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
 use crate::space;
+use crate::switchboard::Switchboard;
+use crate::waves::waves;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_model::{Bytes, Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
+use filermark_model::launch::OnLost;
+use filermark_model::{Bytes, Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
-    ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader,
+    End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
 };
 use filermark_results::{RecordWriter, RunRecord, Timestamp, judge};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What phases may take beyond their own length.
-pub(crate) const MARGIN: Duration = Duration::from_secs(60);
+pub(crate) const MARGIN: Nanos = Nanos::from_secs(60);
 /// Longest time for connecting, mounting and sweeping up leftovers.
-const PREPARE_MAX: Duration = Duration::from_secs(900);
+const PREPARE_MAX: Nanos = Nanos::from_secs(900);
 
 pub(crate) struct Sweep<'a> {
     pub options: RunOptions<'a>,
@@ -35,7 +40,12 @@ pub(crate) struct Sweep<'a> {
     findings: Vec<Finding>,
     files: Vec<PathBuf>,
     began: Instant,
-    core_count: u32,
+    /// Processors of the client hosts, by their names.
+    core_counts: BTreeMap<String, u32>,
+    /// Free space that every client has told, by its number.
+    pub free: BTreeMap<usize, Vec<FreeSpace>>,
+    /// Losses that the record has.
+    losses_told: usize,
     /// The first thing that kept a line out of the record.
     write_error: Option<String>,
 }
@@ -72,32 +82,27 @@ impl<'a> Sweep<'a> {
             findings: Vec::new(),
             files: Vec::new(),
             began: Instant::now(),
-            core_count: filermark_engine::sys::core_count() as u32,
+            core_counts: BTreeMap::new(),
+            free: BTreeMap::new(),
+            losses_told: 0,
             write_error: None,
             options,
         })
     }
 
     /// Carries the run out, closes the record, renders the files.
-    pub fn carry_out(mut self) -> Result<RunOutcome, RunError> {
-        let launched = Agents::launch(
-            &self.options.launch,
-            self.options.launcher,
-            self.options.stop.clone(),
-        );
-        let outcome = match launched {
-            Ok(mut agents) => {
-                let outcome = self
-                    .prepare(&mut agents)
-                    .and_then(|()| self.measure_baseline(&mut agents))
-                    .and_then(|()| self.points(&mut agents));
-                let left = self.clean_up_at_the_end(&mut agents);
-                self.findings.extend(left);
-                agents.dismiss();
-                outcome
-            }
-            Err(e) => Err(e),
-        };
+    pub fn carry_out(mut self, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
+        let (own, stop) = (identity::own_hello(), self.options.stop.clone());
+        let mut agents = Agents::new(board, &self.options.launch, own, stop);
+        let outcome = self
+            .greet(&mut agents)
+            .and_then(|()| self.prepare(&mut agents))
+            .and_then(|()| self.measure_baseline(&mut agents))
+            .and_then(|()| self.points(&mut agents));
+        self.tell_losses(&agents);
+        let left = self.clean_up_at_the_end(&mut agents);
+        self.findings.extend(left);
+        agents.dismiss();
         let mut findings = std::mem::take(&mut self.findings);
         findings.extend(self.scripts.findings());
         let outcome = match outcome {
@@ -133,44 +138,87 @@ impl<'a> Sweep<'a> {
         })
     }
 
+    fn greet(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        let limit = self.options.launch.start_timeout;
+        agents.greet(limit, &mut |living, all| {
+            (self.options.observe)(Progress::Agents { living, all });
+        })
+    }
+
     fn prepare(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
-        let plan = Box::new(self.options.plan.clone());
-        let dir_name = format!("{RUN_DIR_PREFIX}{}", self.options.suffix);
+        let dir_name = self.dir_name();
         let started = self.record.run.started;
         let run_id = format!(
             "{} {} {started:?}",
             self.options.suffix, self.record.run.fingerprint
         );
+        let plan = self.options.plan.clone();
         let order = |client: usize| Order::Prepare {
-            plan: plan.clone(),
+            plan: Box::new(plan.for_client(client)),
             client: client as u32,
             dir_name: dir_name.clone(),
             run_id: run_id.clone(),
         };
-        let mut free = Vec::new();
-        for report in agents.order(order, PREPARE_MAX, &mut |_, _| {})? {
-            let Report::Ready {
-                environment,
-                remarks,
-                free: seen,
-                lacking,
-                ..
-            } = report
-            else {
-                continue;
-            };
-            let host = environment.host.clone();
-            self.push(Line::Environment(*environment));
-            for message in remarks {
-                self.remark(&host, message);
+        for wave in waves(&plan) {
+            let mut ready = BTreeMap::new();
+            agents.order(&wave, &order, PREPARE_MAX, OnLost::End, &mut |_, heard| {
+                if let Heard::Answer(at, report) = heard {
+                    ready.insert(at, report);
+                }
+            })?;
+            for (at, report) in ready {
+                self.take_ready(at, report);
             }
-            for message in lacking {
-                self.warn(&host, Rule::Lacking, message);
-            }
-            self.check_classic_space(&host, &seen);
-            free.push(seen);
         }
+        let free: Vec<_> = (0..plan.clients.len())
+            .map(|at| self.free.get(&at).cloned().unwrap_or_default())
+            .collect();
         self.check_space(&free)
+    }
+
+    fn take_ready(&mut self, at: usize, report: Report) {
+        let Report::Ready {
+            environment,
+            remarks,
+            free,
+            lacking,
+            ..
+        } = report
+        else {
+            return;
+        };
+        let host = environment.host.clone();
+        self.core_counts
+            .insert(host.clone(), environment.core_count);
+        self.push(Line::Environment(*environment));
+        for message in remarks {
+            self.remark(&host, message);
+        }
+        for message in lacking {
+            self.warn(&host, Rule::Lacking, message);
+        }
+        self.check_classic_space(&host, &free);
+        self.free.insert(at, free);
+    }
+
+    /// Into the record with the agents that were lost since it was last looked.
+    pub fn tell_losses(&mut self, agents: &Agents) {
+        let fresh = agents.losses().get(self.losses_told..).unwrap_or_default();
+        self.losses_told = agents.losses().len();
+        for loss in fresh {
+            self.remark(&loss.client, loss.to_string());
+        }
+        if !fresh.is_empty() {
+            (self.options.observe)(Progress::Agents {
+                living: agents.living().len(),
+                all: self.options.launch.hosts.len(),
+            });
+        }
+    }
+
+    /// The name of the run's directory below the mount points.
+    pub fn dir_name(&self) -> String {
+        format!("{RUN_DIR_PREFIX}{}", self.options.suffix)
     }
 
     /// Says when the largest load point of a composite will not, or may not, fit.
@@ -223,9 +271,10 @@ impl<'a> Sweep<'a> {
     /// Waits for all calls of scripts; no load is made meanwhile.
     fn wait_for_scripts(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         let mut alive = Ok(());
+        let on_lost = self.options.launch.on_lost;
         let ended = self.scripts.wait(&self.options.stop, &mut || {
             if alive.is_ok() {
-                alive = agents.idle();
+                alive = agents.idle(on_lost);
             }
         });
         self.keep_scripts(ended);
@@ -266,11 +315,12 @@ impl<'a> Sweep<'a> {
                     Err(e),
                 ),
             };
-            self.end_point(point, began, status, measured);
+            self.tell_losses(agents);
+            self.end_point(point, began, status, measured, agents);
             result?;
             let anew = !self.options.plan.fileset.reuse && Some(point.number) != last;
             if anew {
-                self.clean_up(agents, Some(point), false)?;
+                self.clean_up(agents, Some(point))?;
             }
         }
         Ok(())
@@ -285,13 +335,16 @@ impl<'a> Sweep<'a> {
         });
         self.wait_for_scripts(agents)?;
         let phase = self.begin_phase(Some(point), Phase::Init, None);
-        let limit = to_duration(self.options.plan.phases.init_timeout) + MARGIN;
-        let answers = self.order_tasks(agents, Order::Init { point }, limit);
-        let detail = answers
-            .as_ref()
-            .map_or_else(|_| String::new(), |a| describe(&sum_tasks(a)));
-        self.end_phase(phase, detail, answers.as_ref().err());
-        answers.map(|_| ())
+        let limit = self.options.plan.phases.init_timeout + MARGIN;
+        let on_lost = self.options.launch.on_lost;
+        let everybody = agents.living();
+        let done = self.order_tasks(agents, &everybody, &Order::Init { point }, limit, on_lost);
+        self.end_phase(
+            phase,
+            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().err(),
+        );
+        done.map(|_| ())
     }
 
     fn end_point(
@@ -300,21 +353,16 @@ impl<'a> Sweep<'a> {
         began: Timestamp,
         status: PointStatus,
         measured: Option<Measured>,
+        agents: &Agents,
     ) {
         let plan = &self.options.plan;
-        let (stats, noticed) = measured.map_or((None, Vec::new()), |m| (Some(m.stats), m.noticed));
-        let clients = stats.iter().flatten().zip(&plan.clients).zip(1..);
-        let clients = clients
-            .map(|((stats, client), number)| ClientSummary::of(number, &client.name, stats))
-            .collect();
-        let stats = stats.map(|all| {
-            all.iter().fold(PointStats::default(), |mut sum, one| {
-                sum.merge(one);
-                sum
-            })
-        });
+        let core_count = self.core_counts.values().sum();
+        let (stats, clients, start, noticed) = match measured {
+            Some(m) => (Some(m.stats), m.clients, m.start, m.noticed),
+            None => (None, Vec::new(), None, Vec::new()),
+        };
         let mut findings = match (&stats, &status) {
-            (Some(stats), _) => judge(stats, load, plan, self.core_count),
+            (Some(stats), _) => judge(stats, load, plan, core_count),
             (None, PointStatus::Failed { reason }) => {
                 vec![Finding::new(
                     Rule::Failed,
@@ -325,6 +373,14 @@ impl<'a> Sweep<'a> {
             (None, PointStatus::Measured) => Vec::new(),
         };
         findings.extend(noticed);
+        if stats.is_some() {
+            let lost = agents.losses().iter();
+            findings.extend(
+                lost.map(|loss| {
+                    Finding::new(Rule::ClientLost, Severity::Invalid, loss.to_string())
+                }),
+            );
+        }
         self.push(Line::Point(Box::new(PointRecord {
             load,
             began,
@@ -332,6 +388,7 @@ impl<'a> Sweep<'a> {
             status,
             stats,
             clients,
+            start,
             findings,
         })));
         self.render();
@@ -340,74 +397,64 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn clean_up_at_the_end(&mut self, agents: &mut Agents) -> Vec<Finding> {
-        let dir = format!("{RUN_DIR_PREFIX}{}", self.options.suffix);
-        if self.options.plan.fileset.keep {
-            let message = format!("KEEP=on: the file set stays in {dir} below the mount points");
-            return vec![Finding::new(Rule::LeftBehind, Severity::Note, message)];
-        }
-        // The wish to stop has been heard; the tidying up is not to hear it again.
-        self.options.stop.lower();
-        let left = match self.clean_up(agents, None, true) {
-            Ok(left) => left,
-            Err(e) => vec![format!("{dir} below the mount points: {e}")],
-        };
-        left.into_iter()
-            .map(|place| {
-                self.remark("prime", format!("left behind: {place}"));
-                Finding::new(
-                    Rule::LeftBehind,
-                    Severity::Warning,
-                    format!("left behind: {place}"),
-                )
-            })
-            .collect()
-    }
-
-    fn clean_up(
+    /// CLEANUP between load points and before the end: everybody removes what its own
+    /// procs made.
+    pub fn clean_up(
         &mut self,
         agents: &mut Agents,
         point: Option<LoadPoint>,
-        release: bool,
-    ) -> Result<Vec<String>, OrderError> {
-        if agents.all_lost() {
-            return Err(OrderError::Failed {
-                reason: "no agent is left to remove it".into(),
-            });
-        }
-        // First the shards remove what they know of, then the rest is swept up.
-        let shards = self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
-        let limit = 2 * to_duration(shards) + MARGIN;
+    ) -> Result<(), OrderError> {
+        let limit = self.cleanup_limit() + self.cleanup_limit() + MARGIN;
         let phase = self.begin_phase(point, Phase::Cleanup, None);
-        let answers = self.order_tasks(agents, Order::Cleanup { release }, limit);
-        let detail = answers
-            .as_ref()
-            .map_or_else(|_| String::new(), |a| describe(&sum_tasks(a)));
-        self.end_phase(phase, detail, answers.as_ref().err());
-        let left = answers?.into_iter().flat_map(|report| match report {
-            Report::Cleaned { left_behind, .. } => left_behind,
-            _ => Vec::new(),
-        });
-        Ok(left.collect())
+        let everybody = agents.living();
+        let done = self.order_tasks(agents, &everybody, &Order::Cleanup, limit, OnLost::Continue);
+        self.end_phase(
+            phase,
+            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().err(),
+        );
+        self.tell_losses(agents);
+        done.map(|_| ())
     }
 
-    fn order_tasks(
+    /// How long the removal of the file set may take.
+    pub fn cleanup_limit(&self) -> Nanos {
+        self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)
+    }
+
+    /// Gives an order that makes or removes files, and sums up what it came to.
+    pub fn order_tasks(
         &mut self,
         agents: &mut Agents,
-        order: Order,
-        limit: Duration,
-    ) -> Result<Vec<Report>, OrderError> {
-        let (mut tasks, mut written) = (0, 0);
-        agents.order(|_| order.clone(), limit, &mut |_, word| {
-            if let Some(Report::Progress { task_count, bytes }) = word {
-                tasks += task_count;
-                written += bytes;
-                (self.options.observe)(Progress::Tasks {
-                    task_count: tasks,
-                    bytes: written,
-                });
-            }
-        })
+        who: &[usize],
+        order: &Order,
+        limit: Nanos,
+        on_lost: OnLost,
+    ) -> Result<Done, OrderError> {
+        let mut done = Done::default();
+        let (mut task_count, mut bytes) = (0, 0);
+        agents.order(
+            who,
+            &|_| order.clone(),
+            limit,
+            on_lost,
+            &mut |_, heard| match heard {
+                Heard::Word(
+                    _,
+                    Report::Progress {
+                        task_count: more,
+                        bytes: written,
+                    },
+                ) => {
+                    task_count += more;
+                    bytes += written;
+                    (self.options.observe)(Progress::Tasks { task_count, bytes });
+                }
+                Heard::Answer(_, report) => done.add(report),
+                _ => {}
+            },
+        )?;
+        Ok(done)
     }
 
     pub fn begin_phase(
@@ -500,36 +547,50 @@ pub(crate) struct OpenPhase {
     since: Instant,
 }
 
-pub(crate) fn to_duration(span: Nanos) -> Duration {
-    Duration::from_nanos(span.0)
+/// What an order that makes or removes files came to, all agents together.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    tasks: Tasks,
+    /// What stays, with its place.
+    pub left_behind: Vec<String>,
 }
 
-fn sum_tasks(answers: &[Report]) -> Tasks {
-    let mut sum = Tasks::default();
-    for answer in answers {
-        if let Report::Populated(tasks) | Report::Cleaned { tasks, .. } = answer {
-            sum.task_count += tasks.task_count;
-            sum.failed_count += tasks.failed_count;
-            sum.bytes += tasks.bytes;
-            sum.elapsed_ns = sum.elapsed_ns.max(tasks.elapsed_ns);
+impl Done {
+    fn add(&mut self, report: Report) {
+        let tasks = match report {
+            Report::Populated(tasks) => tasks,
+            Report::Cleaned { tasks, left_behind } => {
+                self.left_behind.extend(left_behind);
+                tasks
+            }
+            _ => return,
+        };
+        self.tasks.task_count += tasks.task_count;
+        self.tasks.failed_count += tasks.failed_count;
+        self.tasks.bytes += tasks.bytes;
+        self.tasks.elapsed_ns = self.tasks.elapsed_ns.max(tasks.elapsed_ns);
+    }
+
+    /// Objects that were made or removed.
+    pub fn task_count(&self) -> u64 {
+        self.tasks.task_count
+    }
+
+    fn describe(&self) -> String {
+        let tasks = &self.tasks;
+        let seconds = (tasks.elapsed_ns as f64 / 1e9).max(1e-3);
+        let mut text = format!(
+            "{} objects, {:.0}/s",
+            tasks.task_count,
+            tasks.task_count as f64 / seconds
+        );
+        if tasks.bytes > 0 {
+            let mib = tasks.bytes as f64 / (1u64 << 20) as f64;
+            text.push_str(&format!(", {mib:.1} MiB, {:.1} MiB/s", mib / seconds));
         }
+        if tasks.failed_count > 0 {
+            text.push_str(&format!(", {} refused", tasks.failed_count));
+        }
+        text
     }
-    sum
-}
-
-fn describe(tasks: &Tasks) -> String {
-    let seconds = (tasks.elapsed_ns as f64 / 1e9).max(1e-3);
-    let mut text = format!(
-        "{} objects, {:.0}/s",
-        tasks.task_count,
-        tasks.task_count as f64 / seconds
-    );
-    if tasks.bytes > 0 {
-        let mib = tasks.bytes as f64 / (1u64 << 20) as f64;
-        text.push_str(&format!(", {mib:.1} MiB, {:.1} MiB/s", mib / seconds));
-    }
-    if tasks.failed_count > 0 {
-        text.push_str(&format!(", {} refused", tasks.failed_count));
-    }
-    text
 }

@@ -1,7 +1,10 @@
 //! The text of `filermark plan`: what would run, before anything is touched.
 
+mod clients;
 mod composite;
 
+use crate::resolve::Resolved;
+use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{Connections, DriverPlan, PacingMode};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
@@ -14,23 +17,32 @@ const GROWTH: f64 = 1.10;
 /// Memory per file of the file set, and per proc: the engine's own bounds.
 const FILE_BYTES: u64 = 64;
 const PROC_BYTES: u64 = 64 << 10;
-/// Histograms, buffers and the program itself.
+/// Histograms, buffers and the program itself, on every client.
 const BASE_BYTES: u64 = 64 << 20;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
 
 /// Explains a plan in text, some 80 columns wide, ending with a line feed.
-pub fn explain(plan: &RunPlan) -> String {
+pub fn explain(resolved: &Resolved) -> String {
+    let (plan, launch) = (&resolved.plan, &resolved.launch);
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = match plan.benchmark.composite() {
-        Some(work) => composite::write_all(&mut out, plan, work),
-        None => write_all(&mut out, plan),
+        Some(work) => composite::write_all(&mut out, plan, launch, work),
+        None => write_all(&mut out, plan, launch),
     };
     out
 }
 
-fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+/// How the clients of a plan are reached, in text; empty where this host is the only one.
+pub fn explain_launch(launch: &LaunchPlan) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = clients::reach(&mut out, launch);
+    out
+}
+
+fn write_all(out: &mut String, plan: &RunPlan, launch: &LaunchPlan) -> std::fmt::Result {
     head(out, plan)?;
     let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
         (true, false) => "grown from point to point, removed at the end",
@@ -42,6 +54,7 @@ fn write_all(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     monitor(out, plan)?;
     points(out, plan)?;
     mounts(out, plan)?;
+    clients::reach(out, launch)?;
     needs(out, plan)?;
     remarks(out, plan)
 }
@@ -172,21 +185,16 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         counted(u64::from(plan.procs_per_client), "proc"),
         counted(u64::from(plan.proc_count()), "proc")
     )?;
-    for client in &plan.clients {
+    let work = plan.clients.iter().map(|client| {
         let mut by_mount = BTreeMap::<_, u64>::new();
         for mount in &client.mounts {
             *by_mount.entry(mount).or_default() += 1;
         }
-        for (mount, procs) in by_mount {
-            writeln!(
-                out,
-                "  {}: {} on {mount}",
-                client.name,
-                counted(procs, "proc")
-            )?;
-        }
-    }
-    Ok(())
+        let places = by_mount.into_iter();
+        let places = places.map(|(mount, procs)| (format!("on {mount}"), procs));
+        (client.name.as_str(), places.collect())
+    });
+    clients::work(out, work)
 }
 
 fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
@@ -212,7 +220,7 @@ fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let memory = files
         .saturating_mul(FILE_BYTES)
         .saturating_add(procs)
-        .saturating_add(BASE_BYTES);
+        .saturating_add(BASE_BYTES.saturating_mul(plan.clients.len() as u64));
     writeln!(out, "Memory on the clients {} in all", Bytes(memory))?;
     let filled = match plan.fileset.reuse {
         true => largest,

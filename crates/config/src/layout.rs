@@ -1,12 +1,17 @@
 //! PROCS x CLIENTS x MNT_POINTS: who works on what.
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{MountWord, deal, looks_like_file, parse_mount, parse_mount_file};
+use crate::params::PROCS_MAX;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
 use filermark_model::plan::{ClientPlan, MountPoint};
 use filermark_model::{Finding, Rule, Severity};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// The most mistakes in CLIENTS that are told.
+const ERRORS_MAX: usize = 50;
 
 /// Clients with their mount points.
 #[derive(Debug)]
@@ -34,6 +39,7 @@ pub(crate) fn layout(
             "give the number of load-generating procs per client, e.g. PROCS=8",
         ));
     }
+    let too_many = procs.is_some_and(|procs| too_many(clients.len(), procs, values, errors));
     let place = values.place("MNT_POINTS");
     let words = values.list("MNT_POINTS");
     let (plans, mounts) = match words.as_slice() {
@@ -75,7 +81,7 @@ pub(crate) fn layout(
     };
     let url_port = url_port(&mounts, &place, errors);
     let procs_per_client = procs?;
-    if errors.len() > before {
+    if errors.len() > before || too_many {
         return None;
     }
     let plans = match plans {
@@ -109,36 +115,82 @@ pub(crate) fn mount_point_count(sources: &Sources) -> usize {
                 return 0;
             };
             let lines = parse_mount_file(&path, &text, &mut Vec::new()).lines;
-            lines.first().map_or(0, |(.., words)| words.len())
+            lines.first().map_or(0, |line| line.mounts.len())
         }
         words => words.len(),
     }
 }
 
+/// The hosts of CLIENTS, each once; with LAUNCHER=slurm those of the allocation where
+/// CLIENTS names none.
 fn clients(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Vec<String> {
-    let clients = values.list("CLIENTS");
-    let place = values.place("CLIENTS");
-    match clients.as_slice() {
-        [one] if sources.host.is_me(one) => {}
-        [one] => errors.push(ConfigError::new(
-            place,
-            format!(
-                "client '{}' is not this host ({}), and load is made on this host only",
-                quoted(one),
-                quoted(&sources.host.name)
-            ),
-            "set CLIENTS=localhost, or start Filermark there; other hosts are not built yet",
-        )),
-        several => errors.push(ConfigError::new(
-            place,
-            format!(
-                "CLIENTS names {} hosts; several client hosts are not built yet",
-                several.len()
-            ),
-            "name this host only (CLIENTS=localhost) and raise PROCS instead",
-        )),
+    if values.is_bad("CLIENTS") {
+        return Vec::new();
     }
-    clients
+    let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
+    let text = match values.given("CLIENTS") {
+        None if naming.is_allocation(SLURM) => SLURM.to_owned(),
+        _ => values.list("CLIENTS").join(" "),
+    };
+    let place = match values.given("CLIENTS") {
+        Some(given) => given.place.clone(),
+        None => values.place("LAUNCHER"),
+    };
+    let before = errors.len();
+    let mut complain = |message: String, hint: String| {
+        errors.push(ConfigError::new(place.clone(), message, hint));
+        errors.len() - before < ERRORS_MAX
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for word in words(&text) {
+        let found = naming
+            .names(word)
+            .map_err(|(what, hint)| (format!("'{}' in CLIENTS {what}", quoted(word)), hint));
+        let go_on = match found {
+            Err((message, hint)) => complain(message, hint),
+            Ok(found) if names.len() + found.len() > CLIENTS_MAX => {
+                let message = format!("CLIENTS names more than {CLIENTS_MAX} hosts");
+                complain(message, "that is the most".into());
+                false
+            }
+            Ok(found) => match found.iter().find(|name| !seen.insert(key(name))) {
+                Some(twice) => complain(
+                    format!("CLIENTS names {} twice", quoted(twice)),
+                    "name every host once; PROCS says how many procs it has".into(),
+                ),
+                None => {
+                    names.extend(found);
+                    true
+                }
+            },
+        };
+        if !go_on {
+            break;
+        }
+    }
+    if names.is_empty() && errors.len() == before {
+        let hint = "name the hosts that make the load, e.g. CLIENTS=localhost";
+        let message = "CLIENTS names no host";
+        errors.push(ConfigError::new(place, message, hint));
+    }
+    names
+}
+
+/// Holds the procs of all clients against the most that there may be.
+fn too_many(clients: usize, procs: u32, values: &Values, errors: &mut Vec<ConfigError>) -> bool {
+    let all = clients as u64 * u64::from(procs);
+    if all > PROCS_MAX {
+        errors.push(ConfigError::new(
+            values.place("PROCS"),
+            format!("{procs} procs on each of {clients} clients are {all}"),
+            format!(
+                "{PROCS_MAX} are the most: set PROCS={} or less",
+                PROCS_MAX / (clients as u64).max(1)
+            ),
+        ));
+    }
+    all > PROCS_MAX
 }
 
 type Dealt = (Option<Vec<ClientPlan>>, Vec<MountWord>);
@@ -166,12 +218,14 @@ fn from_file(
         }
     };
     let before = errors.len();
-    let lines = parse_mount_file(&path, &text, errors);
-    let plans = match procs {
-        Some(procs) if errors.len() == before => lines.deal(&path, clients, procs, errors),
+    let file = parse_mount_file(&path, &text, errors);
+    // Who is too many has no line to be found.
+    let few = procs.filter(|p| u64::from(*p) * clients.len() as u64 <= PROCS_MAX);
+    let plans = match few {
+        Some(procs) if errors.len() == before => file.deal(&path, clients, procs, errors),
         _ => Vec::new(),
     };
-    let words = lines.lines.into_iter().flat_map(|(.., words)| words);
+    let words = file.lines.into_iter().flat_map(|line| line.mounts);
     (Some(plans), words.collect())
 }
 

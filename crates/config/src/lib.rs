@@ -15,6 +15,7 @@ pub mod debug;
 pub mod definitions;
 pub mod error;
 mod explain;
+pub mod hosts;
 mod layout;
 mod loads;
 pub mod mixfile;
@@ -24,6 +25,7 @@ pub mod netmist_text;
 mod nfs3;
 pub mod params;
 pub mod rc;
+mod reach;
 mod reference;
 mod resolve;
 mod sources;
@@ -32,7 +34,7 @@ mod workload;
 
 pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
-pub use explain::explain;
+pub use explain::{explain, explain_launch};
 pub use params::Parameter;
 pub use reference::{
     help_parameter, help_params, reference_markdown, template_composite_rc, template_rc,

@@ -1,8 +1,11 @@
 //! MNT_POINTS: the three classical forms, and which proc gets which.
 
-use crate::error::{ConfigError, Place, quoted};
+mod file;
+
+pub(crate) use file::parse_mount_file;
+
+use crate::error::quoted;
 use filermark_model::plan::{ClientPlan, MountPoint};
-use filermark_model::units::counted;
 
 /// RFC 1813, section 5.1.1: MNTPATHLEN.
 const PATH_BYTES_MAX: usize = 1024;
@@ -181,91 +184,6 @@ pub fn deal(
     Ok(clients.iter().enumerate().map(plan).collect())
 }
 
-/// A mount point file, read: for every client that it names, its words.
-#[derive(Debug, Default)]
-pub(crate) struct MountFile {
-    pub lines: Vec<(String, Place, Vec<MountWord>)>,
-}
-
-/// Reads `client host:/path ...` lines; `#` begins a comment.
-pub(crate) fn parse_mount_file(file: &str, text: &str, errors: &mut Vec<ConfigError>) -> MountFile {
-    let mut found = MountFile::default();
-    for (i, line) in text.lines().enumerate() {
-        let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
-        let Some(client) = words.next() else { continue };
-        let place = Place::line(file, i + 1, 1);
-        let mut mounts = Vec::new();
-        for word in words {
-            match parse_mount(word) {
-                Ok(mount) => mounts.push(mount),
-                Err((message, hint)) => errors.push(ConfigError::new(place.clone(), message, hint)),
-            }
-        }
-        if found
-            .lines
-            .iter()
-            .any(|(name, ..)| name.eq_ignore_ascii_case(client))
-        {
-            errors.push(ConfigError::new(
-                place,
-                format!("client {} has a line already", quoted(client)),
-                "put all its mount points on one line",
-            ));
-            continue;
-        }
-        found.lines.push((client.to_owned(), place, mounts));
-    }
-    found
-}
-
-impl MountFile {
-    /// Deals the lines out: each client has one, with PROCS mount points.
-    pub fn deal(
-        &self,
-        file: &str,
-        clients: &[String],
-        procs: u32,
-        errors: &mut Vec<ConfigError>,
-    ) -> Vec<ClientPlan> {
-        let mut plans = Vec::new();
-        for client in clients {
-            let line = self
-                .lines
-                .iter()
-                .find(|(name, ..)| name.eq_ignore_ascii_case(client));
-            let Some((_, place, words)) = line else {
-                errors.push(ConfigError::new(
-                    Place::File(file.to_owned()),
-                    format!("there is no line for client {}", quoted(client)),
-                    format!(
-                        "add: {} and {}",
-                        quoted(client),
-                        counted(u64::from(procs), "mount point")
-                    ),
-                ));
-                continue;
-            };
-            if words.len() != procs as usize {
-                errors.push(ConfigError::new(
-                    place.clone(),
-                    format!(
-                        "client {} has {}, PROCS is {procs}",
-                        quoted(client),
-                        counted(words.len() as u64, "mount point")
-                    ),
-                    "give every client exactly PROCS of them; one may be repeated",
-                ));
-                continue;
-            }
-            plans.push(ClientPlan {
-                name: client.clone(),
-                mounts: words.iter().map(|w| w.mount.clone()).collect(),
-            });
-        }
-        plans
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,24 +268,5 @@ mod tests {
             error.contains("names 2") && error.contains("6 (PROCS x CLIENTS)"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn a_mount_file_gives_each_client_its_line() {
-        let mut errors = Vec::new();
-        let text = "# who what\r\na s:/1 s:/2\r\n\nb s:/3 nfs://s/4 # x\n";
-        let file = parse_mount_file("mounts", text, &mut errors);
-        let plans = file.deal("mounts", &["b".into(), "A".into()], 2, &mut errors);
-        assert_eq!(errors, []);
-        assert_eq!(plans[0].mounts[1].to_string(), "s:/4");
-        assert_eq!(plans[1].mounts[0].to_string(), "s:/1");
-
-        let file = parse_mount_file("mounts", "a s:/1\na s:/2\nb s/3\n", &mut errors);
-        file.deal("mounts", &["a".into(), "c".into()], 2, &mut errors);
-        let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert!(said[0].starts_with("mounts:2:1: client a has a line already"));
-        assert!(said[1].starts_with("mounts:3:1: mount point 's/3' is not host:/path"));
-        assert!(said[2].starts_with("mounts:1:1: client a has 1 mount point, PROCS is 2"));
-        assert!(said[3].starts_with("mounts: there is no line for client c"));
     }
 }

@@ -5,12 +5,13 @@ use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
 use crate::params::{Parameter, Standard};
 use crate::rc::parse_rc;
+use crate::reach::{self, Accounts, Reach};
 use crate::sources::Sources;
 use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs3, workload};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
-    Arrivals, DriverPlan, FileSetPlan, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
+    Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -120,6 +121,8 @@ fn classic(
         )),
     };
     let monitor = monitor(values, sources, errors);
+    // IPV6_ENABLE is about the servers here.
+    let reach = Reach::read(values, sources, IpChoice::Any, errors);
     let definition = definition?;
     let mut benchmark = definition.clone();
     workload::change(&mut benchmark, values, sources, &work_dir, errors);
@@ -128,12 +131,15 @@ fn classic(
     let points = loads::round(&asked, procs, &values.place("LOAD"), errors);
     findings.extend(loads::remarks(&points, procs, &definition.standard));
     findings.splice(0..0, changes(values, &definition));
+    let launch = reach.plan(&layout.clients, &Accounts::new(), &sources.host);
+    findings.extend(reach::remarks(values, &launch, &sources.host));
 
     let plan = RunPlan {
         points,
         clients: layout.clients,
         procs_per_client: layout.procs_per_client,
         procs: Vec::new(),
+        slice: None,
         scripts: None,
         clock_service: None,
         heartbeat: None,
@@ -161,7 +167,7 @@ fn classic(
         benchmark,
     };
     Some(Resolved {
-        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
+        launch,
         plan,
         suffix,
         work_dir,

@@ -3,6 +3,7 @@
 use crate::error::{ConfigError, Place};
 use crate::rc::Assignment;
 use std::io::Read;
+use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// The most that is read of any file; none of ours comes near.
@@ -43,6 +44,8 @@ pub struct Host {
     pub gid: u32,
     /// Its memory, in bytes, where it can be known.
     pub mem_bytes: Option<u64>,
+    /// The nodes of the Slurm allocation that we are in, as Slurm writes them.
+    pub slurm_nodes: Option<String>,
 }
 
 impl Sources {
@@ -145,6 +148,7 @@ impl Host {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
             mem_bytes: mem_bytes(),
+            slurm_nodes: std::env::var(crate::hosts::SLURM_VARIABLE).ok(),
         }
     }
 
@@ -158,10 +162,37 @@ impl Host {
             return true;
         }
         let bare = client.trim_start_matches('[').trim_end_matches(']');
-        // Only an own address can be bound to; nothing is sent.
-        bare.parse::<std::net::IpAddr>()
-            .is_ok_and(|ip| std::net::UdpSocket::bind((ip, 0)).is_ok())
+        bare.parse().is_ok_and(is_own_address)
     }
+}
+
+/// Whether an address is one of this host's. Nothing is sent.
+fn is_own_address(ip: IpAddr) -> bool {
+    let binds = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
+    // Addresses for documentation (RFC 5737, RFC 3849) are nobody's. A host that may
+    // bind to them (net.ipv4.ip_nonlocal_bind) may bind to all.
+    let nobodys = match ip {
+        IpAddr::V4(_) => IpAddr::from([192, 0, 2, 1]),
+        IpAddr::V6(_) => IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]),
+    };
+    if !binds(ip) || ip == nobodys {
+        return false;
+    }
+    !binds(nobodys) || ip.is_loopback() || is_own_source(ip)
+}
+
+/// Whether what goes to an address comes from it, which is so for most own addresses.
+fn is_own_source(ip: IpAddr) -> bool {
+    let any: IpAddr = match ip {
+        IpAddr::V4(_) => [0; 4].into(),
+        IpAddr::V6(_) => [0u16; 8].into(),
+    };
+    let source = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect((ip, 9))?;
+        socket.local_addr()
+    };
+    source().is_ok_and(|from| from.ip() == ip)
 }
 
 /// This host's memory, as Linux tells it; `None` elsewhere.
@@ -208,4 +239,24 @@ fn without_quotes(value: &str) -> &str {
         .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
         .filter(|inner| !inner.contains(['"', '\'']))
         .unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_are_known_from_others() {
+        for ip in ["127.0.0.1", "127.0.0.9", "::1"] {
+            let ip: IpAddr = ip.parse().unwrap();
+            // A machine may have no IPv6 at all.
+            let has = ip.is_ipv4() || UdpSocket::bind((ip, 0)).is_ok();
+            assert_eq!(is_own_address(ip), has, "{ip}");
+        }
+        assert!(is_own_source([127, 0, 0, 1].into()));
+        for ip in ["192.0.2.1", "192.0.2.7", "2001:db8::1", "2001:db8::7"] {
+            assert!(!is_own_address(ip.parse().unwrap()), "{ip}");
+            assert!(!is_own_source(ip.parse().unwrap()), "{ip}");
+        }
+    }
 }

@@ -62,6 +62,10 @@ impl Values {
                 errors.push(unknown(a));
                 continue;
             };
+            // The rc files of 2020 have all names, most of them left empty.
+            if a.value.trim().is_empty() && a.name != parameter.name {
+                continue;
+            }
             let value = match check(parameter, a.value.trim()) {
                 _ if a.value.trim().is_empty() => None,
                 Ok(value) => Some(value),

@@ -108,10 +108,13 @@ fn trees(
             )
         })
         .collect();
-    let sharings = sharings(plan);
+    let sharings = match plan.shares_trees() {
+        true => sharings(plan),
+        false => Vec::new(),
+    };
     let reuse = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
     let member = |(number, mount): (u32, MountPoint)| {
-        let own = plan.procs.get(number as usize)?;
+        let own = plan.proc(number)?;
         let (component, workload, contents, operations) = kinds.get(own.component as usize)?;
         let shared = plan.fileset.sharing || workload.attributes.sharemode;
         let setup = Arc::new(TreeSetup {
@@ -128,7 +131,7 @@ fn trees(
                 false => number,
             },
             sharing: match shared {
-                true => sharings[number as usize],
+                true => *sharings.get(number as usize)?,
                 false => Sharing::ALONE,
             },
             reuse,

@@ -281,6 +281,16 @@ pub struct Claim {
     pub run_id: String,
 }
 
+/// How much of a run's directory is removed when it is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything that the run made, whichever client it was.
+    All,
+    /// The directory only if nothing but the marker is in it: other clients may still
+    /// be at work there.
+    Rest,
+}
+
 /// What was found when a directory was claimed or released.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimReport {
@@ -351,19 +361,26 @@ pub trait Driver: Send + Sync {
     fn capabilities(&self) -> Capabilities;
 
     /// Reaches the mount point, makes the run's directory there and marks it as
-    /// ours. A directory of that name with our marker is emptied of what is ours;
-    /// one with entries but without the marker is refused. Blocking.
+    /// ours. A directory of that name with the marker of an earlier run is emptied of
+    /// what is ours; one with this very run's is joined as it is; one with entries
+    /// but without the marker is refused. Blocking.
     ///
     /// # Errors
     /// Unreachable, refused, read-only, not ours: see [`DriverError`].
     fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
 
     /// Removes the marker and the run's directory, and what is ours and still in
-    /// it. Foreign names are left and told. Blocking.
+    /// it, as far as `reach` goes. Foreign names are left and told. Blocking. Others
+    /// may be doing the same: what is gone already is no error.
     ///
     /// # Errors
     /// The server could not be reached or refused; names what stays.
-    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
+    fn release(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        reach: Reach,
+    ) -> Result<ClaimReport, DriverError>;
 
     /// INIT is over: makes stable what the file system still has to write of it, so
     /// that nothing of that reaches into the measurement. Blocking.

@@ -240,21 +240,22 @@ impl Engine {
             let groups = mine.len().min(most);
             let all: Vec<_> = (0..groups)
                 .map(|group| {
-                    let setup =
-                        GroupSetup {
-                            mix: mine[group].operations.mix(),
-                            component: at as u32,
-                            background: component.workload.attributes.background,
-                            unpaced: mine.iter().skip(group).step_by(groups).all(|s| {
-                                self.plan.procs[s.first_proc as usize].ops_per_sec.is_none()
-                            }),
-                            proc_count: (group..mine.len()).step_by(groups).count(),
-                            seconds: seconds as usize + 1,
-                            live: self.live.clone().filter(|_| {
-                                // What is not counted is not told either.
-                                !component.workload.attributes.background
-                            }),
-                        };
+                    let setup = GroupSetup {
+                        mix: mine[group].operations.mix(),
+                        component: at as u32,
+                        background: component.workload.attributes.background,
+                        unpaced: mine.iter().skip(group).step_by(groups).all(|s| {
+                            self.plan
+                                .proc(s.first_proc)
+                                .is_none_or(|p| p.ops_per_sec.is_none())
+                        }),
+                        proc_count: (group..mine.len()).step_by(groups).count(),
+                        seconds: seconds as usize + 1,
+                        live: self.live.clone().filter(|_| {
+                            // What is not counted is not told either.
+                            !component.workload.attributes.background
+                        }),
+                    };
                     SharedRecorder::new(setup, times.warmup_start, times.run_start)
                 })
                 .collect();

@@ -28,7 +28,7 @@ impl Driver for NullDriver {
         Ok(ClaimReport::default())
     }
 
-    fn release(&self, _: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
+    fn release(&self, _: &MountPoint, _: &Claim, _: Reach) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
     }
 

@@ -3,9 +3,11 @@
 //! Only declarations; what a subcommand does is in its own file. Man pages and
 //! shell completions are made from here.
 
+mod agent;
 mod netmist;
 mod workload;
 
+pub use agent::AgentArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
@@ -69,6 +71,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
     Clock(ClockArgs),
+    /// Make load on this host for a prime elsewhere
+    Agent(AgentArgs),
     /// List, show, export and check workloads and composite benchmarks
     Workload(WorkloadArgs),
     /// List the parameters, or explain one

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
+        Command::Agent(args) => commands::agent::agent(&args),
         Command::Clock(args) => commands::clock::clock(&args),
         Command::Workload(args) => commands::workload::workload(&args.command),
         Command::Params(args) => commands::params::params(&args),

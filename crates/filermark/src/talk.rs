@@ -71,7 +71,10 @@ impl Talk {
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }
             Progress::Remark(remark) => self.line(remark),
-            Progress::Percent { .. } | Progress::Heartbeat(_) | Progress::Script(_) => {}
+            Progress::Agents { .. }
+            | Progress::Percent { .. }
+            | Progress::Heartbeat(_)
+            | Progress::Script(_) => {}
         }
     }
 

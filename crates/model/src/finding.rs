@@ -67,6 +67,10 @@ pub enum Rule {
     Experimental,
     /// The client's memory or the file system's space is too small for the load.
     Resources,
+    /// A client was lost; the others went on.
+    ClientLost,
+    /// The clients may have begun at different moments.
+    ClientStart,
 }
 
 impl Rule {
@@ -97,6 +101,8 @@ impl Rule {
             Self::ExternalClock => "external-clock",
             Self::Experimental => "experimental",
             Self::Resources => "resources",
+            Self::ClientLost => "client-lost",
+            Self::ClientStart => "client-start",
         }
     }
 }

@@ -2,16 +2,17 @@
 //! says about it, resolved and typed.
 //!
 //! Not part of the run plan: it says how hosts are reached, not what is measured,
-//! and is neither hashed nor sent to agents.
+//! and is neither hashed nor sent to agents. `plan --json` shows it.
 
 use crate::plan::IpChoice;
 use crate::units::Nanos;
+use serde::Serialize;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// How the agents of a run are started.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaunchPlan {
     /// One per client of the run plan, in the same order.
     pub hosts: Vec<HostPlan>,
@@ -55,7 +56,7 @@ impl LaunchPlan {
 }
 
 /// One client host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostPlan {
     /// Its name as the rc file gives it.
     pub client: String,
@@ -80,7 +81,8 @@ impl HostPlan {
 }
 
 /// How an agent is started (LAUNCHER).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LauncherKind {
     /// A process on this host.
     Local,
@@ -107,7 +109,8 @@ impl fmt::Display for LauncherKind {
 }
 
 /// What a run does when an agent is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnLost {
     /// The load point ends and with it the run.
     #[default]

@@ -26,6 +26,10 @@ pub struct RunPlan {
     /// come into play. A proc is the same at every load point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub procs: Vec<ProcPlan>,
+    /// Which procs `procs` has, where they are only those of one client
+    /// ([`RunPlan::for_client`]); `None`: all, in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<ProcSlice>,
     /// The driver and its settings.
     pub driver: DriverPlan,
     /// How load is paced.
@@ -60,9 +64,10 @@ pub struct RunPlan {
 impl RunPlan {
     /// Procs in the whole run.
     pub fn proc_count(&self) -> u32 {
-        match self.procs.len() {
-            0 => (self.clients.len() as u32).saturating_mul(self.procs_per_client),
-            n => n as u32,
+        match (&self.slice, self.procs.len()) {
+            (Some(slice), _) => slice.total,
+            (None, 0) => (self.clients.len() as u32).saturating_mul(self.procs_per_client),
+            (None, n) => n as u32,
         }
     }
 
@@ -93,7 +98,7 @@ impl RunPlan {
     /// The wanted rate of the proc with this number at a load point; `None`: as
     /// fast as it goes.
     pub fn rate_of_proc(&self, number: u32, point: LoadPoint) -> Option<OpsPerSec> {
-        match self.procs.get(number as usize) {
+        match self.proc(number) {
             Some(proc) => proc.ops_per_sec,
             None => Some(self.rate_per_proc(point.requested)),
         }
@@ -108,8 +113,94 @@ impl RunPlan {
             return all.map(|(number, mount)| (number, mount.clone())).collect();
         }
         let mine = |(_, p): &(u32, &ProcPlan)| p.client as usize == client;
-        let all = (0..).zip(&self.procs).filter(mine);
+        let all = self.numbered_procs().filter(mine);
         all.map(|(number, p)| (number, p.mount.clone())).collect()
+    }
+
+    /// A composite's proc with this number.
+    pub fn proc(&self, number: u32) -> Option<&ProcPlan> {
+        let at = match &self.slice {
+            None => number as usize,
+            Some(slice) => slice.numbers.binary_search(&number).ok()?,
+        };
+        self.procs.get(at)
+    }
+
+    /// The procs of a composite that are here, with their numbers in the run.
+    pub fn numbered_procs(&self) -> impl Iterator<Item = (u32, &ProcPlan)> {
+        let numbers = self.slice.as_ref().map_or(&[][..], |s| &s.numbers[..]);
+        (0u32..)
+            .zip(&self.procs)
+            .map(move |(at, proc)| (numbers.get(at as usize).copied().unwrap_or(at), proc))
+    }
+
+    /// The plan as far as the agent of one client needs it: a thousand of them must
+    /// not each get what all of them do. Where trees are shared, who else works in
+    /// them matters, and everything stays.
+    #[must_use]
+    pub fn for_client(&self, client: usize) -> Self {
+        let mut own = self.without_clients();
+        own.clients
+            .extend(self.clients.iter().enumerate().map(|(at, c)| ClientPlan {
+                name: c.name.clone(),
+                mounts: if at == client {
+                    c.mounts.clone()
+                } else {
+                    Vec::new()
+                },
+            }));
+        if self.shares_trees() || self.procs.is_empty() {
+            own.procs = self.procs.clone();
+            own.slice = self.slice.clone();
+            return own;
+        }
+        let mine = |(_, p): &(u32, &ProcPlan)| p.client as usize == client;
+        let (numbers, procs) = self
+            .numbered_procs()
+            .filter(mine)
+            .map(|(n, p)| (n, p.clone()))
+            .unzip();
+        own.procs = procs;
+        own.slice = Some(ProcSlice {
+            total: self.proc_count(),
+            numbers,
+        });
+        own
+    }
+
+    /// Whether procs of a composite work in trees of others.
+    pub fn shares_trees(&self) -> bool {
+        let components = self
+            .benchmark
+            .composite()
+            .map_or(&[][..], |c| &c.components[..]);
+        let sharing = |c: &crate::composite::Component| c.workload.attributes.sharemode;
+        self.fileset.sharing || components.iter().any(sharing)
+    }
+
+    /// Everything but clients, procs, and what only the prime looks at.
+    fn without_clients(&self) -> Self {
+        Self {
+            benchmark: self.benchmark.clone(),
+            points: self.points.clone(),
+            clients: Vec::new(),
+            procs_per_client: self.procs_per_client,
+            procs: Vec::new(),
+            slice: None,
+            driver: self.driver.clone(),
+            pacing: self.pacing,
+            phases: self.phases,
+            fileset: self.fileset,
+            seed: self.seed,
+            shards: self.shards,
+            monitor: None,
+            scripts: None,
+            clock_service: self.clock_service.clone(),
+            heartbeat: self.heartbeat,
+            limits: self.limits,
+            findings: Vec::new(),
+            parameters: Vec::new(),
+        }
     }
 
     /// What a composite's procs need of the file system at a load point.
@@ -160,6 +251,15 @@ pub struct ProcPlan {
     pub instance: u32,
     /// Its rate; `None`: as fast as it goes.
     pub ops_per_sec: Option<OpsPerSec>,
+}
+
+/// Which procs of a run a plan has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcSlice {
+    /// Procs in the whole run.
+    pub total: u32,
+    /// The numbers of those that are here, rising.
+    pub numbers: Vec<u32>,
 }
 
 /// A client host.

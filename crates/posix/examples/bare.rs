@@ -7,8 +7,8 @@
 use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::driver::{
-    Action, Claim, Driver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag, Submit,
-    TreeSetup,
+    Action, Claim, Driver, ProcSetup, Reach, Request, ShardDriver, ShardSetup, Status, StopFlag,
+    Submit, TreeSetup,
 };
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};
@@ -64,7 +64,9 @@ fn main() {
     }
     let driver = sides.driver;
     drop(sides.shard);
-    driver.release(&sides.mount, &claim()).expect("released");
+    driver
+        .release(&sides.mount, &claim(), Reach::All)
+        .expect("released");
 }
 
 /// Processor time per call: what else runs on the machine does not matter, and

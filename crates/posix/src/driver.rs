@@ -9,7 +9,8 @@ use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, ShardDriver, ShardSetup,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, Reach, ShardDriver,
+    ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
@@ -136,11 +137,16 @@ impl Driver for PosixDriver {
         Ok(report)
     }
 
-    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+    fn release(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        reach: Reach,
+    ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         match self.unmounted(mount, claim) {
             Some(error) => Err(error),
-            None => claim::release(mount, claim),
+            None => claim::release(mount, claim, reach),
         }
     }
 

@@ -71,6 +71,12 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Take this as a load of this kind, not as a figure to compare: the definition file says what is our own design."
         }
         Rule::Resources => "Use clients with more memory, or a larger file system, or lower LOAD.",
+        Rule::ClientLost => {
+            "See what became of the client (filermark preflight), and measure again with all."
+        }
+        Rule::ClientStart => {
+            "Use clients that are near the prime and not loaded; a jump host may be far away."
+        }
         Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
     }
 }

@@ -28,6 +28,7 @@ pub mod sfsres;
 pub mod sfssum;
 pub mod sfssum_txt;
 pub mod sfssum_xml;
+pub mod start;
 pub mod text;
 pub mod time;
 pub mod timeline;

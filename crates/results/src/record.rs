@@ -6,6 +6,7 @@
 use crate::environment::Environment;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::ort;
+use crate::start::StartRecord;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
@@ -244,6 +245,9 @@ pub struct PointRecord {
     /// What each client measured, in short.
     #[serde(default)]
     pub clients: Vec<ClientSummary>,
+    /// How well the clients began together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartRecord>,
     /// What the rules say of it ([`crate::judge()`]).
     #[serde(default)]
     pub findings: Vec<Finding>,

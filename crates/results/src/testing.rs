@@ -65,6 +65,7 @@ pub fn plan() -> RunPlan {
         ],
         procs_per_client: PROCS,
         procs: Vec::new(),
+        slice: None,
         scripts: None,
         clock_service: None,
         heartbeat: None,
@@ -455,6 +456,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
         status: PointStatus::Measured,
         stats: None,
         clients: Vec::new(),
+        start: None,
         findings: Vec::new(),
     };
     if fails {

@@ -53,6 +53,14 @@ impl Daemon {
         &self.log
     }
 
+    /// The program's pid, as the machine counts. `None` once it has ended, and
+    /// before it is there.
+    pub(crate) fn inner_pid(&self) -> Option<u32> {
+        let unshare = children(self.child.id());
+        let program = children(*unshare.first()?);
+        program.first().copied()
+    }
+
     /// What it has said so far.
     pub(crate) fn said(&self) -> String {
         match std::fs::read(&self.log) {

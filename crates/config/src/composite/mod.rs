@@ -17,12 +17,13 @@ pub(crate) mod settings;
 use crate::error::{ConfigError, quoted};
 use crate::loads;
 use crate::params::Standard;
+use crate::reach::{self, Accounts, Reach};
 use crate::resolve::{Resolved, monitor, pacing, phases};
 use crate::sources::Sources;
 use crate::values::Values;
 use choose::Chosen;
-use filermark_model::launch::LaunchPlan;
-use filermark_model::plan::{FileSetPlan, Limits};
+use filermark_model::launch::LauncherKind;
+use filermark_model::plan::{FileSetPlan, IpChoice, Limits};
 use filermark_model::{Benchmark, RunPlan};
 use std::path::PathBuf;
 
@@ -44,6 +45,7 @@ pub(crate) fn build(
     let driver = settings::driver(values, errors);
     let clock_service = settings::clock_service(values, &mut findings, errors);
     let monitor = monitor(values, sources, errors);
+    let reach = Reach::read(values, sources, ip(values), errors);
 
     let Chosen {
         definition,
@@ -79,13 +81,21 @@ pub(crate) fn build(
 
     found.splice(0..0, remarks::changes(values, &definition));
     found.append(&mut findings);
+    let launch = reach.plan(&clients, &Accounts::new(), &sources.host);
+    found.extend(reach::remarks(values, &launch, &sources.host));
     found.extend(remarks::points(&points, &benchmark));
-    found.extend(remarks::memory(&points, &benchmark, &sources.host));
+    found.extend(remarks::idle_clients(&procs, clients.len()));
+    let here = procs::share_on(&procs, |client| {
+        let host = launch.hosts.get(client as usize);
+        host.is_some_and(|h| h.launcher == LauncherKind::Local)
+    });
+    found.extend(remarks::memory(&points, &benchmark, &sources.host, here));
     let plan = RunPlan {
         points,
         clients,
         procs_per_client: most,
         procs,
+        slice: None,
         scripts: settings::scripts(values),
         clock_service,
         heartbeat: settings::heartbeat(values),
@@ -105,13 +115,22 @@ pub(crate) fn build(
         benchmark,
     };
     Some(Resolved {
-        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
+        launch,
         plan,
         suffix,
         work_dir,
         debug,
         netmist: settings::output(values),
     })
+}
+
+/// The address family for the way to the clients. The rc files of 2014 have
+/// IPV6_ENABLE=0, which never kept anyone from naming a host that has IPv6 only.
+fn ip(values: &Values) -> IpChoice {
+    match values.word("IPV6_ENABLE") {
+        "on" => IpChoice::V6,
+        _ => IpChoice::Any,
+    }
 }
 
 /// What is known and cannot be had with composites.

@@ -1,14 +1,16 @@
 //! CLIENT_MOUNTPOINTS: which client works in which directory.
 
 use crate::error::{ConfigError, Place, quoted};
-use crate::sources::{Host, Sources, read_beside};
+use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
+use crate::params::PROCS_MAX;
+use crate::sources::{Sources, read_beside};
 use crate::values::Values;
-use std::net::Ipv6Addr;
+use std::collections::HashSet;
 
 /// Linux's PATH_MAX, less what the names below the mount point take.
 const PATH_BYTES_MAX: usize = 3_000;
-/// RFC 1035, section 2.3.4.
-const HOST_BYTES_MAX: usize = 255;
+/// The most mistakes that are told.
+const ERRORS_MAX: usize = 50;
 
 /// A client and a directory on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +21,9 @@ pub struct ClientMount {
     pub path: String,
 }
 
-/// A word or line that is no mount point: (what is wrong, what to try).
-type Wrong = (String, String);
-
-/// Reads `client:/path` or `[address]:/path`.
-///
-/// # Errors
-/// (what is wrong, what to try).
-pub fn parse_client_mount(word: &str) -> Result<ClientMount, Wrong> {
+/// Takes `client:/path` or `[address]:/path` apart; an address keeps its brackets, and a
+/// client may be a range.
+fn split_client_mount(word: &str) -> Result<(&str, &str), Wrong> {
     let wrong = |what: &str, hint: &str| {
         let message = format!("client mount point '{}' {what}", quoted(word));
         Err((message, hint.to_owned()))
@@ -35,19 +32,15 @@ pub fn parse_client_mount(word: &str) -> Result<ClientMount, Wrong> {
     if word.contains(":\\\\") || word.starts_with("\\\\") {
         return wrong(
             "is a Windows share; Windows clients are not built yet",
-            "mount it here and write client:/path",
+            "mount it there and write client:/path",
         );
     }
-    let (client, path) = if let Some(rest) = word.strip_prefix('[') {
-        let Some((address, rest)) = rest.split_once(']') else {
+    let (client, path) = if word.starts_with('[') {
+        let Some(end) = word.find(']') else {
             return wrong("has no closing bracket", write);
         };
-        let bare = address.split('%').next().unwrap_or_default();
-        if bare.parse::<Ipv6Addr>().is_err() {
-            return wrong("has no IPv6 address in its brackets", write);
-        }
-        match rest.strip_prefix(':') {
-            Some(path) => (address, path),
+        match word[end + 1..].strip_prefix(':') {
+            Some(path) => (&word[..=end], path),
             None => return wrong("has no ':' after the bracket", write),
         }
     } else {
@@ -59,22 +52,8 @@ pub fn parse_client_mount(word: &str) -> Result<ClientMount, Wrong> {
         }
         (client, &word[client.len() + 1..])
     };
-    check_client(client)
-        .map_err(|what| (format!("'{}' {what}", quoted(word)), write.to_owned()))?;
     check_path(path).map_err(|(what, hint)| (format!("'{}' {what}", quoted(word)), hint))?;
-    Ok(ClientMount {
-        client: client.to_owned(),
-        path: path.to_owned(),
-    })
-}
-
-/// Whether a text can be a client's name.
-pub(crate) fn check_client(client: &str) -> Result<(), &'static str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:%".contains(c);
-    match client.is_empty() || client.len() > HOST_BYTES_MAX || !client.chars().all(is_name) {
-        true => Err("has no client name that can be"),
-        false => Ok(()),
-    }
+    Ok((client, path))
 }
 
 /// Whether a text can be the directory to work in.
@@ -100,61 +79,71 @@ pub(crate) fn check_path(path: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// What is found, and whether it is too much already.
+struct Found<'a> {
+    naming: &'a Naming,
+    mounts: Vec<ClientMount>,
+    clients: HashSet<String>,
+}
+
+impl Found<'_> {
+    /// Takes in the clients of a word, each with these paths.
+    fn take(&mut self, clients: &str, paths: &[&str]) -> Result<(), Wrong> {
+        let names = self
+            .naming
+            .names(clients)
+            .map_err(|(what, hint)| (format!("'{}' {what}", quoted(clients)), hint))?;
+        self.clients.extend(names.iter().map(|name| key(name)));
+        let count = names.len().saturating_mul(paths.len());
+        let all = (self.mounts.len() as u64).saturating_add(count as u64);
+        if self.clients.len() > CLIENTS_MAX || all > PROCS_MAX {
+            return Err((
+                "there are too many client mount points".into(),
+                format!("{CLIENTS_MAX} clients and {PROCS_MAX} mount points are the most"),
+            ));
+        }
+        for name in &names {
+            let mount = |path: &&str| ClientMount {
+                client: name.clone(),
+                path: (*path).to_owned(),
+            };
+            self.mounts.extend(paths.iter().map(mount));
+        }
+        Ok(())
+    }
+}
+
 /// Reads lines `client path [path ...]`; `#` begins a comment. A client may have
-/// several lines.
-fn parse_file(
-    file: &str,
-    text: &str,
-    host: &Host,
-    errors: &mut Vec<ConfigError>,
-) -> Vec<ClientMount> {
-    let mut found = Vec::new();
+/// several lines, and a line several clients, as a range.
+fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<ConfigError>) {
+    let before = errors.len();
     for (i, line) in text.lines().enumerate() {
+        if errors.len() - before >= ERRORS_MAX {
+            break;
+        }
         let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
         let Some(client) = words.next() else { continue };
         let place = Place::line(file, i + 1, 1);
-        let mut complain = |message: String, hint: &str| {
+        let mut complain = |(message, hint): Wrong| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
-        let client = client.trim_start_matches('[').trim_end_matches(']');
-        let whole = "write: client path [path ...]";
-        if let Err(what) = check_client(client) {
-            complain(format!("'{}' {what}", quoted(client)), whole);
-            continue;
-        }
-        if !host.is_me(client) {
-            complain(elsewhere(client, host), START_THERE);
-        }
+        let mut paths = Vec::new();
         let mut any = false;
         for path in words {
             any = true;
             match check_path(path) {
-                Ok(()) => found.push(ClientMount {
-                    client: client.to_owned(),
-                    path: path.to_owned(),
-                }),
-                Err((what, hint)) => complain(format!("'{}' {what}", quoted(path)), &hint),
+                Ok(()) => paths.push(path),
+                Err((what, hint)) => complain((format!("'{}' {what}", quoted(path)), hint)),
             }
+        }
+        if let Err(wrong) = found.take(client, &paths) {
+            complain(wrong);
         }
         if !any {
             let message = format!("client {} has no directory", quoted(client));
-            complain(message, whole);
+            complain((message, "write: client path [path ...]".into()));
         }
     }
-    found
-}
-
-/// What to do about a client that is elsewhere.
-pub(crate) const START_THERE: &str =
-    "name this host (localhost), or start Filermark there; other hosts are not built yet";
-
-/// The sentence on a client that is elsewhere.
-pub(crate) fn elsewhere(client: &str, host: &Host) -> String {
-    format!(
-        "client '{}' is not this host ({}), and load is made on this host only",
-        quoted(client),
-        quoted(&host.name)
-    )
 }
 
 /// Resolves CLIENT_MOUNTPOINTS: all of its directories in their order; `None`:
@@ -166,9 +155,15 @@ pub(crate) fn client_mounts(
 ) -> Option<Vec<ClientMount>> {
     let place = values.place("CLIENT_MOUNTPOINTS");
     let text = values.list("CLIENT_MOUNTPOINTS").join(" ");
-    let words: Vec<&str> = text.split([' ', ',']).filter(|w| !w.is_empty()).collect();
+    let words = words(&text);
     let before = errors.len();
-    let found = match words.as_slice() {
+    let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
+    let mut found = Found {
+        naming: &naming,
+        mounts: Vec::new(),
+        clients: HashSet::new(),
+    };
+    match words.as_slice() {
         [] => {
             if !values.is_bad("CLIENT_MOUNTPOINTS") {
                 errors.push(ConfigError::new(
@@ -182,13 +177,12 @@ pub(crate) fn client_mounts(
         [file] if !file.contains(":/") && !file.contains(['[', '\\']) => {
             match read_beside(file, &[sources.folder()]) {
                 Ok((path, text)) => {
-                    let found = parse_file(&path, &text, &sources.host, errors);
-                    if found.is_empty() && errors.len() == before {
+                    parse_file(&path, &text, &mut found, errors);
+                    if found.mounts.is_empty() && errors.len() == before {
                         let hint = "write lines: client path [path ...]";
                         let message = "there is no client in it";
                         errors.push(ConfigError::new(Place::File(path), message, hint));
                     }
-                    found
                 }
                 Err(why) => {
                     let message = format!(
@@ -197,38 +191,23 @@ pub(crate) fn client_mounts(
                     );
                     let hint = "write client:/path, or name a file with 'client path ...' lines";
                     errors.push(ConfigError::new(place, message, hint));
-                    Vec::new()
                 }
             }
         }
-        words => from_words(words, &sources.host, &place, errors),
-    };
-    (errors.len() == before).then_some(found)
-}
-
-fn from_words(
-    words: &[&str],
-    host: &Host,
-    place: &Place,
-    errors: &mut Vec<ConfigError>,
-) -> Vec<ClientMount> {
-    let mut found = Vec::new();
-    let mut strangers: Vec<String> = Vec::new();
-    for word in words {
-        match parse_client_mount(word) {
-            Ok(mount) => {
-                let known = strangers.contains(&mount.client);
-                if !known && !host.is_me(&mount.client) {
-                    let message = elsewhere(&mount.client, host);
-                    errors.push(ConfigError::new(place.clone(), message, START_THERE));
-                    strangers.push(mount.client.clone());
+        words => {
+            for word in words {
+                let taken =
+                    split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
+                if let Err((message, hint)) = taken {
+                    errors.push(ConfigError::new(place.clone(), message, hint));
                 }
-                found.push(mount);
+                if errors.len() - before >= ERRORS_MAX {
+                    break;
+                }
             }
-            Err((message, hint)) => errors.push(ConfigError::new(place.clone(), message, hint)),
         }
     }
-    found
+    (errors.len() == before).then_some(found.mounts)
 }
 
 fn missing_hint(values: &Values) -> &'static str {
@@ -247,62 +226,105 @@ fn missing_hint(values: &Values) -> &'static str {
 mod tests {
     use super::*;
 
+    fn naming(launcher: &str, nodes: Option<&str>) -> Naming {
+        let mut values = Values::default();
+        let launcher = crate::rc::parse_rc("t", &format!("LAUNCHER={launcher}"));
+        values.take(&launcher.assignments, &mut Vec::new());
+        Naming::new(&values, nodes)
+    }
+
+    fn taken(word: &str, naming: &Naming) -> Result<String, Wrong> {
+        let mut found = Found {
+            naming,
+            mounts: Vec::new(),
+            clients: HashSet::new(),
+        };
+        let (client, path) = split_client_mount(word)?;
+        found.take(client, &[path])?;
+        let text = |m: &ClientMount| format!("{} {}", m.client, m.path);
+        Ok(found.mounts.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+
     #[test]
     fn words_of_every_form() {
+        let auto = naming("auto", Some("n[1-2]"));
         let good = [
             ("localhost:/mnt/test", "localhost /mnt/test"),
             ("a.b-c_d:/", "a.b-c_d /"),
             ("h:/a:/b", "h /a:/b"),
             ("[::1]:/mnt", "::1 /mnt"),
             ("[fe80::1%eth0]:/mnt", "fe80::1%eth0 /mnt"),
+            ("nv[09-10]:/m[1]", "nv09 /m[1], nv10 /m[1]"),
+            ("slurm:/m", "slurm /m"),
         ];
         for (word, want) in good {
-            let m = parse_client_mount(word).unwrap();
-            assert_eq!(format!("{} {}", m.client, m.path), want);
+            assert_eq!(taken(word, &auto).unwrap(), want);
         }
+        let slurm = naming("slurm", Some("n[1-2]"));
+        assert_eq!(taken("slurm:/m", &slurm).unwrap(), "n1 /m, n2 /m");
+        assert!(taken("slurm:/m", &naming("slurm", None)).is_err());
         let bad = [
             ("localhost", "is not client:/path"),
             ("localhost:mnt", "is not client:/path"),
             (":/mnt", "has no client name"),
             ("a b:/mnt", "has no client name"),
+            ("-a:/mnt", "begins with '-'"),
             ("::1:/mnt", "without brackets"),
             ("[::1:/mnt", "closing bracket"),
             ("[host]:/mnt", "no IPv6 address"),
             ("[::1]/mnt", "no ':' after"),
             ("[::1]:mnt", "begin with /"),
+            ("c[1-3:/mnt", "closing bracket"),
+            ("c[1-20000]:/mnt", "stands for 20000 hosts"),
             (r"host:\\server\share", "Windows clients are not built"),
             (r"\\server\share", "Windows clients are not built"),
         ];
         for (word, want) in bad {
-            let (message, _) = parse_client_mount(word).unwrap_err();
+            let (message, _) = taken(word, &auto).unwrap_err();
             assert!(message.contains(want), "{word}: {message}");
         }
-        assert!(parse_client_mount(&format!("h:/{}", "x".repeat(9999))).is_err());
+        assert!(taken(&format!("h:/{}", "x".repeat(9999)), &auto).is_err());
     }
 
     #[test]
     fn a_file_of_clients_is_told_by_line() {
-        let host = Host {
-            name: "here".into(),
-            uid: 0,
-            gid: 0,
-            mem_bytes: None,
+        let auto = naming("auto", None);
+        let mut found = Found {
+            naming: &auto,
+            mounts: Vec::new(),
+            clients: HashSet::new(),
         };
         let mut errors = Vec::new();
-        let text = "# c\r\nlocalhost /a /b # x\r\n\nlocalhost /c\n[::1] /d\n";
-        let found = parse_file("f", text, &host, &mut errors);
+        let text = "# c\r\nlocalhost /a /b # x\r\n\nlocalhost /c\n[::1] /d\nc[1-2] /e /f\n";
+        parse_file("f", text, &mut found, &mut errors);
         assert_eq!(errors, []);
-        let paths: Vec<_> = found.iter().map(|m| m.path.as_str()).collect();
-        assert_eq!(paths, ["/a", "/b", "/c", "/d"]);
-        parse_file(
-            "f",
-            "localhost\nlocalhost x\nnv3 /mnt\n",
-            &host,
-            &mut errors,
+        let text = |m: &ClientMount| format!("{}{}", m.client, m.path);
+        let texts: Vec<_> = found.mounts.iter().map(text).collect();
+        assert_eq!(
+            texts.join(" "),
+            "localhost/a localhost/b localhost/c ::1/d c1/e c1/f c2/e c2/f"
         );
+        let text = "localhost\nlocalhost x\n-nv3 /mnt\nc[1-3 /x\n";
+        parse_file("f", text, &mut found, &mut errors);
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("f:1:1: client localhost has no directory"));
         assert!(said[1].starts_with("f:2:1: 'x' has a path that does not begin"));
-        assert!(said[2].starts_with("f:3:1: client 'nv3' is not this host (here)"));
+        assert!(said[2].starts_with("f:3:1: '-nv3' has a client name that begins with '-'"));
+        assert!(said[3].starts_with("f:4:1: 'c[1-3' has no closing bracket"));
+    }
+
+    #[test]
+    fn what_is_too_much_is_told_before_it_is_made() {
+        let auto = naming("auto", None);
+        let mut found = Found {
+            naming: &auto,
+            mounts: Vec::new(),
+            clients: HashSet::new(),
+        };
+        found.take("a[1-9999]", &["/x"; 10]).unwrap();
+        let (message, _) = found.take("a[1-11]", &["/x"]).unwrap_err();
+        assert!(message.contains("too many"), "{message}");
+        found.mounts.clear();
+        assert!(found.take("b[1-2]", &["/x"]).is_err(), "10001 clients");
     }
 }

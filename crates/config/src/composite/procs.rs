@@ -2,12 +2,12 @@
 
 use super::mounts::ClientMount;
 use crate::error::{ConfigError, Place};
+use crate::hosts::key;
+use crate::params::PROCS_MAX;
 use filermark_model::OpsPerSec;
 use filermark_model::composite::CompositeWork;
 use filermark_model::plan::{ClientPlan, LoadPoint, MountPoint, ProcPlan};
-
-/// The most procs of a run.
-pub(crate) const PROCS_MAX: u64 = 100_000;
+use std::collections::{HashMap, HashSet};
 
 /// Load points of so many units each.
 pub(crate) fn points(
@@ -46,21 +46,24 @@ pub(crate) fn points(
 /// for every mount the number of its client.
 pub(crate) fn clients(mounts: &[ClientMount]) -> (Vec<ClientPlan>, Vec<u32>) {
     let mut clients: Vec<ClientPlan> = Vec::new();
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut seen: HashSet<(u32, &str)> = HashSet::new();
     let mut of_mount = Vec::new();
     for mount in mounts {
-        let same = |c: &ClientPlan| c.name.eq_ignore_ascii_case(&mount.client);
-        let at = clients.iter().position(same).unwrap_or_else(|| {
+        let next = clients.len() as u32;
+        let number = *numbers.entry(key(&mount.client)).or_insert(next);
+        if number == next {
             clients.push(ClientPlan {
                 name: mount.client.clone(),
                 mounts: Vec::new(),
             });
-            clients.len() - 1
-        });
-        let place = mount_point(&clients[at].name, &mount.path);
-        if !clients[at].mounts.contains(&place) {
-            clients[at].mounts.push(place);
         }
-        of_mount.push(at as u32);
+        if let Some(client) = clients.get_mut(number as usize)
+            && seen.insert((number, &mount.path))
+        {
+            client.mounts.push(mount_point(&client.name, &mount.path));
+        }
+        of_mount.push(number);
     }
     (clients, of_mount)
 }
@@ -119,4 +122,10 @@ pub(crate) fn most_per_client(procs: &[ProcPlan], clients: usize) -> u32 {
         }
     }
     counts.into_iter().max().unwrap_or(0)
+}
+
+/// The share of the procs that run on clients with these numbers, from 0 to 1.
+pub(crate) fn share_on(procs: &[ProcPlan], is_meant: impl Fn(u32) -> bool) -> f64 {
+    let there = procs.iter().filter(|p| is_meant(p.client)).count();
+    there as f64 / procs.len().max(1) as f64
 }

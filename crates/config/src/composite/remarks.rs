@@ -5,8 +5,10 @@ use crate::params::Standard;
 use crate::resolve::{is_idle, not_standard};
 use crate::sources::Host;
 use crate::values::{Given, Values};
-use filermark_model::plan::LoadPoint;
+use filermark_model::plan::{LoadPoint, ProcPlan};
+use filermark_model::units::counted;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
+use std::collections::HashSet;
 
 /// Parameters that change a composite in ways that [`super::change`] tells.
 const TOLD_BY_CHANGE: [&str; 6] = [
@@ -55,18 +57,40 @@ pub(super) fn points(points: &[LoadPoint], benchmark: &Benchmark) -> Vec<Finding
     crate::loads::spread(&asked, &benchmark.standard)
 }
 
-/// More memory wanted than this host has.
-pub(super) fn memory(points: &[LoadPoint], benchmark: &Benchmark, host: &Host) -> Option<Finding> {
+/// Clients that have no proc even at the largest load.
+pub(super) fn idle_clients(procs: &[ProcPlan], clients: usize) -> Option<Finding> {
+    let busy: HashSet<u32> = procs.iter().map(|p| p.client).collect();
+    let idle = clients.saturating_sub(busy.len());
+    let text = format!(
+        "{idle} of {clients} clients have nothing to do: the largest load has {}",
+        counted(procs.len() as u64, "proc")
+    );
+    (idle > 0).then(|| Finding::new(Rule::ProcLoad, Severity::Note, text))
+}
+
+/// More memory wanted of this host than it has; `here` is the share of the procs that
+/// run on it, from 0 to 1. What the other clients have is not known here.
+pub(super) fn memory(
+    points: &[LoadPoint],
+    benchmark: &Benchmark,
+    host: &Host,
+    here: f64,
+) -> Option<Finding> {
     let per_unit = benchmark.composite()?.client_mem_mib_per_unit;
     let units = points.iter().map(|p| p.units).fold(0.0, f64::max);
-    let wanted = units * per_unit;
+    let wanted = units * per_unit * here;
     let have = host.mem_bytes? as f64 / (1u64 << 20) as f64;
     if wanted <= have {
         return None;
     }
+    let mib = |mib: f64| Bytes((mib * (1u64 << 20) as f64) as u64);
+    let of_it = match here < 1.0 {
+        true => format!(", {} of it on this host, which has", mib(wanted)),
+        false => "; this host has".to_owned(),
+    };
     let text = format!(
-        "the largest load wants {} of client memory ({per_unit} MiB per {}); this host has {}",
-        Bytes((wanted * (1u64 << 20) as f64) as u64),
+        "the largest load wants {} of client memory ({per_unit} MiB per {}){of_it} {}",
+        mib(units * per_unit),
         benchmark.unit,
         Bytes(host.mem_bytes?)
     );

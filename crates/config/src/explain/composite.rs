@@ -2,7 +2,8 @@
 
 use super::{BASE_BYTES, FILL_RATES, head, monitor, remarks, span};
 use filermark_model::composite::{CompositeWork, DataSet};
-use filermark_model::plan::{DriverPlan, LoadPoint};
+use filermark_model::launch::LaunchPlan;
+use filermark_model::plan::{DriverPlan, LoadPoint, MountPoint};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ const PROC_BYTES: u64 = 256 << 10;
 pub(super) fn write_all(
     out: &mut String,
     plan: &RunPlan,
+    launch: &LaunchPlan,
     work: &CompositeWork,
 ) -> std::fmt::Result {
     head(out, plan)?;
@@ -39,6 +41,7 @@ pub(super) fn write_all(
     components(out, plan, work)?;
     points(out, plan, work)?;
     clients(out, plan)?;
+    super::clients::reach(out, launch)?;
     needs(out, plan, work)?;
     remarks(out, plan)
 }
@@ -151,14 +154,15 @@ fn clients(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     for proc in &plan.procs {
         *by_mount.entry((proc.client, &proc.mount.path)).or_default() += 1;
     }
-    for (number, client) in (0u32..).zip(&plan.clients) {
-        for mount in &client.mounts {
+    let work = (0u32..).zip(&plan.clients).map(|(number, client)| {
+        let place = |mount: &MountPoint| {
             let procs = by_mount.get(&(number, mount.path.as_str()));
-            let procs = counted(procs.copied().unwrap_or(0), "proc");
-            writeln!(out, "  {}: {procs} in {}", client.name, mount.path)?;
-        }
-    }
-    Ok(())
+            (format!("in {}", mount.path), procs.copied().unwrap_or(0))
+        };
+        let places = client.mounts.iter().map(place).collect();
+        (client.name.as_str(), places)
+    });
+    super::clients::work(out, work)
 }
 
 fn needs(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {
@@ -210,7 +214,8 @@ fn memory(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::R
         let c = work.components.get(number as usize);
         c.map_or(0, |c| u64::from(c.workload.transfer_bytes_max()))
     };
-    let own = plan.procs.iter().fold(BASE_BYTES, |sum, p| {
+    let base = BASE_BYTES.saturating_mul(plan.clients.len() as u64);
+    let own = plan.procs.iter().fold(base, |sum, p| {
         sum.saturating_add(PROC_BYTES)
             .saturating_add(buffer(p.component))
     });

@@ -27,7 +27,7 @@ pub enum Effect {
     Sets(&'static [(&'static str, &'static str)]),
     /// What the rooms of netmist do themselves.
     Own,
-    /// It belongs to client hosts beyond this one, or is of the past.
+    /// It is of the past.
     Idle,
 }
 
@@ -94,12 +94,14 @@ pub const FLAGS: &[Flag] = &[
         "What a client's memory is divided by when file sizes are chosen. The token file says \
          how many procs there are; a -d that differs from it is told.",
     ),
-    switch('k', "kill", Effect::Idle, "End the test on all clients").help(
-        "Served when several client hosts are built; on this host there is nothing to kill.",
+    switch('k', "kill", Effect::Own, "Stop what is left of a test on all clients; runs nothing").help(
+        "On the clients of the token file; only what belongs to Filermark and to the user. The \
+         same as 'filermark stop'.",
     ),
     switch('v', "version-info", Effect::Own, "Show the version, and end"),
-    switch('D', "install", Effect::Idle, "Install the program on the clients").help(
-        "Served when several client hosts are built; on this host there is nothing to install.",
+    switch('D', "install", Effect::Own, "Install the program on the clients; runs nothing").help(
+        "On those of the token file that lack this very version, at Execpath or where Filermark \
+         keeps its programs. The same as 'filermark install'; a run does it by itself, too.",
     ),
     value('H', "pit-host", "HOST", Effect::Parameter("PIT_SERVER"), "Host of a time service to hold the clock against"),
     value('S', "pit-service", "SERVICE", Effect::Parameter("PIT_PORT"), "Its port, or its name in /etc/services [default: 2010]"),
@@ -114,10 +116,10 @@ pub const FLAGS: &[Flag] = &[
         "The next run has to have the same suffix; files that have the right size already are not made anew.",
     ),
     switch('u', "rsh", Effect::Idle, "Use rsh and rcp; without effect").help(
-        "Served when several client hosts are built, by other means.",
+        "SSH is used instead, by the user's own client and configuration.",
     ),
-    value('y', "ip-version", "VERSION", Effect::Idle, "IP version towards the clients (6); without effect").help(
-        "Served when several client hosts are built. The servers are reached through their mounts.",
+    value('y', "ip-version", "VERSION", Effect::Own, "IP version towards the clients: 6, or 4").help(
+        "The servers are reached through their mounts, whatever their addresses.",
     ),
     switch('Y', "access-list", Effect::Sets(&[("FILE_ACCESS_LIST", "on")]), "Write how often every file was accessed to the client log"),
     switch('X', "sharing", Effect::Sets(&[("SHARING_MODE", "on")]), "All procs of a workload share one directory tree"),

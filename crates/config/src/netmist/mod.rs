@@ -4,6 +4,7 @@
 //! A flag stands for a parameter wherever one means the same, so that ranges,
 //! messages and the record are those of the rc file.
 
+mod clients;
 mod flags;
 mod page;
 mod plan;
@@ -189,18 +190,6 @@ pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
         ));
     }
     errors
-}
-
-/// The answer to a flag that only several client hosts need and that is all that
-/// the user wants (`-k`, `-D`); `None`: there is something to run.
-pub fn nothing_to_do(args: &NetmistArgs) -> Option<&'static str> {
-    let kill = "nothing to kill: -k is served when several client hosts are built";
-    let install = "nothing to install: -D is served when several client hosts are built";
-    match (args.has('k'), args.has('D')) {
-        (true, _) => Some(kill),
-        (_, true) => Some(install),
-        _ => None,
-    }
 }
 
 /// Where netmist's own outputs go.

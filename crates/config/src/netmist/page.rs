@@ -91,16 +91,22 @@ Clientname=localhost Workdir=/mnt/test Workload=VDA1 Oprate=2 Instances=4   # fo
 
 | Key | Needed | What it is |
 |---|---|---|
-| `Clientname` | yes | The client, by name or address. In this version it is this host; another one is refused |
+| `Clientname` | yes | The client, by name or address, or several as a range: `nv[01-16]` stands for sixteen lines |
 | `Workdir` | yes | The directory to work in, from `/` on. A marked directory is made in it, and nothing else is touched |
 | `Workload` | yes | A workload object, by its name or another name of it: `filermark workload list` |
 | `Oprate` | no | Operations per second of each proc of the line |
 | `Instances` | no | Procs that the line stands for; 1 |
-| `Username`, `Execpath`, `Password` | no | Read, and without effect on this host. A password is not even kept |
+| `Username` | no | The user on a client that is reached by ssh; without it as SSH's own configuration says |
+| `Execpath` | no | The program on the client; without it where [`filermark install`](parameters.md#exec_path) puts it |
+| `Password` | no | Told, not used and not even kept: clients are reached with SSH keys |
 
 The keys stand in any order and in any case, with or without blanks around the `=`. A value with \
 blanks stands in quotes. `#` begins a comment. A line that has nothing but a `Password` belongs to \
 the line above it. Every mistake is told with file, line and column.
+
+A client has one agent for all of its lines, so that `Username` and `Execpath` must not differ among \
+them; they need not stand on every line. This host is reached directly, every other by ssh; \
+`-o LAUNCHER=...` chooses [another way](parameters.md#launcher).
 
 Procs whose line has no `Oprate` share the rate of `-O` alike. Without both a proc makes as many \
 operations as it can.

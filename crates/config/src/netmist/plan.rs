@@ -1,25 +1,30 @@
 //! From flags and token lines to a run plan.
 
+use super::clients::{accounts, in_allocation, ip, passwords};
 use super::tokens::{TokenLine, rate};
 use super::touch::touch;
 use super::{Flag, NetmistArgs, output};
-use crate::composite::mounts::{ClientMount, START_THERE, elsewhere};
+use crate::composite::mounts::ClientMount;
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::composite::{fileset, idle_with, limits, procs, refuse_windows, settings};
 use crate::error::{ConfigError, Place, quoted};
+use crate::hosts::Naming;
+use crate::reach::{self, Reach};
 use crate::resolve::{Resolved, monitor, pacing, phases, replaced};
 use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::composite::{Component, CompositeWork};
-use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::registry::Registry;
 use filermark_model::units::counted;
 use filermark_model::{
     Benchmark, Finding, Nanos, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
 };
+use std::collections::HashSet;
 use std::path::PathBuf;
 
+/// The most unknown workloads that are told.
+const ERRORS_MAX: usize = 50;
 /// Parameters of rc files that the token file takes the place of.
 const BY_TOKENS: [&str; 6] = [
     "LOAD",
@@ -54,8 +59,10 @@ pub(super) fn build(
     );
     let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
     let per_client = number(args, 'd', errors, "a whole number from 1 on", whole);
-    let lines = lines?;
-    strangers(args, &lines, errors);
+    let reach = Reach::read(values, &args.sources, ip(args, errors), errors);
+    let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
+    let lines = in_allocation(lines?, &naming, errors);
+    findings.extend(passwords(&lines));
     let objects = objects(&lines, registry, errors)?;
     if !errors.is_empty() {
         return None;
@@ -88,11 +95,14 @@ pub(super) fn build(
             &mut findings,
         );
     }
+    let launch = reach.plan(&clients, &accounts(&lines), &args.sources.host);
+    findings.extend(reach::remarks(values, &launch, &args.sources.host));
     let plan = RunPlan {
         points: vec![point(&all)],
         clients,
         procs_per_client: most,
         procs: all,
+        slice: None,
         scripts: settings::scripts(values),
         clock_service,
         heartbeat: heartbeat(args, values),
@@ -109,7 +119,7 @@ pub(super) fn build(
         benchmark,
     };
     Some(Resolved {
-        launch: LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone())),
+        launch,
         plan,
         suffix,
         work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
@@ -119,7 +129,7 @@ pub(super) fn build(
 }
 
 /// The number of a flag that is no parameter.
-fn number<T>(
+pub(super) fn number<T>(
     args: &NetmistArgs,
     letter: char,
     errors: &mut Vec<ConfigError>,
@@ -142,7 +152,7 @@ fn number<T>(
 fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
     let note = |text: String| Finding::new(Rule::NotStandard, Severity::Note, text);
     let mut findings = Vec::new();
-    for letter in ['r', 'u', 'y'] {
+    for letter in ['r', 'u'] {
         if let (true, Some(flag)) = (args.has(letter), Flag::find(letter)) {
             let help = flag.long_help.trim_end_matches('.');
             findings.push(note(format!("-{letter} ({}): {help}", flag.one_line)));
@@ -162,25 +172,6 @@ fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
     findings
 }
 
-/// Clients that are other hosts: each is told once, where it stands first.
-fn strangers(args: &NetmistArgs, lines: &[TokenLine], errors: &mut Vec<ConfigError>) {
-    let host = &args.sources.host;
-    let mut told: Vec<&str> = Vec::new();
-    for line in lines {
-        if !told.contains(&line.client.as_str()) {
-            told.push(&line.client);
-            if !host.is_me(&line.client) {
-                let message = elsewhere(&line.client, host);
-                errors.push(ConfigError::new(
-                    line.client_place.clone(),
-                    message,
-                    START_THERE,
-                ));
-            }
-        }
-    }
-}
-
 /// The distinct workload objects in the order of the lines, and which each line has.
 struct Objects {
     distinct: Vec<WorkloadObject>,
@@ -197,13 +188,12 @@ fn objects(
         distinct: Vec::new(),
         of_line: Vec::new(),
     };
-    let mut unknown: Vec<&str> = Vec::new();
+    let mut unknown: HashSet<&str> = HashSet::new();
     for line in lines {
         let object = match registry.workload(&line.workload) {
             Ok(object) => object,
             Err(e) => {
-                if !unknown.contains(&line.workload.as_str()) {
-                    unknown.push(&line.workload);
+                if unknown.len() < ERRORS_MAX && unknown.insert(&line.workload) {
                     let place = line.workload_place.clone();
                     errors.push(ConfigError::new(place, e.to_string(), ""));
                 }

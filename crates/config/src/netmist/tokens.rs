@@ -4,11 +4,14 @@
 //! around the `=`, quotes around a value with blanks, `#` begins a comment. A
 //! `Password` may stand on a line of its own below the line that it belongs to.
 
+mod lines;
 mod scan;
 
-use crate::composite::mounts::{check_client, check_path};
-use crate::composite::procs::PROCS_MAX;
+use crate::composite::mounts::check_path;
 use crate::error::{ConfigError, Place, quoted};
+use crate::hosts::{NO_NAME, Pattern, check_program, check_user};
+use crate::params::PROCS_MAX;
+use lines::{Lines, Parsed};
 use scan::{Scan, Word};
 
 /// The most mistakes that are told.
@@ -17,8 +20,12 @@ const ERRORS_MAX: usize = 50;
 /// A line of the token file.
 #[derive(Clone, PartialEq)]
 pub struct TokenLine {
-    /// The client's name.
+    /// The client's name; a line whose client is a range stands here once for each.
     pub client: String,
+    /// The user on the client, where the line names one.
+    pub user: Option<String>,
+    /// The program on the client, where the line names one.
+    pub program: Option<String>,
     /// The directory to work in.
     pub workdir: String,
     /// The workload's name, as written.
@@ -27,10 +34,10 @@ pub struct TokenLine {
     pub oprate: Option<f64>,
     /// Procs that the line stands for.
     pub instances: u32,
-    /// Keys that it has, which have no effect on this host.
-    pub idle: Vec<&'static str>,
-    /// Where the client's name stands.
-    pub client_place: Place,
+    /// Whether it has a password, which is not kept.
+    pub has_password: bool,
+    /// Where the line begins.
+    pub place: Place,
     /// Where the workload's name stands.
     pub workload_place: Place,
 }
@@ -76,26 +83,22 @@ pub fn parse_tokens(file: &str, text: &str) -> Result<Vec<TokenLine>, Vec<Config
         }
         after_wrong = !sound;
     }
-    let mut lines = Vec::new();
+    let mut lines = Lines::default();
     for (place, words) in entries {
-        lines.extend(line_of(place, words, &mut errors));
+        if let Some(parsed) = line_of(place, words, &mut errors) {
+            lines.take(&parsed, &mut errors);
+        }
         if errors.len() >= ERRORS_MAX {
             break;
         }
     }
+    lines.complain(file, &mut errors);
+    let lines = lines.found;
     if lines.is_empty() && errors.is_empty() {
         errors.push(ConfigError::new(
             Place::File(file.to_owned()),
             "there is no client in the token file",
             "write lines: Clientname=localhost Workdir=/mnt/test Workload=METADATA",
-        ));
-    }
-    let procs: u64 = lines.iter().map(|l| u64::from(l.instances)).sum();
-    if procs > PROCS_MAX {
-        errors.push(ConfigError::new(
-            Place::File(file.to_owned()),
-            format!("the lines make {procs} procs"),
-            format!("{PROCS_MAX} procs are the most: lower the Instances"),
         ));
     }
     match errors.is_empty() {
@@ -139,8 +142,8 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
     }
 }
 
-/// Makes a line of its words.
-fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Option<TokenLine> {
+/// Makes a line of its words; its clients apart.
+fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Option<Parsed> {
     let before = errors.len();
     let find = |key: &str| words.iter().find(|w| w.key == key);
     let mut required = |key: &str| {
@@ -161,14 +164,26 @@ fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Opt
         let message = format!("{}={} {what}", word.key, quoted(&word.value));
         errors.push(ConfigError::new(word.place.clone(), message, hint));
     };
-    if let Some(word) = client
-        && check_client(bare(&word.value)).is_err()
-    {
-        wrong(
-            word,
-            "is no host name that can be",
-            "give a name or an address",
-        );
+    let pattern = client.and_then(|word| match Pattern::parse(&word.value) {
+        Ok(pattern) => Some(pattern),
+        Err((what, hint)) => {
+            let what = match what == NO_NAME {
+                true => "is no host name that can be",
+                false => &what,
+            };
+            wrong(word, what, &hint);
+            None
+        }
+    });
+    for (key, check) in [
+        ("Username", check_user as fn(&str) -> _),
+        ("Execpath", check_program),
+    ] {
+        if let Some(word) = find(key)
+            && let Err((what, hint)) = check(&word.value)
+        {
+            wrong(word, &what, &hint);
+        }
     }
     if let Some(word) = workdir
         && let Err((what, hint)) = check_path(&word.value)
@@ -197,23 +212,26 @@ fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Opt
             }
         },
     };
-    let (client, workdir, workload) = (client?, workdir?, workload?);
-    let idle = ["Username", "Execpath", "Password"];
-    (errors.len() == before).then(|| TokenLine {
-        client: bare(&client.value).to_owned(),
+    let (pattern, workdir, workload) = (pattern?, workdir?, workload?);
+    let text = |key: &str| find(key).map(|word| word.value.clone());
+    let line = TokenLine {
+        client: String::new(),
+        user: text("Username"),
+        program: text("Execpath"),
         workdir: workdir.value.clone(),
         workload: workload.value.clone(),
         oprate,
         instances,
-        idle: idle.into_iter().filter(|k| find(k).is_some()).collect(),
-        client_place: client.place.clone(),
+        has_password: find("Password").is_some(),
+        place,
         workload_place: workload.place.clone(),
+    };
+    let place_of = |key: &str| find(key).map(|word| word.place.clone());
+    (errors.len() == before).then(|| Parsed {
+        pattern,
+        line,
+        account_places: [place_of("Username"), place_of("Execpath")],
     })
-}
-
-/// An IPv6 address may stand in brackets.
-fn bare(client: &str) -> &str {
-    client.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Operations per second above zero, up to a billion.
@@ -223,147 +241,4 @@ pub(crate) fn rate(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(text: &str) -> Vec<String> {
-        match parse_tokens("t", text) {
-            Ok(lines) => lines.iter().map(|l| format!("{l:?}")).collect(),
-            Err(errors) => errors.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
-    #[test]
-    fn lines_as_the_manual_prints_them() {
-        let cases = [
-            (
-                "Clientname=client1  Username= root Workdir= /tmp Execpath=/tmp/netmist Workload=METADATA\n",
-                "client1 /tmp METADATA None x 1",
-            ),
-            (
-                "Clientname=client1 Username=me Workdir=/mnt Execpath=/usr/local/bin/netmist Workload=VDA2 Oprate=0.22 Instances= 7",
-                "client1 /mnt VDA2 Some(0.22) x 7",
-            ),
-            (
-                "Workload=METADATA # what\r\n",
-                "t:1:1: the line has no Clientname; a line needs Clientname, Workdir and Workload",
-            ),
-            (
-                "  workload = 'X' CLIENTNAME=\"[::1]\" Instances =2 Workdir=\"/a b\"\n# end",
-                "::1 /a b X None x 2",
-            ),
-            (
-                "Clientname=nv8 Username=DOMAIN\\administrator Workdir=/v Workload=METADATA\nPassword=my_password\n",
-                "nv8 /v METADATA None x 1",
-            ),
-        ];
-        let corpus = std::env::var_os("FILERMARK_FUZZ_SEEDS");
-        let corpus = corpus.map(|c| std::path::Path::new(&c).join("netmist_tokens"));
-        for (number, (text, want)) in cases.into_iter().enumerate() {
-            assert_eq!(shown(text)[0], want, "{text}");
-            if let Some(folder) = &corpus {
-                std::fs::create_dir_all(folder).expect("create the corpus folder");
-                std::fs::write(folder.join(format!("seed-{number}")), text).expect("write a seed");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_refused_and_where() {
-        let line = "Clientname=localhost Workdir=/mnt Workload=METADATA";
-        let cases = [
-            ("", "t: there is no client in the token file"),
-            ("\n# nothing\n", "t: there is no client"),
-            ("Clientname", "t:1:1: 'Clientname' is no Key=value"),
-            (
-                &format!("{line} Execpath=/test /netmist"),
-                "t:1:68: '/netmist' is no Key=value; put a value with blanks",
-            ),
-            (
-                &format!("{line} Workloda=X"),
-                "t:1:53: there is no key 'Workloda'; did you mean Workload?",
-            ),
-            (
-                &format!("{line} Zzz=X"),
-                "t:1:53: there is no key 'Zzz'; known: Clientname",
-            ),
-            (
-                &format!("{line} Oprate=fast"),
-                "t:1:53: Oprate=fast is no rate",
-            ),
-            (&format!("{line} Oprate=-1"), "t:1:53: Oprate=-1 is no rate"),
-            (
-                &format!("{line} Oprate=nan"),
-                "t:1:53: Oprate=nan is no rate",
-            ),
-            (
-                &format!("{line} Instances= #"),
-                "t:1:53: Instances has no value; write a number",
-            ),
-            (
-                &format!("{line} Instances=0"),
-                "t:1:53: Instances=0 is no number of copies",
-            ),
-            (
-                &format!("{line} Password= Oprate=4"),
-                "t:1:53: Password has no value",
-            ),
-            (
-                &format!("{line} Workdir=/x"),
-                "t:1:53: Workdir stands twice",
-            ),
-            (
-                &format!("{line} Username=\"me"),
-                "t:1:62: the quote \" that opens the value of Username",
-            ),
-            (
-                &format!("{line} Username=\u{201c}me\u{201d}"),
-                "t:1:62: the value of Username stands in typographical",
-            ),
-            (
-                "Clientname=a/b Workdir=/m Workload=X",
-                "t:1:1: Clientname=a/b is no host name",
-            ),
-            (
-                "Clientname=a Workdir=m Workload=X",
-                "t:1:14: Workdir=m has a path that does not begin with /",
-            ),
-            (
-                "Clientname=a Workdir=\\\\f\\v Workload=X",
-                "t:1:14: Workdir=\\\\f\\v is a Windows share",
-            ),
-            ("Password=x", "t:1:1: the line has no Clientname"),
-            (
-                &format!("{line} Instances=90000\n{line} Instances=90000"),
-                "t: the lines make 180000 procs",
-            ),
-        ];
-        for (text, want) in cases {
-            let got = shown(text);
-            assert!(got[0].starts_with(want), "{text:?}: {got:?}");
-        }
-    }
-
-    #[test]
-    fn all_mistakes_are_told_up_to_a_bound() {
-        let errors = parse_tokens("t", &"x y z\n".repeat(1000)).unwrap_err();
-        assert_eq!(errors.len(), ERRORS_MAX);
-        let text = "Clientname=a Workdir=b Workload=X Oprate=0\nWorkdir=/x\n";
-        let errors = parse_tokens("t", text).unwrap_err();
-        let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
-        assert_eq!(lines, ["t:1:14", "t:1:35", "t:2:1", "t:2:1"]);
-    }
-
-    #[test]
-    fn a_password_is_not_even_kept() {
-        let text = "Clientname=a Workdir=/b Workload=X Password=geheim";
-        let lines = parse_tokens("t", text).unwrap();
-        assert_eq!(lines[0].idle, ["Password"]);
-        let said = parse_tokens("t", &format!("{text} Oprate=x")).unwrap_err();
-        assert!(!format!("{said:?}{lines:?}").contains("geheim"));
-        // A quote that is never closed is told without what it holds.
-        let said = parse_tokens("t", "Clientname=a Password=\"geheim").unwrap_err();
-        assert!(!format!("{said:?}").contains("geheim"), "{said:?}");
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str)
 pub(crate) const LOAD_MAX: u64 = 1_000_000_000;
 /// The most load points of a sweep.
 pub(crate) const RUNS_MAX: u64 = 1_000;
-/// The most procs per client.
+/// The most procs of a run, and so of a client.
 pub(crate) const PROCS_MAX: u64 = 100_000;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -65,11 +65,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "CLIENTS",
         Group::Load,
         Kind::List,
-        "The hosts that make the load",
+        "The hosts that make the load, also as ranges: nv[01-16] c[1-3,7]",
     )
     .classic()
     .default("localhost")
-    .help("In this version one host: the one that Filermark is started on."),
+    .help(
+        "Names or addresses with blanks or commas between them, each once; IPv6 addresses may \
+         stand in brackets. nv[01-16] stands for nv01, nv02 ... nv16. 10000 hosts at most, and \
+         100000 procs on all of them. The host that Filermark is started on makes load only if \
+         it is listed. LAUNCHER says how the others are reached.",
+    ),
     p(
         "MNT_POINTS",
         Group::Load,
@@ -82,7 +87,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Three forms. A list of PROCS mount points: proc N of every client uses number N. A \
          list of PROCS times the number of CLIENTS: the first client takes the first PROCS of \
          them, and so on. A file name (relative to the rc file): every line has a client's name \
-         and its PROCS mount points. A single mount point is used by all procs. Nothing needs \
+         (or several, as a range) and its PROCS mount points. A single mount point is used by all procs. Nothing needs \
          to be mounted. IPv6 addresses stand in brackets: [::1]:/export. nfs://host:port/path \
          works too; its port counts as NFS_PORT.",
     ),
@@ -110,9 +115,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Choice(&["off", "on", "any"]),
         "Address family of server names: off IPv4, on IPv6, any what comes first",
     )
-    .classic()
     .default("any")
-    .help("An address written out in MNT_POINTS is used as it is."),
+    .help(
+        "An address written out in MNT_POINTS is used as it is. Composites, whose servers are \
+         reached through their mounts: on reaches the client hosts over IPv6.",
+    ),
     p(
         "FS_PROTOCOL",
         Group::Server,

@@ -39,15 +39,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "CLIENT_MOUNTPOINTS",
         Group::Load,
         Kind::List,
-        "Where to work: client:/path for every mount, or a file that lists them",
+        "Where to work: client:/path for every mount (nv[01-16]:/mnt), or a file",
     )
     .example("localhost:/mnt/test")
     .help(
         "A list with blanks or commas between its words, or the name of a file (relative to the \
-         rc file) with lines 'client path [path ...]'; # begins a comment. The file systems are \
+         rc file) with lines 'client path [path ...]'; # begins a comment. nv[01-16]:/mnt stands \
+         for sixteen of them, one after the other; 10000 clients at most. The file systems are \
          mounted before the run. The procs of a component go round the list; a path that is \
          listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
-         [::1]:/mnt. In this version every client is this host.",
+         [::1]:/mnt. LAUNCHER says how clients other than this host are reached.",
     ),
     p2014(
         "FILE_SIZE",
@@ -179,16 +180,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .default("2010")
     .help("Used with PIT_SERVER. 'filermark clock' answers on such a port."),
-    p2014(
-        "USER",
-        Group::Legacy,
-        Kind::Text,
-        "User on the clients; no effect as long as the client is this host",
-    )
-    .standard(Standard::NoEffect),
-    idle2014("EXEC_PATH", "Path of netmist; Filermark is one program"),
     idle2014("LATENCY_GRAPH", "No effect: every record has the latency histograms"),
-    idle2014("USE_RSHRCP", "No effect: clients are not reached by rsh"),
+    idle2014("USE_RSHRCP", "No effect: clients are reached by ssh"),
     idle2014("BYTE_OFFSET", "No effect: offsets are as the workload says"),
     idle2014("LOCAL_ONLY", "No effect: local and remote mounts are measured alike"),
     idle2014("SOCK_DEBUG", "No effect; see DEBUG"),
@@ -196,8 +189,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     idle2014("INIT_RATE", "No effect: INIT fills as fast as the server takes it"),
     idle2020("UNIX_CLIENT_LIST", "No effect: CLIENT_MOUNTPOINTS names the clients"),
     idle2020("UNIX_CLIENT_MOUNTPOINTS", "No effect: set CLIENT_MOUNTPOINTS"),
-    idle2020("UNIX_EXEC_PATH", "No effect: Filermark is one program"),
-    idle2020("UNIX_USER", "No effect as long as the client is this host"),
     windows("WINDOWS_CLIENT_LIST", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_CLIENT_MOUNTPOINTS", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_EXEC_PATH", Kind::Text, "Windows clients; not built yet"),

@@ -4,8 +4,9 @@
 mod classic;
 mod composite;
 mod own;
+mod reach;
 
-pub(crate) use classic::{LOAD_MAX, RUNS_MAX};
+pub(crate) use classic::{LOAD_MAX, PROCS_MAX, RUNS_MAX};
 
 use filermark_model::Benchmark;
 use filermark_model::benchmark::FileSetRule;
@@ -107,6 +108,8 @@ pub enum Standard {
 pub enum Group {
     /// Load points, clients, procs, mount points.
     Load,
+    /// How client hosts are reached.
+    Clients,
     /// The server and how to get in.
     Server,
     /// What a proc does.
@@ -127,6 +130,7 @@ impl Group {
     /// All, in the order of the reference.
     pub const ALL: &'static [Self] = &[
         Self::Load,
+        Self::Clients,
         Self::Server,
         Self::Output,
         Self::Time,
@@ -140,6 +144,7 @@ impl Group {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Load => "Load, clients and mount points",
+            Self::Clients => "Client hosts and how they are reached",
             Self::Server => "The server and how to get in",
             Self::Output => "Result files and monitoring",
             Self::Time => "Durations and pacing",
@@ -226,10 +231,10 @@ impl Parameter {
     }
 
     /// All of them: the 2008 ones in their classical order, those of composite
-    /// benchmarks, then Filermark's own.
+    /// benchmarks, those of client hosts, then Filermark's own.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
-        known.chain(own::PARAMETERS)
+        known.chain(reach::PARAMETERS).chain(own::PARAMETERS)
     }
 
     /// Looks one up by name or alias (upper case, as in rc files).

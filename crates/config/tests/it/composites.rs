@@ -161,6 +161,85 @@ fn components_are_dealt_over_the_mounts_so_that_no_client_has_one_only() {
     assert_eq!(plan.procs_per_client, 4);
 }
 
+/// facts.md 3.7 with 2 to 4 clients: the data set stays, each client's share shrinks.
+#[test]
+fn the_data_set_does_not_depend_on_the_number_of_clients() {
+    for clients in 1..=4u32 {
+        let mounts = format!("CLIENT_MOUNTPOINTS=c[1-{clients}]:/mnt");
+        let plan = good(LEAST, &[&mounts]).plan;
+        assert_eq!(plan.clients.len(), clients as usize);
+        let set = data_set(&plan, 0);
+        assert_eq!(DataSet::mib(set.start_bytes), 8593, "{clients}");
+        assert_eq!(DataSet::mib(set.max_bytes), 9375, "{clients}");
+        assert_eq!(set.client_bytes, set.start_bytes / u64::from(clients));
+        assert_eq!(plan.points[0].proc_count, 10);
+        assert_eq!(plan.procs.len(), 100);
+        assert_eq!(plan.procs_per_client, 100u32.div_ceil(clients));
+        // At every load point no client has more than one proc more than another.
+        for point in &plan.points {
+            let mut counts = vec![0u32; clients as usize];
+            for proc in &plan.procs[..point.proc_count as usize] {
+                counts[proc.client as usize] += 1;
+            }
+            let (most, least) = (counts.iter().max(), counts.iter().min());
+            assert!(most.unwrap() - least.unwrap() <= 1, "{counts:?}");
+        }
+        let mut vda = LEAST.replace("SWBUILD", "VDA");
+        vda = vda.replace("LOAD=2", "LOAD=9");
+        let plan = good(&vda, &[&mounts]).plan;
+        let set = data_set(&plan, 0);
+        assert_eq!(DataSet::mib(set.start_bytes), 202_752, "{clients}");
+        assert_eq!(DataSet::mib(set.max_bytes), 221_184, "{clients}");
+        // Both components are on every client.
+        for component in 0..2 {
+            let of: std::collections::BTreeSet<u32> = plan
+                .procs
+                .iter()
+                .filter(|p| p.component == component)
+                .map(|p| p.client)
+                .collect();
+            assert_eq!(of.len(), clients as usize, "{component}");
+        }
+    }
+}
+
+/// Shared trees are one per component and directory of a client: with the mounts of
+/// three clients three times as much as with one.
+#[test]
+fn shared_trees_are_counted_per_mount() {
+    let of = |mounts: &str| {
+        let mounts = format!("CLIENT_MOUNTPOINTS={mounts}");
+        let plan = good(LEAST, &[&mounts, "SHARING_MODE=1"]).plan;
+        data_set(&plan, 9).start_bytes
+    };
+    let one = of("a:/mnt");
+    assert_eq!(of("a:/mnt b:/mnt c:/mnt"), 3 * one);
+    assert_eq!(of("a:/mnt a:/mnt"), one);
+}
+
+#[test]
+fn file_sizes_follow_from_the_procs_of_a_client() {
+    let rc = "BENCHMARK=METADATA\nLOAD=10\nCLIENT_MEM=1g\n";
+    for (clients, kib) in [(1, 112), (2, 216), (5, 528), (10, 1056)] {
+        let mounts = format!("CLIENT_MOUNTPOINTS=c[1-{clients}]:/mnt");
+        let plan = good(rc, &[&mounts]).plan;
+        let c = &plan.benchmark.composite().unwrap().components[0];
+        assert_eq!(c.files_per_bucket(), 1000);
+        assert_eq!(c.file_bytes, kib << 10, "{clients}");
+    }
+}
+
+#[test]
+fn clients_without_procs_are_told() {
+    let mounts = "CLIENT_MOUNTPOINTS=c[1-12]:/mnt";
+    let plan = good(LEAST, &["LOAD=2", "INCR_LOAD=", mounts]).plan;
+    let notes = said(&plan, Severity::Note).join("\n");
+    assert!(
+        notes.contains("2 of 12 clients have nothing to do: the largest load has 10 procs"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn every_change_of_the_definition_is_a_warning() {
     let options = [
@@ -248,7 +327,7 @@ fn parameters_of_the_other_dialect_are_told_and_do_nothing() {
 fn a_password_is_shown_nowhere() {
     let resolved = good(LEAST, &["PASSWORD=geheim", "USER=me"]);
     assert!(!format!("{resolved:?}").contains("geheim"));
-    assert!(!explain(&resolved.plan).contains("geheim"));
+    assert!(!explain(&resolved).contains("geheim"));
     let notes = said(&resolved.plan, Severity::Note);
     assert!(
         notes.contains(&"PASSWORD=******** has no effect here"),
@@ -309,6 +388,17 @@ fn the_memory_of_the_host_is_held_against_the_load() {
         warned[0].contains("39.1 GiB of client memory (400 MiB per BUILD)"),
         "{warned:?}"
     );
+    // Only this host's share of the procs is held against its memory.
+    let mounts = "CLIENT_MOUNTPOINTS=localhost:/mnt a:/mnt b:/mnt c:/mnt";
+    let plan = good(LEAST, &["LOAD=100", "INCR_LOAD=", mounts]).plan;
+    let warned = said(&plan, Severity::Warning);
+    assert!(
+        warned[0].contains("(400 MiB per BUILD), 9.8 GiB of it on this host, which has 8.0 GiB"),
+        "{warned:?}"
+    );
+    let mounts = "CLIENT_MOUNTPOINTS=a:/mnt b:/mnt c:/mnt";
+    let plan = good(LEAST, &["LOAD=100", "INCR_LOAD=", mounts]).plan;
+    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
 }
 
 #[test]
@@ -328,12 +418,16 @@ fn one_wrong_option_gives_one_message() {
             "-o LOAD: 30018 BUILDs take 150090 procs, 5 each; 100000 procs are the most",
         ),
         (
-            "CLIENT_MOUNTPOINTS=nv3:/mnt",
-            "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host (testhost.example.org)",
+            "CLIENT_MOUNTPOINTS=-nv3:/mnt",
+            "-o CLIENT_MOUNTPOINTS: '-nv3' has a client name that begins with '-'",
         ),
         (
-            "CLIENT_MOUNTPOINTS=nv3:/a,nv3:/b",
-            "-o CLIENT_MOUNTPOINTS: client 'nv3' is not this host",
+            "CLIENT_MOUNTPOINTS=nv[3-1]:/a,nv3:/b",
+            "-o CLIENT_MOUNTPOINTS: 'nv[3-1]' has '3-1' in its brackets, which runs backwards",
+        ),
+        (
+            "CLIENT_MOUNTPOINTS=a[1-9999]:/a,b[1-2]:/b",
+            "-o CLIENT_MOUNTPOINTS: there are too many client mount points; 10000 clients and",
         ),
         (
             "CLIENT_MOUNTPOINTS=localhost:/a,b",

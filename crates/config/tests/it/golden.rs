@@ -135,7 +135,7 @@ fn the_texts_for_the_terminal() {
         "params_mnt_points.txt",
         &help_parameter("MNT_POINTS").unwrap(),
     );
-    golden("plan.txt", &explain(&good(LEAST, &[]).plan));
+    golden("plan.txt", &explain(&good(LEAST, &[])));
     let options = [
         "RUNTIME=5",
         "WARMUP_TIME=1",
@@ -147,7 +147,7 @@ fn the_texts_for_the_terminal() {
         "MNT_POINTS=a:/1 a:/1 [::1]:/2 a:/1",
         "PROCS=4",
     ];
-    golden("plan_changed.txt", &explain(&good(LEAST, &options).plan));
+    golden("plan_changed.txt", &explain(&good(LEAST, &options)));
 }
 
 /// The plans of the 2014 generation's benchmarks, as a user sees them.
@@ -156,9 +156,8 @@ fn the_plans_of_composites() {
     let mounts = "CLIENT_MOUNTPOINTS=localhost:/mnt/a localhost:/mnt/b";
     for name in ["SWBUILD", "VDA", "VDI", "DATABASE"] {
         let rc = format!("BENCHMARK={name}\nLOAD=2\nINCR_LOAD=2\nNUM_RUNS=10\n");
-        let plan = good(&rc, &[mounts]).plan;
         let file = format!("plan_{}.txt", name.to_lowercase());
-        golden(&file, &explain(&plan));
+        golden(&file, &explain(&good(&rc, &[mounts])));
     }
     let options = [
         mounts,
@@ -168,15 +167,12 @@ fn the_plans_of_composites() {
         "PROCS=3",
     ];
     let rc = "BENCHMARK=SWBUILD\nLOAD=100\n";
-    golden(
-        "plan_swbuild_changed.txt",
-        &explain(&good(rc, &options).plan),
-    );
+    golden("plan_swbuild_changed.txt", &explain(&good(rc, &options)));
 }
 
 /// The lines of `plan` that tell of the load points' file sets.
 fn fileset_lines(options: &[&str]) -> Vec<String> {
-    let text = explain(&good(LEAST, options).plan);
+    let text = explain(&good(LEAST, options));
     let points = text.lines().skip_while(|line| !line.starts_with("point"));
     let points = points.skip(1).take_while(|line| !line.is_empty());
     points
@@ -210,7 +206,7 @@ fn a_reused_file_set_is_shown_not_to_shrink() {
 #[test]
 fn what_is_made_beside_the_io_files_is_counted() {
     let files = |options: &[&str]| -> u64 {
-        let text = explain(&good(LEAST, options).plan);
+        let text = explain(&good(LEAST, options));
         let line = text.lines().find(|l| l.starts_with("Space")).unwrap();
         let (_, rest) = line.split_once("), ").unwrap();
         rest.split(' ').next().unwrap().parse().unwrap()

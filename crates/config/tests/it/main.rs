@@ -1,6 +1,7 @@
 //! From text to plan, as a user meets it: whole rc files, files beside them,
 //! the texts that are shipped.
 
+mod clients;
 mod composites;
 mod golden;
 mod monitor_script;
@@ -19,6 +20,7 @@ fn host() -> Host {
         uid: 1000,
         gid: 100,
         mem_bytes: Some(8 << 30),
+        slurm_nodes: None,
     }
 }
 

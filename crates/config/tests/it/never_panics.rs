@@ -16,6 +16,9 @@ fn rc_like() -> impl Strategy<Value = String> {
         "[0-9]{1,20}",
         "\"[a-z0-9:/\\[\\] \n]{0,30}\"",
         Just("\"srv:/export\"".to_owned()),
+        Just("\"c[1-30] d[01-09],e\"".to_owned()),
+        Just("\"c[1-30]:/mnt [::1]:/mnt\"".to_owned()),
+        Just("slurm".to_owned()),
         Just("on".to_owned()),
         "\\PC{0,10}",
     ];
@@ -27,6 +30,8 @@ fn rc_like() -> impl Strategy<Value = String> {
 fn tokens_like() -> impl Strategy<Value = String> {
     let keys = [
         "Clientname",
+        "Username",
+        "Execpath",
         "Workdir",
         "Workload",
         "Oprate",
@@ -38,6 +43,8 @@ fn tokens_like() -> impl Strategy<Value = String> {
         "[ -~]{0,12}",
         "\\PC{0,6}",
         Just("/x".to_owned()),
+        Just("c[1-30]".to_owned()),
+        Just("c[1-9999999]".to_owned()),
         Just("\"a b".to_owned())
     ];
     let word = (
@@ -51,7 +58,7 @@ fn tokens_like() -> impl Strategy<Value = String> {
 
 fn check(text: &str) {
     match resolve(&sources(Path::new("/nowhere"), text, &[])) {
-        Ok(resolved) => assert!(explain(&resolved.plan).contains("not a SPEC result")),
+        Ok(resolved) => assert!(explain(&resolved).contains("not a SPEC result")),
         Err(errors) => {
             assert!(!errors.is_empty());
             for error in errors {

@@ -48,12 +48,105 @@ fn one_wrong_option_gives_one_message() {
             "-o INCR_LOAD: the last of 10 load points would be 9000000080",
         ),
         (
-            "CLIENTS=a b c",
-            "-o CLIENTS: CLIENTS names 3 hosts; several client hosts are not built",
+            "CLIENTS=a b A",
+            "-o CLIENTS: CLIENTS names A twice; name every host once; PROCS says",
+        ),
+        ("CLIENTS=c[1-3,2]", "-o CLIENTS: CLIENTS names c2 twice"),
+        (
+            "CLIENTS=nv[01-16",
+            "-o CLIENTS: 'nv[01-16' in CLIENTS has no closing bracket; write a name",
         ),
         (
-            "CLIENTS=elsewhere",
-            "-o CLIENTS: client 'elsewhere' is not this host (testhost",
+            "CLIENTS=nv[01-6]",
+            "-o CLIENTS: 'nv[01-6]' in CLIENTS has '01-6' in its brackets, whose ends",
+        ),
+        (
+            "CLIENTS=-oProxyCommand=id",
+            "-o CLIENTS: '-oProxyCommand=id' in CLIENTS has a client name that begins with '-'",
+        ),
+        (
+            "CLIENTS=me@host",
+            "-o CLIENTS: 'me@host' in CLIENTS has no client name that can be",
+        ),
+        (
+            "CLIENTS=4",
+            "-o CLIENTS: '4' in CLIENTS has a number where a client's name belongs",
+        ),
+        (
+            "CLIENTS=[::1",
+            "-o CLIENTS: '[::1' in CLIENTS has no closing bracket",
+        ),
+        ("CLIENTS=,", "-o CLIENTS: CLIENTS names no host"),
+        (
+            "CLIENTS=c[1-10001]",
+            "-o CLIENTS: 'c[1-10001]' in CLIENTS stands for 10001 hosts; 10000 are the most",
+        ),
+        (
+            "CLIENTS=c[1-9000] d[1-1001]",
+            "-o CLIENTS: CLIENTS names more than 10000 hosts",
+        ),
+        (
+            "LAUNCHER=rsh",
+            "-o LAUNCHER: LAUNCHER=rsh is not one of the choices; choose one of: auto, local, ssh",
+        ),
+        (
+            "LAUNCHER=slurm",
+            "-o LAUNCHER: 'slurm' in CLIENTS stands for the nodes of a Slurm allocation, and SLURM_JOB_NODELIST is not set; run inside of one",
+        ),
+        (
+            "LAUNCHER=connect",
+            "-o LAUNCHER: LAUNCHER=connect wants a secret that both sides share, and SECRET_FILE is not set; make one: filermark agent --make-secret FILE",
+        ),
+        ("ON_LOST=stop", "-o ON_LOST: ON_LOST=stop is not one of"),
+        (
+            "AGENT_PORT=0",
+            "-o AGENT_PORT: AGENT_PORT=0 is out of bounds",
+        ),
+        (
+            "START_TIMEOUT=0",
+            "-o START_TIMEOUT: START_TIMEOUT=0 is out of bounds",
+        ),
+        (
+            "SSH_COMMAND=-F x",
+            "-o SSH_COMMAND: SSH_COMMAND begins with an option",
+        ),
+        (
+            "SRUN_COMMAND=--mpi",
+            "-o SRUN_COMMAND: SRUN_COMMAND begins with an option",
+        ),
+        (
+            "SSH_COMMAND=ssh a\0b",
+            "-o SSH_COMMAND: SSH_COMMAND has a control character",
+        ),
+        (
+            "PRIME_LISTEN=20049",
+            "-o PRIME_LISTEN: PRIME_LISTEN=20049 is no address with a port; give an address",
+        ),
+        (
+            "PRIME_LISTEN=prime:20049",
+            "-o PRIME_LISTEN: PRIME_LISTEN=prime:20049 is no address with a port",
+        ),
+        (
+            "PRIME_ADDRESS=prime:20049",
+            "-o PRIME_ADDRESS: PRIME_ADDRESS=prime:20049 is no host name and no address; give it without a port",
+        ),
+        (
+            "PRIME_ADDRESS=--x",
+            "-o PRIME_ADDRESS: PRIME_ADDRESS=--x is no host name",
+        ),
+        ("USER=-l", "-o USER: USER=-l begins with '-', as options do"),
+        ("USER=a b", "-o USER: USER=a b is no user name that can be"),
+        (
+            "UNIX_USER=$(id)",
+            "-o UNIX_USER: USER=$(id) is no user name that can be",
+        ),
+        (
+            "EXEC_PATH=/bin/sh -c",
+            "-o EXEC_PATH: EXEC_PATH=/bin/sh -c has a character that the shell over there",
+        ),
+        (
+            "EXEC_PATH=/tmp/$(id)",
+            "-o EXEC_PATH: EXEC_PATH=/tmp/$(id) has a character",
         ),
         (
             "MNT_POINTS=a:/1 a:/2 a:/3",
@@ -183,6 +276,46 @@ fn options_that_contradict_each_other() {
         let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
         assert_eq!(resolved.is_ok(), fits, "{options:?}");
     }
+}
+
+#[test]
+fn agents_started_by_hand_need_a_secret_that_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let got = bad(dir.path(), LEAST, &["LAUNCHER=accept"]);
+    assert_eq!(got.len(), 2, "{got:#?}");
+    assert!(got[0].contains("PRIME_LISTEN is not set; give an address and a port"));
+    assert!(got[1].contains("SECRET_FILE is not set; make one: filermark agent --make-secret"));
+    let hand = ["LAUNCHER=accept", "PRIME_LISTEN=[::]:0", "SECRET_FILE=s"];
+    let got = bad(dir.path(), LEAST, &hand);
+    assert_eq!(got.len(), 2, "{got:#?}");
+    assert!(got[0].contains("leaves the port open"), "{got:?}");
+    let path = dir.path().join("s").display().to_string();
+    let want = format!(
+        "the secret file {path} is not there; make one: filermark agent --make-secret {path}"
+    );
+    assert!(got[1].contains(&want), "{got:?}");
+}
+
+#[test]
+fn procs_of_all_clients_are_counted() {
+    let of = |clients: &str, procs: &str| {
+        let options = [clients, procs, "LOAD=1000000", "INCR_LOAD="];
+        resolve(&sources(Path::new("/nowhere"), LEAST, &options))
+    };
+    assert!(of("CLIENTS=c[1-1000]", "PROCS=100").is_ok());
+    let wrong = of("CLIENTS=c[1-1000]", "PROCS=101").unwrap_err();
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    let want = "-o PROCS: 101 procs on each of 1000 clients are 101000; 100000 are the most: set PROCS=100 or less";
+    assert_eq!(wrong[0].to_string(), want);
+}
+
+#[test]
+fn many_mistakes_in_a_list_are_told_up_to_a_bound() {
+    let list = |word: &str| format!("CLIENTS={}", format!("{word} ").repeat(100_000));
+    let got = bad(Path::new("/nowhere"), LEAST, &[&list("a;b")]);
+    assert!((1..=51).contains(&got.len()), "{}", got.len());
+    let got = bad(Path::new("/nowhere"), LEAST, &[&list("c[1-10000]")]);
+    assert!((1..=51).contains(&got.len()), "{}", got.len());
 }
 
 #[test]

@@ -16,8 +16,9 @@ Examples:
   filermark netmist -i -b 1g -g client_list                   what would run
   filermark netmist -E > my_workloads                         objects to edit, for -I
 
-A line of the token file, for a client that is this host:
-  Clientname=localhost Workdir=/mnt/test Workload=METADATA Oprate=10 Instances=2")]
+Lines of the token file, for this host and for sixteen others (by ssh):
+  Clientname=localhost Workdir=/mnt/test Workload=METADATA Oprate=10 Instances=2
+  Clientname=nv[01-16] Username=me Workdir=/mnt/test Workload=METADATA Oprate=10")]
 pub struct NetmistArgs {
     #[command(flatten)]
     pub flags: NetmistFlags,

@@ -1,5 +1,6 @@
 //! One small file per subcommand.
 
+pub mod agent;
 pub mod clock;
 pub mod demo;
 pub mod manual;

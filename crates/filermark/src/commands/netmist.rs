@@ -4,9 +4,7 @@ use super::run;
 use crate::cli::NetmistArgs;
 use crate::exit::{Ended, Failure};
 use crate::{plain, product};
-use filermark_config::netmist::{
-    self, netmist_registry, nothing_to_do, resolve_netmist, stray_words,
-};
+use filermark_config::netmist::{self, netmist_registry, resolve_netmist, stray_words};
 use filermark_config::{Resolved, Sources, netmist_text};
 use filermark_model::Severity;
 use filermark_results::console;
@@ -28,11 +26,13 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
         product::print(&netmist_text::export(registry.workloads()));
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(answer) = nothing_to_do(&given) {
-        eprintln!("filermark: {answer}");
-        return Ok(ExitCode::SUCCESS);
-    }
     let resolved = resolve_netmist(&given)?;
+    for (letter, what) in [('k', "kill"), ('D', "install")] {
+        if given.has(letter) {
+            eprintln!("filermark: nothing to {what}: this host is the only client");
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     if given.has('i') {
         return info(&resolved, args);
     }
@@ -85,6 +85,7 @@ fn info(resolved: &Resolved, args: &NetmistArgs) -> Ended {
         let dir = resolved.work_dir.display().to_string();
         product::print(&console::plan_block(plan, *point, &[], Some(&dir)));
     }
+    product::print(&filermark_config::explain_launch(&resolved.launch));
     for finding in &plan.findings {
         product::print(&format!("    {}\n", finding.message));
     }

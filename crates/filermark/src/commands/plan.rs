@@ -19,10 +19,11 @@ pub fn print(resolved: &Resolved, output: &OutputArgs) -> Ended {
             "suffix": resolved.suffix,
             "work_dir": resolved.work_dir,
             "plan": resolved.plan,
+            "launch": resolved.launch,
         });
         product::print_json(&value);
     } else {
-        product::print(&filermark_config::explain(&resolved.plan));
+        product::print(&filermark_config::explain(resolved));
         product::print(&format!(
             "fingerprint  {}\n",
             filermark_results::fingerprint(&resolved.plan)

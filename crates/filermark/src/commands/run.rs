@@ -6,11 +6,17 @@ use crate::copies::{Copy, write_heartbeat_log};
 use crate::exit::{Ended, Failure};
 use crate::talk::Talk;
 use crate::{interrupt, plain, product};
-use filermark_cluster::launch::ThreadLauncher;
+use filermark_cluster::hosts::HostLimits;
+use filermark_cluster::hosts::install::ensure_installed;
+use filermark_cluster::launch::EveryLauncher;
+use filermark_cluster::launch::tag::RunTag;
+use filermark_cluster::switchboard::Lines;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
+use filermark_model::launch::LaunchPlan;
+use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
 pub fn run(args: &RunArgs) -> Ended {
@@ -44,14 +50,16 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let points = resolved.plan.points.len();
     let mut talk = Talk::new(points, output.no_color, console, copy);
-    let outcome = filermark_cluster::run(RunOptions {
+    let board = launch(&resolved.launch, &resolved.suffix, &stop, &mut |line| {
+        talk.line(line)
+    })?;
+    let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
         suffix: resolved.suffix,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,
-        launcher: &ThreadLauncher,
         observe: &mut |progress| {
             let mut troubles = Vec::new();
             if let Progress::PointEnded(record, _) = &progress {
@@ -66,9 +74,35 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
                 talk.line(&why);
             }
         },
-    });
+    };
+    let outcome = filermark_cluster::run(options, Box::new(board));
     talk.rest();
     outcome.map_err(Failure::of)
+}
+
+/// Begins to start the agents; first brings the program to where it is missing.
+fn launch(
+    plan: &LaunchPlan,
+    suffix: &str,
+    stop: &StopFlag,
+    say: &mut dyn FnMut(&str),
+) -> Result<Lines, Failure> {
+    let tag = RunTag::new(suffix).map_err(Failure::Failed)?;
+    if plan.install {
+        let limits = HostLimits {
+            stop: stop.clone(),
+            ..HostLimits::default()
+        };
+        let done = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(Failure::Failed)?;
+        for host in done {
+            say(&format!("{}: {}", host.host, host.detail));
+        }
+    }
+    let launcher = EveryLauncher::new(plan, &tag).map_err(Failure::Failed)?;
+    for line in launcher.to_do_by_hand(plan) {
+        say(&line);
+    }
+    Ok(Lines::launch(plan, Arc::new(launcher)))
 }
 
 /// Prints the summary and says where everything is.

@@ -114,7 +114,12 @@ fn mistakes_end_with_code_2_and_their_places() {
     let output = filermark(dir.path(), &["netmist", "-g", "clients", "\u{2013}K"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(talk(&output).contains("typographical dash; type -K"));
-    let output = filermark(dir.path(), &["netmist", "-k", "-g", "clients"]);
+    std::fs::write(
+        dir.path().join("here"),
+        "Clientname=localhost Workdir=/mnt Workload=METADATA\n",
+    )
+    .unwrap();
+    let output = filermark(dir.path(), &["netmist", "-k", "-g", "here"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(talk(&output).contains("nothing to kill"));
 }

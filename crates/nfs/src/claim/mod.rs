@@ -10,11 +10,12 @@ mod empty;
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
 use empty::Emptied;
-use filermark_engine::driver::{Claim, ClaimReport, DriverError};
+use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_engine::marker::{MARKER_BYTES_MAX, marker_run, marker_text};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::{MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::{Createhow3, Failed, Fh, Ftype3, Nfsstat3, Sattr3, StableHow};
+use std::time::Duration;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
 /// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises.
@@ -41,10 +42,13 @@ pub fn claim_at(
 ) -> Result<(ClaimReport, Fh), DriverError> {
     let mut claimant = Claimant::new(plan, target, claim)?;
     let (dir, fresh) = claimant.find_or_make()?;
-    let emptied = if fresh {
-        Emptied::default()
+    let found = if fresh {
+        Found::Free(Emptied::default())
     } else {
         claimant.take_over(&dir)?
+    };
+    let Found::Free(emptied) = found else {
+        return Ok((claimant.report(Emptied::default()), dir));
     };
     if let Err(error) = claimant.write_marker(&dir) {
         if fresh {
@@ -65,12 +69,13 @@ pub fn release(
     plan: &Nfs3Plan,
     mount: &MountPoint,
     claim: &Claim,
+    reach: Reach,
 ) -> Result<ClaimReport, DriverError> {
     let target = Target::resolve(mount, plan).map_err(|mut error| {
         error.advice = format!("{}/{} stays; {}", mount.path, claim.dir_name, error.advice);
         error
     })?;
-    release_at(plan, &target, claim)
+    release_at(plan, &target, claim, reach)
 }
 
 /// [`release`] on a target that is resolved already.
@@ -81,11 +86,12 @@ pub fn release_at(
     plan: &Nfs3Plan,
     target: &Target,
     claim: &Claim,
+    reach: Reach,
 ) -> Result<ClaimReport, DriverError> {
     let mut claimant = Claimant::new(plan, target, claim)?;
     let emptied = match claimant.find()? {
         None => Emptied::default(),
-        Some(dir) => claimant.give_back(&dir)?,
+        Some(dir) => claimant.give_back(&dir, reach)?,
     };
     target.unmount(plan);
     Ok(claimant.report(emptied))
@@ -109,6 +115,19 @@ enum Marker {
     /// The run that it names.
     Run(String),
 }
+
+/// What a directory that was there before has become.
+enum Found {
+    /// Ours, without a marker of this run.
+    Free(Emptied),
+    /// This run's already: another client was faster.
+    Joined,
+}
+
+/// Looks for a marker that another client is about to write.
+const MARKER_LOOKS: u32 = 20;
+/// Between two of them.
+const MARKER_PAUSE: Duration = Duration::from_millis(50);
 
 impl<'a> Claimant<'a> {
     fn new(plan: &'a Nfs3Plan, target: &'a Target, claim: &'a Claim) -> Result<Self, DriverError> {
@@ -225,9 +244,10 @@ impl<'a> Claimant<'a> {
     }
 
     /// Checks that a directory that was there before is ours, and empties it.
-    fn take_over(&mut self, dir: &Fh) -> Result<Emptied, DriverError> {
-        match self.read_marker(dir)? {
-            Marker::Run(_) => self.empty(dir),
+    fn take_over(&mut self, dir: &Fh) -> Result<Found, DriverError> {
+        match self.marker_in_time(dir)? {
+            Marker::Run(run) if run == self.claim.run_id => Ok(Found::Joined),
+            Marker::Run(_) => self.empty(dir).map(Found::Free),
             Marker::NotOurs => Err(self.not_ours(
                 "claim the run's directory",
                 format!("the {MARKER} in it was not written by Filermark"),
@@ -235,7 +255,7 @@ impl<'a> Claimant<'a> {
             Marker::Missing => {
                 let names = self.some_names(dir)?;
                 if names.is_empty() {
-                    return Ok(Emptied::default());
+                    return Ok(Found::Free(Emptied::default()));
                 }
                 Err(self.not_ours(
                     "claim the run's directory",
@@ -243,6 +263,31 @@ impl<'a> Claimant<'a> {
                 ))
             }
         }
+    }
+
+    /// The marker; one that another client is writing at this moment is waited for a
+    /// little.
+    fn marker_in_time(&mut self, dir: &Fh) -> Result<Marker, DriverError> {
+        for _ in 0..MARKER_LOOKS {
+            let marker = self.read_marker(dir)?;
+            let unwritten = match &marker {
+                Marker::Run(_) => false,
+                Marker::NotOurs => self.marker_is_empty(dir),
+                Marker::Missing => !self.some_names(dir)?.is_empty(),
+            };
+            if !unwritten {
+                return Ok(marker);
+            }
+            std::thread::sleep(MARKER_PAUSE);
+        }
+        self.read_marker(dir)
+    }
+
+    fn marker_is_empty(&mut self, dir: &Fh) -> bool {
+        let found = self.nfs.lookup(dir, MARKER.as_bytes());
+        let Ok(Ok(found)) = found else { return false };
+        let size = |attr: Option<_>| attr.map(|a: filermark_onc::nfs3::Fattr3| a.size);
+        size(found.obj_attributes) == Some(0)
     }
 
     fn read_marker(&mut self, dir: &Fh) -> Result<Marker, DriverError> {
@@ -301,7 +346,7 @@ impl<'a> Claimant<'a> {
     }
 
     /// Empties and removes the directory if it is this run's.
-    fn give_back(&mut self, dir: &Fh) -> Result<Emptied, DriverError> {
+    fn give_back(&mut self, dir: &Fh, reach: Reach) -> Result<Emptied, DriverError> {
         let step = "remove the run's directory";
         match self.read_marker(dir)? {
             Marker::Run(run) if run == self.claim.run_id => {}
@@ -314,6 +359,10 @@ impl<'a> Claimant<'a> {
                 return Err(self.not_ours(step, format!("our {MARKER} in it is gone")));
             }
         }
+        let others = |name: &String| name != MARKER;
+        if reach == Reach::Rest && self.some_names(dir)?.iter().any(others) {
+            return Ok(Emptied::default());
+        }
         let emptied = self.empty(dir)?;
         // While something foreign stays, the marker stays too: the next run may
         // come back to the same directory.
@@ -321,7 +370,7 @@ impl<'a> Claimant<'a> {
             return Ok(emptied);
         }
         let (root, name) = (self.target.root, self.claim.dir_name.clone());
-        let gone = &[Nfsstat3::Noent];
+        let gone = &[Nfsstat3::Noent, Nfsstat3::Stale];
         let _ = self.ask("remove the marker file", gone, |nfs| {
             nfs.remove(dir, MARKER.as_bytes())
         })?;

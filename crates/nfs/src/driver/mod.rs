@@ -40,7 +40,7 @@ mod tests;
 use crate::claim;
 use crate::target::Target;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, ShardDriver, ShardSetup,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
@@ -128,9 +128,14 @@ impl Driver for Nfs3Driver {
         claim::claim(&self.plan, mount, claim)
     }
 
-    fn release(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+    fn release(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        reach: Reach,
+    ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        claim::release(&self.plan, mount, claim)
+        claim::release(&self.plan, mount, claim, reach)
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

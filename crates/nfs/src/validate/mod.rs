@@ -15,7 +15,7 @@ pub use report::{CheckResult, Report, Verdict};
 use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Stop};
-use filermark_engine::driver::{Claim, DriverError, StopFlag};
+use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
 use filermark_model::plan::{MountPoint, Nfs3Plan};
 use filermark_onc::nfs3::{Fh, Procedure};
 use std::time::Instant;
@@ -121,7 +121,7 @@ pub fn validate(
             break;
         }
     }
-    match release_at(plan, &target, claim) {
+    match release_at(plan, &target, claim, Reach::All) {
         Ok(released) => {
             let fresh = |name: &String| !report.foreign.contains(name);
             let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();

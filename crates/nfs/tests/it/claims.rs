@@ -2,7 +2,7 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::driver::Claim;
+use filermark_engine::driver::{Claim, Reach};
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::Nfs3Plan;
 use filermark_nfs::claim::{claim_at, release_at};
@@ -101,10 +101,10 @@ fn a_directory_is_made_marked_and_removed() {
     assert_eq!(text.lines().next(), Some("run-1"));
     assert!(text.contains("rm -r filermark.test"), "{text}");
 
-    release_at(&place.plan, &place.target, &claim()).expect("released");
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
     assert_eq!(place.find(&root, b"filermark.test"), None);
     // Once more does no harm.
-    release_at(&place.plan, &place.target, &claim()).expect("released");
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
 }
 
 #[test]
@@ -120,13 +120,14 @@ fn what_an_earlier_run_left_is_removed() {
     assert_eq!((report.removed_count, report.foreign), (left, vec![]));
     assert_eq!(dir, again);
     // The earlier run must not remove what is the later one's now.
-    let error = release_at(&place.plan, &place.target, &claim()).expect_err("not its own");
+    let error =
+        release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not its own");
     assert!(
         error.to_string().contains("belongs to run run-2"),
         "{error}"
     );
     place.leftovers(&dir, 3);
-    let report = release_at(&place.plan, &place.target, &later).expect("released");
+    let report = release_at(&place.plan, &place.target, &later, Reach::All).expect("released");
     assert_eq!((report.removed_count, report.foreign), (7, vec![]));
     let root = place.target.root;
     assert_eq!(place.find(&root, b"filermark.test"), None);
@@ -145,7 +146,7 @@ fn a_connection_that_breaks_does_not_matter() {
     let target = place.target.clone();
     place.nfs = target.nfs_client(&place.plan);
     let left = place.leftovers(&dir, 200);
-    let report = release_at(&place.plan, &place.target, &claim()).expect("released");
+    let report = release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
     // A removal whose answer was lost is not counted.
     assert!(report.removed_count <= left && report.removed_count > 100);
     let root = place.target.root;
@@ -165,11 +166,37 @@ fn a_server_that_only_says_it_removes_is_not_asked_for_ever() {
         (procedure == Procedure::Remove).then(|| [&[0; 4], rest].concat())
     });
     let target = Target::resolve(&mount(), &plan(liar)).expect("resolved");
-    let error = claim_at(&place.plan, &target, &claim()).expect_err("never empty");
+    let error = claim_at(&place.plan, &target, &later_claim()).expect_err("never empty");
     assert!(
         error.to_string().contains("does not become empty"),
         "{error}"
     );
+}
+
+/// That of the next run of the same name.
+fn later_claim() -> Claim {
+    let mut claim = claim();
+    claim.run_id.push('+');
+    claim
+}
+
+#[test]
+fn clients_of_one_run_meet_in_one_directory() {
+    let mut place = Place::new(ServerOptions::default());
+    let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
+    place.leftovers(&dir, 5);
+    let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("joined");
+    assert_eq!(report.removed_count, 0);
+    let root = place.target.root;
+    let leave = |place: &Place| release_at(&place.plan, &place.target, &claim(), Reach::Rest);
+    leave(&place).expect("left");
+    assert!(
+        place.find(&dir, b"p000000").is_some(),
+        "others may be at work there"
+    );
+    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    assert_eq!(place.find(&root, b"filermark.test"), None);
+    leave(&place).expect("nothing to do");
 }
 
 #[test]
@@ -182,7 +209,7 @@ fn foreign_names_are_left_and_told() {
     // A name of ours that is something else is not ours either.
     place.mkdir(&proc_dir, b"f0000000009");
     place.file(&dir, b"m000077", b"no directory");
-    let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
+    let (report, _) = claim_at(&place.plan, &place.target, &later_claim()).expect("claimed");
     let mut foreign = report.foreign;
     foreign.sort_unstable();
     assert_eq!(
@@ -198,7 +225,8 @@ fn foreign_names_are_left_and_told() {
         left - 1,
         "all but the proc's directory"
     );
-    let report = release_at(&place.plan, &place.target, &claim()).expect("released");
+    let report =
+        release_at(&place.plan, &place.target, &later_claim(), Reach::All).expect("released");
     assert_eq!(report.foreign.len(), 3);
     assert!(place.find(&proc_dir, b"thesis.doc").is_some());
     assert!(
@@ -228,7 +256,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
         error.to_string().contains("was not written by Filermark"),
         "{error}"
     );
-    let error = release_at(&place.plan, &place.target, &claim()).expect_err("not ours");
+    let error = release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not ours");
     assert!(error.to_string().contains("is gone"), "{error}");
     for name in [&b"f0000000001"[..], MARKER.as_bytes()] {
         place
@@ -257,7 +285,7 @@ fn what_is_in_the_way_or_out_of_place_is_refused() {
             "{name}"
         );
         assert!(
-            release_at(&place.plan, &place.target, &claim).is_err(),
+            release_at(&place.plan, &place.target, &claim, Reach::All).is_err(),
             "{name}"
         );
     }

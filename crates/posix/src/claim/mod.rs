@@ -13,11 +13,12 @@ use crate::place;
 use crate::status;
 use crate::sys::{Dir, Errno};
 use clear::{Cleared, Failed, printable};
-use filermark_engine::driver::{Claim, ClaimReport, DriverError};
+use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_engine::marker::{MARKER_BYTES_MAX, marker_run, marker_text};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::{MountPoint, PosixPlan};
 use std::ffi::CString;
+use std::time::Duration;
 
 /// Makes the run's directory below `mount` and marks it as ours: what
 /// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. With
@@ -32,12 +33,15 @@ pub(crate) fn claim(
 ) -> Result<ClaimReport, DriverError> {
     let claimant = Claimant::new(mount, claim)?;
     let (dir, fresh) = claimant.find_or_make()?;
-    let cleared = match fresh {
-        true => Cleared::default(),
+    let found = match fresh {
+        true => Found::Free(Cleared::default()),
         false => claimant.take_over(&dir, plan.reuse_kept)?,
     };
-    let lacking = claimant
-        .write_marker(&dir)
+    let (cleared, marked) = match found {
+        Found::Free(cleared) => (cleared, claimant.write_marker(&dir)),
+        Found::Joined => (Cleared::default(), Ok(())),
+    };
+    let lacking = marked
         .and_then(|()| claimant.probe(&dir))
         .inspect_err(|_| {
             if fresh {
@@ -55,7 +59,11 @@ pub(crate) fn claim(
 /// # Errors
 /// The directory cannot be reached or emptied, or belongs to another run by now;
 /// names what stays.
-pub(crate) fn release(mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+pub(crate) fn release(
+    mount: &MountPoint,
+    claim: &Claim,
+    reach: Reach,
+) -> Result<ClaimReport, DriverError> {
     let claimant = Claimant::new(mount, claim).map_err(|mut error| {
         error.advice = format!("{}/{} stays; {}", mount.path, claim.dir_name, error.advice);
         error
@@ -63,7 +71,7 @@ pub(crate) fn release(mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, 
     match claimant.find()? {
         None => Ok(claimant.report(&claimant.top, Cleared::default())),
         Some(dir) => {
-            let cleared = claimant.give_back(&dir)?;
+            let cleared = claimant.give_back(&dir, reach)?;
             Ok(claimant.report(&claimant.top, cleared))
         }
     }
@@ -88,6 +96,19 @@ enum Marker {
     /// The run that it names.
     Run(String),
 }
+
+/// What a directory that was there before has become.
+enum Found {
+    /// Ours, without a marker of this run.
+    Free(Cleared),
+    /// This run's already: another client was faster.
+    Joined,
+}
+
+/// Looks for a marker that another client is about to write.
+const MARKER_LOOKS: u32 = 20;
+/// Between two of them.
+const MARKER_PAUSE: Duration = Duration::from_millis(50);
 
 impl<'a> Claimant<'a> {
     fn new(mount: &'a MountPoint, claim: &'a Claim) -> Result<Self, DriverError> {
@@ -183,26 +204,47 @@ impl<'a> Claimant<'a> {
     }
 
     /// Checks that a directory that was there before is ours, and empties it.
-    fn take_over(&self, dir: &Dir, keep: bool) -> Result<Cleared, DriverError> {
+    fn take_over(&self, dir: &Dir, keep: bool) -> Result<Found, DriverError> {
         let step = "claim the run's directory";
-        match self.read_marker(dir)? {
+        match self.marker_in_time(dir)? {
+            Marker::Run(run) if run == self.claim.run_id => Ok(Found::Joined),
             Marker::Run(_) if keep => {
                 clear::passing_names(dir, &self.claim.dir_name).map_err(|e| self.uncleared(e))?;
-                clear::foreign_names(dir, &self.claim.dir_name).map_err(|e| self.uncleared(e))
+                clear::foreign_names(dir, &self.claim.dir_name)
+                    .map(Found::Free)
+                    .map_err(|e| self.uncleared(e))
             }
-            Marker::Run(_) => self.clear(dir),
+            Marker::Run(_) => self.clear(dir).map(Found::Free),
             Marker::NotOurs => Err(self.not_ours(
                 step,
                 format!("the {MARKER} in it was not written by Filermark"),
             )),
             Marker::Missing => match self.some_names(dir)? {
-                names if names.is_empty() => Ok(Cleared::default()),
+                names if names.is_empty() => Ok(Found::Free(Cleared::default())),
                 names => Err(self.not_ours(
                     step,
                     format!("it has no {MARKER} and is not empty ({})", names.join(", ")),
                 )),
             },
         }
+    }
+
+    /// The marker; one that another client is writing at this moment is waited for a
+    /// little.
+    fn marker_in_time(&self, dir: &Dir) -> Result<Marker, DriverError> {
+        for _ in 0..MARKER_LOOKS {
+            let marker = self.read_marker(dir)?;
+            let unwritten = match &marker {
+                Marker::Run(_) => false,
+                Marker::NotOurs => dir.meta(&self.marker).is_ok_and(|m| m.size == 0),
+                Marker::Missing => !self.some_names(dir)?.is_empty(),
+            };
+            if !unwritten {
+                return Ok(marker);
+            }
+            std::thread::sleep(MARKER_PAUSE);
+        }
+        self.read_marker(dir)
     }
 
     fn clear(&self, dir: &Dir) -> Result<Cleared, DriverError> {
@@ -265,7 +307,7 @@ impl<'a> Claimant<'a> {
     }
 
     /// Empties and removes the directory if it is this run's.
-    fn give_back(&self, dir: &Dir) -> Result<Cleared, DriverError> {
+    fn give_back(&self, dir: &Dir, reach: Reach) -> Result<Cleared, DriverError> {
         let step = "remove the run's directory";
         match self.read_marker(dir)? {
             Marker::Run(run) if run == self.claim.run_id => {}
@@ -278,6 +320,10 @@ impl<'a> Claimant<'a> {
                 return Err(self.not_ours(step, format!("our {MARKER} in it is gone")));
             }
         }
+        let others = |name: &String| name != MARKER;
+        if reach == Reach::Rest && self.some_names(dir)?.iter().any(others) {
+            return Ok(Cleared::default());
+        }
         let cleared = self.clear(dir)?;
         // While something foreign stays, the marker stays too: the next run may
         // come back to the same directory.
@@ -286,7 +332,7 @@ impl<'a> Claimant<'a> {
         }
         for removed in [dir.unlink(&self.marker), self.top.remove_dir(&self.name)] {
             match removed {
-                Ok(()) | Err(Errno::NOENT) => {}
+                Ok(()) | Err(Errno::NOENT | Errno::STALE) => {}
                 Err(e) => return Err(self.failed(step, e)),
             }
         }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::PosixDriver;
 use filermark_engine::driver::Driver;
+use filermark_engine::driver::Reach;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -35,8 +36,14 @@ impl Ground {
         self.driver.claim(&self.mount(), &self.claim)
     }
 
+    /// The next run of the same name comes.
+    fn claim_later(&mut self) -> Result<ClaimReport, DriverError> {
+        self.claim.run_id.push('+');
+        self.claim()
+    }
+
     fn release(&self) -> Result<ClaimReport, DriverError> {
-        self.driver.release(&self.mount(), &self.claim)
+        self.driver.release(&self.mount(), &self.claim, Reach::All)
     }
 
     fn run_dir(&self) -> PathBuf {
@@ -112,7 +119,7 @@ fn a_file_system_that_was_unmounted_is_told() {
 
 #[test]
 fn leftovers_of_ours_go_and_foreign_names_stay() {
-    let ground = Ground::new();
+    let mut ground = Ground::new();
     ground.claim().expect("claimed");
     for ours in [
         "CL0_VDA1/d0000/b00/f0000000",
@@ -133,7 +140,7 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
         "p000000/f0000000",
     ]
     .map(|path| ground.put(path));
-    let report = ground.claim().expect("claimed again");
+    let report = ground.claim_later().expect("claimed again");
     assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
     assert!(
         report
@@ -151,16 +158,37 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
 }
 
 #[test]
+fn clients_of_one_run_meet_in_one_directory() {
+    let ground = Ground::new();
+    ground.claim().expect("claimed");
+    let file = ground.put("CL0_VDA1/d0000/b00/f0000000");
+    let report = ground.claim().expect("joined");
+    assert_eq!((report.removed_count, file.exists()), (0, true));
+    // One that leaves takes nothing of the others'; the last takes the directory.
+    let leave = || {
+        ground
+            .driver
+            .release(&ground.mount(), &ground.claim, Reach::Rest)
+    };
+    leave().expect("left");
+    assert!(file.exists() && ground.run_dir().join(MARKER).exists());
+    std::fs::remove_dir_all(ground.run_dir().join("CL0_VDA1")).expect("removed");
+    leave().expect("left");
+    assert!(!ground.run_dir().exists());
+    leave().expect("nothing to do");
+}
+
+#[test]
 fn what_is_kept_is_kept_if_wanted() {
     let plan = PosixPlan {
         reuse_kept: true,
         ..PosixPlan::default()
     };
-    let ground = Ground::with(plan);
+    let mut ground = Ground::with(plan);
     ground.claim().expect("claimed");
     let file = ground.put("CL0_VDA1/d0000/b00/f0000000");
     ground.put("letter");
-    let report = ground.claim().expect("claimed again");
+    let report = ground.claim_later().expect("claimed again");
     assert!(file.exists());
     assert_eq!(report.foreign, ["filermark.test/letter"]);
 }
@@ -202,14 +230,14 @@ fn a_run_that_took_over_keeps_its_directory() {
 
 #[test]
 fn links_are_not_followed_out() {
-    let ground = Ground::new();
+    let mut ground = Ground::new();
     let outside = tempfile::tempdir().expect("dir");
     let theirs = outside.path().join("d0000/b00/f0000000");
     std::fs::create_dir_all(theirs.parent().expect("parent")).expect("dirs");
     std::fs::write(&theirs, b"x").expect("file");
     ground.claim().expect("claimed");
     symlink(outside.path(), ground.run_dir().join("CL0_A")).expect("link");
-    let report = ground.claim().expect("claimed");
+    let report = ground.claim_later().expect("claimed");
     assert_eq!(report.foreign, ["filermark.test/CL0_A"]);
     assert!(theirs.exists());
     // The run's directory itself.

@@ -213,6 +213,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         seed: 42,
         shards: None,
         monitor: None,
+        slice: None,
         scripts: Some(ScriptsPlan {
             dir: ".".into(),
             limit: Nanos::from_secs(30),
@@ -315,6 +316,7 @@ impl Builder {
             status: PointStatus::Measured,
             stats: None,
             clients: Vec::new(),
+            start: None,
             findings: Vec::new(),
         };
         if let Some(reason) = failure {

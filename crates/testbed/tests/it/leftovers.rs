@@ -1,8 +1,8 @@
 //! Nothing is left running, whichever way a test ends.
 
 use filermark_testbed::{
-    Capture, Faulty, FaultyOptions, Fsal, Ganesha, KernelServer, Mounts, Sandbox, ServerOptions,
-    available,
+    Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, KernelServer, Mounts, Sandbox,
+    ServerOptions, Slurm, available,
 };
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +20,8 @@ struct Everything {
     _ganesha: Ganesha,
     _server: KernelServer,
     _capture: Capture,
+    hosts: Hosts,
+    _slurm: Slurm,
     faulty: Faulty,
 }
 
@@ -40,18 +42,59 @@ fn everything() -> Option<Everything> {
         _ganesha: available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?,
         _server: available(KernelServer::start_in(&sandbox, options))?,
         _capture: available(Capture::start(&sandbox, "lo", &[2049]))?,
+        hosts: available(busy_hosts(&sandbox))?,
+        _slurm: available(busy_slurm(&sandbox))?,
         sandbox,
     })
 }
 
-/// Processes in a network namespace. Every process of a sandbox is in its
-/// network; a namespace that nothing is in is gone, since nothing else (a
-/// mount, a descriptor) holds it.
-fn processes_in(network_id: u64) -> Vec<String> {
+/// Two hosts, both with something that runs in the background; one is frozen.
+fn busy_hosts(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Hosts> {
+    let hosts = Hosts::start(sandbox, 2)?;
+    for host in ["h1", "h2"] {
+        let background = "setsid sleep 1000 >/dev/null 2>&1 </dev/null &";
+        let done = hosts
+            .command("ssh")
+            .args([host, background])
+            .stdin(Stdio::null())
+            .output();
+        let done = done.expect("start ssh");
+        assert!(done.status.success(), "{done:?}");
+    }
+    hosts.freeze("h2")?;
+    Ok(hosts)
+}
+
+/// A cluster with a job that runs on both nodes.
+fn busy_slurm(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Slurm> {
+    let slurm = Slurm::start(sandbox, 2)?;
+    let job = ["-Q", "-N2", "-o/dev/null", "--wrap", "srun sleep 1000"];
+    let done = slurm.command("sbatch").args(job).output();
+    let done = done.expect("start sbatch");
+    assert!(done.status.success(), "{done:?}");
+    let start = Instant::now();
+    let sleeps = |node| {
+        let found = slurm.processes(node).expect("processes");
+        found.iter().any(|process| process.name == "sleep")
+    };
+    while !(sleeps("n1") && sleeps("n2")) {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the job does not run"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(slurm)
+}
+
+/// Processes in some network namespaces. Every process of a sandbox is in its
+/// network, or in that of a host in it; a namespace that nothing is in is gone,
+/// since nothing else (a mount, a descriptor) holds it.
+fn processes_in(networks: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("list /proc").flatten() {
         let here = std::fs::metadata(entry.path().join("ns/net"));
-        if here.is_ok_and(|namespace| namespace.ino() == network_id) {
+        if here.is_ok_and(|namespace| networks.contains(&namespace.ino())) {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             found.push(String::from_utf8_lossy(&command).replace('\0', " "));
         }
@@ -60,10 +103,10 @@ fn processes_in(network_id: u64) -> Vec<String> {
 }
 
 /// Asserts that a sandbox is gone: at once, or within `patience`.
-fn assert_gone(network_id: u64, dir: &Path, patience: Duration) {
+fn assert_gone(networks: &[u64], dir: &Path, patience: Duration) {
     let start = Instant::now();
     loop {
-        let processes = processes_in(network_id);
+        let processes = processes_in(networks);
         let mounts = std::fs::read_to_string("/proc/mounts").expect("read the mounts");
         let name = dir.file_name().expect("a name").to_string_lossy();
         let mounted = mounts.contains(name.as_ref());
@@ -84,16 +127,17 @@ fn nothing_is_left_after_a_drop() {
     let Some(all) = everything() else {
         return;
     };
-    let (network, dir) = (all.sandbox.network_id(), all.sandbox.dir().to_owned());
+    let networks = all.hosts.network_ids().expect("networks");
+    let dir = all.sandbox.dir().to_owned();
     let mounts_dir = all.mounts_dir();
     assert!(mounts_dir.exists());
-    let running = processes_in(network).len();
+    let running = processes_in(&networks).len();
     assert!(
-        running >= 6,
+        running >= 30,
         "only {running} processes are seen in a full sandbox"
     );
     drop(all);
-    assert_gone(network, &dir, Duration::ZERO);
+    assert_gone(&networks, &dir, Duration::ZERO);
     assert!(!mounts_dir.exists());
 }
 
@@ -104,14 +148,15 @@ fn nothing_is_left_after_a_panic() {
         let Some(all) = everything() else {
             return;
         };
-        seen = Some((all.sandbox.network_id(), all.sandbox.dir().to_owned()));
+        let networks = all.hosts.network_ids().expect("networks");
+        seen = Some((networks, all.sandbox.dir().to_owned()));
         panic!("this panic is part of the test");
     }));
-    let Some((network, dir)) = seen else {
+    let Some((networks, dir)) = seen else {
         return;
     };
     assert!(outcome.is_err());
-    assert_gone(network, &dir, Duration::ZERO);
+    assert_gone(&networks, &dir, Duration::ZERO);
 }
 
 #[test]
@@ -138,15 +183,16 @@ fn nothing_is_left_after_sigkill() {
         .find_map(|line| Some(line.split_once("holding ")?.1.to_owned()));
     let line = line.expect("the child holds a sandbox");
     let fields: Vec<&str> = line.split(' ').collect();
-    let [network, dir, mounts_dir] = fields[..] else {
+    let [networks, dir, mounts_dir] = fields[..] else {
         panic!("not three fields: {line}");
     };
-    let (network, dir) = (network.parse().expect("a number"), PathBuf::from(dir));
+    let networks = networks.split(',').map(|id| id.parse().expect("a number"));
+    let (networks, dir) = (networks.collect::<Vec<u64>>(), PathBuf::from(dir));
     let mounts_dir = Path::new(mounts_dir);
-    assert!(processes_in(network).len() >= 6 && dir.exists() && mounts_dir.exists());
+    assert!(processes_in(&networks).len() >= 30 && dir.exists() && mounts_dir.exists());
     child.kill().expect("kill it");
     child.wait().expect("wait for it");
-    assert_gone(network, &dir, Duration::from_secs(10));
+    assert_gone(&networks, &dir, Duration::from_secs(10));
     let start = Instant::now();
     while mounts_dir.exists() {
         assert!(start.elapsed() < Duration::from_secs(10), "{mounts_dir:?}");
@@ -169,9 +215,11 @@ fn hold_everything() {
         .arg("1000")
         .spawn()
         .expect("start sleep");
+    let networks = all.hosts.network_ids().expect("networks");
+    let networks: Vec<String> = networks.iter().map(u64::to_string).collect();
     println!(
         "holding {} {} {}",
-        all.sandbox.network_id(),
+        networks.join(","),
         all.sandbox.dir().display(),
         all.mounts_dir().display()
     );

@@ -3,9 +3,11 @@
 mod capture;
 mod faulty;
 mod ganesha;
+mod hosts;
 mod kernel;
 mod leftovers;
 mod mounts;
+mod slurm;
 mod strace;
 
 use filermark_testbed::{Export, Sandbox};

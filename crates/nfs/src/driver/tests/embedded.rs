@@ -156,7 +156,9 @@ fn the_server_counts_what_the_driver_counts() {
     }
     assert!(counters.is_empty(), "{counters:?}");
     drop(bench);
-    let report = world.driver.release(world.mount(), &world.setup.claim);
+    let report = world
+        .driver
+        .release(world.mount(), &world.setup.claim, Reach::All);
     let report = report.expect("empty by now");
     assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
 }

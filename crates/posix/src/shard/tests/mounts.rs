@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::sys::Errno;
+use filermark_engine::driver::Reach;
 use std::process::Command;
 
 const PLACE: &str = "FILERMARK_TEST_MOUNT";
@@ -115,7 +116,10 @@ fn mounts_in_a_tree_are_not_entered() {
     }
     bench.good(FileAction::RemoveDirs { dir: 0 });
     let mount = mount_of(bench.dir.path());
-    let report = bench.driver.release(&mount, &claim()).expect("released");
+    let report = bench
+        .driver
+        .release(&mount, &claim(), Reach::All)
+        .expect("released");
     assert_eq!(report.foreign.len(), 2, "{:?}", report.foreign);
     assert!(theirs.join("f0000000").exists());
 }

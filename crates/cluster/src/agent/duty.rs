@@ -1,0 +1,305 @@
+//! What an agent does next: the dialogue with the prime, without streams, threads or
+//! clocks of its own, so that a simulation can drive it.
+//!
+//! It trusts the link only: when the link ends, or nothing more comes, the load stops
+//! and what this agent made is removed, without being told.
+
+use crate::message::{Hello, Order, PROTOCOL, Report};
+use filermark_model::plan::MountPoint;
+use filermark_model::{LoadPoint, Nanos, RunPlan};
+
+/// A prime that has not said anything for so long is lost. It says something every
+/// two seconds. With the time to clean up, this stays below 30 s.
+pub const SILENCE_MAX: Nanos = Nanos::from_secs(15);
+
+/// Something that takes time; one at a time.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Reach the servers, claim the run's directory, start the engine.
+    Prepare {
+        /// The plan.
+        plan: Box<RunPlan>,
+        /// Which client of it this is.
+        client: u32,
+        /// The run's directory.
+        dir_name: String,
+        /// Identifies the run.
+        run_id: String,
+    },
+    /// INIT.
+    Init(LoadPoint),
+    /// WARMUP and RUN.
+    Run {
+        /// The load point.
+        point: LoadPoint,
+        /// When WARMUP begins, by this agent's clock.
+        warmup_at: Nanos,
+    },
+    /// CLEANUP of what this agent's procs made.
+    Cleanup,
+    /// Give the run's directory back with everything in it.
+    Release {
+        /// Mount points of others that cannot do it.
+        orphans: Vec<MountPoint>,
+    },
+    /// The prime is gone or said goodbye: leave nothing of this agent's behind.
+    TidyUp,
+}
+
+/// What is to be done now.
+#[derive(Debug)]
+pub enum Act {
+    /// Tell the prime.
+    Tell(Report),
+    /// Begin something; [`Duty::done`] is called when it has ended.
+    Begin(Task),
+    /// What is under way is to stop soon.
+    Stop,
+    /// Nothing more is to be done.
+    End,
+}
+
+/// Where an agent is in its life.
+#[derive(Debug)]
+pub struct Duty {
+    own: Hello,
+    heard: Nanos,
+    /// A task is under way.
+    busy: bool,
+    /// The prime is gone or wants no more.
+    leaving: bool,
+    tidied: bool,
+}
+
+impl Duty {
+    /// An agent that nobody has told anything yet.
+    pub fn new(own: Hello, now: Nanos) -> Self {
+        Self {
+            own,
+            heard: now,
+            busy: false,
+            leaving: false,
+            tidied: false,
+        }
+    }
+
+    /// The prime says something. `unix_ns` is the time of day.
+    pub fn hear(&mut self, order: Order, now: Nanos, unix_ns: u64) -> Vec<Act> {
+        self.heard = now;
+        if self.leaving {
+            return Vec::new();
+        }
+        match order {
+            Order::Hello(hello) => self.greet(&hello),
+            Order::Time { seq } => vec![Act::Tell(Report::Time {
+                seq,
+                clock_ns: now.0,
+                unix_ns,
+            })],
+            Order::Alive => Vec::new(),
+            Order::Stop if self.busy => vec![Act::Stop],
+            // What it was to stop has ended by itself.
+            Order::Stop => Vec::new(),
+            Order::Goodbye => self.leave(None),
+            order if self.busy => self.leave(Some(format!(
+                "the order '{}' came while another was under way",
+                order.name()
+            ))),
+            order => match task_of(order) {
+                Some(task) => self.begin(task),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn greet(&self, hello: &Hello) -> Vec<Act> {
+        // The prime compares the rest: it is the one that can say what to do.
+        let answer = match hello.protocol == PROTOCOL {
+            true => Report::Hello(self.own.clone()),
+            false => Report::Failed {
+                reason: format!(
+                    "the prime speaks protocol {} (version {}), this agent {PROTOCOL} (version {}): bring the same version there with `filermark install`",
+                    hello.protocol, hello.version, self.own.version
+                ),
+                stopped: false,
+            },
+        };
+        vec![Act::Tell(answer)]
+    }
+
+    /// A task has ended.
+    pub fn done(&mut self, report: Report) -> Vec<Act> {
+        self.busy = false;
+        match (self.leaving, self.tidied) {
+            (false, _) => vec![Act::Tell(report)],
+            (true, false) => self.tidy_up(),
+            (true, true) => vec![Act::End],
+        }
+    }
+
+    /// The link has ended, or what came over it makes no sense.
+    pub fn link_ended(&mut self) -> Vec<Act> {
+        self.leave(None)
+    }
+
+    /// Somebody on this host wants the agent to end.
+    pub fn told_to_end(&mut self, why: &str) -> Vec<Act> {
+        self.leave(Some(why.to_owned()))
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Nanos) -> Vec<Act> {
+        if now.since(self.heard) > SILENCE_MAX {
+            return self.leave(Some("the prime is silent".into()));
+        }
+        Vec::new()
+    }
+
+    /// Whether it is on its way out.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving
+    }
+
+    fn begin(&mut self, task: Task) -> Vec<Act> {
+        self.busy = true;
+        vec![Act::Begin(task)]
+    }
+
+    fn leave(&mut self, why: Option<String>) -> Vec<Act> {
+        if std::mem::replace(&mut self.leaving, true) {
+            return Vec::new();
+        }
+        let word = why.map(|reason| Act::Tell(Report::Leaving { reason }));
+        let next = match self.busy {
+            true => vec![Act::Stop],
+            false => self.tidy_up(),
+        };
+        word.into_iter().chain(next).collect()
+    }
+
+    fn tidy_up(&mut self) -> Vec<Act> {
+        self.tidied = true;
+        self.begin(Task::TidyUp)
+    }
+}
+
+fn task_of(order: Order) -> Option<Task> {
+    Some(match order {
+        Order::Prepare {
+            plan,
+            client,
+            dir_name,
+            run_id,
+        } => Task::Prepare {
+            plan,
+            client,
+            dir_name,
+            run_id,
+        },
+        Order::Init { point } => Task::Init(point),
+        Order::Run {
+            point,
+            warmup_at_ns,
+        } => Task::Run {
+            point,
+            warmup_at: Nanos(warmup_at_ns),
+        },
+        Order::Cleanup => Task::Cleanup,
+        Order::Release { orphans } => Task::Release { orphans },
+        Order::Hello(_) | Order::Time { .. } | Order::Stop | Order::Alive | Order::Goodbye => {
+            return None;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        Hello {
+            protocol: PROTOCOL,
+            version: "1".into(),
+            build: String::new(),
+            host: "here".into(),
+        }
+    }
+
+    fn shown(acts: &[Act]) -> Vec<String> {
+        let name = |act: &Act| {
+            let text = format!("{act:?}");
+            text.split(['{', '(', ' '])
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        acts.iter().map(name).collect()
+    }
+
+    fn duty() -> Duty {
+        Duty::new(hello(), Nanos(0))
+    }
+
+    #[test]
+    fn an_order_is_carried_out_and_answered() {
+        let mut duty = duty();
+        assert_eq!(
+            shown(&duty.hear(Order::Hello(hello()), Nanos(1), 0)),
+            ["Tell Hello"]
+        );
+        assert_eq!(
+            shown(&duty.hear(Order::Cleanup, Nanos(2), 0)),
+            ["Begin Cleanup)"]
+        );
+        // The clock is told also in the middle of something.
+        assert_eq!(
+            shown(&duty.hear(Order::Time { seq: 1 }, Nanos(3), 0)),
+            ["Tell Time"]
+        );
+        assert_eq!(shown(&duty.hear(Order::Stop, Nanos(3), 0)), ["Stop"]);
+        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)"]);
+        assert!(
+            duty.hear(Order::Stop, Nanos(4), 0).is_empty(),
+            "nothing is under way"
+        );
+        assert_eq!(
+            shown(&duty.hear(Order::Goodbye, Nanos(5), 0)),
+            ["Begin TidyUp)"]
+        );
+        assert_eq!(shown(&duty.done(Report::Alive)), ["End"]);
+    }
+
+    #[test]
+    fn without_a_link_everything_stops_and_is_tidied_up() {
+        let mut duty = duty();
+        duty.hear(Order::Cleanup, Nanos(2), 0);
+        assert_eq!(shown(&duty.link_ended()), ["Stop"]);
+        assert!(duty.link_ended().is_empty(), "once is enough");
+        assert!(
+            duty.hear(Order::Cleanup, Nanos(3), 0).is_empty(),
+            "too late"
+        );
+        assert_eq!(shown(&duty.done(Report::Alive)), ["Begin TidyUp)"]);
+        assert_eq!(shown(&duty.done(Report::Alive)), ["End"]);
+    }
+
+    #[test]
+    fn a_silent_prime_is_given_up() {
+        let mut duty = duty();
+        duty.hear(Order::Alive, Nanos::from_secs(10), 0);
+        assert!(duty.tick(Nanos::from_secs(25)).is_empty());
+        let acts = duty.tick(Nanos::from_secs(26));
+        assert_eq!(shown(&acts), ["Tell Leaving", "Begin TidyUp)"]);
+        assert!(duty.is_leaving() && duty.tick(Nanos::from_secs(99)).is_empty());
+    }
+
+    #[test]
+    fn two_orders_at_once_make_no_sense() {
+        let mut duty = duty();
+        duty.hear(Order::Cleanup, Nanos(2), 0);
+        assert_eq!(
+            shown(&duty.hear(Order::Cleanup, Nanos(2), 0)),
+            ["Tell Leaving", "Stop"]
+        );
+    }
+}

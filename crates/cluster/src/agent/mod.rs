@@ -1,0 +1,205 @@
+//! The agent: carries out the prime's orders on one client host.
+//!
+//! Four threads: one reads orders, one writes reports, one works ([`work`]), one sums
+//! up what the shards say while they do ([`live`]); this one decides ([`duty`]).
+
+pub mod duty;
+mod live;
+mod work;
+
+use crate::frame::{self, Deframer, MAGIC};
+use crate::identity;
+use crate::message::{Order, Report};
+use duty::{Act, Duty, Task};
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::StopFlag;
+use std::io::{Read, Write};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
+};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Reports that may wait for the link.
+const REPORTS_MAX: usize = 4096;
+/// Orders that may wait for the agent.
+const ORDERS_MAX: usize = 64;
+/// How often the agent looks at the time.
+const TICK: Duration = Duration::from_millis(200);
+/// How long the last reports may take to leave.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+enum Input {
+    Order(Box<Order>),
+    LinkEnded,
+    Done(Box<Report>),
+}
+
+/// Serves one prime until the link ends.
+pub fn serve(orders: impl Read + Send + 'static, reports: impl Write + Send + 'static) {
+    serve_until(orders, reports, &StopFlag::new());
+}
+
+/// Serves one prime until the link ends, or somebody on this host raises `quit`.
+pub fn serve_until(
+    orders: impl Read + Send + 'static,
+    reports: impl Write + Send + 'static,
+    quit: &StopFlag,
+) {
+    let (sender, inputs) = sync_channel(ORDERS_MAX);
+    let (reports, written) = Reports::to(reports, sender.clone());
+    let stop = StopFlag::new();
+    let clock = Clock::real();
+    let relay = sender.clone();
+    let began = spawn("agent-orders", move || read_orders(orders, &relay));
+    let tasks = work::begin(
+        reports.clone(),
+        stop.clone(),
+        clock.clone(),
+        move |report| {
+            let _ = sender.send(Input::Done(Box::new(report)));
+        },
+    );
+    let (true, Ok(tasks)) = (began, tasks) else {
+        return;
+    };
+    let agent = Agent {
+        clock,
+        stop,
+        reports,
+        tasks,
+    };
+    agent.live(&inputs, quit);
+    drop(agent);
+    // The writer ends with the last of the reports; a link that takes none is left.
+    let _ = written.recv_timeout(FAREWELL);
+}
+
+struct Agent {
+    clock: Clock,
+    stop: StopFlag,
+    reports: Reports,
+    tasks: Sender<Task>,
+}
+
+impl Agent {
+    fn live(&self, inputs: &Receiver<Input>, quit: &StopFlag) {
+        let mut duty = Duty::new(identity::own_hello(), self.clock.now());
+        loop {
+            let input = inputs.recv_timeout(TICK);
+            let now = self.clock.now();
+            let mut acts = match input {
+                Ok(Input::Order(order)) => {
+                    tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
+                    duty.hear(*order, now, unix_ns())
+                }
+                Ok(Input::LinkEnded) => duty.link_ended(),
+                Ok(Input::Done(report)) => duty.done(*report),
+                Err(RecvTimeoutError::Timeout) => duty.tick(now),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if quit.is_raised() {
+                acts.extend(duty.told_to_end("it was told to end on its host"));
+            }
+            for act in acts {
+                match act {
+                    Act::Tell(report) => {
+                        if !self.reports.send(&report) {
+                            // What cannot be told any more: nobody is there.
+                            self.stop.raise();
+                        }
+                    }
+                    Act::Begin(task) => {
+                        self.stop.lower();
+                        let _ = self.tasks.send(task);
+                    }
+                    Act::Stop => self.stop.raise(),
+                    Act::End => return,
+                }
+            }
+        }
+    }
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |t| t.as_nanos() as u64)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
+    let builder = std::thread::Builder::new().name(name.into());
+    builder.spawn(work).is_ok()
+}
+
+fn read_orders(mut stream: impl Read, inputs: &SyncSender<Input>) {
+    let mut deframer = Deframer::of_prime();
+    let mut bytes = vec![0; 64 << 10];
+    'link: loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => deframer.push(&bytes[..count]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        }
+        loop {
+            let order = match deframer.next_frame() {
+                Ok(Some(frame)) => frame.decode::<Order>(),
+                Ok(None) => break,
+                Err(e) => Err(e),
+            };
+            match order {
+                Ok(order) => {
+                    if inputs.send(Input::Order(Box::new(order))).is_err() {
+                        return;
+                    }
+                }
+                Err(e) => {
+                    tracing::warn!(target: "filermark_cluster", "the prime: {e}");
+                    break 'link;
+                }
+            }
+        }
+    }
+    let _ = inputs.send(Input::LinkEnded);
+}
+
+/// The way to the prime: never waits for it.
+#[derive(Clone)]
+pub(crate) struct Reports(SyncSender<Vec<u8>>);
+
+impl Reports {
+    /// Begins to write on a thread; the receiver ends when everything is written.
+    fn to(
+        mut stream: impl Write + Send + 'static,
+        inputs: SyncSender<Input>,
+    ) -> (Self, Receiver<()>) {
+        let (sender, frames) = sync_channel::<Vec<u8>>(REPORTS_MAX);
+        let (writing, written) = channel::<()>();
+        spawn("agent-reports", move || {
+            let _writing = writing;
+            let mut write = |bytes: &[u8]| stream.write_all(bytes).and_then(|()| stream.flush());
+            let mut link = write(MAGIC);
+            while let Ok(frame) = frames.recv() {
+                link = link.and_then(|()| write(&frame));
+                if link.is_err() {
+                    let _ = inputs.try_send(Input::LinkEnded);
+                    return;
+                }
+            }
+        });
+        (Self(sender), written)
+    }
+
+    /// Tells it. Says whether it will be: not when the link takes nothing any more.
+    pub fn send(&self, report: &Report) -> bool {
+        let frame = frame::encode(report).or_else(|e| {
+            frame::encode(&Report::Failed {
+                reason: format!("the report cannot be sent: {e}"),
+                stopped: false,
+            })
+        });
+        match frame.map(|frame| self.0.try_send(frame)) {
+            Ok(Ok(())) => true,
+            Ok(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | Err(_) => false,
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What an agent does on its host: the engine, and the run's directories. One task at
+//! a time, on a thread of its own; what a task came to is its report.
+
+use super::duty::Task;
+use super::{Reports, live};
+use crate::beats::Pulse;
+use crate::clock_check::Check;
+use crate::message::{Report, Tasks};
+use crate::space;
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
+use filermark_engine::engine::{Engine, EngineSetup};
+use filermark_engine::null::NullDriver;
+use filermark_engine::recorder::Live;
+use filermark_engine::shard::{PhaseError, RunTimes, TaskReport};
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::{LoadPoint, Nanos, RunPlan};
+use filermark_nfs::driver::Nfs3Driver;
+use filermark_posix::PosixDriver;
+use filermark_results::{Environment, MountFacts};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::time::Instant;
+
+/// Words of the shards that may wait; more are dropped.
+const LIVE_QUEUE: usize = 4096;
+
+/// Begins to work off tasks; `done` is told what each came to. Ends when the sender
+/// of tasks is gone.
+pub(super) fn begin(
+    reports: Reports,
+    stop: StopFlag,
+    clock: Clock,
+    done: impl Fn(Report) + Send + 'static,
+) -> std::io::Result<Sender<Task>> {
+    let (sender, tasks) = channel::<Task>();
+    let (live, words) = sync_channel(LIVE_QUEUE);
+    let teller = reports.clone();
+    std::thread::Builder::new()
+        .name("agent-live".into())
+        .spawn(move || live::tell(&words, &teller))?;
+    std::thread::Builder::new()
+        .name("agent-work".into())
+        .spawn(move || {
+            let mut work = Work {
+                stop,
+                reports,
+                live,
+                clock,
+                prepared: None,
+            };
+            while let Ok(task) = tasks.recv() {
+                let report = work.carry_out(task);
+                done(report);
+            }
+        })?;
+    Ok(sender)
+}
+
+struct Prepared {
+    plan: Arc<RunPlan>,
+    driver: Arc<dyn Driver>,
+    claim: Claim,
+    mounts: Vec<MountPoint>,
+    engine: Option<Engine>,
+}
+
+struct Work {
+    stop: StopFlag,
+    reports: Reports,
+    live: SyncSender<Live>,
+    clock: Clock,
+    prepared: Option<Prepared>,
+}
+
+impl Work {
+    fn carry_out(&mut self, task: Task) -> Report {
+        match task {
+            Task::Prepare {
+                plan,
+                client,
+                dir_name,
+                run_id,
+            } => self.prepare(*plan, client, Claim { dir_name, run_id }),
+            Task::Init(point) => self.init(point),
+            Task::Run { point, warmup_at } => self.run(point, warmup_at),
+            Task::Cleanup => self.cleanup(),
+            Task::Release { orphans } => self.release(orphans),
+            Task::TidyUp => self.tidy_up(),
+        }
+    }
+
+    fn prepare(&mut self, plan: RunPlan, client: u32, claim: Claim) -> Report {
+        let plan = Arc::new(plan);
+        let driver: Arc<dyn Driver> = match &plan.driver {
+            DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+            DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
+            DriverPlan::Null => Arc::new(NullDriver),
+        };
+        let missing = plan
+            .benchmark
+            .mix
+            .shares()
+            .iter()
+            .find(|(op, _)| !driver.capabilities().ops.contains(*op));
+        if let Some((op, _)) = missing {
+            return failed(format!(
+                "the {} driver cannot do '{op}', which the mix asks for",
+                driver.name()
+            ));
+        }
+        let mut mounts = plan
+            .clients
+            .get(client as usize)
+            .map_or_else(Vec::new, |c| c.mounts.clone());
+        mounts.sort();
+        mounts.dedup();
+        let prepared = self.prepared.insert(Prepared {
+            plan,
+            driver,
+            claim,
+            mounts,
+            engine: None,
+        });
+        match prepared.connect(client, &self.clock, &self.stop, &self.live) {
+            Ok(report) => report,
+            Err(report) => report,
+        }
+    }
+
+    fn init(&mut self, point: LoadPoint) -> Report {
+        self.with_engine(|engine| {
+            let began = Instant::now();
+            let done = engine.init(point)?;
+            Ok(Report::Populated(tasks(done, began)))
+        })
+    }
+
+    fn run(&mut self, point: LoadPoint, warmup_start: Nanos) -> Report {
+        let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
+            return failed("no plan yet".into());
+        };
+        let (phases, reports) = (plan.phases, self.reports.clone());
+        self.with_engine(|engine| {
+            let late = engine.clock().now().since(warmup_start);
+            let run_start = warmup_start + phases.warmup;
+            let times = RunTimes {
+                warmup_start,
+                run_start,
+                run_end: run_start + phases.runtime,
+            };
+            let counts = engine.live_counts();
+            let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
+                let reports = reports.clone();
+                let tell = move |beat| reports.send(&Report::Heartbeat(beat));
+                Pulse::begin(counts, engine.clock(), times, interval, tell)
+            });
+            let check = plan
+                .clock_service
+                .as_ref()
+                .map(|s| Check::begin(s, engine.clock(), times.run_start, times.run_end));
+            let stats = engine.run(point, times)?;
+            // The last heartbeat goes before the figures.
+            drop(pulse);
+            Ok(Report::Measured {
+                stats: Box::new(stats),
+                clock: check.map(Check::finish),
+                late_ns: late.0,
+            })
+        })
+    }
+
+    fn with_engine(
+        &mut self,
+        act: impl FnOnce(&mut Engine) -> Result<Report, PhaseError>,
+    ) -> Report {
+        match self.prepared.as_mut().and_then(|p| p.engine.as_mut()) {
+            Some(engine) => act(engine).unwrap_or_else(|e| phase_failed(&e)),
+            None => failed("not prepared".into()),
+        }
+    }
+
+    /// What this agent's procs made goes.
+    fn cleanup(&mut self) -> Report {
+        let began = Instant::now();
+        let engine = self.prepared.as_mut().and_then(|p| p.engine.as_mut());
+        match engine.map(Engine::cleanup) {
+            None => cleaned(TaskReport::default(), began, Vec::new()),
+            Some(Ok(done)) => cleaned(done, began, Vec::new()),
+            Some(Err(e)) => phase_failed(&e),
+        }
+    }
+
+    /// The run's directories go, with whatever is in them: what procs could not
+    /// remove, and what lost clients made.
+    fn release(&mut self, orphans: Vec<MountPoint>) -> Report {
+        let began = Instant::now();
+        let Some(mut prepared) = self.prepared.take() else {
+            return cleaned(TaskReport::default(), began, Vec::new());
+        };
+        // Its threads and open files first.
+        prepared.engine = None;
+        self.stop.lower();
+        prepared.mounts.extend(orphans);
+        let left_behind = prepared.release(Reach::All);
+        cleaned(TaskReport::default(), began, left_behind)
+    }
+
+    /// The prime is gone: leaves nothing of its own behind, and nothing of the others'
+    /// in disorder, for they may still be at work.
+    fn tidy_up(&mut self) -> Report {
+        let began = Instant::now();
+        let Some(mut prepared) = self.prepared.take() else {
+            return cleaned(TaskReport::default(), began, Vec::new());
+        };
+        if prepared.plan.fileset.keep {
+            return cleaned(TaskReport::default(), began, Vec::new());
+        }
+        let done = prepared.engine.as_mut().map(Engine::cleanup);
+        let done = done.and_then(Result::ok).unwrap_or_default();
+        prepared.engine = None;
+        self.stop.lower();
+        let alone = prepared.plan.clients.len() == 1;
+        let left = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        for place in &left {
+            tracing::warn!(target: "filermark_cluster", "left behind: {place}");
+        }
+        cleaned(done, began, left)
+    }
+}
+
+impl Prepared {
+    fn connect(
+        &mut self,
+        client: u32,
+        clock: &Clock,
+        stop: &StopFlag,
+        live: &SyncSender<Live>,
+    ) -> Result<Report, Report> {
+        let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
+        let mut remarks = Vec::new();
+        let mut facts = Vec::new();
+        let mut lacking = Vec::new();
+        let mut free = space::Seen::by(&self.plan.driver);
+        let mounts = std::mem::take(&mut self.mounts);
+        for mount in mounts {
+            let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
+            let found = self
+                .driver
+                .claim(&mount, &self.claim)
+                .map_err(|e| failed(e.to_string()))?;
+            if found.removed_count > 0 {
+                remarks.push(format!(
+                    "{mount}: removed {} leftovers of an earlier run",
+                    found.removed_count
+                ));
+            }
+            remarks.extend(
+                found
+                    .foreign
+                    .iter()
+                    .map(|f| format!("{f}: not ours, left alone")),
+            );
+            lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
+            free.add(&mount, kept, &environment.host, &found);
+            facts.push(MountFacts {
+                mount: mount.to_string(),
+                facts: found.server_facts,
+            });
+            // Only what was claimed is released.
+            self.mounts.push(mount);
+        }
+        let engine = Engine::start(EngineSetup {
+            plan: self.plan.clone(),
+            client: client as usize,
+            driver: self.driver.clone(),
+            claim: self.claim.clone(),
+            clock: clock.clone(),
+            stop: stop.clone(),
+            live: Some(live.clone()),
+        })
+        .map_err(|e| phase_failed(&e))?;
+        environment.mounts = facts;
+        let port = match &self.plan.driver {
+            DriverPlan::Nfs3(settings) => settings.nfs_port.unwrap_or(2049),
+            DriverPlan::Null | DriverPlan::Posix(_) => 0,
+        };
+        if port != 0 {
+            environment.resolve_servers(self.mounts.iter().map(|m| m.host.as_str()), port);
+        }
+        let shard_count = engine.shard_count() as u32;
+        self.engine = Some(engine);
+        Ok(Report::Ready {
+            environment: Box::new(environment),
+            shard_count,
+            remarks,
+            free: free.into_free(),
+            lacking,
+        })
+    }
+
+    fn release(&self, reach: Reach) -> Vec<String> {
+        let mut left = Vec::new();
+        for mount in &self.mounts {
+            match self.driver.release(mount, &self.claim, reach) {
+                Ok(report) => left.extend(report.foreign),
+                Err(e) => left.push(format!("{mount}/{}: {e}", self.claim.dir_name)),
+            }
+        }
+        left
+    }
+}
+
+fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<String>) -> Report {
+    Report::Cleaned {
+        tasks: tasks(report, began),
+        left_behind,
+    }
+}
+
+fn tasks(report: TaskReport, began: Instant) -> Tasks {
+    Tasks {
+        task_count: report.task_count,
+        failed_count: report.failed_count,
+        bytes: report.bytes,
+        elapsed_ns: began.elapsed().as_nanos() as u64,
+    }
+}
+
+fn failed(reason: String) -> Report {
+    Report::Failed {
+        reason,
+        stopped: false,
+    }
+}
+
+fn phase_failed(error: &PhaseError) -> Report {
+    Report::Failed {
+        reason: error.to_string(),
+        stopped: *error == PhaseError::Stopped,
+    }
+}

@@ -1,0 +1,651 @@
+//! The agents of a run, as the prime sees them: who is there, what was asked, who
+//! is missing.
+//!
+//! Every wait has a limit, and every agent that dies, hangs, loses its link or
+//! answers nonsense is noticed here and told by its host's name. What orders mean is
+//! not this room's affair, nor how bytes travel (see [`crate::switchboard`]).
+
+use crate::clocks::ClockOffset;
+use crate::frame;
+use crate::message::{Hello, Order, PROTOCOL, Report};
+use crate::switchboard::{Event, Switchboard, nonsense};
+use filermark_engine::driver::StopFlag;
+use filermark_model::Nanos;
+use filermark_model::launch::{LaunchPlan, OnLost};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// An agent that has not said anything for so long is lost. With the time that the
+/// others take to stop, a load point ends within 15 s.
+pub(crate) const SILENCE_MAX: Nanos = Nanos::from_secs(8);
+/// How often the prime gives a sign of life.
+const ALIVE: Nanos = Nanos::from_secs(2);
+/// How long agents may take to stop a phase when asked.
+pub(crate) const STOP_MAX: Nanos = Nanos::from_secs(30);
+/// How often the prime looks around while it waits.
+const LOOK: Nanos = Nanos::from_millis(10);
+/// How often it looks for agents that are silent.
+const LOOK_FOR_SILENCE: Nanos = Nanos::from_millis(250);
+/// Questions for the clock, per agent.
+const CLOCK_ROUNDS: u32 = 12;
+/// Agents that are asked for their clocks side by side: more would wait for each
+/// other, which counts as way.
+const CLOCKS_AT_ONCE: usize = 32;
+/// Longest wait for one answer about the clock.
+const CLOCK_MAX: Nanos = Nanos::from_millis(500);
+/// Lost agents that an error names.
+const NAMED_MAX: usize = 5;
+
+/// Why an order was not carried out by all agents.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// An agent says why.
+    #[error("{reason}")]
+    Failed {
+        /// Its sentence.
+        reason: String,
+    },
+    /// The user wished to stop.
+    #[error("stopped on request")]
+    Stopped,
+    /// Agents are lost.
+    #[error("{}", told(.0))]
+    Lost(Vec<Loss>),
+}
+
+/// An agent that is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Its number in the plan, from 0.
+    pub agent: usize,
+    /// Its host.
+    pub client: String,
+    /// How that was noticed.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "client {}: the agent is lost: {}",
+            self.client, self.reason
+        )
+    }
+}
+
+fn told(losses: &[Loss]) -> String {
+    let mut text: Vec<String> = losses.iter().take(NAMED_MAX).map(Loss::to_string).collect();
+    if losses.len() > NAMED_MAX {
+        text.push(format!("and {} more", losses.len() - NAMED_MAX));
+    }
+    text.join("; ")
+}
+
+/// What comes while an order is carried out.
+pub(crate) enum Heard<'a> {
+    /// Time has passed.
+    Tick,
+    /// A word in between.
+    Word(usize, &'a Report),
+    /// An answer. Failures are not among them.
+    Answer(usize, Report),
+    /// An agent is lost.
+    Lost(usize),
+}
+
+/// Listens to what comes: the prime's time, and what it is.
+pub(crate) type Ear<'a> = &'a mut dyn FnMut(Nanos, Heard<'_>);
+
+/// The agents of a run.
+pub(crate) struct Agents {
+    board: Box<dyn Switchboard>,
+    seats: Vec<Seat>,
+    stop: StopFlag,
+    losses: Vec<Loss>,
+    own: Hello,
+    alive_at: Nanos,
+    silence_at: Nanos,
+    alive: Arc<[u8]>,
+}
+
+struct Seat {
+    client: String,
+    lost: bool,
+    /// Its first word, once it came.
+    hello: Option<Hello>,
+    heard: Nanos,
+    clock: Option<ClockOffset>,
+    /// Questions for the clock that have no answer yet.
+    asked: VecDeque<(u32, Nanos)>,
+    seq: u32,
+}
+
+/// What the pump brings.
+enum Came {
+    Report(Report),
+    Clock,
+    Lost,
+    Nothing,
+}
+
+impl Agents {
+    /// For the hosts of a plan; the board has begun to start them.
+    pub fn new(board: Box<dyn Switchboard>, plan: &LaunchPlan, own: Hello, stop: StopFlag) -> Self {
+        let seat = |host: &filermark_model::launch::HostPlan| Seat {
+            client: host.client.clone(),
+            lost: false,
+            hello: None,
+            heard: Nanos(0),
+            clock: None,
+            asked: VecDeque::new(),
+            seq: 0,
+        };
+        let now = board.now();
+        Self {
+            board,
+            seats: plan.hosts.iter().map(seat).collect(),
+            stop,
+            losses: Vec::new(),
+            own,
+            alive_at: now,
+            silence_at: now,
+            alive: pack(&Order::Alive),
+        }
+    }
+
+    /// Waits for the first word of every agent. All that cannot be had are told at
+    /// once.
+    ///
+    /// # Errors
+    /// Agents that do not start or answer, or are of another build; the wish to stop.
+    pub fn greet(
+        &mut self,
+        limit: Nanos,
+        observe: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), OrderError> {
+        let until = self.board.now() + limit;
+        let mut told = 0;
+        while self.seats.iter().any(|s| !s.lost && s.hello.is_none()) {
+            if self.stop.is_raised() {
+                return Err(OrderError::Stopped);
+            }
+            let now = self.board.now();
+            if now >= until {
+                let seconds = limit.0 / 1_000_000_000;
+                self.lose_where(
+                    |s| s.hello.is_none(),
+                    &format!(
+                        "did not start within {seconds} s; can it be reached? (filermark preflight; START_TIMEOUT)"
+                    ),
+                );
+                break;
+            }
+            if let Some((at, Came::Report(report))) = self.next((now + LOOK).min(until)) {
+                match report {
+                    Report::Hello(hello) => self.take_hello(at, hello),
+                    Report::Failed { reason, .. } => self.lose(at, reason),
+                    word if is_word(&word) => {}
+                    _ => self.lose(at, "it spoke out of turn".into()),
+                }
+            }
+            let there = self
+                .seats
+                .iter()
+                .filter(|s| !s.lost && s.hello.is_some())
+                .count();
+            if there != std::mem::replace(&mut told, there) {
+                observe(there, self.seats.len());
+            }
+        }
+        match self.losses.is_empty() {
+            true => Ok(()),
+            false => Err(OrderError::Lost(self.losses.clone())),
+        }
+    }
+
+    fn take_hello(&mut self, at: usize, hello: Hello) {
+        if let Some(reason) = differs(&self.own, &hello) {
+            return self.lose(at, reason);
+        }
+        self.seats[at].hello = Some(hello);
+    }
+
+    /// Gives some agents an order and waits for all answers.
+    ///
+    /// # Errors
+    /// What the agents said; the wish to stop; with [`OnLost::End`] that one is lost,
+    /// with [`OnLost::Continue`] only that none is left. The others have stopped.
+    pub fn order(
+        &mut self,
+        who: &[usize],
+        make: &dyn Fn(usize) -> Order,
+        limit: Nanos,
+        on_lost: OnLost,
+        ear: Ear<'_>,
+    ) -> Result<(), OrderError> {
+        let began = self.board.now();
+        let mut round = Round::new(self.seats.len(), self.losses.len(), on_lost);
+        for &at in who {
+            if self.seats.get(at).is_none_or(|s| s.lost) {
+                continue;
+            }
+            self.send(at, &make(at));
+            round.wait_for(at);
+        }
+        if round.waiting_count == 0 {
+            return Err(OrderError::Lost(self.losses.clone()));
+        }
+        let mut ticked = began;
+        while round.waiting_count > 0 {
+            let came = self.next(self.board.now() + LOOK);
+            self.take(came, &mut round, ear);
+            self.hear_of_losses(&mut round, ear);
+            let now = self.board.now();
+            if now.since(ticked) >= Nanos::from_millis(5) {
+                ticked = now;
+                ear(now, Heard::Tick);
+            }
+            self.look_at_limits(&mut round, began, limit);
+        }
+        match round.error {
+            Some(error) => Err(error),
+            None if self.living().is_empty() => Err(OrderError::Lost(self.losses.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, came: Option<(usize, Came)>, round: &mut Round, ear: Ear<'_>) {
+        let now = self.board.now();
+        match came {
+            Some((at, Came::Report(report))) if is_word(&report) => {
+                ear(now, Heard::Word(at, &report));
+            }
+            Some((at, Came::Report(report))) if round.is_waiting(at) => {
+                round.answered(at);
+                match report {
+                    Report::Failed { stopped: true, .. } => round.fail(OrderError::Stopped),
+                    Report::Failed { reason, .. } => {
+                        let reason = self.named(at, reason);
+                        round.fail(OrderError::Failed { reason });
+                    }
+                    answer => ear(now, Heard::Answer(at, answer)),
+                }
+            }
+            Some((at, Came::Report(_))) => {
+                self.lose(at, "it spoke out of turn".into());
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in that agents have been lost since it was last looked.
+    fn hear_of_losses(&mut self, round: &mut Round, ear: Ear<'_>) {
+        let now = self.board.now();
+        while let Some(loss) = self.losses.get(round.losses_seen) {
+            round.losses_seen += 1;
+            round.answered(loss.agent);
+            ear(now, Heard::Lost(loss.agent));
+            if round.on_lost == OnLost::End {
+                round.fail(OrderError::Lost(vec![loss.clone()]));
+            }
+        }
+    }
+
+    /// The wish to stop, an error, the time that is over: all lead to a stop of the
+    /// others, and that has a limit too.
+    fn look_at_limits(&mut self, round: &mut Round, began: Nanos, limit: Nanos) {
+        let now = self.board.now();
+        let Some(stopping) = round.stopping else {
+            let over = now.since(began) > limit;
+            if over {
+                let late = (0..self.seats.len()).filter(|at| round.is_waiting(*at));
+                let names: Vec<&str> = late
+                    .take(NAMED_MAX)
+                    .map(|at| self.seats[at].client.as_str())
+                    .collect();
+                let reason = format!(
+                    "client {}: no answer within {} s",
+                    names.join(", "),
+                    limit.0 / 1_000_000_000
+                );
+                round.fail(OrderError::Failed { reason });
+            } else if self.stop.is_raised() {
+                round.fail(OrderError::Stopped);
+            }
+            if round.error.is_some() {
+                round.stopping = Some(now);
+                self.tell_stop();
+            }
+            return;
+        };
+        if now.since(stopping) > STOP_MAX {
+            for at in 0..self.seats.len() {
+                if round.is_waiting(at) {
+                    round.answered(at);
+                    let seconds = STOP_MAX.0 / 1_000_000_000;
+                    self.lose(at, format!("it does not stop within {seconds} s"));
+                }
+            }
+        }
+    }
+
+    /// Asks every agent for its clock, several times; the best answers count.
+    ///
+    /// # Errors
+    /// As [`Agents::order`].
+    pub fn sync_clocks(&mut self, on_lost: OnLost) -> Result<(), OrderError> {
+        let before = self.losses.len();
+        for seat in &mut self.seats {
+            seat.clock = None;
+        }
+        for group in self.living().chunks(CLOCKS_AT_ONCE) {
+            for _ in 0..CLOCK_ROUNDS {
+                self.ask_clocks(group);
+            }
+        }
+        self.lose_where(
+            |s| s.clock.is_none(),
+            "it does not answer what its clock says",
+        );
+        match self.losses.get(before..) {
+            Some([]) | None => Ok(()),
+            Some(lost) if on_lost == OnLost::End || self.living().is_empty() => {
+                Err(OrderError::Lost(lost.to_vec()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn ask_clocks(&mut self, group: &[usize]) {
+        for &at in group {
+            let seat = &mut self.seats[at];
+            if seat.lost {
+                continue;
+            }
+            seat.seq = seat.seq.wrapping_add(1);
+            seat.asked.clear();
+            let frame = pack(&Order::Time { seq: seat.seq });
+            seat.asked.push_back((seat.seq, self.board.now()));
+            self.board.send(at, &frame);
+        }
+        let until = self.board.now() + CLOCK_MAX;
+        let open = |seats: &[Seat]| {
+            group
+                .iter()
+                .any(|at| !seats[*at].lost && !seats[*at].asked.is_empty())
+        };
+        while open(&self.seats) && self.board.now() < until {
+            if let Some((at, Came::Report(report))) = self.next(until)
+                && !is_word(&report)
+            {
+                self.lose(at, "it spoke out of turn".into());
+            }
+        }
+    }
+
+    /// Takes in what the agents say while they have no order: their signs of life
+    /// must not pile up while scripts are waited for.
+    ///
+    /// # Errors
+    /// As [`Agents::order`].
+    pub fn idle(&mut self, on_lost: OnLost) -> Result<(), OrderError> {
+        let before = self.losses.len();
+        while let Some((at, came)) = self.next(self.board.now()) {
+            if let Came::Report(report) = came
+                && !is_word(&report)
+            {
+                self.lose(at, "it spoke out of turn".into());
+            }
+        }
+        match self.losses.get(before..) {
+            Some([]) | None => Ok(()),
+            Some(_) if on_lost == OnLost::Continue && !self.living().is_empty() => Ok(()),
+            Some(lost) => Err(OrderError::Lost(lost.to_vec())),
+        }
+    }
+
+    /// Waits so long, or till the wish to stop.
+    pub fn now(&self) -> Nanos {
+        self.board.now()
+    }
+
+    /// Those that are there, by their numbers in the plan.
+    pub fn living(&self) -> Vec<usize> {
+        let living = |at: &usize| !self.seats[*at].lost;
+        (0..self.seats.len()).filter(living).collect()
+    }
+
+    /// Those that are lost, in the order in which they were.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// An agent's clock, as last asked.
+    pub fn clock(&self, agent: usize) -> Option<ClockOffset> {
+        self.seats.get(agent)?.clock
+    }
+
+    /// Says goodbye and waits till the agents have ended.
+    pub fn dismiss(mut self) {
+        for at in self.living() {
+            self.send(at, &Order::Goodbye);
+        }
+        self.board.let_go(Duration::from_nanos(STOP_MAX.0));
+    }
+
+    fn named(&self, at: usize, reason: String) -> String {
+        match self.seats.len() {
+            1 => reason,
+            _ => format!("client {}: {reason}", self.seats[at].client),
+        }
+    }
+
+    fn send(&mut self, at: usize, order: &Order) {
+        match frame::encode(order) {
+            Ok(frame) => self.board.send(at, &frame.into()),
+            Err(e) => self.lose(
+                at,
+                format!("the order '{}' cannot be sent: {e}", order.name()),
+            ),
+        }
+    }
+
+    fn tell_stop(&mut self) {
+        let living = self.living();
+        tracing::debug!(target: "filermark_cluster::signal", agents = living.len(), "telling all agents to stop");
+        for at in living {
+            self.send(at, &Order::Stop);
+        }
+    }
+
+    fn lose(&mut self, at: usize, reason: String) {
+        let Some(seat) = self.seats.get_mut(at).filter(|s| !s.lost) else {
+            return;
+        };
+        seat.lost = true;
+        tracing::debug!(target: "filermark_cluster", client = seat.client, reason, "lost");
+        self.losses.push(Loss {
+            agent: at,
+            client: seat.client.clone(),
+            reason,
+        });
+        self.board.cut(at);
+    }
+
+    fn lose_where(&mut self, which: impl Fn(&Seat) -> bool, reason: &str) {
+        for at in self.living() {
+            if which(&self.seats[at]) {
+                self.lose(at, reason.to_owned());
+            }
+        }
+    }
+
+    /// Brings the next thing that comes, and does what is due: signs of life, looking
+    /// for the silent.
+    fn next(&mut self, until: Nanos) -> Option<(usize, Came)> {
+        let before = self.losses.len();
+        self.do_what_is_due();
+        if let Some(loss) = self.losses.get(before) {
+            return Some((loss.agent, Came::Lost));
+        }
+        let (at, event) = self.board.wait(until)?;
+        if self.seats.get(at).is_none_or(|s| s.lost) {
+            return Some((at, Came::Nothing));
+        }
+        let came = match event {
+            Event::Up => {
+                let hello = Order::Hello(self.own.clone());
+                self.send(at, &hello);
+                Came::Nothing
+            }
+            Event::Ended(reason) => {
+                self.lose(at, reason);
+                Came::Lost
+            }
+            Event::Said(frame, when) => {
+                self.seats[at].heard = self.board.now();
+                match frame.decode() {
+                    Ok(Report::Time {
+                        seq,
+                        clock_ns,
+                        unix_ns,
+                    }) => {
+                        self.take_time(at, when, seq, (clock_ns, unix_ns));
+                        Came::Clock
+                    }
+                    Ok(Report::Leaving { reason }) => {
+                        self.lose(at, reason);
+                        Came::Lost
+                    }
+                    Ok(report) => Came::Report(report),
+                    Err(e) => {
+                        self.lose(at, nonsense(&e));
+                        Came::Lost
+                    }
+                }
+            }
+        };
+        Some((at, came))
+    }
+
+    fn take_time(&mut self, at: usize, heard: Nanos, seq: u32, said: (u64, u64)) {
+        let own_unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let own_unix_ns = own_unix.map_or(0, |t| t.as_nanos() as u64);
+        let seat = &mut self.seats[at];
+        let Some(place) = seat.asked.iter().position(|(asked, _)| *asked == seq) else {
+            return;
+        };
+        let Some((_, sent)) = seat.asked.remove(place) else {
+            return;
+        };
+        let offset = ClockOffset::of(sent, heard, said.0, said.1, own_unix_ns);
+        seat.clock = Some(seat.clock.map_or(offset, |known| known.or_better(offset)));
+    }
+
+    fn do_what_is_due(&mut self) {
+        let now = self.board.now();
+        if now >= self.alive_at {
+            self.alive_at = now + ALIVE;
+            for at in self.living() {
+                if self.seats[at].hello.is_some() {
+                    self.board.send(at, &self.alive);
+                }
+            }
+        }
+        if now >= self.silence_at {
+            // While nobody listened (a long wait for a disk), nobody was silent.
+            let deaf = now.since(self.silence_at);
+            self.silence_at = now + LOOK_FOR_SILENCE;
+            if deaf > Nanos::from_secs(1) {
+                for seat in &mut self.seats {
+                    seat.heard = now;
+                }
+            }
+            let seconds = SILENCE_MAX.0 / 1_000_000_000;
+            self.lose_where(
+                |s| s.hello.is_some() && now.since(s.heard) > SILENCE_MAX,
+                &format!("not a word for {seconds} s"),
+            );
+        }
+    }
+}
+
+/// One order under way.
+struct Round {
+    waiting: Vec<bool>,
+    waiting_count: usize,
+    /// Losses that were taken in, by their count.
+    losses_seen: usize,
+    error: Option<OrderError>,
+    stopping: Option<Nanos>,
+    on_lost: OnLost,
+}
+
+impl Round {
+    fn new(agents: usize, losses_seen: usize, on_lost: OnLost) -> Self {
+        Self {
+            waiting: vec![false; agents],
+            waiting_count: 0,
+            losses_seen,
+            error: None,
+            stopping: None,
+            on_lost,
+        }
+    }
+
+    fn wait_for(&mut self, at: usize) {
+        self.waiting[at] = true;
+        self.waiting_count += 1;
+    }
+
+    fn is_waiting(&self, at: usize) -> bool {
+        self.waiting.get(at).copied().unwrap_or(false)
+    }
+
+    fn answered(&mut self, at: usize) {
+        if std::mem::take(&mut self.waiting[at]) {
+            self.waiting_count -= 1;
+        }
+    }
+
+    /// A reason that says something wins over "stopped"; several losses are all told.
+    fn fail(&mut self, why: OrderError) {
+        match (&mut self.error, why) {
+            (Some(OrderError::Lost(all)), OrderError::Lost(more)) => all.extend(more),
+            (error @ (None | Some(OrderError::Stopped)), why) => *error = Some(why),
+            _ => {}
+        }
+    }
+}
+
+fn pack(order: &Order) -> Arc<[u8]> {
+    // Only small ones; an empty frame would be told as nonsense by the agent.
+    frame::encode(order).unwrap_or_default().into()
+}
+
+/// Whether an agent is another program than this; why, and what mends it.
+fn differs(own: &Hello, other: &Hello) -> Option<String> {
+    let shown = |h: &Hello| match h.build.is_empty() {
+        true => format!("{} (build unknown)", h.version),
+        false => format!("{} (build {})", h.version, h.build),
+    };
+    if other.protocol == PROTOCOL && other.version == own.version && other.build == own.build {
+        return None;
+    }
+    Some(format!(
+        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: bring the same version there with `filermark install`",
+        shown(other),
+        other.protocol,
+        shown(own),
+    ))
+}
+
+/// Words that come while an order is carried out, as against its answer.
+fn is_word(report: &Report) -> bool {
+    matches!(
+        report,
+        Report::Alive | Report::Progress { .. } | Report::Second { .. } | Report::Heartbeat(_)
+    )
+}

@@ -1,0 +1,121 @@
+//! The end of a run: the run's directories are given back, also with what lost
+//! clients left in them, as far as others reach it.
+
+use crate::agents::Agents;
+use crate::message::Order;
+use crate::sweep::{MARGIN, Sweep};
+use crate::waves::waves;
+use filermark_model::launch::OnLost;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::{Finding, Rule, Severity};
+use std::collections::BTreeSet;
+
+impl Sweep<'_> {
+    /// Cleans up whatever the run came to; gives what stays, as findings.
+    pub fn clean_up_at_the_end(&mut self, agents: &mut Agents) -> Vec<Finding> {
+        let dir = self.dir_name();
+        if self.options.plan.fileset.keep {
+            let message = format!("KEEP=on: the file set stays in {dir} below the mount points");
+            return vec![Finding::new(Rule::LeftBehind, Severity::Note, message)];
+        }
+        // The wish to stop has been heard; the tidying up is not to hear it again.
+        self.options.stop.lower();
+        let mut left = Vec::new();
+        if let Err(e) = self.clean_up(agents, None) {
+            tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
+        }
+        left.extend(self.release(agents));
+        left.sort();
+        left.dedup();
+        left.into_iter()
+            .map(|place| {
+                let message = format!("left behind: {place}");
+                self.remark("prime", message.clone());
+                Finding::new(Rule::LeftBehind, Severity::Warning, message)
+            })
+            .collect()
+    }
+
+    /// Everybody gives the run's directories back; gives what stays.
+    fn release(&mut self, agents: &mut Agents) -> Vec<String> {
+        let limit = self.cleanup_limit() + MARGIN;
+        let (mut left, mut removed_count) = (Vec::new(), 0);
+        let living: BTreeSet<usize> = agents.living().into_iter().collect();
+        let mut orphans = self.orphans(&living);
+        for wave in waves(&self.options.plan) {
+            let who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
+            if who.is_empty() {
+                continue;
+            }
+            let order = Order::Release {
+                orphans: std::mem::take(&mut orphans),
+            };
+            match self.order_tasks(agents, &who, &order, limit, OnLost::Continue) {
+                Ok(done) => {
+                    removed_count += done.task_count();
+                    left.extend(done.left_behind);
+                }
+                Err(e) => left.push(format!("{} below the mount points: {e}", self.dir_name())),
+            }
+        }
+        self.tell_losses(agents);
+        left.extend(self.unreached(agents, removed_count));
+        left
+    }
+
+    /// Mount points of lost clients that the living reach by themselves over the
+    /// network, though they do not work there.
+    fn orphans(&self, living: &BTreeSet<usize>) -> Vec<MountPoint> {
+        if !matches!(self.options.plan.driver, DriverPlan::Nfs3(_)) {
+            return Vec::new();
+        }
+        let clients = || self.options.plan.clients.iter().enumerate();
+        let reached: BTreeSet<&MountPoint> = clients()
+            .filter(|(at, _)| living.contains(at))
+            .flat_map(|(_, c)| &c.mounts)
+            .collect();
+        let lost = clients().filter(|(at, _)| !living.contains(at));
+        let all: BTreeSet<&MountPoint> = lost.flat_map(|(_, c)| &c.mounts).collect();
+        all.difference(&reached).map(|m| (*m).clone()).collect()
+    }
+
+    /// What lost clients made where nobody else comes.
+    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<String> {
+        let plan = &self.options.plan;
+        let living = agents.living();
+        let mut left = Vec::new();
+        for loss in agents.losses() {
+            // Only one that was ready can have made anything.
+            let (Some(free), Some(client)) =
+                (self.free.get(&loss.agent), plan.clients.get(loss.agent))
+            else {
+                continue;
+            };
+            let hint = format!("`filermark stop` removes it when {} is back", loss.client);
+            let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
+            let place =
+                |m: &MountPoint| format!("{m}/{}: the client was lost; {hint}", self.dir_name());
+            let reached = |mount: &MountPoint| match plan.driver {
+                DriverPlan::Null => true,
+                DriverPlan::Nfs3(_) => !living.is_empty(),
+                DriverPlan::Posix(_) => {
+                    let seen = free.iter().find(|f| f.mounts.contains(mount));
+                    let same = |at: &usize| {
+                        let theirs = self.free.get(at).into_iter().flatten();
+                        let is_it = |f: &&crate::message::FreeSpace| {
+                            Some(&f.file_system) == seen.map(|s| &s.file_system)
+                        };
+                        theirs.into_iter().any(|f| is_it(&f))
+                    };
+                    let alike = |at: &usize| {
+                        let theirs = plan.clients.get(*at).into_iter().flat_map(|c| &c.mounts);
+                        removed_count > 0 && theirs.into_iter().any(|m| m.path == mount.path)
+                    };
+                    living.iter().any(same) || living.iter().any(alike)
+                }
+            };
+            left.extend(places.filter(|m| !reached(m)).map(place));
+        }
+        left
+    }
+}

@@ -1,0 +1,34 @@
+//! Which program this is, and on which host: what the first message says.
+
+use crate::hosts::program::own_build;
+use crate::message::{Hello, PROTOCOL};
+
+/// This program on this host.
+pub fn own_hello() -> Hello {
+    Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        build: own_build().into(),
+        host: own_host(),
+    }
+}
+
+/// This host, as it calls itself.
+pub fn own_host() -> String {
+    let uname = rustix::system::uname();
+    uname.nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::program::BUILD_DIGITS;
+
+    #[test]
+    fn a_build_is_named_by_its_bytes() {
+        let hello = own_hello();
+        assert_eq!(hello.build.len(), BUILD_DIGITS);
+        assert!(hello.build.chars().all(|c| c.is_ascii_hexdigit()));
+        assert!(!hello.host.is_empty());
+    }
+}

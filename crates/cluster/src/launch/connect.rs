@@ -1,0 +1,118 @@
+//! Agents that were started by hand and wait: the prime connects to each.
+
+use super::remote::{RemoteLeash, launched, prime_identity};
+use super::{Launched, Launcher};
+use crate::secure::dial::{HostPort, dial};
+use crate::secure::introduce::{HostName, Line, hear, say};
+use crate::secure::join::INTRODUCTION_MAX;
+use crate::secure::{Identity, SecureError, Secured, secure_client};
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_model::plan::IpChoice;
+use std::time::{Duration, Instant};
+
+/// How long an agent that does not listen yet, or still tidies up after another run, is
+/// tried again.
+const AGAIN_MAX: Duration = Duration::from_secs(10);
+/// Pause before that.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Connects to agents that wait for it (`LauncherKind::Connect`).
+pub struct ConnectLauncher {
+    identity: Identity,
+    ip: IpChoice,
+    limit: Duration,
+    secret_file: String,
+}
+
+impl ConnectLauncher {
+    /// For this plan.
+    ///
+    /// # Errors
+    /// The plan names no secret file, or a bad one.
+    pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
+        let file = plan.secret_file.as_ref();
+        Ok(Self {
+            identity: prime_identity(plan)?,
+            ip: plan.ip,
+            limit: Duration::from_nanos(plan.start_timeout.0),
+            secret_file: file.map_or_else(String::new, |f| f.display().to_string()),
+        })
+    }
+
+    /// Connects, and again where that may help.
+    fn call(&self, to: &HostPort) -> Result<Secured, SecureError> {
+        let since = Instant::now();
+        loop {
+            let left = self.limit.saturating_sub(since.elapsed());
+            let error = match self.attempt(to, left) {
+                Ok(secured) => return Ok(secured),
+                Err(error) => error,
+            };
+            let again = matches!(
+                error,
+                SecureError::Refused | SecureError::Ended | SecureError::TurnedAway(_)
+            );
+            if !again || since.elapsed() + PAUSE >= self.limit.min(AGAIN_MAX) {
+                return Err(error);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn attempt(&self, to: &HostPort, limit: Duration) -> Result<Secured, SecureError> {
+        let deadline = Instant::now() + limit;
+        let tcp = dial(to, self.ip, limit)?;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let secured = secure_client(tcp, &self.identity, left().min(INTRODUCTION_MAX))?;
+        match hear(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
+            Line::Agent(_) => say(&secured, &Line::Welcome)?,
+            Line::Refused(why) => return Err(SecureError::TurnedAway(why)),
+            Line::Welcome => return Err(SecureError::Nonsense("a prime's".into())),
+        }
+        Ok(secured)
+    }
+
+    fn in_words(&self, to: &HostPort, error: &SecureError) -> String {
+        let file = match self.secret_file.as_str() {
+            "" => "FILE",
+            file => file,
+        };
+        let start = format!(
+            "start it on {} with: filermark agent --listen :{} --secret-file {file}",
+            to.host, to.port
+        );
+        let advice = match error {
+            SecureError::WrongSecret => {
+                format!("copy {file} to {} and start the agent again", to.host)
+            }
+            SecureError::TurnedAway(_) => "".into(),
+            SecureError::TimedOut(_) | SecureError::NoRoute => {
+                format!(
+                    "is {} up, and does a firewall let port {} through?",
+                    to.host, to.port
+                )
+            }
+            SecureError::NoAddress { .. } => "check the name, or name the address".into(),
+            _ => start,
+        };
+        let end = if advice.is_empty() { "" } else { "; " };
+        format!("cannot connect to its agent at {to}: {error}{end}{advice}")
+    }
+}
+
+impl Launcher for ConnectLauncher {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+        let LauncherKind::Connect(port) = host.launcher else {
+            return Err(format!(
+                "is to be started by {}, not connected to",
+                host.launcher
+            ));
+        };
+        let name = host.client.trim_matches(['[', ']']);
+        let name = HostName::parse(name).map_err(|e| format!("cannot be connected to: {e}"))?;
+        let to = HostPort { host: name, port };
+        let secured = self.call(&to).map_err(|e| self.in_words(&to, &e))?;
+        let leash = Box::new(RemoteLeash(secured.hold.clone()));
+        launched(secured, leash)
+    }
+}

@@ -1,0 +1,100 @@
+//! What agents have in common that are reached over TLS: their streams and the leash.
+
+use super::{Launched, Leash};
+use crate::secure::{Hold, Identity, Secret, Secured, Side, read_secret_file};
+use filermark_model::launch::LaunchPlan;
+use filermark_model::plan::IpChoice;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// The port of agents and primes that wait for each other, where none is named.
+pub const AGENT_PORT: u16 = 20049;
+/// How long the end of a connection may take to be told.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// An agent at the end of this connection, held by this leash.
+pub(super) fn launched(secured: Secured, leash: Box<dyn Leash>) -> Result<Launched, String> {
+    let from_agent = secured
+        .stream
+        .try_clone()
+        .map_err(|e| format!("cannot be spoken to: {e}"))?;
+    Ok(Launched {
+        from_agent: Box::new(from_agent),
+        to_agent: Box::new(ToAgent(secured.stream)),
+        leash,
+    })
+}
+
+/// What an agent is told; dropping it tells the agent that no more will come, also
+/// while somebody still listens to it.
+struct ToAgent(UnixStream);
+
+impl Write for ToAgent {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for ToAgent {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
+}
+
+/// Holds an agent that somebody else started, by its connection.
+pub(super) struct RemoteLeash(pub Hold);
+
+impl Leash for RemoteLeash {
+    fn last_words(&mut self) -> Option<String> {
+        self.0.wait_ended(LAST_WORDS);
+        self.0.last_words()
+    }
+
+    fn let_go(&mut self, limit: Duration) {
+        if !self.0.wait_ended(limit) {
+            self.0.cut();
+        }
+    }
+}
+
+/// What the prime is to agents that share the secret file of the plan.
+pub(super) fn prime_identity(plan: &LaunchPlan) -> Result<Identity, String> {
+    let file = plan.secret_file.as_ref().ok_or(
+        "agents started by hand need a secret that they share with the prime: make one with \
+         'filermark agent --make-secret FILE', copy FILE to the clients, and set SECRET_FILE=FILE",
+    )?;
+    let secret = read_secret_file(file).map_err(|e| e.to_string())?;
+    identity(&secret)
+}
+
+pub(super) fn identity(secret: &Secret) -> Result<Identity, String> {
+    Identity::new(secret, Side::Prime).map_err(|e| format!("the secret is of no use: {e}"))
+}
+
+/// Listens where the plan says, or on all addresses of the family.
+pub(super) fn bind(plan: &LaunchPlan, port: u16) -> Result<TcpListener, String> {
+    let all_v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let all_v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let bound = match (plan.listen, plan.ip) {
+        (Some(address), _) => TcpListener::bind(address),
+        (None, IpChoice::V4) => TcpListener::bind(all_v4),
+        (None, IpChoice::V6) => TcpListener::bind(all_v6),
+        // The second where there is no IPv6 at all; the first takes both families.
+        (None, IpChoice::Any) => TcpListener::bind(all_v6).or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => Err(error),
+            _ => TcpListener::bind(all_v4),
+        }),
+    };
+    bound.map_err(|error| {
+        let place = plan
+            .listen
+            .map_or_else(|| format!("port {port}"), |a| a.to_string());
+        format!("cannot wait for agents on {place}: {error}; PRIME_LISTEN names another place")
+    })
+}

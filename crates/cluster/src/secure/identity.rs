@@ -1,0 +1,370 @@
+//! Who a side is: the key that follows from the secret, and what it demands of the
+//! other side (the head of `secure` says why).
+
+use super::certificate;
+use super::secret::Secret;
+use ring::hkdf;
+use ring::signature::Ed25519KeyPair;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientConfig, Resumption};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerConfig};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error as TlsError, SignatureScheme,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Separates these keys from any others that may once be made of the same secret.
+const SALT: &[u8] = b"filermark prime and agents, version 1";
+/// What is derived.
+const KEY_LABEL: &[u8] = b"ed25519 identity";
+/// What stands before the 32 bytes of a private key (RFC 8410, section 7).
+const PKCS8_HEAD: [u8; 16] = [
+    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+];
+
+/// Which side of the talk one is, whoever calls whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Gives the orders.
+    Prime,
+    /// Carries them out.
+    Agent,
+}
+
+impl Side {
+    /// The protocol (ALPN) of a connection that this side begins.
+    fn protocol(self) -> Vec<u8> {
+        match self {
+            Self::Prime => b"filermark-prime/1".to_vec(),
+            Self::Agent => b"filermark-agent/1".to_vec(),
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Prime => Self::Agent,
+            Self::Agent => Self::Prime,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Prime => "a prime",
+            Self::Agent => "an agent",
+        })
+    }
+}
+
+/// What follows from a secret, for one side.
+#[derive(Clone)]
+pub struct Identity {
+    side: Side,
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Identity {
+    /// Derives key and certificate.
+    ///
+    /// # Errors
+    /// The cryptographic library refused, which it does not as far as we know.
+    pub fn new(secret: &Secret, side: Side) -> Result<Self, String> {
+        let seed = derive(secret).ok_or("the key could not be derived")?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|e| e.to_string())?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let pin = Arc::new(Pin {
+            key_info: certificate::public_key_info(&pair),
+            provider: provider.clone(),
+        });
+        let chain = vec![CertificateDer::from(certificate::self_signed(&pair))];
+        let key = || {
+            let bytes = [PKCS8_HEAD.as_slice(), &seed].concat();
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(bytes))
+        };
+        let versions = &[&rustls::version::TLS13];
+        let words = |e: TlsError| e.to_string();
+
+        let mut client = ClientConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(versions)
+            .map_err(words)?
+            .dangerous()
+            .with_custom_certificate_verifier(pin.clone())
+            .with_client_auth_cert(chain.clone(), key())
+            .map_err(words)?;
+        client.alpn_protocols = vec![side.protocol()];
+        client.enable_sni = false;
+        client.resumption = Resumption::disabled();
+
+        let mut server = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)
+            .map_err(words)?
+            .with_client_cert_verifier(pin)
+            .with_single_cert(chain, key())
+            .map_err(words)?;
+        server.alpn_protocols = vec![side.other().protocol()];
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+
+        Ok(Self {
+            side,
+            client: Arc::new(client),
+            server: Arc::new(server),
+        })
+    }
+
+    /// Which side it is made for.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    pub(super) fn client(&self) -> Arc<ClientConfig> {
+        self.client.clone()
+    }
+
+    pub(super) fn server(&self) -> Arc<ServerConfig> {
+        self.server.clone()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({:?})", self.side)
+    }
+}
+
+/// HKDF-SHA256 (RFC 5869).
+fn derive(secret: &Secret) -> Option<[u8; 32]> {
+    let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, SALT);
+    let mut seed = [0; 32];
+    salt.extract(secret.bytes())
+        .expand(&[KEY_LABEL], hkdf::HKDF_SHA256)
+        .and_then(|key| key.fill(&mut seed))
+        .ok()?;
+    Some(seed)
+}
+
+/// Takes a peer whose public key is our own and who signs with it.
+#[derive(Debug)]
+struct Pin {
+    key_info: Vec<u8>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pin {
+    fn check(&self, shown: &CertificateDer<'_>) -> Result<(), TlsError> {
+        let shown = ParsedCertificate::try_from(shown)?;
+        // Both are public: the comparison need not take constant time.
+        if shown.subject_public_key_info().as_ref() == self.key_info {
+            return Ok(());
+        }
+        Err(CertificateError::ApplicationVerificationFailure.into())
+    }
+
+    fn signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    /// TLS 1.2 is not compiled in; if it ever is, its signatures are checked too.
+    fn old_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, TlsError> {
+        self.check(end_entity)
+            .map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.old_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+}
+
+impl ClientCertVerifier for Pin {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, TlsError> {
+        self.check(end_entity)
+            .map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.old_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        self.signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire_tests::{LIMIT, tcp_pair};
+    use super::super::{SecureError, secure_client, secure_server};
+    use super::*;
+
+    #[test]
+    fn the_same_secret_gives_the_same_key_and_another_another() {
+        let secret = Secret::random().unwrap();
+        assert_eq!(derive(&secret), derive(&secret.clone()));
+        assert_ne!(derive(&secret), derive(&Secret::random().unwrap()));
+    }
+
+    /// Changing it locks out agents of other versions, who could then not even be told
+    /// that their version is another.
+    #[test]
+    fn the_derivation_stays_as_it_is() {
+        let secret =
+            Secret::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+                .unwrap();
+        let seed: String = derive(&secret)
+            .unwrap()
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        // Reckoned with another implementation of HKDF.
+        assert_eq!(
+            seed,
+            "0440bee3d2e174417453a20baa1b6d1432b2ad9b88768b52c87093cc89cbfc9f"
+        );
+    }
+
+    /// Somebody who has seen the certificate, as everybody may who connects, but has
+    /// another key.
+    fn impostor(seen: &Secret) -> Arc<rustls::sign::CertifiedKey> {
+        let seen = Ed25519KeyPair::from_seed_unchecked(&derive(seen).unwrap()).unwrap();
+        let own = [PKCS8_HEAD.as_slice(), &[3; 32]].concat();
+        let own = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own));
+        let own = rustls::crypto::ring::sign::any_eddsa_type(match &own {
+            PrivateKeyDer::Pkcs8(key) => key,
+            _ => unreachable!("it is PKCS#8"),
+        });
+        let shown = vec![CertificateDer::from(certificate::self_signed(&seen))];
+        Arc::new(rustls::sign::CertifiedKey::new(shown, own.unwrap()))
+    }
+
+    fn meet(client: &Identity, server: &Identity) -> [Option<SecureError>; 2] {
+        let (near, far) = tcp_pair();
+        std::thread::scope(|scope| {
+            let server = scope.spawn(|| secure_server(far, server, LIMIT).err());
+            let client = secure_client(near, client, LIMIT).err();
+            [client, server.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn who_shows_the_certificate_without_having_its_key_is_refused() {
+        let secret = Secret::random().unwrap();
+        let prime = Identity::new(&secret, Side::Prime).unwrap();
+        let agent = Identity::new(&secret, Side::Agent).unwrap();
+        assert_eq!(meet(&agent, &prime), [None, None]);
+
+        let mut false_agent = agent.clone();
+        let mut config = (*agent.client).clone();
+        config.client_auth_cert_resolver =
+            Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        false_agent.client = Arc::new(config);
+        let [_, told] = meet(&false_agent, &prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+
+        let mut false_prime = prime.clone();
+        let mut config = (*prime.server).clone();
+        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        false_prime.server = Arc::new(config);
+        let [told, _] = meet(&agent, &false_prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+    }
+
+    #[test]
+    fn who_shows_no_certificate_is_refused() {
+        let secret = Secret::random().unwrap();
+        let prime = Identity::new(&secret, Side::Prime).unwrap();
+        let mut nobody = Identity::new(&secret, Side::Agent).unwrap();
+        let mut config = (*nobody.client).clone();
+        config.client_auth_cert_resolver = Arc::new(NoCertificate);
+        nobody.client = Arc::new(config);
+        let [_, told] = meet(&nobody, &prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+    }
+
+    #[derive(Debug)]
+    struct NoCertificate;
+
+    impl rustls::client::ResolvesClientCert for NoCertificate {
+        fn resolve(
+            &self,
+            _: &[&[u8]],
+            _: &[SignatureScheme],
+        ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+            None
+        }
+        fn has_certs(&self) -> bool {
+            false
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The agent's side of it: how an agent started by hand or by Slurm comes to its prime,
+//! by calling it or by waiting for its call. What is said then is not known here.
+
+use super::dial::{HostPort, dial};
+use super::door::Door;
+use super::introduce::{HostName, INVITATION_LEN_MAX, Invitation, Line, hear, refuse, say};
+use super::{Hold, Identity, SecureError, Secured, secure_client, secure_server};
+use filermark_model::plan::IpChoice;
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long handshake and introduction may take.
+pub const INTRODUCTION_MAX: Duration = Duration::from_secs(10);
+/// How long a prime is called in vain, unless said otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one address of a prime is tried.
+const ATTEMPT_MAX: Duration = Duration::from_secs(5);
+/// How long a prime may take to welcome an agent: it may have to look up names.
+const WELCOME_MAX: Duration = Duration::from_secs(20);
+/// Pause before the prime is called again, at first and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
+/// Handshakes at once of an agent that listens.
+const PLACES_MAX: usize = 8;
+/// Set by Slurm for its tasks: the name of the node as Slurm knows it.
+const SLURM_NODE: &str = "SLURMD_NODENAME";
+
+/// A prime that welcomed us. As long as it lives a listening agent takes no other.
+pub struct Session {
+    /// What the prime says.
+    pub from_prime: UnixStream,
+    /// What it is told.
+    pub to_prime: UnixStream,
+    /// How the connection ends.
+    pub hold: Hold,
+    _engaged: Option<Engaged>,
+}
+
+impl Session {
+    fn new(secured: Secured, engaged: Option<Engaged>) -> io::Result<Self> {
+        Ok(Self {
+            from_prime: secured.stream.try_clone()?,
+            to_prime: secured.stream,
+            hold: secured.hold,
+            _engaged: engaged,
+        })
+    }
+}
+
+/// The names that this agent goes by: `name` alone where one is given, else Slurm's
+/// name of the node, where there is one, and the host's own.
+///
+/// # Errors
+/// There is no name, or Slurm was asked for one and has none.
+pub fn own_names(name: Option<HostName>, from_slurm: bool) -> Result<Vec<HostName>, String> {
+    if let Some(name) = name {
+        return Ok(vec![name]);
+    }
+    let node = std::env::var(SLURM_NODE).ok();
+    let node = node.and_then(|node| HostName::parse(&node).ok());
+    if from_slurm {
+        // Several nodes of Slurm may be on one host: its name would mislead.
+        return node.map(|node| vec![node]).ok_or_else(|| {
+            format!("Slurm did not say which node this is ({SLURM_NODE}); use --name NAME")
+        });
+    }
+    let host = rustix::system::uname();
+    let host = host
+        .nodename()
+        .to_str()
+        .ok()
+        .and_then(|h| HostName::parse(h).ok());
+    let names: Vec<_> = node.into_iter().chain(host).collect();
+    if names.is_empty() {
+        return Err("this host has no name that could be told; use --name NAME".into());
+    }
+    Ok(names)
+}
+
+/// Reads an invitation, one line, as `srun` passes it on to its tasks.
+///
+/// # Errors
+/// There is none.
+pub fn read_invitation(mut input: impl Read) -> Result<Invitation, String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    // What follows the line is not ours to take.
+    while line.len() < INVITATION_LEN_MAX {
+        match input.read(&mut byte) {
+            Ok(0) => break,
+            Ok(_) if byte[0] == b'\n' => {
+                return Invitation::parse(&line).map_err(|e| format!("no invitation came: {e}"));
+            }
+            Ok(_) => line.push(byte[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("no invitation came: {error}")),
+        }
+    }
+    Err("no invitation came: the input ended, or went on, before a line did".into())
+}
+
+/// How a prime is called.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// Where it may be, to be tried in turn.
+    pub to: &'a [HostPort],
+    /// Address family.
+    pub ip: IpChoice,
+    /// Of the agent's side.
+    pub identity: &'a Identity,
+    /// The names that we go by.
+    pub names: &'a [HostName],
+    /// How long it is called before we give up; as a rule [`PATIENCE`].
+    pub patience: Duration,
+}
+
+/// Calls the prime until it answers, or patience is over.
+///
+/// # Errors
+/// One sentence for every address: why it was in vain.
+pub fn connect(call: &Call<'_>) -> Result<Session, String> {
+    let deadline = Instant::now() + call.patience;
+    let mut pause = PAUSES[0];
+    loop {
+        let mut failures = Vec::new();
+        for to in call.to {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match attempt(call, to, left.min(ATTEMPT_MAX)) {
+                Ok(session) => return Ok(session),
+                // The prime itself said it: there is nobody else to be asked.
+                Err(SecureError::TurnedAway(why)) => {
+                    return Err(format!("the prime at {to} turned this agent away: {why}"));
+                }
+                Err(error) => failures.push((to, error)),
+            }
+        }
+        let hopeless = !failures.iter().any(|(_, error)| error.may_pass());
+        if hopeless || Instant::now() + pause >= deadline {
+            return Err(in_vain(&failures, call.patience, hopeless));
+        }
+        tracing::debug!(
+            target: "filermark_cluster",
+            "no prime yet: {}", in_vain(&failures, call.patience, false)
+        );
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSES[1]);
+    }
+}
+
+fn attempt(call: &Call<'_>, to: &HostPort, limit: Duration) -> Result<Session, SecureError> {
+    let tcp = dial(to, call.ip, limit)?;
+    let secured = secure_client(tcp, call.identity, INTRODUCTION_MAX)?;
+    say(&secured, &Line::Agent(call.names.to_vec()))?;
+    expect_welcome(&secured, WELCOME_MAX)?;
+    Ok(Session::new(secured, None)?)
+}
+
+fn expect_welcome(secured: &Secured, limit: Duration) -> Result<(), SecureError> {
+    match hear(secured, Instant::now() + limit)? {
+        Line::Welcome => Ok(()),
+        Line::Refused(why) => Err(SecureError::TurnedAway(why)),
+        Line::Agent(_) => Err(SecureError::Nonsense("another agent's".into())),
+    }
+}
+
+fn in_vain(failures: &[(&HostPort, SecureError)], patience: Duration, hopeless: bool) -> String {
+    let each: Vec<_> = failures
+        .iter()
+        .map(|(to, error)| format!("{to}: {error}"))
+        .collect();
+    let each = each.join("; ");
+    let wrong_secret = |(_, error): &(_, SecureError)| *error == SecureError::WrongSecret;
+    if failures.iter().any(wrong_secret) {
+        return format!(
+            "cannot connect to the prime ({each}): give agent and prime the same secret file"
+        );
+    }
+    if hopeless {
+        return format!("cannot connect to the prime ({each}): is that its address and port?");
+    }
+    format!(
+        "no prime answered within {patience:.0?} ({each}): is the run under way, and do firewalls let this host connect to it?"
+    )
+}
+
+/// An agent that waits to be called by a prime, one at a time.
+pub struct Listener {
+    door: Door,
+    sessions: Mutex<Receiver<Session>>,
+}
+
+impl Listener {
+    /// Listens; port 0 chooses one.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn start(
+        address: SocketAddr,
+        identity: &Identity,
+        names: Vec<HostName>,
+    ) -> Result<Self, String> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AddrInUse => format!(
+                "cannot listen on {address}: another program, or another agent, listens there; take another port"
+            ),
+            _ => format!("cannot listen on {address}: {error}"),
+        };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        let (sender, receiver) = sync_channel(1);
+        let desk = Desk {
+            identity: identity.clone(),
+            names,
+            engaged: Arc::default(),
+            sessions: sender,
+        };
+        let receive = move |tcp, peer| desk.receive(tcp, peer);
+        let door = Door::open(listener, PLACES_MAX, Arc::new(receive)).map_err(failed)?;
+        Ok(Self {
+            door,
+            sessions: Mutex::new(receiver),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
+
+    /// The next prime, where one comes within `limit`.
+    pub fn next(&self, limit: Duration) -> Option<Session> {
+        let sessions = self.sessions.lock();
+        let sessions = sessions.unwrap_or_else(PoisonError::into_inner);
+        sessions.recv_timeout(limit).ok()
+    }
+
+    /// Serves one prime after the other while `goes_on` says so; that is asked several
+    /// times a second, but not while a prime is served.
+    pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(UnixStream, UnixStream)) {
+        while goes_on() {
+            let Some(session) = self.next(Duration::from_millis(200)) else {
+                continue;
+            };
+            let (peer, hold) = (session.hold.peer(), session.hold.clone());
+            tracing::info!(target: "filermark_cluster", "serving the prime at {peer}");
+            let Session {
+                from_prime,
+                to_prime,
+                _engaged: engaged,
+                ..
+            } = session;
+            serve(from_prime, to_prime);
+            drop(engaged);
+            let words = hold.last_words().unwrap_or_else(|| "done".into());
+            tracing::info!(target: "filermark_cluster", "the prime at {peer} is gone: {words}");
+        }
+    }
+}
+
+/// What those who come in by the door of a listening agent meet.
+struct Desk {
+    identity: Identity,
+    names: Vec<HostName>,
+    engaged: Arc<AtomicBool>,
+    sessions: SyncSender<Session>,
+}
+
+/// One prime has the agent; freed when dropped.
+struct Engaged(Arc<AtomicBool>);
+
+impl Drop for Engaged {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Desk {
+    fn receive(&self, tcp: TcpStream, peer: SocketAddr) {
+        if let Err(error) = self.introduce(tcp) {
+            tracing::warn!(target: "filermark_cluster", "{peer} wanted in: {error}");
+        }
+    }
+
+    fn introduce(&self, tcp: TcpStream) -> Result<(), SecureError> {
+        let secured = secure_server(tcp, &self.identity, INTRODUCTION_MAX)?;
+        let Some(engaged) = self.engage() else {
+            let why = "this agent serves another prime; wait for its end, or stop that run";
+            refuse(&secured, why.into());
+            return Err(SecureError::Io("refused: another prime is served".into()));
+        };
+        say(&secured, &Line::Agent(self.names.clone()))?;
+        expect_welcome(&secured, INTRODUCTION_MAX)?;
+        let session = Session::new(secured, Some(engaged))?;
+        // There is room: nobody else is engaged. Fails when nobody takes sessions more.
+        let _ = self.sessions.try_send(session);
+        Ok(())
+    }
+
+    fn engage(&self) -> Option<Engaged> {
+        let free = self
+            .engaged
+            .compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
+        free.ok().map(|_| Engaged(self.engaged.clone()))
+    }
+}

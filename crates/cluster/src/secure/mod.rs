@@ -1,0 +1,143 @@
+//! The way between prime and agents where no SSH carries it: TLS 1.3 over TCP, known
+//! to both sides by one shared secret.
+//!
+//! From the secret both sides derive the same Ed25519 key, and with it the same
+//! self-made certificate ([`identity`]). Each shows it and takes none but it: the
+//! public key of what the peer shows must be one's own, and the peer must sign the
+//! handshake with it. Names and dates are not looked at, since a key that nobody else
+//! can have says more than they do.
+//!
+//! Why that is sound:
+//!
+//! - The secret itself never travels, nor anything that it could be replaced by: TLS
+//!   proves that the peer holds the private key, over the random numbers and key
+//!   shares of this very connection. What was recorded cannot be played again.
+//! - The traffic keys come from a fresh X25519 exchange. Whoever learns the secret
+//!   later cannot read what was recorded before.
+//! - One key for both sides does not let a side be played against itself: what client
+//!   and server sign differs in TLS 1.3, and prime and agents name different protocols
+//!   (ALPN, [`Side`]), so that a connection between two agents does not come about.
+//! - Sessions are neither resumed nor begun with early data.
+//!
+//! What it needs:
+//!
+//! - A strong secret. Whoever connects to a listening side sees its certificate, and
+//!   may try secrets against the public key in it, at home and as fast as they like.
+//!   Hence random bytes, 128 bits at least and 256 as a rule, and no pass phrases.
+//! - A secret that is kept: whoever has it may be prime or agent, and an agent does
+//!   what a prime orders with the rights of the user that started it. Files that others
+//!   may read are refused. A secret that got out is replaced by a new one; there is
+//!   nothing else to revoke.
+//! - For Slurm, trust in Slurm: the one-time secret goes to the agents through `srun`'s
+//!   standard input, over Slurm's own connections, which it does not encrypt unless it
+//!   was set up to.
+//!
+//! Everything behind [`wire`] sees plain byte streams. This room knows nothing of
+//! plans, orders and load.
+
+mod certificate;
+pub mod dial;
+pub mod door;
+pub mod identity;
+pub mod introduce;
+pub mod join;
+mod pump;
+pub mod secret;
+pub mod wire;
+
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod wire_tests;
+
+use std::io;
+use std::time::Duration;
+
+pub use identity::{Identity, Side};
+pub use pump::Hold;
+pub use secret::{Secret, SecretError, make_secret_file, read_secret_file};
+pub use wire::{Secured, secure_client, secure_server};
+
+/// Why a connection did not come about.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecureError {
+    /// The other side showed another key, or was shown one that it did not take.
+    #[error("the other side has another secret")]
+    WrongSecret,
+    /// Something else than TLS came.
+    #[error("what is there does not speak TLS, but says {0:?}")]
+    NotTls(String),
+    /// Both are primes, or both are agents.
+    #[error("the other side is {0}, as this one is, or another version of Filermark")]
+    SameSide(Side),
+    /// TLS failed in another way.
+    #[error("TLS failed: {0}")]
+    Tls(String),
+    /// Nothing, or not enough, came in time.
+    #[error("nothing came of it within {0:.1?}")]
+    TimedOut(Duration),
+    /// The connection ended too early.
+    #[error("the connection was closed before it was made")]
+    Ended,
+    /// Nothing listens there.
+    #[error("refused: nothing listens there")]
+    Refused,
+    /// The network does not lead there.
+    #[error("no route leads there")]
+    NoRoute,
+    /// The name has no address.
+    #[error("the name {name} has no address{family}: {reason}")]
+    NoAddress {
+        /// The name.
+        name: String,
+        /// " of the wished family", where one is wished.
+        family: &'static str,
+        /// What the resolver said.
+        reason: String,
+    },
+    /// The other side said no, and why.
+    #[error("turned away: {0}")]
+    TurnedAway(String),
+    /// The other side has the secret and talks nonsense.
+    #[error("what came is no introduction: {0}")]
+    Nonsense(String),
+    /// Anything else that sockets and threads fail with.
+    #[error("{0}")]
+    Io(String),
+}
+
+impl SecureError {
+    /// Whether another attempt in a moment may go better.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::TimedOut(_)
+            | Self::Ended
+            | Self::Refused
+            | Self::NoRoute
+            | Self::NoAddress { .. }
+            | Self::Io(_) => true,
+            Self::WrongSecret
+            | Self::NotTls(_)
+            | Self::SameSide(_)
+            | Self::Tls(_)
+            | Self::TurnedAway(_)
+            | Self::Nonsense(_) => false,
+        }
+    }
+}
+
+impl From<io::Error> for SecureError {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::ConnectionRefused => Self::Refused,
+            Kind::HostUnreachable | Kind::NetworkUnreachable => Self::NoRoute,
+            Kind::ConnectionReset
+            | Kind::ConnectionAborted
+            | Kind::BrokenPipe
+            | Kind::NotConnected
+            | Kind::UnexpectedEof => Self::Ended,
+            _ => Self::Io(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The handshake: from a TCP connection to a stream that only the holder of the same
+//! secret can be at the other end of.
+
+use super::pump::{self, Hold, is_later};
+use super::{Identity, SecureError, Side};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::pki_types::ServerName;
+use rustls::{
+    AlertDescription, CertificateError, ClientConnection, Connection, Error as TlsError,
+    ServerConnection,
+};
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// What the other side sent first is kept up to so many bytes, for a message.
+const SHOWN: usize = 48;
+/// Demanded by the library and not sent to anybody: keys count here, not names.
+const NAME: &str = "filermark";
+
+/// A connection to somebody who has the same secret.
+pub struct Secured {
+    /// What is said on it; a blocking socket without time limits.
+    pub stream: UnixStream,
+    /// How it ends.
+    pub hold: Hold,
+}
+
+/// Makes a connection that we began secure, within `limit`.
+///
+/// The other side may still refuse us, which then shows as the end of the stream.
+///
+/// # Errors
+/// Why it did not come about.
+pub fn secure_client(
+    tcp: TcpStream,
+    identity: &Identity,
+    limit: Duration,
+) -> Result<Secured, SecureError> {
+    let name = ServerName::try_from(NAME).map_err(|e| SecureError::Tls(e.to_string()))?;
+    let tls = ClientConnection::new(identity.client(), name)
+        .map_err(|e| SecureError::Tls(e.to_string()))?;
+    secure(tls.into(), tcp, identity.side(), limit)
+}
+
+/// Makes a connection that the other side began secure, within `limit`.
+///
+/// # Errors
+/// Why it did not come about.
+pub fn secure_server(
+    tcp: TcpStream,
+    identity: &Identity,
+    limit: Duration,
+) -> Result<Secured, SecureError> {
+    let tls =
+        ServerConnection::new(identity.server()).map_err(|e| SecureError::Tls(e.to_string()))?;
+    secure(tls.into(), tcp, identity.side(), limit)
+}
+
+fn secure(
+    mut tls: Connection,
+    tcp: TcpStream,
+    side: Side,
+    limit: Duration,
+) -> Result<Secured, SecureError> {
+    tcp.set_nonblocking(true)?;
+    let peer = tcp.peer_addr()?;
+    let mut heard = Heard {
+        tcp: &tcp,
+        first: Vec::new(),
+    };
+    let shaken = shake_hands(&mut tls, &mut heard, side, limit);
+    if let Err(error) = shaken {
+        // The alert, so that the other side can tell why; there is no waiting for it.
+        while tls.wants_write() && tls.write_tls(&mut &tcp).is_ok_and(|len| len > 0) {}
+        let _ = tcp.shutdown(std::net::Shutdown::Write);
+        return Err(error);
+    }
+    let (stream, hold) = pump::start(tls, tcp, peer)?;
+    Ok(Secured { stream, hold })
+}
+
+fn shake_hands(
+    tls: &mut Connection,
+    heard: &mut Heard<'_>,
+    side: Side,
+    limit: Duration,
+) -> Result<(), SecureError> {
+    let deadline = Instant::now() + limit;
+    while tls.is_handshaking() || tls.wants_write() {
+        if tls.wants_write() {
+            match tls.write_tls(&mut heard.tcp) {
+                Ok(_) => continue,
+                Err(error) if is_later(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        } else {
+            match tls.read_tls(heard) {
+                Ok(0) => return Err(SecureError::Ended),
+                Ok(_) => {
+                    tls.process_new_packets()
+                        .map_err(|error| in_words(error, side, &heard.first))?;
+                    continue;
+                }
+                Err(error) if is_later(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        await_socket(heard.tcp, tls.wants_write(), deadline, limit)?;
+    }
+    // Absent where a library at the other side leaves it out.
+    if tls.alpn_protocol().is_none() {
+        return Err(SecureError::SameSide(side));
+    }
+    Ok(())
+}
+
+fn await_socket(
+    tcp: &TcpStream,
+    to_write: bool,
+    deadline: Instant,
+    limit: Duration,
+) -> Result<(), SecureError> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(SecureError::TimedOut(limit));
+    }
+    let flags = if to_write {
+        PollFlags::OUT
+    } else {
+        PollFlags::IN
+    };
+    let left = Timespec::try_from(left).ok();
+    match poll(&mut [PollFd::new(tcp, flags)], left.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(io::Error::from(error).into()),
+    }
+}
+
+/// A socket, and what it said first.
+struct Heard<'a> {
+    tcp: &'a TcpStream,
+    first: Vec<u8>,
+}
+
+impl Read for Heard<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.tcp.read(buf)?;
+        let kept = len.min(SHOWN - self.first.len());
+        self.first.extend_from_slice(&buf[..kept]);
+        Ok(len)
+    }
+}
+
+fn in_words(error: TlsError, side: Side, first: &[u8]) -> SecureError {
+    use AlertDescription as Alert;
+    match error {
+        TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
+        | TlsError::AlertReceived(Alert::AccessDenied) => SecureError::WrongSecret,
+        // A TLS service of another kind shows another certificate, or wants none.
+        TlsError::InvalidCertificate(_)
+        | TlsError::NoCertificatesPresented
+        | TlsError::AlertReceived(
+            Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::DecryptError,
+        ) => SecureError::WrongSecret,
+        TlsError::NoApplicationProtocol | TlsError::AlertReceived(Alert::NoApplicationProtocol) => {
+            SecureError::SameSide(side)
+        }
+        TlsError::InvalidMessage(_) if !is_tls(first) => {
+            SecureError::NotTls(String::from_utf8_lossy(first).into_owned())
+        }
+        other => SecureError::Tls(other.to_string()),
+    }
+}
+
+/// Begins like a record of the handshake, or an alert (RFC 8446, section 5.1).
+fn is_tls(first: &[u8]) -> bool {
+    matches!(first, [21 | 22, 3, ..])
+}

@@ -1,0 +1,302 @@
+//! Prime and agents in a made-up world, by thousands of seeds: whatever dies, hangs
+//! or garbles, at whatever moment, the run comes to an end in time, says what
+//! happened, and leaves nothing behind.
+//!
+//! `FILERMARK_SIM_SEEDS=5000 cargo test -p filermark-cluster sim` for more seeds,
+//! `FILERMARK_SIM_SEED=77` to replay one.
+
+mod world;
+
+use crate::prime::{RunOptions, RunOutcome, run};
+use filermark_engine::driver::StopFlag;
+use filermark_model::launch::{LaunchPlan, OnLost};
+use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+use filermark_model::{Nanos, Rng, Rule, RunPlan};
+use filermark_results::Outcome;
+use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use world::{Fault, PrimeDied, SimBoard, World};
+
+/// Seeds per test, unless the environment says otherwise.
+const SEEDS: u64 = 300;
+/// From a fault to the end of the load, as the issue of the field wants it.
+const LOAD_ENDS: Nanos = Nanos::from_secs(15);
+/// From the death of the prime to the end of everything.
+const ORPHANS_END: Nanos = Nanos::from_secs(30);
+
+fn plan(hosts: usize, points: usize) -> RunPlan {
+    let mut plan = filermark_results::testing::plan();
+    plan.driver = DriverPlan::Null;
+    plan.clients = (0..hosts)
+        .map(|at| ClientPlan {
+            name: format!("h{at}"),
+            mounts: vec![MountPoint {
+                host: "null".into(),
+                path: "/".into(),
+            }],
+        })
+        .collect();
+    plan.procs_per_client = 1;
+    plan.points.truncate(points);
+    plan.phases.warmup = Nanos::from_secs(2);
+    plan.phases.runtime = Nanos::from_secs(5);
+    plan.phases.init_timeout = Nanos::from_secs(20);
+    plan.findings.clear();
+    plan
+}
+
+struct Case {
+    world: Rc<RefCell<World>>,
+    hosts: usize,
+    on_lost: OnLost,
+    stop: StopFlag,
+    dir: tempfile::TempDir,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 0x52);
+        let hosts = 1 + rng.below(5) as usize;
+        let on_lost = match rng.percent(40.0) {
+            true => OnLost::Continue,
+            false => OnLost::End,
+        };
+        Self {
+            world: Rc::new(RefCell::new(World::new(seed, hosts))),
+            hosts,
+            on_lost,
+            stop: StopFlag::new(),
+            // In memory, where there is such a place: every record is synced to disk.
+            dir: tempfile::tempdir_in("/dev/shm")
+                .or_else(|_| tempfile::tempdir())
+                .expect("a directory"),
+        }
+    }
+
+    fn run(&self) -> RunOutcome {
+        let names = (0..self.hosts).map(|at| format!("h{at}"));
+        let options = RunOptions {
+            plan: plan(self.hosts, 2),
+            launch: LaunchPlan {
+                on_lost: self.on_lost,
+                ..LaunchPlan::local(names)
+            },
+            suffix: "sim".into(),
+            dir: self.dir.path().into(),
+            client_log_dir: None,
+            stop: self.stop.clone(),
+            observe: &mut |_| {},
+        };
+        run(options, Box::new(SimBoard(self.world.clone()))).expect("a record")
+    }
+
+    /// Everything has come to rest and nothing is left.
+    fn assert_clean(&self) {
+        let mut world = self.world.borrow_mut();
+        world.go_on(Nanos::from_secs(200));
+        let survivors = |w: &World| w.hosts.iter().any(|h| !h.dead);
+        for (at, host) in world.hosts.iter().enumerate() {
+            assert!(
+                host.dead || host.ended || is_hung(&world, at),
+                "h{at} goes on"
+            );
+            assert!(!host.loads || is_hung(&world, at), "h{at} makes load");
+        }
+        if survivors(&world) && !(0..self.hosts).any(|at| is_hung(&world, at)) {
+            let dead: Vec<usize> = (0..self.hosts).filter(|at| world.hosts[*at].dead).collect();
+            let left: Vec<usize> = world
+                .files
+                .iter()
+                .copied()
+                .filter(|f| !dead.contains(f))
+                .collect();
+            assert!(left.is_empty(), "files of {left:?} are left");
+        }
+    }
+}
+
+fn is_hung(world: &World, at: usize) -> bool {
+    world
+        .faults
+        .iter()
+        .any(|(host, fault, _)| *host == at && *fault == Fault::Hung)
+}
+
+/// Runs a test for many seeds; tells the one that fails.
+fn for_seeds(test: impl Fn(u64)) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    let seeds = match number("FILERMARK_SIM_SEED") {
+        Some(one) => one..one + 1,
+        None => 0..number("FILERMARK_SIM_SEEDS").unwrap_or(SEEDS),
+    };
+    for seed in seeds {
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| test(seed)));
+        if let Err(panic) = outcome {
+            eprintln!("seed {seed} fails; replay it with FILERMARK_SIM_SEED={seed}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[test]
+fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        let record = case.run().record;
+        assert_eq!(
+            record.end.as_ref().expect("an end").outcome,
+            Outcome::Complete
+        );
+        assert_eq!(record.points.len(), 2);
+        let world = case.world.borrow();
+        let told: u64 = world.hosts.iter().map(|h| h.told_count).sum();
+        let kept = record
+            .points
+            .iter()
+            .map(|p| p.measured().expect("measured").success_count());
+        assert_eq!(
+            kept.sum::<u64>(),
+            told,
+            "no figure is lost or counted twice"
+        );
+        for (number, point) in record.points.iter().enumerate() {
+            let own: u64 = point
+                .clients
+                .iter()
+                .flat_map(|c| &c.ops)
+                .map(|o| o.success_count)
+                .sum();
+            assert_eq!(own, point.measured().expect("measured").success_count());
+            let start = point.start.as_ref().expect("a start");
+            assert_eq!(start.clients.len(), case.hosts);
+            let began = || world.hosts.iter().map(|h| h.began[number].0);
+            let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
+            assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
+        }
+        assert!(world.files.is_empty() && !world.directory);
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+/// One agent fails in one way at some moment.
+fn with_one_fault(seed: u64) {
+    let case = Case::new(seed);
+    let mut rng = Rng::new(seed, 0x53);
+    let victim = rng.below(case.hosts as u64) as usize;
+    let faults = [
+        Fault::Killed,
+        Fault::HostGone,
+        Fault::Frozen(Nanos::from_secs(60)),
+        Fault::Blackhole,
+        Fault::Reset,
+        Fault::Nonsense,
+        Fault::Hung,
+    ];
+    let fault = faults[rng.below(faults.len() as u64) as usize];
+    let at = Nanos::from_secs(1) + Nanos(rng.below(25_000_000_000));
+    case.world.borrow_mut().plan_fault(victim, fault, at);
+    let record = case.run().record;
+    let end = record.end.as_ref().expect("an end");
+    let world = case.world.borrow();
+    // The others stopped in time. One that hangs is waited for till its phase is over.
+    if case.on_lost == OnLost::End && fault != Fault::Hung {
+        for (number, host) in world.hosts.iter().enumerate() {
+            let after = host.load_ended.since(at);
+            let met = host.load_ended > at && end.outcome != Outcome::Complete;
+            assert!(
+                !met || after < LOAD_ENDS,
+                "h{number} made load for {after:?} more"
+            );
+        }
+    }
+    let name = format!("h{victim}");
+    match &end.outcome {
+        Outcome::Failed { reason } => assert!(
+            reason.contains(&name) || fault == Fault::Hung,
+            "{fault:?} of {name}: {reason}"
+        ),
+        Outcome::Interrupted => panic!("nobody wished it"),
+        // It came too late to matter, or the others went on.
+        Outcome::Complete => {
+            for point in &record.points {
+                let whole = point.clients.len() == case.hosts;
+                let lost = point.findings.iter().any(|f| f.rule == Rule::ClientLost);
+                assert!(whole || lost, "a client is missing and nobody says so");
+                assert!(!lost || !point.is_valid());
+            }
+        }
+    }
+    let others_live = case.hosts > 1;
+    if others_live && fault != Fault::Hung {
+        // A frozen one that wakes up later tidies up after itself; see assert_clean.
+        assert!(
+            world.files.is_empty(),
+            "the others clean up: {:?}",
+            world.files
+        );
+    }
+    drop(world);
+    case.assert_clean();
+}
+
+#[test]
+fn whatever_happens_to_one_agent_is_told_in_time_and_cleaned_up() {
+    for_seeds(with_one_fault);
+}
+
+#[test]
+fn the_wish_to_stop_is_heard_at_any_moment() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        let mut rng = Rng::new(seed, 0x54);
+        let (stop, at) = (case.stop.clone(), Nanos(rng.below(25_000_000_000)));
+        case.world.borrow_mut().stop_at = Some((at, stop));
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        let world = case.world.borrow();
+        assert!(
+            matches!(end.outcome, Outcome::Interrupted | Outcome::Complete),
+            "{:?}",
+            end.outcome
+        );
+        if end.outcome == Outcome::Interrupted {
+            for host in &world.hosts {
+                assert!(host.load_ended.since(at) < Nanos::from_secs(3));
+            }
+        }
+        assert!(world.files.is_empty() && !world.directory);
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+#[test]
+fn agents_of_a_killed_prime_clean_up_by_themselves() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        let mut rng = Rng::new(seed, 0x55);
+        let at = Nanos::from_secs(1) + Nanos(rng.below(25_000_000_000));
+        case.world.borrow_mut().prime_dies_at = Some(at);
+        let ran = std::panic::catch_unwind(AssertUnwindSafe(|| case.run()));
+        if let Err(panic) = ran {
+            assert!(panic.is::<PrimeDied>(), "another panic");
+            let mut world = case.world.borrow_mut();
+            // Its links end, or (a host that vanished) nothing is heard any more.
+            match rng.percent(50.0) {
+                true => world.end_links(),
+                false => (0..case.hosts).for_each(|h| world.plan_fault(h, Fault::Blackhole, at)),
+            }
+            world.go_on(ORPHANS_END);
+            for (number, host) in world.hosts.iter().enumerate() {
+                assert!(host.ended && !host.loads, "h{number} lives on");
+            }
+            assert!(
+                world.files.is_empty() && !world.directory,
+                "{:?}",
+                world.files
+            );
+        }
+    });
+}

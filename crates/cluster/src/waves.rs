@@ -1,0 +1,113 @@
+//! In which order clients claim and give back the run's directories: of those that
+//! meet in one directory the first goes alone, then the others find it done.
+
+use filermark_model::RunPlan;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use std::collections::HashMap;
+
+/// The clients in waves; those of one wave are ordered together.
+pub(crate) fn waves(plan: &RunPlan) -> Vec<Vec<usize>> {
+    if plan.driver == DriverPlan::Null {
+        return vec![(0..plan.clients.len()).collect()];
+    }
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut names: Vec<Vec<String>> = Vec::with_capacity(plan.clients.len());
+    for client in &plan.clients {
+        let mut places: Vec<String> = client.mounts.iter().map(|m| place(plan, m)).collect();
+        places.sort();
+        places.dedup();
+        names.push(places);
+    }
+    // Two paths on mounted file systems may lead to one directory, so that whoever
+    // comes to a new path comes alone.
+    let alone = matches!(plan.driver, DriverPlan::Posix(_));
+    let mut waves: Vec<Vec<usize>> = Vec::new();
+    let mut pioneers = 0;
+    for (at, places) in names.iter().enumerate() {
+        let known = places.iter().filter_map(|p| first.get(p.as_str()));
+        let mut wave = known.map(|w| w + 1).max().unwrap_or(0);
+        let pioneer = places.iter().any(|p| !first.contains_key(p.as_str()));
+        if pioneer && alone {
+            wave = wave.max(pioneers);
+            pioneers = wave + 1;
+        }
+        for place in places {
+            first.entry(place).or_insert(wave);
+        }
+        if waves.len() <= wave {
+            waves.resize(wave + 1, Vec::new());
+        }
+        waves[wave].push(at);
+    }
+    waves.retain(|wave| !wave.is_empty());
+    waves
+}
+
+/// What clients that meet in one directory have in common.
+fn place(plan: &RunPlan, mount: &MountPoint) -> String {
+    match plan.driver {
+        // The host of a mounted file system is the client itself.
+        DriverPlan::Posix(_) => mount.path.clone(),
+        DriverPlan::Nfs3(_) | DriverPlan::Null => mount.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::plan::{ClientPlan, PosixPlan};
+
+    fn plan(driver: DriverPlan, clients: &[&[&str]]) -> RunPlan {
+        let mut plan = filermark_results::testing::plan();
+        plan.clients = clients
+            .iter()
+            .enumerate()
+            .map(|(at, mounts)| ClientPlan {
+                name: format!("c{at}"),
+                mounts: mounts
+                    .iter()
+                    .map(|path| MountPoint {
+                        host: "nas".into(),
+                        path: (*path).into(),
+                    })
+                    .collect(),
+            })
+            .collect();
+        plan.driver = driver;
+        plan
+    }
+
+    fn nfs() -> DriverPlan {
+        filermark_results::testing::plan().driver
+    }
+
+    fn posix() -> DriverPlan {
+        DriverPlan::Posix(PosixPlan::default())
+    }
+
+    #[test]
+    fn the_first_in_a_directory_goes_alone() {
+        let same = plan(nfs(), &[&["/a"], &["/a"], &["/a"]]);
+        assert_eq!(waves(&same), [vec![0], vec![1, 2]]);
+        let apart = plan(nfs(), &[&["/a"], &["/b"], &["/c"]]);
+        assert_eq!(waves(&apart), [vec![0, 1, 2]]);
+        let chained = plan(
+            nfs(),
+            &[&["/a", "/b"], &["/b", "/c"], &["/c", "/d"], &["/a"]],
+        );
+        assert_eq!(waves(&chained), [vec![0], vec![1, 3], vec![2]]);
+    }
+
+    #[test]
+    fn mounted_paths_may_lead_to_one_place() {
+        let apart = plan(posix(), &[&["/a"], &["/b"], &["/c"], &["/a"], &["/c"]]);
+        assert_eq!(waves(&apart), [vec![0], vec![1, 3], vec![2], vec![4]]);
+    }
+
+    #[test]
+    fn a_thousand_clients_are_two_waves() {
+        let many = plan(posix(), &vec![&["/mnt/test"][..]; 1000]);
+        let waves = waves(&many);
+        assert_eq!(waves.iter().map(Vec::len).collect::<Vec<_>>(), [1, 999]);
+    }
+}

@@ -1,0 +1,141 @@
+//! Users and programs on client hosts: texts that end on a command line of ssh, whose
+//! far end is a shell.
+
+use super::Wrong;
+
+/// More is no login name; Linux takes 32, directories of users more.
+const USER_BYTES_MAX: usize = 256;
+/// Linux's PATH_MAX.
+const PATH_BYTES_MAX: usize = 4_095;
+
+/// Whether a text can be a user on a client: `spec`, `DOMAIN\spec`, `spec@domain`.
+///
+/// # Errors
+/// (what is wrong, what to try).
+pub(crate) fn check_user(user: &str) -> Result<(), Wrong> {
+    let hint = "give a login name: letters, digits and . _ - @ + \\";
+    let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
+    if user.starts_with('-') {
+        return wrong("begins with '-', as options do");
+    }
+    let ok = |c: char| c.is_alphanumeric() || "._-@+\\".contains(c);
+    // A backslash at the end would quote what follows on the far side.
+    if user.is_empty()
+        || user.len() > USER_BYTES_MAX
+        || !user.chars().all(ok)
+        || user.ends_with('\\')
+    {
+        return wrong("is no user name that can be");
+    }
+    Ok(())
+}
+
+/// Whether a text can be the path of a program on a client.
+///
+/// # Errors
+/// (what is wrong, what to try).
+pub(crate) fn check_program(path: &str) -> Result<(), Wrong> {
+    let hint =
+        "give a path of letters, digits and / . _ - + @ % : , (~/ at its begin is the user's home)";
+    let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
+    if path.starts_with('-') {
+        return wrong("begins with '-', as options do");
+    }
+    // No = either: before a slash it would be an assignment.
+    let below_home = path.strip_prefix("~/").unwrap_or(path);
+    let ok = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
+    if below_home.is_empty() || path.len() > PATH_BYTES_MAX || !below_home.chars().all(ok) {
+        return wrong("has a character that the shell over there would not take as it is");
+    }
+    if path.ends_with('/') {
+        return wrong("is a directory, not a program");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_that_can_be() {
+        for user in [
+            "root",
+            "spec_1",
+            "DOMAIN\\administrator",
+            "me@dom.org",
+            "jürgen",
+        ] {
+            assert_eq!(check_user(user), Ok(()), "{user}");
+        }
+        let long = "x".repeat(257);
+        for user in [
+            "",
+            "-l",
+            "-oProxyCommand=x",
+            "a b",
+            "a\tb",
+            "a\n",
+            "a;b",
+            "$(id)",
+            "a`b",
+            "a'b",
+            "a\"",
+            "a|b",
+            "a&b",
+            "a>b",
+            "{a}",
+            "x\\",
+            "a\0b",
+            &long,
+        ] {
+            assert!(check_user(user).is_err(), "{user:?}");
+        }
+    }
+
+    #[test]
+    fn programs_that_can_be() {
+        for path in [
+            "/tmp/netmist",
+            "~/bin/filermark",
+            "filermark",
+            "bin/x-1.2",
+            "/a,b:c/d%e",
+        ] {
+            assert_eq!(check_program(path), Ok(()), "{path}");
+        }
+        let long = format!("/{}", "x".repeat(5000));
+        for path in [
+            "",
+            "-x",
+            "/a b",
+            "/a;b",
+            "/a$b",
+            "/a`b`",
+            "/a'b",
+            "/a\"b",
+            "/a|b",
+            "/a&b",
+            "/a>b",
+            "/a<b",
+            "/a*b",
+            "/a?b",
+            "/a[b]",
+            "/a(b)",
+            "/a{b}",
+            "/a!b",
+            "/a#b",
+            "/a\\b",
+            "/a\nb",
+            "/a\0b",
+            "LD_PRELOAD=/x",
+            "~root/x",
+            "/a~",
+            "/tmp/",
+            "~/",
+            &long,
+        ] {
+            assert!(check_program(path).is_err(), "{path:?}");
+        }
+    }
+}

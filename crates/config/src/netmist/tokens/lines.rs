@@ -1,0 +1,104 @@
+//! The lines of a token file together: how many procs they make, and that they agree
+//! about every client.
+
+use super::TokenLine;
+use crate::error::{ConfigError, Place, quoted};
+use crate::hosts::{CLIENTS_MAX, Pattern, key};
+use crate::params::PROCS_MAX;
+use std::collections::HashMap;
+
+/// A line whose clients are still together.
+pub(super) struct Parsed {
+    pub pattern: Pattern,
+    pub line: TokenLine,
+    /// Where the user and the program stand.
+    pub account_places: [Option<Place>; 2],
+}
+
+/// The lines so far, a line of each client.
+#[derive(Default)]
+pub(super) struct Lines {
+    pub found: Vec<TokenLine>,
+    procs: u64,
+    /// For every client the user and the program that it has, and on which line.
+    accounts: HashMap<String, [Option<(String, Place)>; 2]>,
+}
+
+impl Lines {
+    /// Takes a line in, once for every client that it stands for.
+    pub fn take(&mut self, parsed: &Parsed, errors: &mut Vec<ConfigError>) {
+        let Parsed { pattern, line, .. } = parsed;
+        self.procs += pattern.count() as u64 * u64::from(line.instances);
+        // Too many are only counted.
+        if self.procs > PROCS_MAX || self.accounts.len() > CLIENTS_MAX {
+            return;
+        }
+        for client in pattern.names() {
+            if !self.is_same_account(&client, parsed, errors) {
+                return;
+            }
+            self.found.push(TokenLine {
+                client,
+                ..line.clone()
+            });
+        }
+    }
+
+    /// Whether the line names no other user and no other program than the lines above.
+    fn is_same_account(
+        &mut self,
+        client: &str,
+        parsed: &Parsed,
+        errors: &mut Vec<ConfigError>,
+    ) -> bool {
+        let [user_place, program_place] = &parsed.account_places;
+        let given = [
+            ("Username", &parsed.line.user, user_place),
+            ("Execpath", &parsed.line.program, program_place),
+        ];
+        let known = self.accounts.entry(key(client)).or_default();
+        for ((name, text, place), known) in given.into_iter().zip(known) {
+            let (Some(text), Some(place)) = (text, place) else {
+                continue;
+            };
+            match known {
+                None => *known = Some((text.clone(), place.clone())),
+                Some((other, at)) if other != text => {
+                    let message = format!(
+                        "{name}={} for client {}, which has {} at {at}",
+                        quoted(text),
+                        quoted(client),
+                        quoted(other)
+                    );
+                    let hint = "a client has one agent: write the same on all of its lines";
+                    errors.push(ConfigError::new(place.clone(), message, hint));
+                    return false;
+                }
+                Some(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Tells what is wrong with the lines together.
+    pub fn complain(&self, file: &str, errors: &mut Vec<ConfigError>) {
+        let mut error = |message: String, hint: String| {
+            errors.push(ConfigError::new(
+                Place::File(file.to_owned()),
+                message,
+                hint,
+            ));
+        };
+        if self.procs > PROCS_MAX {
+            error(
+                format!("the lines make {} procs", self.procs),
+                format!("{PROCS_MAX} procs are the most: lower the Instances"),
+            );
+        } else if self.accounts.len() > CLIENTS_MAX {
+            error(
+                format!("there are more than {CLIENTS_MAX} clients"),
+                "that is the most".into(),
+            );
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The parameters of client hosts: how they are reached, and as whom. What they set
+//! goes into the launch plan; none of it is measured.
+
+use super::{Group, Kind, Origin, Parameter};
+
+const fn p(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(name, Group::Clients, kind, one_line).own()
+}
+
+const fn p2014(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
+    let mut parameter = Parameter::new(name, Group::Clients, kind, one_line);
+    parameter.origin = Origin::Rc2014;
+    parameter
+}
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    p(
+        "LAUNCHER",
+        Kind::Choice(&["auto", "local", "ssh", "slurm", "connect", "accept"]),
+        "How the clients are reached; auto: this host directly, all others by ssh",
+    )
+    .default("auto")
+    .help(
+        "ssh: by the user's own OpenSSH client, with its keys, agent, jump hosts and \
+         configuration; no port but SSH's has to be open. slurm: by srun; the clients are nodes, \
+         and 'slurm' as a client's name (or no CLIENTS at all) stands for all nodes of the \
+         allocation that Filermark is started in. connect: the agents were started by hand \
+         (filermark agent --listen ADDR), and AGENT_PORT of every client is connected to. \
+         accept: they are started by hand too (filermark agent --connect ADDR), and PRIME_LISTEN \
+         waits for them. local: all clients are processes of this host, whatever their names; \
+         for trying out.",
+    ),
+    p2014("USER", Kind::Text, "User on clients that are reached by ssh")
+        .alias(&["UNIX_USER"])
+        .example("spec")
+        .help(
+            "Not set: as SSH's own configuration says. It has no effect on this host, and with \
+             Slurm, whose allocation has its user. root is not needed for anything.",
+        ),
+    p2014("EXEC_PATH", Kind::Path, "The program on clients reached by ssh or Slurm")
+        .alias(&["UNIX_EXEC_PATH"])
+        .example("~/bin/filermark")
+        .help(
+            "Not set: where 'filermark install' puts it. A program that is not Filermark (the \
+             netmist of an old rc file) is neither started nor overwritten: choose another path \
+             then.",
+        ),
+    p(
+        "SSH_COMMAND",
+        Kind::List,
+        "The SSH client, with options of its own",
+    )
+    .default("ssh")
+    .example("ssh -F lab.conf")
+    .help("Words between blanks; no shell reads them. Ports, keys, jump hosts and the like are best kept in ~/.ssh/config."),
+    p(
+        "SRUN_COMMAND",
+        Kind::List,
+        "Slurm's srun, with options of its own",
+    )
+    .default("srun")
+    .example("srun --partition=bench"),
+    p(
+        "INSTALL",
+        Kind::Switch,
+        "A run copies the program to clients that lack this very version",
+    )
+    .default("on")
+    .help("off: a client with another version ends the run with a message; 'filermark install' copies too."),
+    p(
+        "ON_LOST",
+        Kind::Choice(&["end", "continue"]),
+        "When a client is lost: end the run, or go on with the rest",
+    )
+    .default("end")
+    .help("continue: the load points from then on are marked INVALID. Same as --on-lost."),
+    p(
+        "START_TIMEOUT",
+        Kind::Real(1.0, 86_400.0, "seconds"),
+        "Longest that the agent on a client may take to start",
+    )
+    .default("60")
+    .help("From the begin of its launch to its first word; a Slurm allocation that is still to be made takes its time."),
+    p(
+        "SECRET_FILE",
+        Kind::Path,
+        "LAUNCHER=connect or accept: the file with the secret of both sides",
+    )
+    .example("filermark.secret")
+    .help("Relative to the rc file. 'filermark agent --make-secret FILE' makes one; copy it to the clients by a way that you trust. Without it no agent is spoken to."),
+    p(
+        "AGENT_PORT",
+        Kind::Int(1, 65_535, "port"),
+        "LAUNCHER=connect: where agents listen",
+    )
+    .default("20049"),
+    p(
+        "PRIME_LISTEN",
+        Kind::Text,
+        "LAUNCHER=accept or slurm: where agents connect to, ADDR:PORT",
+    )
+    .example("0.0.0.0:20049")
+    .help("An address of this host and a port; IPv6 in brackets, [::]:20049. With slurm it may be left out: any free port of all addresses."),
+    p(
+        "PRIME_ADDRESS",
+        Kind::Text,
+        "The name under which agents find this host; not set: its own",
+    )
+    .example("prime.example.org")
+    .help("Where clients know this host by another name or address than its own, e.g. that of one of several networks. Without a port."),
+];

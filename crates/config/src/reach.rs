@@ -1,0 +1,258 @@
+//! How client hosts are reached: LAUNCHER and what belongs to it.
+//!
+//! Nothing here is part of what is measured: it goes into the launch plan, never into
+//! the run plan.
+
+use crate::error::{ConfigError, quoted};
+use crate::hosts::{Wrong, check_host, check_program, check_user, key};
+use crate::sources::{Host, Sources};
+use crate::values::Values;
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
+use filermark_model::plan::{ClientPlan, IpChoice};
+use filermark_model::{Finding, Nanos, Rule, Severity};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What the parameters say, before it is known which clients there are.
+pub(crate) struct Reach {
+    launcher: &'static str,
+    agent_port: u16,
+    everywhere: Account,
+    /// Without its hosts.
+    plan: LaunchPlan,
+}
+
+/// Who and what is started on a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub user: Option<String>,
+    pub program: Option<String>,
+}
+
+/// What single clients have for themselves, by [`key`].
+pub(crate) type Accounts = HashMap<String, Account>;
+
+impl Reach {
+    /// Reads the parameters; `ip` is the address family for the way to the clients.
+    pub fn read(
+        values: &Values,
+        sources: &Sources,
+        ip: IpChoice,
+        errors: &mut Vec<ConfigError>,
+    ) -> Self {
+        let launcher = values.word("LAUNCHER");
+        let port = values.int("AGENT_PORT").and_then(|n| u16::try_from(n).ok());
+        let everywhere = Account {
+            user: checked(values, "USER", check_user, errors),
+            program: checked(values, "EXEC_PATH", check_program, errors),
+        };
+        let on_lost = match values.word("ON_LOST") {
+            "continue" => OnLost::Continue,
+            _ => OnLost::End,
+        };
+        let plan = LaunchPlan {
+            hosts: Vec::new(),
+            ssh_command: command(values, "SSH_COMMAND", errors),
+            srun_command: command(values, "SRUN_COMMAND", errors),
+            ip,
+            install: values.switch("INSTALL"),
+            on_lost,
+            listen: listen(values, launcher, errors),
+            prime_address: checked(values, "PRIME_ADDRESS", check_address, errors)
+                .map(|address| bare(&address).to_owned()),
+            secret_file: secret_file(values, sources, launcher, errors),
+            start_timeout: Nanos::from_secs_f64(values.real("START_TIMEOUT").unwrap_or(60.0)),
+        };
+        Self {
+            launcher,
+            agent_port: port.unwrap_or_default(),
+            everywhere,
+            plan,
+        }
+    }
+
+    /// The launch plan for these clients.
+    pub fn plan(self, clients: &[ClientPlan], own: &Accounts, host: &Host) -> LaunchPlan {
+        let host_plan = |client: &ClientPlan| {
+            let launcher = self.kind(&client.name, host);
+            let own = own.get(&key(&client.name));
+            let of = |field: fn(&Account) -> &Option<String>| {
+                let one = own.and_then(|account| field(account).clone());
+                one.or_else(|| field(&self.everywhere).clone())
+            };
+            // This program is started here as whoever runs it; Slurm's tasks belong to the
+            // user of the allocation; agents that are started by hand are as they are.
+            let (user, program) = match launcher {
+                LauncherKind::Ssh => (of(|a| &a.user), of(|a| &a.program)),
+                LauncherKind::Slurm => (None, of(|a| &a.program)),
+                LauncherKind::Local | LauncherKind::Connect(_) | LauncherKind::Accept => {
+                    (None, None)
+                }
+            };
+            HostPlan {
+                client: client.name.clone(),
+                launcher,
+                user,
+                program,
+            }
+        };
+        LaunchPlan {
+            hosts: clients.iter().map(host_plan).collect(),
+            ..self.plan
+        }
+    }
+
+    fn kind(&self, client: &str, host: &Host) -> LauncherKind {
+        match self.launcher {
+            "local" => LauncherKind::Local,
+            "ssh" => LauncherKind::Ssh,
+            "slurm" => LauncherKind::Slurm,
+            "connect" => LauncherKind::Connect(self.agent_port),
+            "accept" => LauncherKind::Accept,
+            _ if host.is_me(client) => LauncherKind::Local,
+            _ => LauncherKind::Ssh,
+        }
+    }
+}
+
+/// What there is to say about a launch plan: parameters that no client has a use for,
+/// hosts that are only names.
+pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let used = [
+        ("EXEC_PATH", plan.hosts.iter().any(|h| h.program.is_some())),
+        ("USER", plan.hosts.iter().any(|h| h.user.is_some())),
+    ];
+    for (name, is_used) in used {
+        if let (Some(given), false) = (values.given(name), is_used) {
+            let text = format!("{} has no effect here", given.shown());
+            findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        }
+    }
+    let elsewhere = |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_me(&h.client);
+    if plan.hosts.len() > 1 && plan.hosts.iter().any(elsewhere) {
+        let text = format!(
+            "LAUNCHER=local: {} clients are processes of this one host, good for trying out only",
+            plan.hosts.len()
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Warning, text));
+    }
+    findings
+}
+
+/// The text of a parameter, checked.
+fn checked(
+    values: &Values,
+    name: &str,
+    check: fn(&str) -> Result<(), Wrong>,
+    errors: &mut Vec<ConfigError>,
+) -> Option<String> {
+    let text = values.text(name)?;
+    match check(&text) {
+        Ok(()) => Some(text),
+        Err((what, hint)) => {
+            let message = format!("{name}={} {what}", quoted(&text));
+            errors.push(ConfigError::new(values.place(name), message, hint));
+            None
+        }
+    }
+}
+
+fn check_address(address: &str) -> Result<(), Wrong> {
+    check_host(bare(address)).map_err(|_| {
+        (
+            "is no host name and no address".to_owned(),
+            "give it without a port, which is that of PRIME_LISTEN".to_owned(),
+        )
+    })
+}
+
+/// An address without the brackets that it may stand in.
+fn bare(address: &str) -> &str {
+    let inner = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
+    inner.filter(|a| a.contains(':')).unwrap_or(address)
+}
+
+/// A program and its arguments, between blanks.
+fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<String> {
+    let words = values.list(name);
+    let is_option = words.first().is_some_and(|w| w.starts_with('-'));
+    let controls = words.iter().any(|w| w.chars().any(char::is_control));
+    if is_option || controls {
+        let what = match is_option {
+            true => "begins with an option, not with a program",
+            false => "has a control character",
+        };
+        let hint = format!("write {name}=\"program option ...\"");
+        errors.push(ConfigError::new(
+            values.place(name),
+            format!("{name} {what}"),
+            hint,
+        ));
+    }
+    words
+}
+
+fn listen(values: &Values, launcher: &str, errors: &mut Vec<ConfigError>) -> Option<SocketAddr> {
+    let example = "give an address and a port, e.g. PRIME_LISTEN=0.0.0.0:20049 or [::]:20049";
+    let Some(text) = values.text("PRIME_LISTEN") else {
+        if launcher == "accept" && !values.is_bad("PRIME_LISTEN") {
+            errors.push(ConfigError::new(
+                values.place("LAUNCHER"),
+                "LAUNCHER=accept waits for agents that connect, and PRIME_LISTEN is not set",
+                example,
+            ));
+        }
+        return None;
+    };
+    let (what, hint) = match text.parse::<SocketAddr>() {
+        // Who starts agents by hand has to know the port.
+        Ok(address) if address.port() == 0 && launcher == "accept" => (
+            "leaves the port open, which agents started by hand have to know",
+            example,
+        ),
+        Ok(address) => return Some(address),
+        Err(_) => ("is no address with a port", example),
+    };
+    let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
+    errors.push(ConfigError::new(
+        values.place("PRIME_LISTEN"),
+        message,
+        hint,
+    ));
+    None
+}
+
+/// The file with the agents' secret; has to be there where agents are started by hand.
+fn secret_file(
+    values: &Values,
+    sources: &Sources,
+    launcher: &str,
+    errors: &mut Vec<ConfigError>,
+) -> Option<PathBuf> {
+    let needed = ["connect", "accept"].contains(&launcher);
+    let Some(name) = values.text("SECRET_FILE") else {
+        if needed && !values.is_bad("SECRET_FILE") {
+            errors.push(ConfigError::new(
+                values.place("LAUNCHER"),
+                format!(
+                    "LAUNCHER={launcher} wants a secret that both sides share, and SECRET_FILE is not set"
+                ),
+                "make one: filermark agent --make-secret FILE, copy it to the clients, set SECRET_FILE=FILE",
+            ));
+        }
+        return None;
+    };
+    let path = sources.folder().join(&name);
+    if needed && !path.is_file() {
+        // Whole: it is part of a command to type.
+        let shown = filermark_model::words::tame(&path.display().to_string(), 4096);
+        errors.push(ConfigError::new(
+            values.place("SECRET_FILE"),
+            format!("the secret file {shown} is not there"),
+            format!("make one: filermark agent --make-secret {shown}, and copy it to the clients"),
+        ));
+    }
+    Some(path)
+}

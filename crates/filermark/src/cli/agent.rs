@@ -1,0 +1,55 @@
+//! `agent`, declared.
+
+use super::VerboseArgs;
+use clap::{ArgGroup, Args};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `agent`.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("way").required(true).args(["stdio", "listen", "connect", "make_secret", "end_run"]))]
+#[command(after_help = "\
+Runs start their agents by themselves (over SSH, by Slurm, or here). By hand:
+  filermark agent --make-secret lab.secret             once; copy the file to all hosts
+  filermark agent --listen 0.0.0.0:20049 --secret-file lab.secret
+                                                       runs with LAUNCHER=connect come to it
+  filermark agent --connect prime:20049 --secret-file lab.secret
+                                                       goes to a run with LAUNCHER=accept")]
+pub struct AgentArgs {
+    /// Speak over standard input and output; for launchers
+    #[arg(long)]
+    pub stdio: bool,
+    /// Wait for primes on this address and port, over TLS
+    #[arg(long, value_name = "ADDR:PORT", requires = "secret_file")]
+    pub listen: Option<SocketAddr>,
+    /// Go to the prime at this host and port, over TLS; '-': an invitation on standard input
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub connect: Vec<String>,
+    /// Make a file with a secret that prime and agents share
+    #[arg(long, value_name = "FILE")]
+    pub make_secret: Option<PathBuf>,
+    /// End the agents of a run on this host, and print what was ended; for `stop`
+    #[arg(long, value_name = "RUN", hide = true)]
+    pub end_run: Option<String>,
+    /// The file with the secret that prime and agents share
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
+    /// The client of the rc file that this is [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// It is the client that Slurm calls the node
+    #[arg(long, conflicts_with = "name", hide = true)]
+    pub name_from_slurm: bool,
+    /// How long to look for the prime, in seconds
+    #[arg(long, value_name = "S", default_value = "60", value_parser = super::parse_seconds)]
+    pub patience: Duration,
+    /// Serve one prime and end
+    #[arg(long, requires = "listen")]
+    pub once: bool,
+    /// The run that it belongs to; for `stop`
+    #[arg(long, value_name = "RUN", hide = true)]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}

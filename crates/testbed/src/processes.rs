@@ -1,0 +1,138 @@
+//! The processes of one process namespace (a host, a node of a cluster), as the
+//! machine numbers them.
+
+use crate::{Error, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A process that is stopped or continued shows it at once; a host under load
+/// may need a moment.
+const SIGNAL_LIMIT: Duration = Duration::from_secs(5);
+
+/// A process of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its number on this machine, as the test sees it.
+    pub pid: u32,
+    /// The last part of the path that it was started by.
+    pub name: String,
+    /// The command line, with spaces between the arguments.
+    pub command: String,
+    /// The letter of proc(5): R, S, D, T (stopped) ...
+    pub state: char,
+}
+
+impl std::fmt::Display for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} ({})", self.pid, self.command, self.state)
+    }
+}
+
+/// Which process namespace a process is in.
+pub(crate) fn namespace_of(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/ns/pid");
+    let namespace = std::fs::metadata(&path).map_err(Error::path("look at", &path))?;
+    Ok(namespace.ino())
+}
+
+/// Every process of a namespace but those that have ended and wait for their
+/// parent to see it. Those that end meanwhile may be left out.
+pub(crate) fn in_namespace(namespace: u64) -> Result<Vec<Process>> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir("/proc").map_err(Error::io("list /proc"))?;
+    for entry in entries.flatten() {
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let here = std::fs::metadata(entry.path().join("ns/pid"));
+        if !here.is_ok_and(|here| here.ino() == namespace) {
+            continue;
+        }
+        if let Some(process) = pid.and_then(|pid| describe(pid, &entry.path())) {
+            found.push(process);
+        }
+    }
+    Ok(found)
+}
+
+/// `None` for a process that has ended.
+fn describe(pid: u32, dir: &Path) -> Option<Process> {
+    let stat = std::fs::read_to_string(dir.join("stat")).ok()?;
+    // The name in parentheses may have any character in it.
+    let state = stat.rsplit_once(") ")?.1.chars().next()?;
+    if matches!(state, 'Z' | 'X') {
+        return None;
+    }
+    let line = std::fs::read(dir.join("cmdline")).ok()?;
+    let line = String::from_utf8_lossy(&line);
+    let line = line.trim_end_matches('\0');
+    let program = line.split(['\0', ' ']).next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    Some(Process {
+        pid,
+        name: name.trim_end_matches(':').to_owned(),
+        command: line.replace('\0', " "),
+        state,
+    })
+}
+
+/// Waits until `left` has nothing to tell any more.
+pub(crate) fn wait_for_none(
+    what: &str,
+    limit: Duration,
+    mut left: impl FnMut() -> Result<Vec<String>>,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let found = left()?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > limit {
+            return Err(Error::TimedOut {
+                what: what.to_owned(),
+                limit,
+                log: found.join("\n"),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal to processes; those that are gone already are passed over.
+pub(crate) fn signal(processes: &[Process], signal: Signal) {
+    for process in processes {
+        let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, signal));
+    }
+}
+
+/// Stops (or continues) whatever runs in a namespace, also what is started
+/// meanwhile, and returns when all of it is.
+pub(crate) fn hold(namespace: u64, stop: bool) -> Result<()> {
+    let sent = if stop { Signal::STOP } else { Signal::CONT };
+    let start = Instant::now();
+    loop {
+        let mut other = in_namespace(namespace)?;
+        other.retain(|process| (process.state == 'T') != stop);
+        if other.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > SIGNAL_LIMIT {
+            return Err(Error::TimedOut {
+                what: format!("{} of {} processes", sent_name(stop), other.len()),
+                limit: SIGNAL_LIMIT,
+                log: format!("{other:?}"),
+            });
+        }
+        signal(&other, sent);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn sent_name(stop: bool) -> &'static str {
+    if stop { "SIGSTOP" } else { "SIGCONT" }
+}
