@@ -21,6 +21,8 @@ pub mod launch;
 mod measure;
 pub mod message;
 pub mod monitor;
+#[cfg(any(test, feature = "testing"))]
+pub mod pretend;
 pub mod prime;
 pub mod scripts;
 mod seconds;

@@ -69,7 +69,7 @@ fn listen(args: &AgentArgs, address: std::net::SocketAddr, quit: &StopFlag) -> E
     let listener = Listener::start(address, &identity, names(args)?).map_err(Failure::Failed)?;
     eprintln!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
-    let goes_on = || !quit.is_raised() && !(args.once && served.is_raised());
+    let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
     listener.serve(goes_on, |orders, reports| {
         serve_until(orders, reports, quit);
         served.raise();
