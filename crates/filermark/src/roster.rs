@@ -42,8 +42,7 @@ impl Watch {
     /// Hears what goes on.
     pub fn hear(&mut self, host: &HostPlan, step: HostStep) {
         match step {
-            HostStep::Looking => {}
-            HostStep::Ending => self.line(&format!("{}: looking for agents", host.client)),
+            HostStep::Looking | HostStep::Ending => {}
             HostStep::Asking(command) => {
                 self.line(&format!("{}: {command}", host.client));
                 return;
