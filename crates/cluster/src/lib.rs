@@ -18,6 +18,7 @@ pub mod frame;
 pub mod hosts;
 pub mod identity;
 pub mod launch;
+pub mod leftovers;
 mod measure;
 pub mod message;
 pub mod monitor;
