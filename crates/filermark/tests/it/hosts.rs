@@ -4,6 +4,7 @@
 use crate::turns;
 use filermark_testbed::{Hosts, Sandbox, available};
 use serde_json::Value;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -202,6 +203,35 @@ fn agents(hosts: &Hosts, host: &str) -> Vec<String> {
     let found = hosts.processes(host).expect("processes");
     let lines = found.into_iter().filter(|p| p.name == "filermark");
     lines.map(|p| p.command).collect()
+}
+
+#[test]
+fn an_agent_of_this_host_is_stopped_too() {
+    let run = format!("-local-{}", std::process::id());
+    let mut agent = Command::new(PROGRAM)
+        .args(["agent", "--stdio", "--run", &run])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Its first word: it is ready for signals.
+    let said = agent.stdout.as_mut().expect("a pipe");
+    said.read_exact(&mut [0]).expect("its first word");
+    let done = Command::new(PROGRAM)
+        .args(["stop", "--json", "-o", "CLIENTS=localhost"])
+        .arg(format!("--suffix={run}"))
+        .output()
+        .expect("it starts");
+    let ended = agent.try_wait().expect("look at it");
+    if ended.is_none() {
+        let _ = agent.kill();
+        let _ = agent.wait();
+    }
+    assert!(ended.is_some_and(|e| e.success()), "{done:?}");
+    let value: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let detail = format!("ended process {}", agent.id());
+    assert_eq!(value["hosts"][0]["detail"], detail);
+    assert_eq!(value["run"], run);
 }
 
 #[test]
