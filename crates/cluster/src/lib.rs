@@ -38,6 +38,8 @@ mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
+mod message_tests;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod space_tests;
