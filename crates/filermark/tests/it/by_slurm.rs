@@ -6,7 +6,8 @@ use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Sandbox, Slurm, available};
 use rustix::process::Signal;
-use std::time::Duration;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -129,5 +130,45 @@ fn a_node_that_slurm_does_not_know_is_told_in_its_words() {
         "{why}"
     );
     assert!(why.contains("Invalid node name"), "{why}");
+    scene.assert_clean();
+}
+
+#[test]
+fn a_queue_has_its_time_and_the_job_leaves_it_again() {
+    let _turn = beside_others();
+    let Some(scene) = Scene::start() else { return };
+    let mut other = scene
+        .slurm
+        .command("srun")
+        .args([
+            "-w",
+            "n2",
+            "--exclusive",
+            "--job-name=other",
+            "sleep",
+            "1000",
+        ])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("start srun");
+    let queue = || scene.slurm.queue().expect("squeue");
+    let began = Instant::now();
+    while !queue().iter().any(|job| job.contains("RUNNING other n2")) {
+        assert!(began.elapsed() < SOON, "{:?}", queue());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ended = scene.run(&[]).set("START_TIMEOUT", 3).run();
+    assert_ne!(ended.code, 0);
+    let why = ended.sentences().join("\n");
+    assert!(
+        why.contains("Slurm has not given its nodes within 3s"),
+        "{why}"
+    );
+    assert!(why.contains("queued and waiting for resources"), "{why}");
+    let left = queue();
+    assert!(left.len() == 1 && left[0].contains("other"), "{left:?}");
+    assert!(scene.slurm.kill_processes("n2", "sleep").expect("kill") > 0);
+    other.wait().expect("the end of srun");
     scene.assert_clean();
 }
