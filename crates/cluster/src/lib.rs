@@ -18,6 +18,7 @@ pub mod frame;
 pub mod hosts;
 pub mod identity;
 pub mod launch;
+pub mod leftovers;
 mod measure;
 pub mod message;
 pub mod monitor;
@@ -36,6 +37,8 @@ mod waves;
 mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
+#[cfg(test)]
+mod message_tests;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]

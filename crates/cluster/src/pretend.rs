@@ -220,7 +220,7 @@ impl Pretender {
                 self.load = Some((warmup_at, 0));
                 return None;
             }
-            Task::Cleanup | Task::Release { .. } | Task::TidyUp => cleaned,
+            Task::Cleanup | Task::Release { .. } | Task::Sweep { .. } | Task::TidyUp => cleaned,
         })
     }
 }
