@@ -12,6 +12,8 @@ mod turns;
 
 mod bad_input;
 mod beside_load;
+mod by_hand;
+mod by_slurm;
 mod claims;
 mod counts;
 mod faults;
