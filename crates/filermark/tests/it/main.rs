@@ -6,6 +6,7 @@
 //! inside the test, where its faults and its exact counts are the yardstick,
 //! and the testbed's real ones where somebody else's judgement is.
 
+mod client_hosts;
 mod peek;
 mod sweep;
 mod turns;
@@ -13,6 +14,7 @@ mod turns;
 mod bad_input;
 mod beside_load;
 mod claims;
+mod clients;
 mod counts;
 mod faults;
 mod gone;
