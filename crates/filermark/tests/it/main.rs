@@ -18,6 +18,7 @@ mod clients;
 mod counts;
 mod faults;
 mod gone;
+mod hosts;
 mod kernel_client;
 mod netmist;
 mod null_server;
