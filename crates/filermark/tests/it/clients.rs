@@ -4,8 +4,10 @@
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::sweep::{Ended, PROGRAM, Sweep};
 use crate::turns::{beside_others, patiently};
-use filermark_results::{Outcome, read_record};
+use filermark_model::Finding;
+use filermark_results::{Outcome, PointRecord, read_record};
 use filermark_testbed::Hosts;
+use std::collections::BTreeSet;
 
 /// The run came to its end, and all clients took part.
 #[track_caller]
@@ -63,6 +65,22 @@ fn the_same_rc_file_runs_on_one_two_and_three_hosts() {
     }
 }
 
+/// The trees of procs that are seen on each host while a run is in RUN.
+fn trees_in_run(field: &Field, sweep: &Sweep, place: &str) -> (Vec<BTreeSet<String>>, Ended) {
+    let mut started = sweep.start();
+    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
+    let trees = |host| {
+        let below = field.below(host, place).into_iter();
+        let tree = |path: String| path.split('/').nth(2).map(str::to_owned);
+        below
+            .filter_map(tree)
+            .filter(|t| t.starts_with("CL"))
+            .collect()
+    };
+    let seen = field.hosts.names().map(trees).collect();
+    (seen, started.wait())
+}
+
 /// Both forms of CLIENT_MOUNTPOINTS; on a mount that all have, and on one of each.
 #[test]
 fn composites_meet_on_a_shared_mount_and_work_apart_on_own_ones() {
@@ -71,31 +89,47 @@ fn composites_meet_on_a_shared_mount_and_work_apart_on_own_ones() {
         return;
     };
     let names = ["h1", "h2", "h3"];
-    let swbuild = field.composite("SWBUILD", &format!("h1:{0} h2:{0} h3:{0}", Hosts::SHARED));
-    let file = swbuild.write(
-        "places",
-        &format!("# all on their own\nh[1-3] {}\n", Hosts::OWN),
-    );
-    let metadata = field.composite("METADATA", &file.display().to_string());
-    let apart = swbuild.clone().set("CLIENT_MOUNTPOINTS", file.display());
-    for (sweep, seen) in [
-        (&swbuild, Hosts::SHARED),
-        (&apart, Hosts::OWN),
-        (&metadata, Hosts::OWN),
-    ] {
-        let mut started = sweep.elsewhere().start();
-        started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
-        let files = names.map(|name| field.below(name, seen));
-        let ended = started.wait();
-        assert_complete(&ended, &names);
-        field.assert_clean();
-        // While it ran, every host had its share of the files, or saw all of them.
-        assert!(files.iter().all(|f| f.len() > 10), "{files:?}");
-        match seen {
-            Hosts::SHARED => assert!(files[0] == files[1] && files[1] == files[2]),
-            _ => assert!(files[0] != files[1] && files[1] != files[2] && files[0] != files[2]),
-        }
-    }
+    let list = format!("h1:{0} h2:{0} h3:{0}", Hosts::SHARED);
+    let shared = field.composite("SWBUILD", &list);
+    let (seen, ended) = trees_in_run(&field, &shared, Hosts::SHARED);
+    assert_complete(&ended, &names);
+    field.assert_clean();
+    assert_eq!(seen[0].len(), 5, "a BUILD has five procs: {seen:?}");
+    assert!(seen.iter().all(|trees| *trees == seen[0]), "{seen:?}");
+
+    let text = format!("# all on their own\nh[1-3] {}\n", Hosts::OWN);
+    let file = shared.write("places", &text);
+    let own = shared.elsewhere().set("CLIENT_MOUNTPOINTS", file.display());
+    let (seen, ended) = trees_in_run(&field, &own, Hosts::OWN);
+    assert_complete(&ended, &names);
+    field.assert_clean();
+    let counts: Vec<usize> = seen.iter().map(BTreeSet::len).collect();
+    assert_eq!(counts, [2, 2, 1], "{seen:?}");
+    let all: BTreeSet<_> = seen.into_iter().flatten().collect();
+    assert_eq!(all.len(), 5, "{all:?}");
+}
+
+#[test]
+fn a_client_without_a_proc_goes_along_idle() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let list = format!("h[1-3]:{}", Hosts::OWN);
+    let sweep = field
+        .composite("METADATA", &list)
+        .set("LOAD", "1 2")
+        .set("RUNTIME", 1);
+    let ended = sweep.run();
+    assert_complete(&ended, &["h1", "h2", "h3"]);
+    field.assert_clean();
+    let procs =
+        |point: &PointRecord| -> Vec<u32> { point.clients.iter().map(|c| c.proc_count).collect() };
+    let record = ended.record();
+    assert_eq!(procs(&record.points[0]), [1, 0, 0]);
+    assert_eq!(procs(&record.points[1]), [1, 1, 0]);
+    let told = |f: &Finding| f.message.contains("1 of 3 clients have nothing to do");
+    assert!(record.run.plan.findings.iter().any(told));
 }
 
 #[test]
@@ -117,7 +151,11 @@ fn netmist_takes_a_token_file_with_two_hosts() {
     let ended = sweep.run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     ended.assert_tame();
-    assert!(ended.stderr.contains("Starting test client:    3 Host: h2"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("Starting test client:    3 Host: h2"),
+        "{}",
+        ended.stderr
+    );
     let record = read_record(&ended.path("netmist.run.jsonl")).expect("the record");
     assert_adds_up(&record.points[0], &["h1", "h2"]);
     assert!(record.points[0].clients.iter().all(|c| c.proc_count == 2));
