@@ -7,7 +7,7 @@ use crate::sweep::{Ended, PROGRAM, Sweep};
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Sandbox, Slurm, available};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,7 +57,12 @@ fn one_host_may_be_two_clients_and_have_an_address_for_a_name() {
     let clients = ["h1", "10.77.0.11", "10.77.0.12"];
     let ended = field.sweep(&clients.join(" ")).run();
     assert_done(&ended, &clients);
-    let hosts: Vec<String> = ended.record().environments.iter().map(|e| e.host.clone()).collect();
+    let hosts: Vec<String> = ended
+        .record()
+        .environments
+        .iter()
+        .map(|e| e.host.clone())
+        .collect();
     assert_eq!(hosts, ["h1", "h1", "h2"]);
     field.assert_clean();
 }
@@ -65,15 +70,30 @@ fn one_host_may_be_two_clients_and_have_an_address_for_a_name() {
 /// The prime and the host `h1` get addresses of IPv6; the host has an SSH server there.
 fn ipv6(field: &Field) -> Child {
     let add = "ip -6 address add $1 dev eth0 nodad";
-    let on_prime = field.hosts.command("sh").args(["-c", add, "sh", "fd77::2/64"]).status();
+    let on_prime = field
+        .hosts
+        .command("sh")
+        .args(["-c", add, "sh", "fd77::2/64"])
+        .status();
     assert!(on_prime.expect("start ip").success());
     let listens = "fd77::11";
-    let done = field.hosts.run_on("h1", &add.replace("$1", "fd77::11/64")).expect("h1");
+    let done = field
+        .hosts
+        .run_on("h1", &add.replace("$1", "fd77::11/64"))
+        .expect("h1");
     assert_eq!(done.status, 0, "{}", done.output);
     let mut sshd = field.hosts.command_on("h1", "/usr/sbin/sshd").expect("h1");
-    sshd.args(["-D", "-e", "-f", "/run/testbed/sshd_config", "-o", "PidFile=none", "-o"])
-        .arg(format!("ListenAddress=[{listens}]:22"))
-        .stderr(Stdio::null());
+    sshd.args([
+        "-D",
+        "-e",
+        "-f",
+        "/run/testbed/sshd_config",
+        "-o",
+        "PidFile=none",
+        "-o",
+    ])
+    .arg(format!("ListenAddress=[{listens}]:22"))
+    .stderr(Stdio::null());
     sshd.spawn().expect("start sshd")
 }
 
@@ -85,9 +105,10 @@ fn a_host_is_reached_over_ipv6() {
     };
     let mut sshd = ipv6(&field);
     // No name, brackets around it, and the key is known by another name.
-    let sweep = field
-        .sweep("[fd77::11]")
-        .set("SSH_COMMAND", "ssh -o HostKeyAlias=h1 -o ConnectionAttempts=5");
+    let sweep = field.sweep("[fd77::11]").set(
+        "SSH_COMMAND",
+        "ssh -o HostKeyAlias=h1 -o ConnectionAttempts=5",
+    );
     let ended = sweep.run();
     assert_done(&ended, &["fd77::11"]);
     sshd.kill().and_then(|()| sshd.wait()).expect("end sshd");
@@ -122,7 +143,12 @@ fn slurm_starts_agents_in_an_allocation_of_their_own() {
     };
     let ended = sweep.set("CLIENTS", "n1 n2").run();
     assert_done(&ended, &["n1", "n2"]);
-    let hosts: Vec<String> = ended.record().environments.iter().map(|e| e.host.clone()).collect();
+    let hosts: Vec<String> = ended
+        .record()
+        .environments
+        .iter()
+        .map(|e| e.host.clone())
+        .collect();
     assert_eq!(hosts, ["n1", "n2"]);
     assert_left_clean(&slurm, &server);
 }

@@ -15,6 +15,7 @@ mod bad_input;
 mod beside_load;
 mod claims;
 mod clients;
+mod clients_by_hand;
 mod clients_ways;
 mod counts;
 mod faults;
