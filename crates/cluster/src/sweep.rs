@@ -253,7 +253,7 @@ impl<'a> Sweep<'a> {
                 Bytes(free),
                 Bytes(needed as u64)
             );
-            self.remark(host, message);
+            self.remark_once(host, message);
         }
     }
 
@@ -498,12 +498,23 @@ impl<'a> Sweep<'a> {
     }
 
     pub fn remark(&mut self, host: &str, message: String) {
-        (self.options.observe)(Progress::Remark(&message));
+        let several = self.options.plan.clients.len() > 1;
+        match several && host != "prime" && !message.contains(host) {
+            true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
+            false => (self.options.observe)(Progress::Remark(&message)),
+        }
         self.push(Line::Event(Event {
             at: Timestamp::now(),
             host: host.into(),
             message,
         }));
+    }
+
+    /// The same, unless another client said so too.
+    fn remark_once(&mut self, host: &str, message: String) {
+        if self.record.events.iter().all(|e| e.message != message) {
+            self.remark(host, message);
+        }
     }
 
     /// An event, and a finding about the run as a whole; the same one only once.
