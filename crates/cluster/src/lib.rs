@@ -21,6 +21,7 @@ pub mod launch;
 mod measure;
 pub mod message;
 pub mod monitor;
+pub mod preflight;
 pub mod prime;
 pub mod scripts;
 mod seconds;
