@@ -14,7 +14,7 @@ use crate::waves::waves;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::OnLost;
-use filermark_model::{Bytes, Finding, LoadPoint, Nanos, Rule, Severity};
+use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
@@ -233,26 +233,9 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Tells when the largest load point will hardly fit. Only tells: quotas,
-    /// compression and thin provisioning make the figure a hint.
+    /// Tells when the largest load point will hardly fit.
     fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
-        let plan = &self.options.plan;
-        let Some(classic) = plan.benchmark.classic() else {
-            return;
-        };
-        let most = plan
-            .points
-            .iter()
-            .map(|p| p.requested.0)
-            .fold(0.0, f64::max);
-        let needed = most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
-        let least = free.iter().map(|f| f.bytes).min();
-        if let Some(free) = least.filter(|free| (*free as f64) < needed) {
-            let message = format!(
-                "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
-                Bytes(free),
-                Bytes(needed as u64)
-            );
+        if let Some(message) = space::classic_shortage(&self.options.plan, free) {
             self.remark_once(host, message);
         }
     }
