@@ -4,6 +4,7 @@
 //! shell completions are made from here.
 
 mod agent;
+mod hosts;
 mod live;
 mod netmist;
 mod workload;
@@ -12,6 +13,7 @@ pub use agent::AgentArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 use std::net::SocketAddr;
@@ -73,6 +75,12 @@ pub enum Command {
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
     Clock(ClockArgs),
+    /// Set SSH up so that the clients let this user in without a password
+    Keys(KeysArgs),
+    /// Bring this very program to the clients
+    Install(InstallArgs),
+    /// End what a run has left running on its clients
+    Stop(StopArgs),
     /// Make load on this host for a prime elsewhere
     Agent(AgentArgs),
     /// List, show, export and check workloads and composite benchmarks
@@ -417,6 +425,9 @@ mod tests {
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
             "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
             "filermark clock --listen 127.0.0.1:0 --listen [::]:2010 --json",
+            "filermark install -r sfs_rc --json",
+            "filermark stop -r sfs_rc -s mine -v",
+            "filermark keys -r sfs_rc --yes",
             "filermark workload list --json",
             "filermark workload show VDA --toml -f mine.toml",
             "filermark workload export",

@@ -142,7 +142,9 @@ mod tests {
     fn told(heard: &[(usize, usize)]) -> Vec<String> {
         let mut clients = Clients::default();
         let lines = heard.iter();
-        lines.filter_map(|(n, all)| clients.hear(*n, *all)).collect()
+        lines
+            .filter_map(|(n, all)| clients.hear(*n, *all))
+            .collect()
     }
 
     #[test]
@@ -155,7 +157,10 @@ mod tests {
                 "1 of 3 clients is there"
             ]
         );
-        assert_eq!(told(&[(1, 3), (2, 3), (2, 3)]), ["2 of 3 clients are there"]);
+        assert_eq!(
+            told(&[(1, 3), (2, 3), (2, 3)]),
+            ["2 of 3 clients are there"]
+        );
         assert_eq!(told(&[(0, 2)]), ["0 of 2 clients are there"]);
         assert!(told(&[(1, 1), (0, 1)]).is_empty());
     }

@@ -415,7 +415,7 @@ impl World {
                 self.files.remove(&at);
                 cleaned(done(10))
             }
-            Task::Release { .. } => {
+            Task::Release { .. } | Task::Sweep { .. } => {
                 let count = self.files.len() as u64;
                 self.files.clear();
                 self.directory = false;

@@ -3,6 +3,8 @@
 pub mod agent;
 pub mod clock;
 pub mod demo;
+pub mod install;
+pub mod keys;
 pub mod manual;
 pub mod netmist;
 pub mod params;
@@ -10,5 +12,6 @@ pub mod plan;
 pub mod report;
 pub mod run;
 pub mod serve;
+pub mod stop;
 pub mod validate;
 pub mod workload;

@@ -74,14 +74,13 @@ impl Events {
 
     /// The first event.
     pub fn begin(&mut self, plan: &RunPlan, suffix: &str, record_path: &Path) {
-        let wanted = |(fact, point): (&crate::live::PointFacts, &filermark_model::LoadPoint)| {
-            PointWanted {
+        let wanted =
+            |(fact, point): (&crate::live::PointFacts, &filermark_model::LoadPoint)| PointWanted {
                 point: fact.number,
                 name: fact.name.clone(),
                 requested_ops_per_sec: fact.requested_ops_per_sec,
                 proc_count: plan.proc_count_at(*point),
-            }
-        };
+            };
         let points = self.facts.points.iter().zip(&plan.points).map(wanted);
         let began = RunBegan {
             schema: SCHEMA_VERSION,

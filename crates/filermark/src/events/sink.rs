@@ -134,9 +134,8 @@ impl Sink {
         let mut queue = self.shared.lock();
         queue.closed = true;
         self.shared.wake.notify_all();
-        let open = |queue: &mut Queue| {
-            queue.failure.is_none() && (queue.busy || !queue.lines.is_empty())
-        };
+        let open =
+            |queue: &mut Queue| queue.failure.is_none() && (queue.busy || !queue.lines.is_empty());
         let waited = self.shared.wake.wait_timeout_while(queue, DRAIN_MAX, open);
         let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let missing = queue.left_out_count + queue.lines.len() as u64;
@@ -285,7 +284,10 @@ mod tests {
         assert_eq!(reader.join().expect("it ends"), "first\n");
         let began = Instant::now();
         while sink.push("more\n".into(), false) {
-            assert!(began.elapsed() < Duration::from_secs(10), "he is not missed");
+            assert!(
+                began.elapsed() < Duration::from_secs(10),
+                "he is not missed"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
         let why = sink.trouble().expect("it is told");

@@ -146,7 +146,11 @@ impl State {
 
     fn no_phase(&self) -> Line {
         let (living, all) = self.clients;
-        let mut line = Line::new(if self.stage == Stage::Between { "" } else { "start" });
+        let mut line = Line::new(if self.stage == Stage::Between {
+            ""
+        } else {
+            "start"
+        });
         line.add(
             Paint::Plain,
             match self.stage {
@@ -246,7 +250,9 @@ impl State {
 
 /// The time on the wall after a span, as precise as it can be meant.
 fn wall_time(now: &Zoned, span: Duration) -> String {
-    let Ok(then) = SignedDuration::try_from(span).map_or_else(|_| Ok(now.clone()), |s| now.checked_add(s)) else {
+    let Ok(then) =
+        SignedDuration::try_from(span).map_or_else(|_| Ok(now.clone()), |s| now.checked_add(s))
+    else {
         return "some day".into();
     };
     let form = match (then.date() == now.date(), span.as_secs()) {

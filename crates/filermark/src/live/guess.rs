@@ -126,9 +126,11 @@ impl Guess {
             Place::Init(at, passed, bytes) => {
                 let init = self.init_seconds(facts, at);
                 let guessed = init.map(|all| (all - passed).max(0.0));
-                left.add(facts.share(at, bytes).map_or(guessed, |share| {
-                    Some(passed * (1.0 - share) / share)
-                }));
+                left.add(
+                    facts
+                        .share(at, bytes)
+                        .map_or(guessed, |share| Some(passed * (1.0 - share) / share)),
+                );
                 left.add(Some(warmup + run));
                 (at, 0.0)
             }
@@ -238,7 +240,10 @@ mod tests {
         // Removals of 10, 20 and 30 s; INITs of 40 and 60 s are to come.
         assert_eq!(
             left(&guess, &anew, place),
-            (25.0 + 10.0 + (40.0 + 60.0 + 20.0) + (60.0 + 60.0 + 30.0), false)
+            (
+                25.0 + 10.0 + (40.0 + 60.0 + 20.0) + (60.0 + 60.0 + 30.0),
+                false
+            )
         );
         guess.learn_cleanup(1.0, 100_000_000);
         assert_eq!(guess.cleanup_seconds(&anew, 2), Some(3.0));

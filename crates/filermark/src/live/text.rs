@@ -65,11 +65,7 @@ impl Charset {
     }
 
     /// Figures as a row of small bars, against `most`.
-    pub(super) fn sparks<'a>(
-        self,
-        figures: impl Iterator<Item = &'a u64>,
-        most: f64,
-    ) -> String {
+    pub(super) fn sparks<'a>(self, figures: impl Iterator<Item = &'a u64>, most: f64) -> String {
         let levels: &[char] = match self {
             Self::Unicode => &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
             Self::Ascii => &['_', '.', ':', '-', '=', '+', '*', '#'],
@@ -184,8 +180,14 @@ mod tests {
     fn figures_and_times_read_well() {
         assert_eq!(clock(Duration::from_secs(65)), "1:05");
         assert_eq!(clock(Duration::from_secs(3_723)), "1:02:03");
-        assert_eq!((number(1_234_567.8, 1), number(12.0, 0)), ("1,234,567.8".into(), "12".into()));
-        assert_eq!((ms(290_000.0), ms(1_234e6)), ("0.29".into(), "1,234".into()));
+        assert_eq!(
+            (number(1_234_567.8, 1), number(12.0, 0)),
+            ("1,234,567.8".into(), "12".into())
+        );
+        assert_eq!(
+            (ms(290_000.0), ms(1_234e6)),
+            ("0.29".into(), "1,234".into())
+        );
     }
 
     #[test]
@@ -195,7 +197,10 @@ mod tests {
             assert_eq!(columns(&full) + columns(&empty), 10, "{share}");
         }
         assert_eq!(Charset::Ascii.bar(0.5, 4), ("##".into(), "..".into()));
-        assert_eq!(Charset::Unicode.sparks([0, 50, 100, 300].iter(), 100.0), "▁▅██");
+        assert_eq!(
+            Charset::Unicode.sparks([0, 50, 100, 300].iter(), 100.0),
+            "▁▅██"
+        );
         assert_eq!(Charset::Unicode.sparks([0, 0].iter(), 0.0), "▁▁");
     }
 

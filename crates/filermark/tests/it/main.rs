@@ -16,6 +16,7 @@ mod claims;
 mod counts;
 mod faults;
 mod gone;
+mod hosts;
 mod kernel_client;
 mod netmist;
 mod null_server;
