@@ -209,11 +209,14 @@ impl<'a> Sweep<'a> {
             self.remark(&loss.client, loss.to_string());
         }
         if !fresh.is_empty() {
-            (self.options.observe)(Progress::Agents {
-                living: agents.living().len(),
-                all: self.options.launch.hosts.len(),
-            });
+            self.tell_living(agents.living().len());
         }
+    }
+
+    /// So many agents are there.
+    pub fn tell_living(&mut self, living: usize) {
+        let all = self.options.launch.hosts.len();
+        (self.options.observe)(Progress::Agents { living, all });
     }
 
     /// The name of the run's directory below the mount points.
@@ -416,6 +419,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<Done, OrderError> {
         let mut done = Done::default();
         let (mut task_count, mut bytes) = (0, 0);
+        let mut living = agents.living().len();
         agents.order(
             who,
             &|_| order.clone(),
@@ -434,6 +438,10 @@ impl<'a> Sweep<'a> {
                     (self.options.observe)(Progress::Tasks { task_count, bytes });
                 }
                 Heard::Answer(_, report) => done.add(report),
+                Heard::Lost(_) => {
+                    living = living.saturating_sub(1);
+                    self.tell_living(living);
+                }
                 _ => {}
             },
         )?;

@@ -5,6 +5,7 @@
 
 mod agent;
 mod hosts;
+mod live;
 mod netmist;
 mod preflight;
 mod workload;
@@ -14,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
+pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 use std::net::SocketAddr;
@@ -150,6 +152,8 @@ pub struct DemoArgs {
     #[arg(long, value_name = "S", default_value = "4", value_parser = parse_seconds)]
     pub seconds: Duration,
     #[command(flatten)]
+    pub events: EventsArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
@@ -193,12 +197,17 @@ pub struct ValidateArgs {
 Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
+  filermark run -r sfs_rc -s mine --events - | jq -c .type
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
 Ctrl-C ends a run: what was measured is kept, what was made on the server is removed.")]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub lost: LostArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

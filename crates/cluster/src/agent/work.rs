@@ -36,10 +36,11 @@ pub(super) fn begin(
 ) -> std::io::Result<Sender<Task>> {
     let (sender, tasks) = channel::<Task>();
     let (live, words) = sync_channel(LIVE_QUEUE);
+    let (flusher, asked) = live::Flusher::new(live.clone());
     let teller = reports.clone();
     std::thread::Builder::new()
         .name("agent-live".into())
-        .spawn(move || live::tell(&words, &teller))?;
+        .spawn(move || live::tell(&words, &asked, &teller))?;
     std::thread::Builder::new()
         .name("agent-work".into())
         .spawn(move || {
@@ -47,12 +48,14 @@ pub(super) fn begin(
                 stop,
                 reports,
                 live,
+                flusher,
                 clock,
                 prepared: None,
                 probes: Laid::default(),
             };
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
+                work.flusher.flush();
                 done(report);
             }
         })?;
@@ -71,6 +74,7 @@ struct Work {
     stop: StopFlag,
     reports: Reports,
     live: SyncSender<Live>,
+    flusher: live::Flusher,
     clock: Clock,
     prepared: Option<Prepared>,
     /// Preflight's files that are still to be removed.
