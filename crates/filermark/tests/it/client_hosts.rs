@@ -52,10 +52,22 @@ impl Field {
             before: BTreeMap::new(),
         };
         for name in names {
-            let files = field.files(&name);
-            field.before.insert(name, files);
+            field.note_files(&name);
         }
         Some(field)
+    }
+
+    /// What is on a host now may stay there.
+    fn note_files(&mut self, host: &str) {
+        let files = self.files(host);
+        self.before.insert(host.to_owned(), files);
+    }
+
+    /// A small file system of a host, empty.
+    pub fn small_disk(&mut self, host: &str, path: &str, size_kib: u32) {
+        let made = self.hosts.small_tmpfs(host, path, size_kib);
+        made.expect("a small file system");
+        self.note_files(host);
     }
 
     /// An embedded server beside the hosts, reached at the filer's address.
