@@ -14,7 +14,7 @@ use crate::waves::waves;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::OnLost;
-use filermark_model::{Bytes, Finding, LoadPoint, Nanos, Rule, Severity};
+use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
@@ -209,11 +209,14 @@ impl<'a> Sweep<'a> {
             self.remark(&loss.client, loss.to_string());
         }
         if !fresh.is_empty() {
-            (self.options.observe)(Progress::Agents {
-                living: agents.living().len(),
-                all: self.options.launch.hosts.len(),
-            });
+            self.tell_living(agents.living().len());
         }
+    }
+
+    /// So many agents are there.
+    pub fn tell_living(&mut self, living: usize) {
+        let all = self.options.launch.hosts.len();
+        (self.options.observe)(Progress::Agents { living, all });
     }
 
     /// The name of the run's directory below the mount points.
@@ -233,26 +236,9 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Tells when the largest load point will hardly fit. Only tells: quotas,
-    /// compression and thin provisioning make the figure a hint.
+    /// Tells when the largest load point will hardly fit.
     fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
-        let plan = &self.options.plan;
-        let Some(classic) = plan.benchmark.classic() else {
-            return;
-        };
-        let most = plan
-            .points
-            .iter()
-            .map(|p| p.requested.0)
-            .fold(0.0, f64::max);
-        let needed = most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
-        let least = free.iter().map(|f| f.bytes).min();
-        if let Some(free) = least.filter(|free| (*free as f64) < needed) {
-            let message = format!(
-                "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
-                Bytes(free),
-                Bytes(needed as u64)
-            );
+        if let Some(message) = space::classic_shortage(&self.options.plan, free) {
             self.remark_once(host, message);
         }
     }
@@ -433,6 +419,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<Done, OrderError> {
         let mut done = Done::default();
         let (mut task_count, mut bytes) = (0, 0);
+        let mut living = agents.living().len();
         agents.order(
             who,
             &|_| order.clone(),
@@ -451,6 +438,10 @@ impl<'a> Sweep<'a> {
                     (self.options.observe)(Progress::Tasks { task_count, bytes });
                 }
                 Heard::Answer(_, report) => done.add(report),
+                Heard::Lost(_) => {
+                    living = living.saturating_sub(1);
+                    self.tell_living(living);
+                }
                 _ => {}
             },
         )?;

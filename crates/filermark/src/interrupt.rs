@@ -1,5 +1,6 @@
 //! Ctrl-C: once ends the run in good order, twice ends the program at once.
 
+use crate::live;
 use filermark_engine::driver::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -17,11 +18,14 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
         for _ in signals.forever() {
             count += 1;
             if count > 1 {
+                live::leave();
                 eprintln!("{LEFT}");
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             stop.raise();
-            eprintln!("\n{first_word}");
+            // The view has drawn over what the terminal echoed.
+            let front = if live::stopping() { "" } else { "\n" };
+            live::say(&format!("{front}{first_word}\n"));
         }
     };
     let _ = std::thread::Builder::new()

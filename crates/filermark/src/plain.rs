@@ -2,6 +2,7 @@
 
 use crate::cli::SourceArgs;
 use crate::exit::Failure;
+use crate::live::LogWriter;
 use filermark_config::{Resolved, Sources, debug_filter, resolve};
 use tracing_subscriber::EnvFilter;
 
@@ -61,7 +62,7 @@ pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
     };
     let _ = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(directives))
-        .with_writer(std::io::stderr)
+        .with_writer(|| LogWriter)
         .with_ansi(false)
         .try_init();
 }

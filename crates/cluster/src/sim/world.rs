@@ -409,6 +409,10 @@ impl World {
                     lacking: Vec::new(),
                 }
             }
+            Task::Inspect(_) => Report::Failed {
+                reason: "there is nothing to look at".into(),
+                stopped: false,
+            },
             Task::Init(_) => {
                 self.files.insert(at);
                 Report::Populated(done(10))

@@ -44,8 +44,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
             eprintln!("{}", finding.message);
         }
     }
-    let outcome = run::sweep(resolved, &args.output)?;
-    run::finish(&outcome, &args.output)
+    run::carry_out(resolved, &args.output, &args.events)
 }
 
 /// The flags and the options as the room of configuration wants them.
@@ -67,6 +66,7 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, Failure> {
             &file.display().to_string(),
         );
     }
+    args.lost.set(&mut sources);
     Ok(netmist::NetmistArgs {
         given: args.flags.given.clone(),
         exact_time: args.exact_time,
