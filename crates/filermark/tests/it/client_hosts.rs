@@ -263,7 +263,10 @@ pub fn assert_adds_up(point: &PointRecord, clients: &[&str]) {
     // No proc twice, none left out, whatever client it was on.
     let procs: BTreeSet<u32> = stats.procs.iter().map(|p| p.proc).collect();
     let count: u32 = point.clients.iter().map(|c| c.proc_count).sum();
-    assert_eq!((procs.len(), stats.procs.len()), (count as usize, count as usize));
+    assert_eq!(
+        (procs.len(), stats.procs.len()),
+        (count as usize, count as usize)
+    );
     let done: u64 = stats.procs.iter().map(|p| p.success_count).sum();
     assert_eq!(done, stats.success_count());
 }

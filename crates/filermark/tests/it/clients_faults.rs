@@ -7,8 +7,8 @@ use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::{Outcome, Phase, PhaseRecord, Timestamp};
 use filermark_server::ServerOptions;
-use rustix::process::Signal;
 use filermark_testbed::Hosts;
+use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 /// From a fault to the end of the load point, at most.
@@ -105,7 +105,12 @@ fn a_link_that_is_cut_ends_the_load_point_in_time() {
     let sweep = field.sweep(THREE).set("RUNTIME", 60);
     let trouble = Trouble::in_run(&sweep, || field.hosts.cut("h2").expect("cut"));
     let (ended, began) = trouble.end();
-    assert_lost(&ended, began, Phase::Run, &["client h2", "not a word for 8 s"]);
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h2", "not a word for 8 s"],
+    );
     // The others reach the export, and removed what h2 made as well.
     assert_eq!(field.exported(), [""; 0]);
     field.hosts.mend("h2").expect("mend");
@@ -121,7 +126,12 @@ fn a_host_that_freezes_ends_the_load_point_in_time() {
     let sweep = field.sweep(THREE).set("RUNTIME", 60);
     let trouble = Trouble::in_run(&sweep, || field.hosts.freeze("h2").expect("freeze"));
     let (ended, began) = trouble.end();
-    assert_lost(&ended, began, Phase::Run, &["client h2", "not a word for 8 s"]);
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h2", "not a word for 8 s"],
+    );
     assert_eq!(field.exported(), [""; 0]);
     field.hosts.thaw("h2").expect("thaw");
     field.assert_clean_within(ALONE_MAX);
@@ -153,14 +163,20 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
         queue: true,
         ..ServerOptions::default()
     });
-    let mut started = field.sweep_against(THREE, &export).set("LOAD", 1200).start();
+    let mut started = field
+        .sweep_against(THREE, &export)
+        .set("LOAD", 1200)
+        .start();
     started.wait_until("files", |_| server.stats().nfs[8] > 50);
     let kill = || kill_agent(&field, "h2");
     let (ended, began) = Trouble::now(started, kill).end();
     assert_lost(&ended, began, Phase::Init, &["client h2", "killed"]);
     assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
     field.assert_clean();
-    field.hosts.sandbox().run(|| crate::peek::assert_empty(&server));
+    field
+        .hosts
+        .sandbox()
+        .run(|| crate::peek::assert_empty(&server));
 }
 
 #[test]
@@ -200,7 +216,10 @@ fn the_others_go_on_where_that_is_wished_and_the_point_does_not_count() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     ended.assert_tame();
     let record = ended.record();
-    assert_eq!(record.end.as_ref().map(|e| &e.outcome), Some(&Outcome::Complete));
+    assert_eq!(
+        record.end.as_ref().map(|e| &e.outcome),
+        Some(&Outcome::Complete)
+    );
     assert_eq!(record.points.len(), 2);
     for point in &record.points {
         assert_adds_up(point, &["h1", "h3"]);
@@ -252,9 +271,14 @@ fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
         assert_eq!(!field.below(host, Hosts::OWN).is_empty(), is_left, "{host}");
     }
     // What is advised helps.
-    assert!(finding.message.contains("`filermark stop`"), "{}", finding.message);
+    assert!(
+        finding.message.contains("`filermark stop`"),
+        "{}",
+        finding.message
+    );
     let stopped = sweep.command("stop").run();
-    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr); println!("{}", stopped.stdout);
+    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
+    println!("{}", stopped.stdout);
     field.assert_clean();
 }
 
@@ -273,7 +297,12 @@ fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
         processes.iter().filter(|p| p.name == "filermark").count()
     };
     let (ended, began) = trouble.end();
-    assert_lost(&ended, began, Phase::Run, &["client h1", "client h2", "not a word for 8 s"]);
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h1", "client h2", "not a word for 8 s"],
+    );
     while agents("h1") + agents("h2") > 0 {
         assert!(since.elapsed() < ALONE_MAX, "agents are still there");
         std::thread::sleep(Duration::from_millis(20));
@@ -281,10 +310,14 @@ fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
     println!("agents ended {:?} after the fault", since.elapsed());
     // Nobody was there to tell it to.
     let left = field.exported();
-    assert!(left.iter().all(|path| path.starts_with("/filermark.s")), "{left:?}");
+    assert!(
+        left.iter().all(|path| path.starts_with("/filermark.s")),
+        "{left:?}"
+    );
     println!("left: {left:?}");
     field.hosts.mend("prime").expect("mend");
     let stopped = sweep.command("stop").run();
-    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr); println!("{}", stopped.stdout);
+    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
+    println!("{}", stopped.stdout);
     field.assert_clean();
 }
