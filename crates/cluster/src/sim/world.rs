@@ -392,6 +392,8 @@ impl World {
             ..Tasks::default()
         };
         Some(match task {
+            // Runs do not ask for it.
+            Task::Inspect(_) => cleaned(Tasks::default()),
             Task::Prepare { .. } => {
                 self.directory = true;
                 Report::Ready {
