@@ -10,8 +10,17 @@ pub fn process_ns() -> u64 {
 
 /// Memory of this process that is in use (resident), in bytes.
 pub fn resident_bytes() -> u64 {
+    status_bytes("VmRSS:")
+}
+
+/// The most that it ever was, in bytes.
+pub fn peak_bytes() -> u64 {
+    status_bytes("VmHWM:")
+}
+
+fn status_bytes(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+    let line = text.lines().find_map(|l| l.strip_prefix(name));
     let kib = line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
 }

@@ -39,8 +39,10 @@ struct Args {
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(server::COMMAND) {
-        return server::serve(words);
+    match words.next().as_deref() {
+        Some(server::COMMAND) => return server::serve(words),
+        Some(parts::agents::COMMAND) => return parts::agents::serve(words),
+        _ => {}
     }
     let args = Args::parse();
     let environment = Environment::collect(&build());

@@ -18,10 +18,13 @@ pub mod frame;
 pub mod hosts;
 pub mod identity;
 pub mod launch;
+pub mod leftovers;
 mod measure;
 pub mod message;
 pub mod monitor;
 pub mod preflight;
+#[cfg(any(test, feature = "testing"))]
+pub mod pretend;
 pub mod prime;
 pub mod scripts;
 mod seconds;
@@ -35,6 +38,8 @@ mod waves;
 mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
+#[cfg(test)]
+mod message_tests;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]

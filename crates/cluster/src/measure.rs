@@ -54,6 +54,8 @@ struct Watch {
     percent: u32,
     beats: Option<Beats>,
     seconds: Seconds,
+    /// Agents that are there.
+    living: usize,
     /// What has been measured so far.
     measured: Measured,
     /// How late each agent took up the order.
@@ -88,7 +90,11 @@ impl Sweep<'_> {
             match heard {
                 Heard::Word(agent, word) => self.hear(&mut watch, agent, word),
                 Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
-                Heard::Lost(agent) => watch.seconds.forget(agent),
+                Heard::Lost(agent) => {
+                    watch.seconds.forget(agent);
+                    watch.living = watch.living.saturating_sub(1);
+                    self.tell_living(watch.living);
+                }
                 Heard::Tick => {}
             }
         });
@@ -132,6 +138,7 @@ impl Sweep<'_> {
             percent: 0,
             beats,
             seconds: Seconds::of(agents),
+            living: agents.len(),
             measured: Measured::default(),
             late: Vec::new(),
             checks: Vec::new(),

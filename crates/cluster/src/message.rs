@@ -76,6 +76,16 @@ pub enum Order {
         /// Mount points of clients that are lost, beside the agent's own.
         orphans: Vec<MountPoint>,
     },
+    /// Remove what a run of this name has left on the client's mount points; answered
+    /// by `Cleaned`. Nothing was prepared before.
+    Sweep {
+        /// The plan, as far as it concerns this client.
+        plan: Box<RunPlan>,
+        /// Index into its clients.
+        client: u32,
+        /// Name of the run's directory on the servers.
+        dir_name: String,
+    },
     /// Stop the phase under way; it ends with `Failed`.
     Stop,
     /// A sign of life.
@@ -96,6 +106,7 @@ impl Order {
             Self::Run { .. } => "run",
             Self::Cleanup => "cleanup",
             Self::Release { .. } => "release",
+            Self::Sweep { .. } => "sweep",
             Self::Stop => "stop",
             Self::Alive => "alive",
             Self::Goodbye => "goodbye",

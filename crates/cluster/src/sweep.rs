@@ -209,11 +209,14 @@ impl<'a> Sweep<'a> {
             self.remark(&loss.client, loss.to_string());
         }
         if !fresh.is_empty() {
-            (self.options.observe)(Progress::Agents {
-                living: agents.living().len(),
-                all: self.options.launch.hosts.len(),
-            });
+            self.tell_living(agents.living().len());
         }
+    }
+
+    /// So many agents are there.
+    pub fn tell_living(&mut self, living: usize) {
+        let all = self.options.launch.hosts.len();
+        (self.options.observe)(Progress::Agents { living, all });
     }
 
     /// The name of the run's directory below the mount points.
@@ -236,7 +239,7 @@ impl<'a> Sweep<'a> {
     /// Tells when the largest load point will hardly fit.
     fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
         if let Some(message) = space::classic_shortage(&self.options.plan, free) {
-            self.remark(host, message);
+            self.remark_once(host, message);
         }
     }
 
@@ -416,6 +419,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<Done, OrderError> {
         let mut done = Done::default();
         let (mut task_count, mut bytes) = (0, 0);
+        let mut living = agents.living().len();
         agents.order(
             who,
             &|_| order.clone(),
@@ -434,6 +438,10 @@ impl<'a> Sweep<'a> {
                     (self.options.observe)(Progress::Tasks { task_count, bytes });
                 }
                 Heard::Answer(_, report) => done.add(report),
+                Heard::Lost(_) => {
+                    living = living.saturating_sub(1);
+                    self.tell_living(living);
+                }
                 _ => {}
             },
         )?;
@@ -481,12 +489,23 @@ impl<'a> Sweep<'a> {
     }
 
     pub fn remark(&mut self, host: &str, message: String) {
-        (self.options.observe)(Progress::Remark(&message));
+        let several = self.options.plan.clients.len() > 1;
+        match several && host != "prime" && !message.contains(host) {
+            true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
+            false => (self.options.observe)(Progress::Remark(&message)),
+        }
         self.push(Line::Event(Event {
             at: Timestamp::now(),
             host: host.into(),
             message,
         }));
+    }
+
+    /// The same, unless another client said so too.
+    fn remark_once(&mut self, host: &str, message: String) {
+        if self.record.events.iter().all(|e| e.message != message) {
+            self.remark(host, message);
+        }
     }
 
     /// An event, and a finding about the run as a whole; the same one only once.

@@ -1,7 +1,7 @@
 //! The prime's side of all links: frames out, events in, and the time.
 //!
 //! The one place where the prime meets the outside world while it conducts agents,
-//! so that a simulation can stand in for it ([`crate::sim`]). [`Lines`] is the real
+//! so that a simulation can stand in for it (`crate::sim`). [`Lines`] is the real
 //! one: per agent a thread that reads and one that writes, all events in one bounded
 //! queue, so that an agent that says too much is held back by its own link.
 

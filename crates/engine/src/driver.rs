@@ -289,6 +289,8 @@ pub enum Reach {
     /// The directory only if nothing but the marker is in it: other clients may still
     /// be at work there.
     Rest,
+    /// Everything that a run of ours made, whichever run it was: what was left there.
+    Leftovers,
 }
 
 /// What was found when a directory was claimed or released.

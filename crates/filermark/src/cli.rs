@@ -4,6 +4,8 @@
 //! shell completions are made from here.
 
 mod agent;
+mod hosts;
+mod live;
 mod netmist;
 mod preflight;
 mod workload;
@@ -12,6 +14,8 @@ pub use agent::AgentArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+pub use hosts::{InstallArgs, KeysArgs, StopArgs};
+pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 use std::net::SocketAddr;
@@ -76,6 +80,12 @@ pub enum Command {
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
     Clock(ClockArgs),
+    /// Set SSH up so that the clients let this user in without a password
+    Keys(KeysArgs),
+    /// Bring this very program to the clients
+    Install(InstallArgs),
+    /// End what a run has left running on its clients
+    Stop(StopArgs),
     /// Make load on this host for a prime elsewhere
     Agent(AgentArgs),
     /// List, show, export and check workloads and composite benchmarks
@@ -142,6 +152,8 @@ pub struct DemoArgs {
     #[arg(long, value_name = "S", default_value = "4", value_parser = parse_seconds)]
     pub seconds: Duration,
     #[command(flatten)]
+    pub events: EventsArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
@@ -185,12 +197,17 @@ pub struct ValidateArgs {
 Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
+  filermark run -r sfs_rc -s mine --events - | jq -c .type
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
 Ctrl-C ends a run: what was measured is kept, what was made on the server is removed.")]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub lost: LostArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -414,6 +431,9 @@ mod tests {
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
             "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
             "filermark clock --listen 127.0.0.1:0 --listen [::]:2010 --json",
+            "filermark install -r sfs_rc --json",
+            "filermark stop -r sfs_rc -s mine -v",
+            "filermark keys -r sfs_rc --yes",
             "filermark workload list --json",
             "filermark workload show VDA --toml -f mine.toml",
             "filermark workload export",

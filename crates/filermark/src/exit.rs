@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub const INTERRUPTED: u8 = 130;
 
 /// Why a subcommand could not do what it was asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Failure {
     /// The command line or the rc file is wrong; a sentence each.
     Usage(Vec<String>),
@@ -22,6 +22,22 @@ impl Failure {
         Self::Failed(reason.to_string())
     }
 
+    /// The exit code that it stands for.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Failed(_) => 1,
+        }
+    }
+
+    /// Why, in one line.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Usage(sentences) => sentences.join("; "),
+            Self::Failed(sentence) => sentence.clone(),
+        }
+    }
+
     /// Tells it on stderr; gives the exit code.
     pub fn tell(&self) -> ExitCode {
         match self {
@@ -29,13 +45,10 @@ impl Failure {
                 for sentence in sentences {
                     eprintln!("filermark: {sentence}");
                 }
-                ExitCode::from(2)
             }
-            Self::Failed(sentence) => {
-                eprintln!("filermark: {sentence}");
-                ExitCode::from(1)
-            }
+            Self::Failed(sentence) => eprintln!("filermark: {sentence}"),
         }
+        ExitCode::from(self.code())
     }
 }
 

@@ -1,8 +1,12 @@
 //! Ctrl-C: once ends the run in good order, twice ends the program at once.
 
+use crate::live;
 use filermark_engine::driver::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+/// The last word of somebody who does not wait. Agents notice that they are alone.
+const LEFT: &str = "left at once: agents that are alone remove what they made; `filermark stop` with the same suffix (-s) finds what stays";
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
@@ -14,13 +18,14 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
         for _ in signals.forever() {
             count += 1;
             if count > 1 {
-                eprintln!(
-                    "left at once: what was made on the server stays there; a run with the same suffix (-s) removes it"
-                );
+                live::leave();
+                eprintln!("{LEFT}");
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             stop.raise();
-            eprintln!("\n{first_word}");
+            // The view has drawn over what the terminal echoed.
+            let front = if live::stopping() { "" } else { "\n" };
+            live::say(&format!("{front}{first_word}\n"));
         }
     };
     let _ = std::thread::Builder::new()

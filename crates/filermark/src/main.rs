@@ -8,10 +8,13 @@ mod cli;
 mod commands;
 mod console;
 mod copies;
+mod events;
 mod exit;
 mod interrupt;
+mod live;
 mod plain;
 mod product;
+mod roster;
 mod talk;
 
 use clap::Parser;
@@ -26,6 +29,9 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),
+        Command::Keys(args) => commands::keys::keys(&args),
+        Command::Install(args) => commands::install::install(&args),
+        Command::Stop(args) => commands::stop::stop(&args),
         Command::Agent(args) => commands::agent::agent(&args),
         Command::Clock(args) => commands::clock::clock(&args),
         Command::Workload(args) => commands::workload::workload(&args.command),

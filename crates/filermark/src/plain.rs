@@ -2,12 +2,29 @@
 
 use crate::cli::SourceArgs;
 use crate::exit::Failure;
+use crate::live::LogWriter;
 use filermark_config::{Resolved, Sources, debug_filter, resolve};
 use tracing_subscriber::EnvFilter;
+
+/// A load that any number of procs can share out; none is made.
+const LOAD: &str = "1000000";
 
 /// Reads the rc file and the options, and resolves them.
 pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     Ok(resolve(&sources(args)?)?)
+}
+
+/// The same where only the clients matter: LOAD and PROCS may be missing, and without
+/// an rc file also the server.
+pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
+    let mut sources = sources(args)?;
+    let mount_points = sources.mount_point_count();
+    sources.set_default("PROCS", &mount_points.max(1).to_string());
+    sources.set_default("LOAD", LOAD);
+    if args.rc.is_none() && mount_points == 0 {
+        sources.set_default("DRIVER", "null");
+    }
+    Ok(resolve(&sources)?)
 }
 
 /// Reads the rc file and the options.
@@ -45,7 +62,7 @@ pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
     };
     let _ = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(directives))
-        .with_writer(std::io::stderr)
+        .with_writer(|| LogWriter)
         .with_ansi(false)
         .try_init();
 }

@@ -5,7 +5,6 @@ use crate::exit::{Failure, INTERRUPTED};
 use filermark_results::{Outcome, RunRecord};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Writes the HTML report of a record into `dir`; gives its path.
 pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, Failure> {
@@ -22,13 +21,24 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
         print_json(&filermark_report::json_summary(record));
         return;
     }
-    let terminal = std::io::stdout().is_terminal();
+    print(&summary(record, output, std::io::stdout().is_terminal()));
+}
+
+/// Prints the summary on stderr: stdout has another product.
+pub fn tell_summary(record: &RunRecord, output: &OutputArgs) {
+    eprint!(
+        "{}",
+        summary(record, output, std::io::stderr().is_terminal())
+    );
+}
+
+fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
     let colour = terminal && !output.no_color && crate::talk::colour_wanted();
     let width = std::env::var("COLUMNS")
         .ok()
         .and_then(|c| c.parse().ok())
         .unwrap_or(100);
-    print(&filermark_report::summary(record, colour, width));
+    filermark_report::summary(record, colour, width)
 }
 
 /// Prints a value as JSON on stdout.
@@ -43,11 +53,11 @@ pub fn print(text: &str) {
 
 /// The exit code that a record stands for: a run that came to its end is 0 even
 /// where a point does not count; the record and the report say so.
-pub fn exit_code(record: &RunRecord) -> ExitCode {
+pub fn exit_code(record: &RunRecord) -> u8 {
     match record.end.as_ref().map(|end| &end.outcome) {
-        Some(Outcome::Complete) => ExitCode::SUCCESS,
-        Some(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Some(Outcome::Failed { .. }) | None => ExitCode::from(1),
+        Some(Outcome::Complete) => 0,
+        Some(Outcome::Interrupted) => INTERRUPTED,
+        Some(Outcome::Failed { .. }) | None => 1,
     }
 }
 

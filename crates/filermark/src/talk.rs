@@ -1,89 +1,92 @@
-//! The talk on stderr while a run goes on: a line that renews itself on a
-//! terminal, a line per event elsewhere. Composite benchmarks have netmist's
-//! console in the place of the lines that tell phases.
+//! The talk on stderr while a run goes on: the live view on a terminal, a line per
+//! event elsewhere. Composite benchmarks have netmist's console in the place of the
+//! lines that tell phases.
 
 use crate::console::Console;
 use crate::copies::Copy;
+use crate::live::{self, Facts, State, View};
 use filermark_cluster::Progress;
-use filermark_model::Bytes;
-use filermark_results::{Phase, Timestamp};
-use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
+use filermark_model::units::counted;
+use filermark_results::Timestamp;
 
-/// How often a renewed line may change.
-const RENEW: Duration = Duration::from_millis(200);
+/// How the talk is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TalkStyle {
+    /// A live view, where stderr is a terminal that can show one.
+    pub view: bool,
+    /// No colours (`--no-color`).
+    pub no_color: bool,
+}
 
 /// Tells how a run goes.
 pub struct Talk {
-    terminal: bool,
+    /// `None`: plain lines.
+    view: Option<View>,
     colour: bool,
-    points: usize,
-    heading: String,
-    began: Instant,
-    expected: Option<Duration>,
-    renewed: Instant,
-    open_line: bool,
+    point_count: usize,
     console: Option<Console>,
     copy: Copy,
+    clients: Clients,
 }
 
 impl Talk {
-    /// For a run with so many load points. What stays on the screen goes to `copy`
-    /// too.
-    pub fn new(points: usize, no_color: bool, console: Option<Console>, copy: Copy) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+    /// For a run. What stays on the screen goes to `copy` too.
+    pub fn new(facts: Facts, style: TalkStyle, console: Option<Console>, copy: Copy) -> Self {
+        let point_count = facts.points.len();
+        let drawn = live::wanted();
+        let colour = drawn && !style.no_color && colour_wanted();
+        let view = (drawn && style.view)
+            .then(|| View::start(State::new(facts), colour))
+            .flatten();
         Self {
-            terminal,
-            colour: terminal && !no_color && colour_wanted(),
-            points,
-            heading: String::new(),
-            began: Instant::now(),
-            expected: None,
-            renewed: Instant::now(),
-            open_line: false,
+            view,
+            colour,
+            point_count,
             console,
             copy,
+            clients: Clients::default(),
         }
     }
 
     /// Hears what goes on.
-    pub fn hear(&mut self, progress: Progress<'_>) {
+    pub fn hear(&mut self, progress: &Progress<'_>) {
         if let Some(console) = &mut self.console {
-            let text = console.hear(&progress, Timestamp::now());
+            let text = console.hear(progress, Timestamp::now());
             self.text(&text, &text);
         }
+        if let Some(view) = &self.view {
+            view.hear(progress);
+        }
         match progress {
-            Progress::PhaseBegan {
-                point,
-                phase,
-                expected,
-            } => self.phase(point, phase, expected),
-            Progress::Tasks { task_count, bytes } => {
-                self.renew(&format!("{task_count} objects, {}", Bytes(bytes)));
-            }
-            Progress::Second(second) => {
-                let mean_ms = second.service_mean_ns() / 1e6;
-                self.renew(&format!("{} op/s, {mean_ms:.2} ms", second.success_count));
+            Progress::PhaseBegan { point, phase, .. }
+                if self.view.is_none() && self.console.is_none() =>
+            {
+                self.line(&match point {
+                    Some(point) => format!(
+                        "[{}/{}] {} {phase}",
+                        point.number, self.point_count, point.requested
+                    ),
+                    None => phase.to_string(),
+                });
             }
             Progress::PointEnded(record, point) => {
                 let line = |colour| filermark_report::progress_line(record, point, colour);
                 let (shown, plain) = (line(self.colour), line(false));
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }
+            Progress::Agents { living, all } if self.view.is_none() => {
+                if let Some(line) = self.clients.hear(*living, *all) {
+                    self.line(&line);
+                }
+            }
             Progress::Remark(remark) => self.line(remark),
-            Progress::Agents { .. }
-            | Progress::Percent { .. }
-            | Progress::Heartbeat(_)
-            | Progress::Script(_) => {}
+            _ => {}
         }
     }
 
-    /// Ends a line that was being renewed.
+    /// Ends the live view.
     pub fn rest(&mut self) {
-        if self.open_line {
-            eprint!("\r\x1b[K");
-            self.open_line = false;
-        }
+        self.view = None;
     }
 
     /// A line that stays.
@@ -97,56 +100,68 @@ impl Talk {
         if shown.is_empty() {
             return;
         }
-        self.rest();
-        eprint!("{shown}");
+        live::say(shown);
         if let Some(why) = self.copy.add(plain) {
-            eprintln!("{why}");
+            live::say(&format!("{why}\n"));
         }
     }
+}
 
-    fn phase(
-        &mut self,
-        point: Option<filermark_model::LoadPoint>,
-        phase: Phase,
-        expected: Option<Duration>,
-    ) {
-        self.heading = match point {
-            Some(point) => format!(
-                "[{}/{}] {} {phase}",
-                point.number, self.points, point.requested
-            ),
-            None => phase.to_string(),
-        };
-        self.began = Instant::now();
-        self.expected = expected;
-        self.renewed = Instant::now();
-        if self.terminal {
-            self.show("");
-        } else if self.console.is_none() {
-            self.line(&self.heading.clone());
+/// When a plain line about the clients is due: when all are there, and when some are
+/// lost. One client alone is there, or there is no run.
+#[derive(Debug, Default)]
+struct Clients {
+    heard: usize,
+    told: Option<usize>,
+}
+
+impl Clients {
+    fn hear(&mut self, living: usize, all: usize) -> Option<String> {
+        let before = std::mem::replace(&mut self.heard, living);
+        let due = living == all || living <= before;
+        if all < 2 || !due || self.told.replace(living) == Some(living) {
+            return None;
         }
-    }
-
-    fn renew(&mut self, text: &str) {
-        if self.terminal && self.renewed.elapsed() >= RENEW {
-            self.renewed = Instant::now();
-            self.show(text);
-        }
-    }
-
-    fn show(&mut self, text: &str) {
-        let passed = self.began.elapsed().as_secs();
-        let time = match self.expected {
-            Some(all) => format!("{passed}/{} s", all.as_secs()),
-            None => format!("{passed} s"),
-        };
-        eprint!("\r\x1b[K{} {time} {text}", self.heading);
-        let _ = std::io::stderr().flush();
-        self.open_line = true;
+        let there = if living == 1 { "is" } else { "are" };
+        Some(format!(
+            "{living} of {} {there} there",
+            counted(all as u64, "client")
+        ))
     }
 }
 
 /// Whether NO_COLOR leaves colours alone (no-color.org).
 pub fn colour_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clients;
+
+    fn told(heard: &[(usize, usize)]) -> Vec<String> {
+        let mut clients = Clients::default();
+        let lines = heard.iter();
+        lines
+            .filter_map(|(n, all)| clients.hear(*n, *all))
+            .collect()
+    }
+
+    #[test]
+    fn clients_are_told_when_all_are_there_and_when_some_are_lost() {
+        assert_eq!(
+            told(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
+            [
+                "3 of 3 clients are there",
+                "2 of 3 clients are there",
+                "1 of 3 clients is there"
+            ]
+        );
+        assert_eq!(
+            told(&[(1, 3), (2, 3), (2, 3)]),
+            ["2 of 3 clients are there"]
+        );
+        assert_eq!(told(&[(0, 2)]), ["0 of 2 clients are there"]);
+        assert!(told(&[(1, 1), (0, 1)]).is_empty());
+    }
 }

@@ -1,5 +1,6 @@
 //! The parts that can be measured, each a module.
 
+pub mod agents;
 mod codec;
 mod fill;
 mod memory;
@@ -56,6 +57,11 @@ const PARTS: &[Part] = &[
         name: "mounted",
         about: "system calls on mounted file systems beside a bare loop and fio (fio)",
         measure: mounted::measure,
+    },
+    Part {
+        name: "agents",
+        about: "what a prime takes that holds 1,000 agents (they pretend, in another process)",
+        measure: agents::measure,
     },
     Part {
         name: "codec",

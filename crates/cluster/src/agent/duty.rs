@@ -45,6 +45,15 @@ pub enum Task {
         /// Mount points of others that cannot do it.
         orphans: Vec<MountPoint>,
     },
+    /// Remove what a run of this name has left on a client's mount points.
+    Sweep {
+        /// The plan.
+        plan: Box<RunPlan>,
+        /// Which client of it this is.
+        client: u32,
+        /// The run's directory.
+        dir_name: String,
+    },
     /// The prime is gone or said goodbye: leave nothing of this agent's behind.
     TidyUp,
 }
@@ -210,6 +219,15 @@ fn task_of(order: Order) -> Option<Task> {
         },
         Order::Cleanup => Task::Cleanup,
         Order::Release { orphans } => Task::Release { orphans },
+        Order::Sweep {
+            plan,
+            client,
+            dir_name,
+        } => Task::Sweep {
+            plan,
+            client,
+            dir_name,
+        },
         Order::Hello(_) | Order::Time { .. } | Order::Stop | Order::Alive | Order::Goodbye => {
             return None;
         }

@@ -1,12 +1,13 @@
 //! What the shards say while they work, summed up for the prime: how far INIT is,
-//! what every second brought, and that the agent is alive.
+//! what every second brought, and that the agent is alive. What a phase has brought is
+//! told before its answer ([`Flusher`]).
 
 use super::Reports;
 use crate::message::Report;
 use filermark_engine::recorder::Live;
 use filermark_model::stats::Interval;
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// How often something is told; a second is told when nothing was added to it between
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 const TELL: Duration = Duration::from_millis(500);
 /// Seconds that may wait to be told: a shard that is far behind loses its words.
 const SECONDS_MAX: usize = 64;
+/// Longest wait for the last words of a phase to be told.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Sums {
@@ -65,10 +68,50 @@ impl Sums {
         }
         reports
     }
+
+    /// All that there is, also seconds to which something may still be added.
+    fn take_all(&mut self) -> Vec<Report> {
+        for (_, fresh) in self.seconds.values_mut() {
+            *fresh = false;
+        }
+        self.take()
+    }
+}
+
+/// Whoever asks is told when all is told.
+type Asked = SyncSender<()>;
+
+/// Has everything told that the shards have said. A second that comes after the answer
+/// to its load point would count for the next one.
+pub(super) struct Flusher {
+    ask: Sender<Asked>,
+    live: SyncSender<Live>,
+}
+
+impl Flusher {
+    /// For the thread that hears what comes from `live`; the receiver is for [`tell`].
+    pub fn new(live: SyncSender<Live>) -> (Self, Receiver<Asked>) {
+        let (ask, asked) = channel();
+        (Self { ask, live }, asked)
+    }
+
+    /// Waits till all that was said before is told, but not for ever.
+    pub fn flush(&self) {
+        let (done, told) = sync_channel(1);
+        if self.ask.send(done).is_err() {
+            return;
+        }
+        // Nothing was done: this only wakes. If it does not fit, nobody sleeps.
+        let _ = self.live.try_send(Live::Population {
+            task_count: 0,
+            bytes: 0,
+        });
+        let _ = told.recv_timeout(FLUSH_MAX);
+    }
 }
 
 /// Tells the shards' words in sums until they and the link have ended.
-pub(super) fn tell(words: &Receiver<Live>, reports: &Reports) {
+pub(super) fn tell(words: &Receiver<Live>, asked: &Receiver<Asked>, reports: &Reports) {
     let mut sums = Sums::default();
     let mut tell_at = Instant::now() + TELL;
     loop {
@@ -76,6 +119,15 @@ pub(super) fn tell(words: &Receiver<Live>, reports: &Reports) {
             Ok(word) => sums.add(word),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if let Ok(done) = asked.try_recv() {
+            while let Ok(word) = words.try_recv() {
+                sums.add(word);
+            }
+            if sums.take_all().iter().any(|report| !reports.send(report)) {
+                return;
+            }
+            let _ = done.try_send(());
         }
         if Instant::now() >= tell_at {
             tell_at = Instant::now() + TELL;
@@ -126,6 +178,22 @@ mod tests {
             ]
         ));
         assert!(matches!(sums.take()[..], [Report::Alive]));
+    }
+
+    #[test]
+    fn the_last_second_is_told_before_the_answer() {
+        let mut sums = Sums::default();
+        sums.add(second(8, 5));
+        sums.add(second(9, 5));
+        let told = sums.take_all();
+        assert!(matches!(
+            told[..],
+            [Report::Second { .. }, Report::Second { .. }]
+        ));
+        assert!(
+            matches!(sums.take()[..], [Report::Alive]),
+            "nothing is left"
+        );
     }
 
     #[test]

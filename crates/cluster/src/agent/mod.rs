@@ -1,7 +1,7 @@
 //! The agent: carries out the prime's orders on one client host.
 //!
-//! Four threads: one reads orders, one writes reports, one works ([`work`]), one sums
-//! up what the shards say while they do ([`live`]); this one decides ([`duty`]).
+//! Four threads: one reads orders, one writes reports, one works (`work`), one sums
+//! up what the shards say while they do (`live`); this one decides ([`duty`]).
 
 pub mod duty;
 mod live;

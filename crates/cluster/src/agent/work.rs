@@ -36,10 +36,11 @@ pub(super) fn begin(
 ) -> std::io::Result<Sender<Task>> {
     let (sender, tasks) = channel::<Task>();
     let (live, words) = sync_channel(LIVE_QUEUE);
+    let (flusher, asked) = live::Flusher::new(live.clone());
     let teller = reports.clone();
     std::thread::Builder::new()
         .name("agent-live".into())
-        .spawn(move || live::tell(&words, &teller))?;
+        .spawn(move || live::tell(&words, &asked, &teller))?;
     std::thread::Builder::new()
         .name("agent-work".into())
         .spawn(move || {
@@ -47,12 +48,14 @@ pub(super) fn begin(
                 stop,
                 reports,
                 live,
+                flusher,
                 clock,
                 prepared: None,
                 probes: Laid::default(),
             };
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
+                work.flusher.flush();
                 done(report);
             }
         })?;
@@ -71,6 +74,7 @@ struct Work {
     stop: StopFlag,
     reports: Reports,
     live: SyncSender<Live>,
+    flusher: live::Flusher,
     clock: Clock,
     prepared: Option<Prepared>,
     /// Preflight's files that are still to be removed.
@@ -93,17 +97,18 @@ impl Work {
             Task::Run { point, warmup_at } => self.run(point, warmup_at),
             Task::Cleanup => self.cleanup(),
             Task::Release { orphans } => self.release(orphans),
+            Task::Sweep {
+                plan,
+                client,
+                dir_name,
+            } => sweep(&plan, client, dir_name),
             Task::TidyUp => self.tidy_up(),
         }
     }
 
     fn prepare(&mut self, plan: RunPlan, client: u32, claim: Claim) -> Report {
         let plan = Arc::new(plan);
-        let driver: Arc<dyn Driver> = match &plan.driver {
-            DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
-            DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
-            DriverPlan::Null => Arc::new(NullDriver),
-        };
+        let driver = driver_of(&plan);
         let missing = plan
             .benchmark
             .mix
@@ -116,12 +121,7 @@ impl Work {
                 driver.name()
             ));
         }
-        let mut mounts = plan
-            .clients
-            .get(client as usize)
-            .map_or_else(Vec::new, |c| c.mounts.clone());
-        mounts.sort();
-        mounts.dedup();
+        let mounts = mounts_of(&plan, client);
         let prepared = self.prepared.insert(Prepared {
             plan,
             driver,
@@ -209,8 +209,12 @@ impl Work {
         prepared.engine = None;
         self.stop.lower();
         prepared.mounts.extend(orphans);
-        let left_behind = prepared.release(Reach::All);
-        cleaned(TaskReport::default(), began, left_behind)
+        let (task_count, left_behind) = prepared.release(Reach::All);
+        let done = TaskReport {
+            task_count,
+            ..TaskReport::default()
+        };
+        cleaned(done, began, left_behind)
     }
 
     /// The prime is gone: leaves nothing of its own behind, and nothing of the others'
@@ -229,12 +233,58 @@ impl Work {
         prepared.engine = None;
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
-        let left = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        let (_, left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
         for place in &left {
             tracing::warn!(target: "filermark_cluster", "left behind: {place}");
         }
         cleaned(done, began, left)
     }
+}
+
+fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
+    match &plan.driver {
+        DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+        DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
+        DriverPlan::Null => Arc::new(NullDriver),
+    }
+}
+
+/// The client's mount points, each once.
+fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
+    let client = plan.clients.get(client as usize);
+    let mut mounts = client.map_or_else(Vec::new, |c| c.mounts.clone());
+    mounts.sort();
+    mounts.dedup();
+    mounts
+}
+
+/// What a run that is over has left goes.
+fn sweep(plan: &RunPlan, client: u32, dir_name: String) -> Report {
+    let began = Instant::now();
+    let driver = driver_of(plan);
+    let claim = Claim {
+        dir_name,
+        run_id: String::new(),
+    };
+    let mut removed_count = 0;
+    let mut left = Vec::new();
+    for mount in mounts_of(plan, client) {
+        match driver.release(&mount, &claim, Reach::Leftovers) {
+            Ok(report) => {
+                removed_count += report.removed_count;
+                left.extend(report.foreign);
+            }
+            Err(e) => left.push(e.to_string()),
+        }
+    }
+    cleaned(
+        TaskReport {
+            task_count: removed_count,
+            ..TaskReport::default()
+        },
+        began,
+        left,
+    )
 }
 
 impl Prepared {
@@ -307,15 +357,20 @@ impl Prepared {
         })
     }
 
-    fn release(&self, reach: Reach) -> Vec<String> {
+    /// How many objects that removed, and what stays.
+    fn release(&self, reach: Reach) -> (u64, Vec<String>) {
+        let mut removed_count = 0;
         let mut left = Vec::new();
         for mount in &self.mounts {
             match self.driver.release(mount, &self.claim, reach) {
-                Ok(report) => left.extend(report.foreign),
+                Ok(report) => {
+                    removed_count += report.removed_count;
+                    left.extend(report.foreign);
+                }
                 Err(e) => left.push(format!("{mount}/{}: {e}", self.claim.dir_name)),
             }
         }
-        left
+        (removed_count, left)
     }
 }
 

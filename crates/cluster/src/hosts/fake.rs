@@ -8,11 +8,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The script: notes its arguments, passes over options up to `--`, lets the host's own
-/// script have the first word (`$D/HOST.rc`: noise, failures), and runs the command.
+/// The script: notes its arguments, passes over options up to `--`, tells its
+/// configuration (`-G`), lets the host's own script have the first word (`$D/HOST.rc`: noise, failures), and runs the command.
 const SSH: &str = r#"#!/bin/sh
 D=DIR
 printf '%s\n' "$*" >>"$D/calls"
+for word; do if [ "$word" = -G ]; then exec cat "$D/configuration"; fi; done
 while [ "$1" != -- ]; do shift; done
 host=$2; remote=$3
 HOME=$D/$host; export HOME

@@ -6,6 +6,7 @@
 //! here knows plans, loads or the protocol between prime and agents.
 
 mod answer;
+mod copy_id;
 #[cfg(target_os = "linux")]
 mod end_run;
 #[cfg(test)]
@@ -100,6 +101,8 @@ pub enum HostStep {
         /// All of them.
         total: u64,
     },
+    /// This command is run at the terminal; it may ask for a password.
+    Asking(String),
     /// Its agents are told to end.
     Ending,
     /// That was all.

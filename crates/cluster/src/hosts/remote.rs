@@ -4,12 +4,13 @@
 use super::HostLimits;
 use crate::child;
 use crate::launch::Leash;
-use crate::launch::process::{Exit, Spawned};
+use crate::launch::process::{Exit, Said, Spawned};
 use crate::launch::ssh::SshClient;
 use filermark_model::launch::HostPlan;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -44,6 +45,8 @@ pub(super) struct Reply {
     pub exit: Exit,
     /// What its end means.
     pub meaning: Option<String>,
+    /// What it is made of.
+    pub said: Said,
 }
 
 /// Why there is no reply.
@@ -86,7 +89,29 @@ pub(super) fn run(call: &Call<'_>, look: &dyn Fn(u64)) -> Result<Reply, NoReply>
         output: bytes,
         exit: leash.exit().unwrap_or(Exit::Signal(0)),
         meaning: leash.last_words(),
+        said: leash.said(),
     })
+}
+
+/// Runs a program of this host that asks nothing; `None`: it cannot be run, or takes
+/// longer than that.
+pub(super) fn output_of(
+    name: &str,
+    command: &mut Command,
+    limit: Duration,
+) -> Option<(Exit, Vec<u8>)> {
+    let (stdin, stdout, mut leash) = Spawned::start(name, command, Box::new(|_| None)).ok()?;
+    drop(stdin);
+    let (end, output) = channel();
+    on_thread("ssh-output", move || keep(stdout, &end)).ok()?;
+    let deadline = Instant::now() + limit;
+    while leash.exit().is_none() {
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(child::LOOK);
+    }
+    Some((leash.exit()?, rest_of(&output)))
 }
 
 /// Waits till ssh ends, or ends it.

@@ -160,6 +160,12 @@ const KNOWN: &[(&str, Sentence)] = &[
     ("Broken pipe", |w, _, _| {
         format!("the connection to {} broke", w.host)
     }),
+    (": this is not Filermark", |w, _, _| {
+        format!(
+            "{} is something else than Filermark (netmist, perhaps) and is not started; name another place (EXEC_PATH)",
+            w.program
+        )
+    }),
     ("required file not found", |w, _, _| foreign_system(w)),
     ("version `GLIBC_", |w, _, _| foreign_system(w)),
 ];

@@ -6,6 +6,7 @@ use filermark_model::launch::{HostPlan, LaunchPlan};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,15 @@ const SHOWN: usize = 3;
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long its last words may take after its end.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long it has to end when asked: it has to end the tasks on all nodes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What it says while it waits for its nodes, and when it has them.
 const QUEUED: &str = "queued and waiting";
 const GIVEN: &str = "allocated resources";
+/// What it says without anything being wrong.
+const NEWS: [&str; 3] = [QUEUED, GIVEN, "lacks support for cpu binding"];
 
 /// The words of the command.
 pub(super) type Words = Vec<String>;
@@ -129,7 +132,8 @@ pub(super) struct Srun {
     child: Mutex<Option<Child>>,
     ended: Mutex<Option<ExitStatus>>,
     talk: Arc<Mutex<VecDeque<String>>>,
-    talked_out: Arc<std::sync::atomic::AtomicBool>,
+    talked_out: Arc<AtomicBool>,
+    has_waited: AtomicBool,
 }
 
 impl Srun {
@@ -159,6 +163,7 @@ impl Srun {
             ended: Mutex::default(),
             talk: Arc::default(),
             talked_out: Arc::default(),
+            has_waited: AtomicBool::new(false),
         };
         if let Some(output) = output {
             srun.listen(output)
@@ -186,7 +191,7 @@ impl Srun {
                     }
                     talk.push_back(line);
                 }
-                talked_out.store(true, std::sync::atomic::Ordering::Release);
+                talked_out.store(true, Ordering::Release);
             })?;
         Ok(())
     }
@@ -206,26 +211,41 @@ impl Srun {
         lines.join(" | ")
     }
 
-    /// What it complained of, in one line; that it got its nodes explains nothing.
-    pub fn complaints(&self) -> String {
-        let talk = self.talk();
-        let is_one = |line: &&String| !line.contains(QUEUED) && !line.contains(GIVEN);
-        let mut lines: Vec<_> = talk.iter().filter(is_one).map(String::as_str).collect();
+    /// What it complained of, in one line: of this node, or else of anything. The first
+    /// time it is waited for a moment: srun hears of the end of a task later than we.
+    pub fn complaints(&self, node: &str) -> String {
+        let since = Instant::now();
+        let mut lines = self.complaints_now();
+        let waits = !self.has_waited.swap(true, Ordering::Relaxed);
+        while waits && lines.is_empty() && since.elapsed() < LAST_WORDS {
+            std::thread::sleep(LOOK);
+            lines = self.complaints_now();
+        }
+        if lines.iter().any(|line| line.contains(node)) {
+            lines.retain(|line| line.contains(node));
+        }
         lines.drain(..lines.len().saturating_sub(SHOWN));
         lines.join(" | ")
+    }
+
+    fn complaints_now(&self) -> Vec<String> {
+        let is_news = |line: &&String| !NEWS.iter().any(|news| line.contains(news));
+        self.talk().iter().filter(is_news).cloned().collect()
     }
 
     /// What there is to say when it has ended; `None`: it runs.
     pub fn end_in_words(&self) -> Option<String> {
         let status = self.status()?;
         let since = Instant::now();
-        let is_heard = || self.talked_out.load(std::sync::atomic::Ordering::Acquire);
+        let is_heard = || self.talked_out.load(Ordering::Acquire);
         while !is_heard() && since.elapsed() < LAST_WORDS {
             std::thread::sleep(LOOK);
         }
-        let said = match self.last_lines() {
-            lines if lines.is_empty() => "without a word".into(),
-            lines => lines,
+        let mut said = self.complaints_now();
+        said.drain(..said.len().saturating_sub(SHOWN));
+        let said = match said.is_empty() {
+            true => "without a word of why".into(),
+            false => said.join(" | "),
         };
         Some(format!("srun ended ({status}): {said}"))
     }
@@ -289,6 +309,7 @@ fn next_line(output: &mut impl BufRead) -> Option<String> {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if !text.is_empty() {
+            let text = text.strip_prefix("srun: ").unwrap_or(text);
             return Some(text.escape_debug().to_string());
         }
     }

@@ -9,7 +9,7 @@ use super::explain::{Way, explain, no_client};
 use super::process::{Explain, Spawned};
 use super::tag::RunTag;
 use super::{Launched, Launcher};
-use crate::hosts::program::own_build;
+use crate::hosts::program::{MARK, own_build};
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;
 use std::io;
@@ -58,7 +58,12 @@ impl SshClient {
         }
     }
 
-    /// `-4`, `-6` or nothing.
+    /// The address family that is asked for.
+    pub(crate) const fn ip(&self) -> IpChoice {
+        self.ip
+    }
+
+    /// The same as an option of ssh.
     pub(crate) const fn family(&self) -> Option<&'static str> {
         match self.ip {
             IpChoice::V4 => Some("-4"),
@@ -178,14 +183,30 @@ impl SshLauncher {
     }
 }
 
+/// A program that the user names is started only if it is Filermark: the netmist of an
+/// old rc file would do who knows what.
+const CAREFULLY: &str = r#"if test -f "$1"; then grep -q "MARK" "$1" 2>/dev/null || { echo "$1: this is not Filermark" >&2; exit 126; }; fi; exec "$@""#;
+
+/// The command line that starts an agent there.
+fn start_line(program: &RemoteProgram, tag: &RunTag) -> String {
+    let mut line = match program.own_place {
+        true => "exec".to_owned(),
+        false => {
+            let script = CAREFULLY.replace("MARK", MARK);
+            format!("exec /bin/sh -c {} filermark", quote(&script))
+        }
+    };
+    for word in std::iter::once(program.word.clone()).chain(tag.agent_args().map(quote)) {
+        line.push(' ');
+        line.push_str(&word);
+    }
+    line
+}
+
 impl Launcher for SshLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
         let program = RemoteProgram::of(host, own_build());
-        let mut remote = format!("exec {}", program.word);
-        for word in self.tag.agent_args() {
-            remote.push(' ');
-            remote.push_str(&quote(word));
-        }
+        let remote = start_line(&program, &self.tag);
         let (to_agent, from_agent, leash) = self.client.start(host, &remote, program.shown)?;
         Ok(Launched {
             from_agent: Box::new(from_agent),

@@ -134,6 +134,32 @@ fn an_agent_speaks_over_the_connection_and_noise_does_not_hurt() {
 }
 
 #[test]
+fn what_is_not_filermark_is_not_started() {
+    let hosts = FakeHosts::new(&["one"]);
+    let ran = hosts.path("ran");
+    let netmist = hosts.script("netmist", &format!("#!/bin/sh\ntouch {}\n", ran.display()));
+    let host = HostPlan {
+        program: Some(netmist.display().to_string()),
+        ..hosts.host("one")
+    };
+    let words = launch(&hosts, &host).leash.last_words().unwrap();
+    assert!(
+        words.contains("is something else than Filermark"),
+        "{words}"
+    );
+    assert!(words.contains("EXEC_PATH") && !ran.exists(), "{words}");
+    let missing = HostPlan {
+        program: Some("/none/filermark".into()),
+        ..host
+    };
+    let words = launch(&hosts, &missing).leash.last_words().unwrap();
+    assert!(
+        words.contains("/none/filermark is missing there"),
+        "{words}"
+    );
+}
+
+#[test]
 fn a_missing_program_and_a_refusal_are_explained() {
     let hosts = FakeHosts::new(&["one", "two"]);
     let mut agent = launch(&hosts, &hosts.host("one"));

@@ -340,6 +340,20 @@ mod tests {
         assert_eq!(told, Some(SecureError::WrongSecret));
     }
 
+    /// Who takes any prime, and shows a certificate of his own with its key.
+    #[test]
+    fn who_shows_another_certificate_is_refused() {
+        let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
+        let prime = Identity::new(&secret, Side::Prime).unwrap();
+        let agent = Identity::new(&secret, Side::Agent).unwrap();
+        let mut stranger = Identity::new(&other, Side::Agent).unwrap();
+        let mut config = (*agent.client).clone();
+        config.client_auth_cert_resolver = stranger.client.client_auth_cert_resolver.clone();
+        stranger.client = Arc::new(config);
+        let [_, told] = meet(&stranger, &prime);
+        assert_eq!(told, Some(SecureError::WrongSecret));
+    }
+
     #[test]
     fn who_shows_no_certificate_is_refused() {
         let secret = Secret::random().unwrap();

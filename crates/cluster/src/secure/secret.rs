@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Fewest bits of a secret.
 pub const SECRET_BITS_MIN: usize = 128;
-/// Bytes of a secret that we make.
+/// Bytes of a secret that we make, and of the longest that we take.
 const SECRET_LEN: usize = 32;
+const SECRET_LEN_MAX: usize = 64;
 /// Longest file that is read, in bytes.
 const FILE_LEN_MAX: u64 = 1024;
 /// Random bytes are not all alike; a secret with fewer different ones was typed.
@@ -86,12 +87,16 @@ impl Secret {
     /// # Errors
     /// What is wrong with it; never any of its characters.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        if text.len() as u64 > FILE_LEN_MAX {
-            return Err("is too long");
+        const TOO_LONG: &str = "is too long: 64 bytes are the most";
+        if text.len() > SECRET_LEN_MAX * 2 {
+            return Err(TOO_LONG);
         }
         let bytes = from_hex(text)
             .or_else(|| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok())
             .ok_or("is neither hex nor base64url")?;
+        if bytes.len() > SECRET_LEN_MAX {
+            return Err(TOO_LONG);
+        }
         if bytes.len() * 8 < SECRET_BITS_MIN {
             return Err("has fewer than 128 bits");
         }
@@ -267,6 +272,8 @@ mod tests {
         assert!(refused("correct horse battery staple").contains("neither"));
         assert!(refused(&"00".repeat(32)).contains("not random"));
         assert!(refused(&"0123456789abcdef".repeat(5000)).contains("too long"));
+        let in_base64 = URL_SAFE_NO_PAD.encode((0..65).collect::<Vec<u8>>());
+        assert!(refused(&in_base64).contains("too long"));
         assert!(refused("").contains("128 bits"));
         assert!(Secret::parse("00112233445566778899aabbccddeeff").is_ok());
 

@@ -30,7 +30,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "FILE")]
     pub make_secret: Option<PathBuf>,
     /// End the agents of a run on this host, and print what was ended; for `stop`
-    #[arg(long, value_name = "RUN", hide = true)]
+    #[arg(long, value_name = "RUN", hide = true, allow_hyphen_values = true)]
     pub end_run: Option<String>,
     /// The file with the secret that prime and agents share
     #[arg(long, value_name = "FILE")]
@@ -48,7 +48,7 @@ pub struct AgentArgs {
     #[arg(long, requires = "listen")]
     pub once: bool,
     /// The run that it belongs to; for `stop`
-    #[arg(long, value_name = "RUN", hide = true)]
+    #[arg(long, value_name = "RUN", hide = true, allow_hyphen_values = true)]
     pub run: Option<String>,
     #[command(flatten)]
     pub verbose: VerboseArgs,

@@ -1,7 +1,7 @@
 //! netmist's flags as clap arguments, made from their one declaration in
 //! [`filermark_config::netmist::FLAGS`].
 
-use super::OutputArgs;
+use super::{EventsArgs, LostArgs, OutputArgs};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use filermark_config::netmist::{FLAGS, Flag};
 use std::path::PathBuf;
@@ -40,6 +40,10 @@ pub struct NetmistArgs {
     /// Say more; twice: everything
     #[arg(long, action = ArgAction::Count)]
     pub verbose: u8,
+    #[command(flatten)]
+    pub lost: LostArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     /// Words that belong to no flag: told with what was probably meant

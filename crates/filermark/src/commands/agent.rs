@@ -69,7 +69,7 @@ fn listen(args: &AgentArgs, address: std::net::SocketAddr, quit: &StopFlag) -> E
     let listener = Listener::start(address, &identity, names(args)?).map_err(Failure::Failed)?;
     eprintln!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
-    let goes_on = || !quit.is_raised() && !(args.once && served.is_raised());
+    let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
     listener.serve(goes_on, |orders, reports| {
         serve_until(orders, reports, quit);
         served.raise();
@@ -108,6 +108,8 @@ fn connect(args: &AgentArgs, quit: &StopFlag) -> Ended {
     })
     .map_err(Failure::Failed)?;
     serve_until(session.from_prime, session.to_prime, quit);
+    // What was said last is still on its way out.
+    session.hold.wait_ended(join::FAREWELL);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -51,10 +51,9 @@ pub fn demo(args: &DemoArgs) -> Ended {
         "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
         points * (args.seconds.as_secs_f64() + 1.2)
     );
-    let outcome = run::sweep(resolved, &args.output)?;
-    let code = run::finish(&outcome, &args.output)?;
+    let ended = run::carry_out(resolved, &args.output, &args.events);
     server.stop();
-    Ok(code)
+    ended
 }
 
 /// `demo`, or the first of `demo2`, `demo3` ... that has no record yet: results

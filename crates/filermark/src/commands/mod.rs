@@ -3,6 +3,8 @@
 pub mod agent;
 pub mod clock;
 pub mod demo;
+pub mod install;
+pub mod keys;
 pub mod manual;
 pub mod netmist;
 pub mod params;
@@ -11,5 +13,6 @@ pub mod preflight;
 pub mod report;
 pub mod run;
 pub mod serve;
+pub mod stop;
 pub mod validate;
 pub mod workload;

@@ -1,6 +1,6 @@
 //! `netmist`: its command line, one load point.
 
-use super::run;
+use super::{install, run, stop};
 use crate::cli::NetmistArgs;
 use crate::exit::{Ended, Failure};
 use crate::{plain, product};
@@ -27,11 +27,11 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
         return Ok(ExitCode::SUCCESS);
     }
     let resolved = resolve_netmist(&given)?;
-    for (letter, what) in [('k', "kill"), ('D', "install")] {
-        if given.has(letter) {
-            eprintln!("filermark: nothing to {what}: this host is the only client");
-            return Ok(ExitCode::SUCCESS);
-        }
+    if given.has('k') {
+        return stop::stop_run(&resolved, &args.output);
+    }
+    if given.has('D') {
+        return install::install_on(&resolved.launch, &args.output);
     }
     if given.has('i') {
         return info(&resolved, args);
@@ -44,8 +44,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
             eprintln!("{}", finding.message);
         }
     }
-    let outcome = run::sweep(resolved, &args.output)?;
-    run::finish(&outcome, &args.output)
+    run::carry_out(resolved, &args.output, &args.events)
 }
 
 /// The flags and the options as the room of configuration wants them.
@@ -67,6 +66,7 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, Failure> {
             &file.display().to_string(),
         );
     }
+    args.lost.set(&mut sources);
     Ok(netmist::NetmistArgs {
         given: args.flags.given.clone(),
         exact_time: args.exact_time,

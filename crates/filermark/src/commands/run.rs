@@ -1,10 +1,12 @@
 //! `run`: the sweep.
 
-use crate::cli::{OutputArgs, RunArgs};
+use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
 use crate::copies::{Copy, write_heartbeat_log};
+use crate::events::{Events, RunEnd, Target};
 use crate::exit::{Ended, Failure};
-use crate::talk::Talk;
+use crate::live::Facts;
+use crate::talk::{Talk, TalkStyle};
 use crate::{interrupt, plain, product};
 use filermark_cluster::hosts::HostLimits;
 use filermark_cluster::hosts::install::ensure_installed;
@@ -12,27 +14,79 @@ use filermark_cluster::launch::EveryLauncher;
 use filermark_cluster::launch::tag::RunTag;
 use filermark_cluster::switchboard::Lines;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
-use filermark_config::Resolved;
+use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
 use filermark_model::launch::LaunchPlan;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
 pub fn run(args: &RunArgs) -> Ended {
-    let resolved = plain::resolved(&args.source)?;
+    let mut sources = plain::sources(&args.source)?;
+    args.lost.set(&mut sources);
+    let resolved = resolve(&sources)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
     for finding in &resolved.plan.findings {
         if finding.severity > Severity::Note || args.verbose.verbose > 0 {
             eprintln!("{}", finding.message);
         }
     }
-    let outcome = sweep(resolved, &args.output)?;
-    finish(&outcome, &args.output)
+    carry_out(resolved, &args.output, &args.events)
 }
 
-/// Carries a plan out with the talk on stderr; writes all files.
-pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Failure> {
+/// Carries a plan out, prints its summary, and says where everything is. Whoever
+/// reads the events hears of it.
+pub fn carry_out(resolved: Resolved, output: &OutputArgs, wanted: &EventsArgs) -> Ended {
+    let on_stdout = wanted.events == Some(Target::Stdout);
+    if on_stdout && output.json {
+        let sentence = "--events - and --json both want standard output: give --events a file";
+        return Err(Failure::Usage(vec![sentence.into()]));
+    }
+    let facts = Facts::of(&resolved.plan, &resolved.suffix);
+    let open = |target: &Target| Events::open(target, facts.clone()).map_err(Failure::Failed);
+    let mut events = wanted.events.as_ref().map(open).transpose()?;
+    if let Some(events) = &mut events {
+        let record = format!("{}.run.jsonl", resolved.suffix);
+        let path = resolved.work_dir.join(record);
+        events.begin(&resolved.plan, &resolved.suffix, &path);
+    }
+    let style = TalkStyle {
+        view: !(on_stdout && std::io::stdout().is_terminal()),
+        no_color: output.no_color,
+    };
+    let swept = sweep(resolved, facts, style, events.as_mut());
+    let finished = swept
+        .as_ref()
+        .map(|outcome| finish(outcome, output, on_stdout));
+    let (code, report_path, failure) = match finished {
+        Ok(Ok((code, page))) => (code, Some(page), None),
+        Ok(Err(failure)) => (failure.code(), None, Some(failure)),
+        Err(failure) => (failure.code(), None, Some(failure.clone())),
+    };
+    let outcome = swept.as_ref().ok();
+    let end = RunEnd {
+        outcome: outcome.map(RunOutcome::outcome),
+        reason: failure.as_ref().map(Failure::reason),
+        exit_code: code,
+        record_path: outcome.map(|o| o.record_path.as_path()),
+        report_path,
+    };
+    if let Some(trouble) = events.and_then(|events| events.end(end)) {
+        eprintln!("{trouble}");
+    }
+    failure.map_or(Ok(ExitCode::from(code)), Err)
+}
+
+/// Makes the load points with the talk on stderr; writes all files.
+fn sweep(
+    resolved: Resolved,
+    facts: Facts,
+    style: TalkStyle,
+    mut events: Option<&mut Events>,
+) -> Result<RunOutcome, Failure> {
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -48,8 +102,7 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
         None => Copy::default(),
     };
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
-    let points = resolved.plan.points.len();
-    let mut talk = Talk::new(points, output.no_color, console, copy);
+    let mut talk = Talk::new(facts, style, console, copy);
     let board = launch(&resolved.launch, &resolved.suffix, &stop, &mut |line| {
         talk.line(line)
     })?;
@@ -69,7 +122,11 @@ pub fn sweep(resolved: Resolved, output: &OutputArgs) -> Result<RunOutcome, Fail
                 let log = netmist.heartbeat_log.as_ref();
                 troubles.extend(log.and_then(|log| write_heartbeat_log(record, log).err()));
             }
-            talk.hear(progress);
+            if let Some(events) = &mut events {
+                events.hear(&progress);
+                troubles.extend(events.trouble());
+            }
+            talk.hear(&progress);
             for why in troubles {
                 talk.line(&why);
             }
@@ -105,8 +162,12 @@ fn launch(
     Ok(Lines::launch(plan, Arc::new(launcher)))
 }
 
-/// Prints the summary and says where everything is.
-pub fn finish(outcome: &RunOutcome, output: &OutputArgs) -> Ended {
+/// Prints the summary and says where everything is. Gives the exit code and the page.
+fn finish(
+    outcome: &RunOutcome,
+    output: &OutputArgs,
+    stdout_is_taken: bool,
+) -> Result<(u8, PathBuf), Failure> {
     let record = &outcome.record;
     let dir = outcome
         .record_path
@@ -114,8 +175,10 @@ pub fn finish(outcome: &RunOutcome, output: &OutputArgs) -> Ended {
         .unwrap_or_else(|| std::path::Path::new("."));
     let page = product::write_html(record, dir)?;
     // A run that never came to a load point has nothing to sum up.
-    if output.json || !record.points.is_empty() {
-        product::print_summary(record, output);
+    match (stdout_is_taken, output.json || !record.points.is_empty()) {
+        (_, false) => {}
+        (true, true) => product::tell_summary(record, output),
+        (false, true) => product::print_summary(record, output),
     }
     let names = outcome
         .files
@@ -132,5 +195,5 @@ pub fn finish(outcome: &RunOutcome, output: &OutputArgs) -> Ended {
     if let Some(reason) = product::failure_of(record) {
         eprintln!("filermark: {reason}");
     }
-    Ok(product::exit_code(record))
+    Ok((product::exit_code(record), page))
 }

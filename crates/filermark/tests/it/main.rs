@@ -6,16 +6,24 @@
 //! inside the test, where its faults and its exact counts are the yardstick,
 //! and the testbed's real ones where somebody else's judgement is.
 
+mod client_hosts;
 mod peek;
 mod sweep;
 mod turns;
 
 mod bad_input;
 mod beside_load;
+mod by_hand;
+mod by_slurm;
 mod claims;
+mod clients;
+mod clients_by_hand;
+mod clients_refused;
+mod clients_ways;
 mod counts;
 mod faults;
 mod gone;
+mod hosts;
 mod kernel_client;
 mod netmist;
 mod null_server;

@@ -1,0 +1,204 @@
+//! What a prime takes that holds a thousand agents and a hundred thousand procs. The
+//! agents pretend, in another process, over the real protocol.
+
+use crate::Measured;
+use crate::cpu::{peak_bytes, process_ns};
+use crate::figure::{Bar, Figure};
+use filermark_cluster::pretend::{self, PretendLauncher};
+use filermark_cluster::switchboard::Lines;
+use filermark_cluster::{Progress, RunOptions, run};
+use filermark_engine::driver::StopFlag;
+use filermark_model::launch::LaunchPlan;
+use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+use filermark_model::{Nanos, RunPlan};
+use filermark_results::{Outcome, Phase};
+use std::io::Read;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The first argument that makes this program a host of pretending agents.
+pub const COMMAND: &str = "serve-agents";
+
+/// Agents, procs on each, and RUN in seconds.
+const AGENTS: usize = 1000;
+const PROCS: u32 = 100;
+const RUN_SECONDS: u64 = 20;
+
+/// Serves agents behind a socket till standard input ends.
+pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
+    let Some(Ok(listener)) = words.next().map(UnixListener::bind) else {
+        return ExitCode::FAILURE;
+    };
+    let serve_all = move || {
+        for link in listener.incoming().flatten() {
+            let builder = std::thread::Builder::new().stack_size(512 << 10);
+            let _ = builder.spawn(move || pretend::serve(link));
+        }
+    };
+    std::thread::spawn(serve_all);
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    ExitCode::SUCCESS
+}
+
+struct Crowd {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Crowd {
+    fn start(dir: &Path) -> Result<Self, String> {
+        let socket = dir.join("agents");
+        let own = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
+        let child = Command::new(own)
+            .arg(COMMAND)
+            .arg(&socket)
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("start the agents: {e}"))?;
+        let crowd = Self { child, socket };
+        let since = Instant::now();
+        while !crowd.socket.exists() {
+            if since.elapsed() > Duration::from_secs(5) {
+                return Err("the agents do not start".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(crowd)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+fn plan() -> RunPlan {
+    let nowhere = MountPoint {
+        host: "null".into(),
+        path: "/".into(),
+    };
+    let mut plan = filermark_results::testing::plan();
+    plan.driver = DriverPlan::Null;
+    plan.clients = (0..AGENTS)
+        .map(|at| ClientPlan {
+            name: format!("client-{at:04}"),
+            mounts: vec![nowhere.clone(); PROCS as usize],
+        })
+        .collect();
+    plan.procs_per_client = PROCS;
+    plan.points.truncate(1);
+    plan.phases.warmup = Nanos::from_secs(2);
+    plan.phases.runtime = Nanos::from_secs(RUN_SECONDS);
+    plan
+}
+
+#[derive(Default)]
+struct Watched {
+    ready: Option<Duration>,
+    run: Option<(Instant, u64)>,
+    seconds: u32,
+    cpu_cores: f64,
+    collected: Option<Duration>,
+}
+
+/// One run; what was seen.
+fn one(dir: &Path) -> Result<Watched, String> {
+    let crowd = Crowd::start(dir)?;
+    let plan = plan();
+    let launch = LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone()));
+    let socket = crowd.socket.clone();
+    let began = Instant::now();
+    let launcher = PretendLauncher(move |_| UnixStream::connect(&socket));
+    let board = Lines::launch(&launch, Arc::new(launcher));
+    let mut seen = Watched::default();
+    let options = RunOptions {
+        plan,
+        launch,
+        suffix: "agents".into(),
+        dir: dir.into(),
+        client_log_dir: None,
+        stop: StopFlag::new(),
+        observe: &mut |progress| match progress {
+            Progress::PhaseBegan {
+                phase: Phase::Init, ..
+            } => seen.ready = Some(began.elapsed()),
+            Progress::PhaseBegan {
+                phase: Phase::Run, ..
+            } => seen.run = Some((Instant::now(), process_ns())),
+            Progress::Second(second) if second.second >= 0 => {
+                seen.seconds += 1;
+                // The last seconds are told together with the figures.
+                if let Some((since, cpu)) = seen.run
+                    && second.second < RUN_SECONDS as i64 - 3
+                {
+                    let passed = since.elapsed().as_nanos() as f64;
+                    seen.cpu_cores = (process_ns() - cpu) as f64 / passed;
+                }
+            }
+            Progress::PointEnded(..) => {
+                let run = seen.run.map(|(since, _)| since.elapsed());
+                seen.collected = run.map(|r| r.saturating_sub(Duration::from_secs(RUN_SECONDS)));
+            }
+            _ => {}
+        },
+    };
+    let record = run(options, Box::new(board))
+        .map_err(|e| e.to_string())?
+        .record;
+    match record.end.map(|e| e.outcome) {
+        Some(Outcome::Complete) => Ok(seen),
+        other => Err(format!("the run did not come to its end: {other:?}")),
+    }
+}
+
+/// Measures it.
+pub fn measure(rounds: u32) -> Measured {
+    let dir = std::env::temp_dir().join(format!("filermark-bench-agents-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+    let mut all = Vec::new();
+    for round in 0..rounds {
+        let dir = dir.join(round.to_string());
+        std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+        all.push(one(&dir));
+    }
+    let _ = std::fs::remove_dir_all(&dir);
+    let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let seconds = |span: Option<Duration>| span.map_or(f64::NAN, |s| s.as_secs_f64());
+    let each = |figure: &dyn Fn(&Watched) -> f64| all.iter().map(figure).collect::<Vec<_>>();
+    let title = format!("{AGENTS} agents, {} procs", AGENTS * PROCS as usize);
+    Ok(vec![
+        Figure::new(
+            format!("{title}: ready for INIT"),
+            "s",
+            each(&|w| seconds(w.ready)),
+        )
+        .bar(Bar::AtMost(30.0)),
+        Figure::new(
+            "the prime's processor time in RUN",
+            "cores",
+            each(&|w| w.cpu_cores),
+        )
+        .bar(Bar::AtMost(0.25)),
+        Figure::new(
+            "the prime's most memory",
+            "MiB",
+            vec![peak_bytes() as f64 / 1048576.0],
+        )
+        .bar(Bar::AtMost(1024.0)),
+        Figure::new(
+            "seconds told, of those of RUN",
+            "",
+            each(&|w| f64::from(w.seconds) / RUN_SECONDS as f64),
+        ),
+        Figure::new(
+            "from the end of RUN to the point in the record",
+            "s",
+            each(&|w| seconds(w.collected)),
+        ),
+    ])
+}

@@ -1,0 +1,166 @@
+//! One message of every kind goes over the wire and comes back; also writes them
+//! where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+
+use crate::frame::{Deframer, MAGIC, encode};
+use crate::identity::own_hello;
+use crate::message::*;
+use filermark_model::plan::MountPoint;
+use filermark_model::stats::Interval;
+use filermark_results::{Environment, Phase};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+fn mount() -> MountPoint {
+    MountPoint {
+        host: "nas".into(),
+        path: "/export/ü".into(),
+    }
+}
+
+fn orders() -> Vec<Order> {
+    let plan = filermark_results::testing::plan();
+    let point = plan.points[0];
+    let (plan, dir_name) = (Box::new(plan.for_client(1)), "filermark.x".to_owned());
+    vec![
+        Order::Hello(own_hello()),
+        Order::Time { seq: 7 },
+        Order::Prepare {
+            plan: plan.clone(),
+            client: 1,
+            dir_name: dir_name.clone(),
+            run_id: "x y".into(),
+        },
+        Order::Init { point },
+        Order::Run {
+            point,
+            warmup_at_ns: u64::MAX,
+        },
+        Order::Cleanup,
+        Order::Release {
+            orphans: vec![mount()],
+        },
+        Order::Sweep {
+            plan,
+            client: 1,
+            dir_name,
+        },
+        Order::Stop,
+        Order::Alive,
+        Order::Goodbye,
+    ]
+}
+
+fn reports() -> Vec<Report> {
+    let tasks = Tasks {
+        task_count: 3,
+        ..Tasks::default()
+    };
+    vec![
+        Report::Hello(own_hello()),
+        Report::Time {
+            seq: 7,
+            clock_ns: 1,
+            unix_ns: u64::MAX,
+        },
+        Report::Ready {
+            environment: Box::new(Environment::default()),
+            shard_count: 2,
+            remarks: vec!["a".into()],
+            free: vec![FreeSpace {
+                mounts: vec![mount()],
+                file_system: "nas:/export".into(),
+                bytes: 9,
+                kept: true,
+            }],
+            lacking: vec!["b".into()],
+        },
+        Report::Progress {
+            task_count: 1,
+            bytes: 2,
+        },
+        Report::Second {
+            interval: Interval::default(),
+        },
+        Report::Heartbeat(Beat {
+            phase: Phase::Run,
+            number: 2,
+            elapsed_ns: 10,
+            procs: vec![(3, 4)],
+        }),
+        Report::Alive,
+        Report::Leaving { reason: "c".into() },
+        Report::Populated(tasks),
+        Report::Measured {
+            stats: Box::new(filermark_results::testing::quiet_point(100.0, 5)),
+            clock: Some(ClockCheck::Failed { reason: "d".into() }),
+            late_ns: 5,
+        },
+        Report::Cleaned {
+            tasks,
+            left_behind: vec!["e".into()],
+        },
+        Report::Failed {
+            reason: "f".into(),
+            stopped: true,
+        },
+    ]
+}
+
+/// The wire with all of them, each of which has come back as it went.
+fn wire<T: Serialize + DeserializeOwned>(messages: &[T]) -> Vec<Vec<u8>> {
+    let there_and_back = |message: &T| {
+        let mut wire = MAGIC.to_vec();
+        wire.extend(encode(message).expect("packed"));
+        let mut deframer = Deframer::of_agent();
+        deframer.push(&wire);
+        let frame = deframer.next_frame().expect("a frame").expect("whole");
+        let back: T = frame.decode().expect("a message");
+        let json = |m: &T| serde_json::to_string(m).expect("JSON");
+        assert_eq!(json(&back), json(message));
+        assert_eq!(deframer.next_frame(), Ok(None));
+        wire
+    };
+    messages.iter().map(there_and_back).collect()
+}
+
+#[test]
+fn every_message_comes_back_as_it_went() {
+    let all = [wire(&orders()), wire(&reports())].concat();
+    let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") else {
+        return;
+    };
+    let folder = std::path::Path::new(&corpus).join("frames");
+    std::fs::create_dir_all(&folder).expect("create the corpus folder");
+    for (number, bytes) in all.iter().enumerate() {
+        std::fs::write(folder.join(format!("seed-{number}")), bytes).expect("write a seed");
+    }
+}
+
+#[test]
+fn figures_merge_to_the_same_before_and_after_the_wire() {
+    let one = filermark_results::testing::quiet_point(100.0, 5);
+    let two = filermark_results::testing::quiet_point(250.0, 5);
+    let sent = |stats: &filermark_model::PointStats| {
+        let report = Report::Measured {
+            stats: Box::new(stats.clone()),
+            clock: None,
+            late_ns: 0,
+        };
+        let mut deframer = Deframer::of_prime();
+        deframer.push(&encode(&report).expect("packed"));
+        let frame = deframer.next_frame().expect("a frame").expect("whole");
+        match frame.decode() {
+            Ok(Report::Measured { stats, .. }) => *stats,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (mut here, mut there) = (one.clone(), sent(&one));
+    here.merge(&two);
+    there.merge(&sent(&two));
+    let json = |stats: &filermark_model::PointStats| serde_json::to_string(stats).expect("JSON");
+    assert_eq!(json(&here), json(&there));
+    for percentile in [50.0, 90.0, 99.0, 99.9, 100.0] {
+        let of = |stats: &filermark_model::PointStats| stats.service().percentile_ns(percentile);
+        assert_eq!(of(&here), of(&there));
+    }
+}

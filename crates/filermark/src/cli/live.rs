@@ -1,0 +1,43 @@
+//! Options of everything that runs load points: who hears of it, and what a lost
+//! client means.
+
+use crate::events::Target;
+use clap::{Args, ValueEnum};
+use filermark_config::Sources;
+
+/// Where events go.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EventsArgs {
+    /// Write what goes on as JSON lines to a file or FIFO; '-': standard output
+    #[arg(long, value_name = "FILE", value_parser = Target::parse)]
+    pub events: Option<Target>,
+}
+
+/// What a lost client means.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct LostArgs {
+    /// When a client is lost, end the run, or go on with the rest (ON_LOST)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub on_lost: Option<OnLostArg>,
+}
+
+/// The words of `--on-lost`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnLostArg {
+    /// The run ends
+    End,
+    /// The others go on; load points from then on do not count
+    Continue,
+}
+
+impl LostArgs {
+    /// Sets the parameter that it stands for.
+    pub fn set(self, sources: &mut Sources) {
+        let word = match self.on_lost {
+            None => return,
+            Some(OnLostArg::End) => "end",
+            Some(OnLostArg::Continue) => "continue",
+        };
+        sources.set("--on-lost", "ON_LOST", word);
+    }
+}

@@ -1,0 +1,313 @@
+//! The events of a run for other programs (`--events`): what the live view shows, as
+//! JSON lines that a published schema describes.
+//!
+//! [`Events`] makes them of what is heard, [`event`] says what they are, `sink` brings
+//! them to their reader. Nothing here may hold up or end a run.
+
+mod event;
+mod sink;
+#[cfg(test)]
+mod tests;
+
+use crate::live::Facts;
+use event::{
+    Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
+    Second, Verdict,
+};
+use filermark_cluster::Progress;
+use filermark_model::stats::{Interval, PointStats};
+use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
+use filermark_results::{Heartbeat, Outcome, Phase, PointRecord, ScriptRecord, ScriptStatus};
+use sink::Sink;
+pub use sink::Target;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// `tasks` come at most so often.
+const TASKS_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells what goes on to whoever wants to read it.
+pub struct Events {
+    sink: Sink,
+    facts: Facts,
+    seq: u64,
+    began: Instant,
+    /// The load point and the phase that go on.
+    point: Option<u32>,
+    phase: Option<Phase>,
+    /// Sums of tasks that were not told yet, and when the last ones were.
+    tasks: Option<(u64, u64)>,
+    tasks_told: Option<Instant>,
+}
+
+/// How a run ended, for the last event.
+pub struct RunEnd<'a> {
+    /// `None`: there is not even a record.
+    pub outcome: Option<Outcome>,
+    /// What went wrong after it, or why there is no record.
+    pub reason: Option<String>,
+    /// The exit code.
+    pub exit_code: u8,
+    /// The run record.
+    pub record_path: Option<&'a Path>,
+    /// The page.
+    pub report_path: Option<PathBuf>,
+}
+
+impl Events {
+    /// Opens the way to the reader.
+    ///
+    /// # Errors
+    /// It cannot be opened, or nobody reads: a sentence.
+    pub fn open(target: &Target, facts: Facts) -> Result<Self, String> {
+        Ok(Self {
+            sink: Sink::open(target)?,
+            facts,
+            seq: 0,
+            began: Instant::now(),
+            point: None,
+            phase: None,
+            tasks: None,
+            tasks_told: None,
+        })
+    }
+
+    /// The first event.
+    pub fn begin(&mut self, plan: &RunPlan, suffix: &str, record_path: &Path) {
+        let wanted =
+            |(fact, point): (&crate::live::PointFacts, &filermark_model::LoadPoint)| PointWanted {
+                point: fact.number,
+                name: fact.name.clone(),
+                requested_ops_per_sec: fact.requested_ops_per_sec,
+                proc_count: plan.proc_count_at(*point),
+            };
+        let points = self.facts.points.iter().zip(&plan.points).map(wanted);
+        let began = RunBegan {
+            schema: SCHEMA_VERSION,
+            program: "filermark",
+            version: env!("CARGO_PKG_VERSION"),
+            notice: NOT_A_SPEC_RESULT,
+            suffix: suffix.to_owned(),
+            benchmark: plan.benchmark.name.clone(),
+            benchmark_version: plan.benchmark.version,
+            fingerprint: filermark_results::fingerprint(plan),
+            client_count: plan.clients.len(),
+            proc_count: plan.proc_count(),
+            points: points.collect(),
+            warmup_seconds: plan.phases.warmup.as_secs_f64(),
+            run_seconds: plan.phases.runtime.as_secs_f64(),
+            record_path: shown(record_path),
+        };
+        self.write(&Event::RunBegan(began));
+    }
+
+    /// Hears what goes on.
+    pub fn hear(&mut self, progress: &Progress<'_>) {
+        if let Progress::Tasks { task_count, bytes } = progress {
+            self.tasks = Some((*task_count, *bytes));
+            let told = self.tasks_told;
+            if told.is_none_or(|told| told.elapsed() >= TASKS_EVERY) {
+                self.tell_tasks();
+            }
+            return;
+        }
+        if matches!(
+            progress,
+            Progress::PhaseBegan { .. } | Progress::PointEnded(..)
+        ) {
+            self.tell_tasks();
+        }
+        if let Progress::PhaseBegan { point, phase, .. } = progress {
+            self.point = point.map(|p| p.number);
+            self.phase = Some(*phase);
+            self.tasks_told = None;
+        }
+        if let Some(event) = self.event(progress) {
+            self.write(&event);
+        }
+    }
+
+    fn tell_tasks(&mut self) {
+        let (Some((task_count, written_bytes)), Some(phase)) = (self.tasks.take(), self.phase)
+        else {
+            return;
+        };
+        self.tasks_told = Some(Instant::now());
+        self.write(&Event::Tasks {
+            point: self.point,
+            phase,
+            task_count,
+            written_bytes,
+        });
+    }
+
+    fn event(&self, progress: &Progress<'_>) -> Option<Event> {
+        Some(match progress {
+            Progress::Agents { living, all } => Event::Agents {
+                living_count: *living,
+                all_count: *all,
+            },
+            Progress::PhaseBegan {
+                phase, expected, ..
+            } => Event::PhaseBegan {
+                point: self.point,
+                phase: *phase,
+                expected_seconds: expected.map(|e| e.as_secs_f64()),
+            },
+            Progress::Second(second) => Event::Second(self.second(second)?),
+            Progress::Percent {
+                point,
+                phase,
+                percent,
+            } => Event::Percent {
+                point: point.number,
+                phase: *phase,
+                over_percent: *percent,
+            },
+            Progress::Heartbeat(beat) => heartbeat(beat),
+            Progress::Script(script) => script_ended(script),
+            Progress::PointEnded(_, point) => Event::PointEnded(Box::new(self.point_ended(point))),
+            Progress::Remark(message) => Event::Remark {
+                message: (*message).to_owned(),
+            },
+            Progress::Tasks { .. } => return None,
+        })
+    }
+
+    fn second(&self, second: &Interval) -> Option<Second> {
+        Some(Second {
+            point: self.point?,
+            // Those of WARMUP may come when RUN has begun.
+            phase: match second.second {
+                0.. => Phase::Run,
+                _ => Phase::Warmup,
+            },
+            second: second.second,
+            success_count: second.success_count,
+            error_count: second.error_count,
+            read_bytes: second.read_bytes,
+            written_bytes: second.written_bytes,
+            service_mean_ms: second.service_mean_ns() / 1e6,
+            response_max_ms: second.response_max_ns as f64 / 1e6,
+        })
+    }
+
+    fn point_ended(&self, point: &PointRecord) -> PointEnded {
+        let fact = self.facts.at(point.load.number);
+        let fact = fact.and_then(|at| self.facts.points.get(at));
+        PointEnded {
+            point: point.load.number,
+            name: fact.map_or_else(String::new, |f| f.name.clone()),
+            verdict: match (point.measured(), point.is_valid()) {
+                (None, _) => Verdict::Failed,
+                (Some(_), true) => Verdict::Valid,
+                (Some(_), false) => Verdict::Invalid,
+            },
+            reason: point.failure().map(str::to_owned),
+            requested_ops_per_sec: fact.and_then(|f| f.requested_ops_per_sec),
+            figures: point.measured().map(figures),
+            findings: point.findings.clone(),
+        }
+    }
+
+    /// The last event. Gives what is worth telling about the way to the reader.
+    pub fn end(mut self, end: RunEnd<'_>) -> Option<String> {
+        self.tell_tasks();
+        let failure = match &end.outcome {
+            Some(Outcome::Failed { reason }) => Some(reason.clone()),
+            _ => None,
+        };
+        let reason = failure.or(end.reason);
+        let outcome = match (&end.outcome, &reason) {
+            (Some(Outcome::Interrupted), _) => Ending::Interrupted,
+            (Some(Outcome::Complete), None) => Ending::Complete,
+            _ => Ending::Failed,
+        };
+        self.write(&Event::RunEnded(RunEnded {
+            outcome,
+            reason,
+            exit_code: end.exit_code,
+            wall_seconds: self.began.elapsed().as_secs_f64(),
+            record_path: end.record_path.map(shown),
+            report_path: end.report_path.as_deref().map(shown),
+        }));
+        self.sink.close()
+    }
+
+    /// What has gone wrong on the way to the reader, once.
+    pub fn trouble(&mut self) -> Option<String> {
+        self.sink.trouble()
+    }
+
+    fn write(&mut self, event: &Event) {
+        if let Some(line) = line(event, self.seq, jiff::Timestamp::now()) {
+            self.seq += 1;
+            self.sink.push(line, event.is_passing());
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// An event as a line; `None`, should it ever not fit into JSON.
+fn line(event: &Event, seq: u64, at: jiff::Timestamp) -> Option<String> {
+    let line = Line {
+        kind: event.kind(),
+        at: format!("{at:.3}"),
+        seq,
+        event,
+    };
+    let text = serde_json::to_string(&line).ok()?;
+    Some(text + "\n")
+}
+
+fn heartbeat(beat: &Heartbeat) -> Event {
+    let rates = &beat.ops_per_sec;
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    Event::Heartbeat {
+        point: beat.point,
+        phase: beat.phase,
+        seconds: beat.seconds,
+        proc_count: rates.len(),
+        total_ops_per_sec: beat.total_ops_per_sec(),
+        slowest_ops_per_sec: if rates.is_empty() { 0.0 } else { least },
+        fastest_ops_per_sec: rates.iter().copied().fold(0.0, f64::max),
+    }
+}
+
+fn script_ended(script: &ScriptRecord) -> Event {
+    let (exit_code, reason) = match &script.status {
+        ScriptStatus::Exited { code } => (Some(*code), None),
+        ScriptStatus::Failed { reason } => (None, Some(reason.clone())),
+    };
+    Event::Script {
+        script: script.script.clone(),
+        argument: script.argument.clone(),
+        point: script.point,
+        ok: script.status.is_ok(),
+        exit_code,
+        reason,
+        seconds: script.seconds,
+    }
+}
+
+fn figures(stats: &PointStats) -> Figures {
+    let (service, response) = (stats.service(), stats.response());
+    let sum = |bytes: fn(&filermark_model::OpStats) -> u64| {
+        stats.ops.iter().map(bytes).fold(0, u64::saturating_add)
+    };
+    Figures {
+        achieved_ops_per_sec: stats.achieved_ops_per_sec(),
+        window_seconds: stats.window_ns as f64 / 1e9,
+        success_count: stats.success_count(),
+        error_count: stats.error_count(),
+        read_bytes: sum(|op| op.read_bytes),
+        written_bytes: sum(|op| op.written_bytes),
+        service_mean_ms: service.mean_ns() / 1e6,
+        service_p99_ms: service.percentile_ns(99.0) as f64 / 1e6,
+        response_mean_ms: response.mean_ns() / 1e6,
+        response_p99_ms: response.percentile_ns(99.0) as f64 / 1e6,
+    }
+}

@@ -1,0 +1,317 @@
+//! Where events go: a file, a FIFO, standard output. Lines are written one by one from
+//! a thread of their own, so that a reader that is slow or gone never holds up a run.
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest wait for somebody who reads a FIFO.
+const READER_MAX: Duration = Duration::from_secs(10);
+/// Between two looks for him.
+const LOOK: Duration = Duration::from_millis(50);
+/// Lines that may wait for a reader; passing ones are left out from the first limit
+/// on, all from the second.
+const PASSING_MAX: usize = 4_096;
+const LINES_MAX: usize = 16_384;
+/// Longest wait for a reader at the end.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// Where events are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output (`-`).
+    Stdout,
+    /// A file or a FIFO.
+    File(PathBuf),
+}
+
+impl Target {
+    /// As the command line gives it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("give a file, or - for standard output".into()),
+            "-" => Ok(Self::Stdout),
+            path => Ok(Self::File(path.into())),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout => "standard output".into(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// The writing side of the events of one run.
+pub struct Sink {
+    shared: Arc<Shared>,
+    name: String,
+    is_told: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    lines: VecDeque<String>,
+    /// A line is being written.
+    busy: bool,
+    closed: bool,
+    left_out_count: u64,
+    failure: Option<io::Error>,
+}
+
+impl Sink {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It cannot be opened; nobody reads the FIFO within 10 s: a sentence.
+    pub fn open(target: &Target) -> Result<Self, String> {
+        let name = target.name();
+        match target {
+            Target::Stdout => Self::start(name, io::stdout()),
+            Target::File(path) => Self::start(name, open_file(path, READER_MAX)?),
+        }
+    }
+
+    fn start(name: String, to: impl Write + Send + 'static) -> Result<Self, String> {
+        let shared = Arc::new(Shared::default());
+        let its = Arc::clone(&shared);
+        std::thread::Builder::new()
+            .name("events".into())
+            .spawn(move || write_all(&its, to))
+            .map_err(|e| format!("--events {name}: no thread for it: {e}"))?;
+        Ok(Self {
+            shared,
+            name,
+            is_told: false,
+        })
+    }
+
+    /// Gives a line to be written. `false`: it was left out.
+    pub fn push(&self, line: String, is_passing: bool) -> bool {
+        let mut queue = self.shared.lock();
+        let most = if is_passing { PASSING_MAX } else { LINES_MAX };
+        if queue.failure.is_some() || queue.lines.len() >= most {
+            queue.left_out_count += 1;
+            return false;
+        }
+        queue.lines.push_back(line);
+        self.shared.wake.notify_all();
+        true
+    }
+
+    /// Why no more is written, once.
+    pub fn trouble(&mut self) -> Option<String> {
+        if self.is_told {
+            return None;
+        }
+        let queue = self.shared.lock();
+        let why = match queue.failure.as_ref()? {
+            e if e.kind() == ErrorKind::BrokenPipe => "the reader has gone".to_owned(),
+            e => format!("cannot be written: {e}"),
+        };
+        self.is_told = true;
+        Some(format!(
+            "--events {}: {why}; the run goes on without events",
+            self.name
+        ))
+    }
+
+    /// Waits till all is written, but not for ever. Gives what is worth telling.
+    pub fn close(mut self) -> Option<String> {
+        let mut queue = self.shared.lock();
+        queue.closed = true;
+        self.shared.wake.notify_all();
+        let open =
+            |queue: &mut Queue| queue.failure.is_none() && (queue.busy || !queue.lines.is_empty());
+        let waited = self.shared.wake.wait_timeout_while(queue, DRAIN_MAX, open);
+        let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let missing = queue.left_out_count + queue.lines.len() as u64;
+        let failed = queue.failure.is_some();
+        drop(queue);
+        match missing {
+            0 => self.trouble(),
+            _ if failed => self.trouble(),
+            n => Some(format!(
+                "--events {}: the reader did not keep pace, {n} events were left out",
+                self.name
+            )),
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write_all(shared: &Shared, mut to: impl Write) {
+    loop {
+        let mut queue = shared.lock();
+        queue.busy = false;
+        shared.wake.notify_all();
+        let idle = |queue: &mut Queue| queue.lines.is_empty() && !queue.closed;
+        let mut queue = shared
+            .wake
+            .wait_while(queue, idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(line) = queue.lines.pop_front() else {
+            return;
+        };
+        queue.busy = true;
+        drop(queue);
+        if let Err(e) = to.write_all(line.as_bytes()).and_then(|()| to.flush()) {
+            let mut queue = shared.lock();
+            queue.left_out_count += 1 + queue.lines.len() as u64;
+            queue.lines.clear();
+            queue.failure = Some(e);
+            shared.wake.notify_all();
+            return;
+        }
+    }
+}
+
+/// Opens a file for writing; a FIFO only when somebody reads it, within a limit.
+fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
+    let began = Instant::now();
+    let told = |why: String| format!("--events {}: {why}", path.display());
+    loop {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        options.custom_flags(OFlags::NONBLOCK.bits() as i32);
+        match options.open(path) {
+            Ok(file) => {
+                return blocking(file).map_err(|e| told(format!("cannot be written: {e}")));
+            }
+            // A FIFO that nobody reads.
+            Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                if began.elapsed() >= limit {
+                    let seconds = limit.as_secs_f64();
+                    return Err(told(format!(
+                        "nobody reads it within {seconds} s; start the reader first"
+                    )));
+                }
+                std::thread::sleep(LOOK);
+            }
+            Err(e) => return Err(told(format!("cannot be written: {e}; choose another file"))),
+        }
+    }
+}
+
+/// From here on a full pipe is waited for.
+fn blocking(file: File) -> io::Result<File> {
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+
+    fn fifo(dir: &tempfile::TempDir) -> PathBuf {
+        let path = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .expect("a FIFO");
+        path
+    }
+
+    #[test]
+    fn lines_come_to_a_file_in_order() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("events");
+        std::fs::write(&path, "an older one, longer than the new one").expect("a file");
+        let target = Target::parse(path.to_str().expect("a path")).expect("a target");
+        let sink = Sink::open(&target).expect("it opens");
+        for n in 0..100 {
+            assert!(sink.push(format!("{n}\n"), n % 2 == 0));
+        }
+        assert_eq!(sink.close(), None);
+        let wanted: String = (0..100).map(|n| format!("{n}\n")).collect();
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), wanted);
+        assert_eq!(Target::parse("-"), Ok(Target::Stdout));
+        assert!(Target::parse("").is_err());
+    }
+
+    #[test]
+    fn a_fifo_that_nobody_reads_is_not_waited_for_for_ever() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = fifo(&dir);
+        let began = Instant::now();
+        let why = open_file(&path, Duration::from_millis(200)).expect_err("nobody reads");
+        assert!(why.contains("start the reader first"), "{why}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let nowhere = open_file(&dir.path().join("no/where"), READER_MAX).expect_err("no dir");
+        assert!(nowhere.contains("choose another file"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_reader_may_come_late_and_go_early() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = fifo(&dir);
+        let reader = {
+            let path = path.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                let mut line = String::new();
+                let file = File::open(path).expect("it opens");
+                BufReader::new(file).read_line(&mut line).expect("a line");
+                line
+            })
+        };
+        let mut sink = Sink::open(&Target::File(path)).expect("the reader comes");
+        assert!(sink.push("first\n".into(), false));
+        assert_eq!(reader.join().expect("it ends"), "first\n");
+        let began = Instant::now();
+        while sink.push("more\n".into(), false) {
+            assert!(
+                began.elapsed() < Duration::from_secs(10),
+                "he is not missed"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let why = sink.trouble().expect("it is told");
+        assert!(why.contains("the reader has gone"), "{why}");
+        assert_eq!((sink.trouble(), sink.close()), (None, None), "once");
+    }
+
+    #[test]
+    fn a_reader_who_does_not_read_loses_passing_lines_first() {
+        let (shared, name) = (Arc::new(Shared::default()), "x".to_owned());
+        let sink = Sink {
+            shared,
+            name,
+            is_told: false,
+        };
+        let kept = (0..PASSING_MAX + 10).filter(|_| sink.push("s\n".into(), true));
+        assert_eq!(kept.count(), PASSING_MAX);
+        assert!(sink.push("important\n".into(), false));
+        let kept = (0..LINES_MAX).filter(|_| sink.push("i\n".into(), false));
+        assert!(kept.count() < LINES_MAX);
+        // Nobody writes here; closing has its limit all the same.
+        let began = Instant::now();
+        let why = sink.close().expect("it is told");
+        assert!(why.contains("did not keep pace"), "{why}");
+        assert!(began.elapsed() < DRAIN_MAX * 2);
+    }
+}

@@ -1,0 +1,285 @@
+//! The view's lines, from a [`State`], a width and the time. Pure: the same state
+//! gives the same text.
+
+use super::state::{Mark, SPARK_SECONDS, Stage, State};
+use super::text::{Charset, Line, Paint, clock, ms, number};
+use filermark_model::Bytes;
+use filermark_model::units::counted;
+use filermark_results::Phase;
+use jiff::{SignedDuration, Zoned};
+use std::time::Duration;
+
+/// Columns that the text beside the bar of a phase needs.
+const BESIDE_BAR: usize = 40;
+/// Narrower bars say nothing, wider ones nothing more.
+const BAR_COLUMNS: (usize, usize) = (10, 30);
+/// Fewer sparks than these say nothing.
+const SPARKS_MIN: usize = 8;
+
+/// The terminal, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns that may be used.
+    pub width: usize,
+    /// Whether it may be coloured.
+    pub colour: bool,
+    /// What it can show.
+    pub charset: Charset,
+}
+
+/// When it is.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Since the run began.
+    pub passed: Duration,
+    /// On the wall.
+    pub wall: Zoned,
+}
+
+impl State {
+    /// What is to be seen now, three to five lines.
+    pub fn lines(&self, now: &Moment, style: Style) -> Vec<String> {
+        let mut lines = vec![
+            self.title(now.passed),
+            self.sweep(style),
+            self.phase(now.passed, style),
+        ];
+        lines.extend(self.rate(now.passed, style));
+        lines.push(self.end(now));
+        let text = lines.iter().map(|l| l.render(style.width, style.colour));
+        text.collect()
+    }
+
+    fn title(&self, passed: Duration) -> Line {
+        let facts = &self.facts;
+        let mut line = Line::default();
+        let name = format!(" {} {}", facts.benchmark, facts.suffix);
+        line.add(Paint::Strong, name).add(Paint::Plain, "   ");
+        let (living, all) = self.clients;
+        let lost = match self.clients_seen >= all {
+            true => all.saturating_sub(living),
+            false => 0,
+        };
+        match lost {
+            0 => line.add(
+                Paint::Plain,
+                format!("{living} of {}", counted(all as u64, "client")),
+            ),
+            n => line.add(
+                Paint::Bad,
+                format!("{living} of {}, {n} lost", counted(all as u64, "client")),
+            ),
+        };
+        line.add(Paint::Plain, format!("   {}", clock(passed)));
+        line
+    }
+
+    /// The load points and what became of them.
+    fn sweep(&self, style: Style) -> Line {
+        let mut line = Line::new("points");
+        if self.marks.len() + BESIDE_BAR > style.width {
+            self.add_counts(&mut line);
+        } else {
+            for mark in &self.marks {
+                let (paint, shown) = mark.shown(style.charset);
+                line.add(paint, shown);
+            }
+        }
+        let point = self.at.and_then(|at| self.facts.points.get(at));
+        let all = self.facts.points.len();
+        match point {
+            Some(point) => {
+                line.add(Paint::Plain, format!("  {} of {all}, ", point.number));
+                line.add(Paint::Strong, point.name.clone())
+            }
+            None => line.add(Paint::Plain, format!("  {}", counted(all as u64, "point"))),
+        };
+        line
+    }
+
+    /// In words, where there are too many points for a picture.
+    fn add_counts(&self, line: &mut Line) {
+        let words = [
+            (Mark::Valid, Paint::Good, "valid"),
+            (Mark::Invalid, Paint::Bad, "invalid"),
+            (Mark::Failed, Paint::Bad, "failed"),
+            (Mark::ToCome, Paint::Plain, "to come"),
+        ];
+        let count = |mark: Mark| self.marks.iter().filter(|m| **m == mark).count();
+        let mut front = "";
+        for (mark, paint, word) in words {
+            let n = count(mark);
+            if n > 0 {
+                line.add(paint, format!("{front}{n} {word}"));
+                front = ", ";
+            }
+        }
+        if front.is_empty() {
+            line.add(Paint::Plain, counted(1, "point"));
+        }
+    }
+
+    fn phase(&self, passed: Duration, style: Style) -> Line {
+        let Stage::In(phase) = self.stage else {
+            return self.no_phase();
+        };
+        let mut line = Line::new(phase.name());
+        let (least, most) = BAR_COLUMNS;
+        let columns = style.width.saturating_sub(BESIDE_BAR).clamp(least, most);
+        if let Some(share) = self.phase_share(passed) {
+            let (full, empty) = style.charset.bar(share, columns);
+            line.add(Paint::Plain, full)
+                .add(Paint::Faint, empty)
+                .add(Paint::Plain, "  ");
+        }
+        let gone = clock(self.in_phase(passed));
+        line.add(
+            Paint::Plain,
+            match self.phase_length() {
+                Some((length, false)) => format!("{gone} of {}", clock(length)),
+                Some((length, true)) => format!("{gone} of about {}", clock(length)),
+                None => gone,
+            },
+        );
+        line
+    }
+
+    fn no_phase(&self) -> Line {
+        let (living, all) = self.clients;
+        let mut line = Line::new(if self.stage == Stage::Between {
+            ""
+        } else {
+            "start"
+        });
+        line.add(
+            Paint::Plain,
+            match self.stage {
+                Stage::Between => "results are being written",
+                _ if living < all => "waiting for the agents on the clients",
+                _ => "looking at the server and the directories",
+            },
+        );
+        line
+    }
+
+    /// What is done per second, or has been made or removed.
+    fn rate(&self, passed: Duration, style: Style) -> Option<Line> {
+        match self.stage {
+            Stage::In(Phase::Warmup | Phase::Run) => Some(self.ops(style)),
+            Stage::In(Phase::Init) => Some(self.made(passed)),
+            Stage::In(Phase::Cleanup) => {
+                let mut line = Line::new("removed");
+                let objects = number(self.tasks.0 as f64, 0);
+                line.add(Paint::Plain, format!("{objects} objects"));
+                Some(line)
+            }
+            _ => None,
+        }
+    }
+
+    fn made(&self, passed: Duration) -> Line {
+        let mut line = Line::new("made");
+        let (task_count, bytes) = self.tasks;
+        let seconds = self.in_phase(passed).as_secs_f64();
+        line.add(
+            Paint::Plain,
+            format!("{} objects, {}", number(task_count as f64, 0), Bytes(bytes)),
+        );
+        if seconds >= 1.0 {
+            let speed = mib(bytes) / seconds;
+            line.add(Paint::Plain, format!(", {} MiB/s", number(speed, 1)));
+        }
+        line
+    }
+
+    fn ops(&self, style: Style) -> Line {
+        let mut line = Line::new("rate");
+        let Some(last) = &self.last else {
+            line.add(Paint::Plain, "no second is over yet");
+            return line;
+        };
+        let point = self.at.and_then(|at| self.facts.points.get(at));
+        let requested = point.and_then(|p| p.requested_ops_per_sec);
+        let rate = number(last.success_count as f64, 0);
+        line.add(Paint::Strong, rate);
+        if let Some(requested) = requested {
+            line.add(Paint::Plain, format!(" of {}", number(requested, 0)));
+        }
+        let moved = mib(last.read_bytes.saturating_add(last.written_bytes));
+        line.add(
+            Paint::Plain,
+            format!(
+                " op/s, {} MiB/s, mean {} ms, max {} ms",
+                number(moved, 1),
+                ms(last.service_mean_ns()),
+                ms(last.response_max_ns as f64),
+            ),
+        );
+        if last.error_count > 0 {
+            line.add(Paint::Plain, ", ");
+            line.add(Paint::Bad, counted(last.error_count, "error"));
+        }
+        let room = style.width.saturating_sub(line.columns() + 2);
+        if room >= SPARKS_MIN {
+            let seen = self.successes.len();
+            let shown = room.min(SPARK_SECONDS).min(seen);
+            let figures = self.successes.iter().skip(seen - shown);
+            let highest = figures.clone().max().copied().unwrap_or(0) as f64;
+            let most = highest.max(requested.unwrap_or(0.0));
+            let sparks = style.charset.sparks(figures, most);
+            line.add(Paint::Plain, format!("  {sparks}"));
+        }
+        line
+    }
+
+    fn end(&self, now: &Moment) -> Line {
+        let left = self.left(now.passed);
+        let mut line = Line::new(if self.stopping { "stopping" } else { "ends" });
+        let span = Duration::try_from_secs_f64(left.seconds).unwrap_or_default();
+        let at = wall_time(&now.wall, span);
+        let text = match (left.at_least, self.stopping) {
+            (true, true) => "removing what was made".to_owned(),
+            (true, false) => format!("not before {at}; INIT will tell more"),
+            (false, _) => format!("about {at}, in {}", clock(span)),
+        };
+        let space = if self.stopping { " " } else { "" };
+        line.add(Paint::Plain, format!("{space}{text}"));
+        line
+    }
+}
+
+/// The time on the wall after a span, as precise as it can be meant.
+fn wall_time(now: &Zoned, span: Duration) -> String {
+    let Ok(then) =
+        SignedDuration::try_from(span).map_or_else(|_| Ok(now.clone()), |s| now.checked_add(s))
+    else {
+        return "some day".into();
+    };
+    let form = match (then.date() == now.date(), span.as_secs()) {
+        (true, 0..3_600) => "%H:%M:%S",
+        (true, _) => "%H:%M",
+        (false, 0..500_000) => "%a %H:%M",
+        (false, _) => "%Y-%m-%d",
+    };
+    then.strftime(form).to_string()
+}
+
+fn mib(bytes: u64) -> f64 {
+    Bytes(bytes).as_mib_f64()
+}
+
+impl Mark {
+    fn shown(self, charset: Charset) -> (Paint, &'static str) {
+        let (paint, unicode, ascii) = match self {
+            Self::ToCome => (Paint::Faint, "·", "."),
+            Self::Now => (Paint::Strong, "▶", ">"),
+            Self::Valid => (Paint::Good, "✓", "v"),
+            Self::Invalid => (Paint::Bad, "✗", "x"),
+            Self::Failed => (Paint::Bad, "!", "!"),
+        };
+        match charset {
+            Charset::Unicode => (paint, unicode),
+            Charset::Ascii => (paint, ascii),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What is known of a run before it begins, as far as the view and its guesses of
+//! time need it.
+
+use filermark_model::units::counted;
+use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
+use filermark_results::figures::{Planned, units};
+use filermark_results::text::one_line;
+use std::time::Duration;
+
+/// An INIT that has written less than this share of its bytes says nothing yet.
+const SHARE_MIN: f64 = 0.02;
+
+/// A run, in short.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The benchmark's name.
+    pub benchmark: String,
+    /// The suffix of the run's files.
+    pub suffix: String,
+    /// Client hosts.
+    pub client_count: usize,
+    /// The load points, in order.
+    pub points: Vec<PointFacts>,
+    /// Length of WARMUP at each of them.
+    pub warmup: Duration,
+    /// Length of RUN.
+    pub run: Duration,
+    /// The file set stays at the end (KEEP).
+    pub keep: bool,
+    /// A load point grows the file set of the one before (REUSE).
+    pub reuse: bool,
+}
+
+/// A load point, in short.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointFacts {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The load in its own unit: `960 op/s`, `2 BUILDs`.
+    pub name: String,
+    /// The rate that is asked for; `None`: as fast as it goes.
+    pub requested_ops_per_sec: Option<f64>,
+    /// What INIT has to write, in bytes.
+    pub init_bytes: u64,
+    /// What is there when INIT has ended, in bytes.
+    pub fileset_bytes: u64,
+}
+
+impl Facts {
+    /// Of a plan.
+    pub fn of(plan: &RunPlan, suffix: &str) -> Self {
+        let span = |nanos: filermark_model::Nanos| Duration::from_nanos(nanos.0);
+        let mut there = 0;
+        let mut points = Vec::with_capacity(plan.points.len());
+        for point in &plan.points {
+            let fact = PointFacts::of(plan, *point, there);
+            if plan.fileset.reuse {
+                there = fact.fileset_bytes;
+            }
+            points.push(fact);
+        }
+        Self {
+            benchmark: one_line(&plan.benchmark.name),
+            suffix: one_line(suffix),
+            client_count: plan.clients.len(),
+            points,
+            warmup: span(plan.phases.warmup),
+            run: span(plan.phases.runtime),
+            keep: plan.fileset.keep,
+            reuse: plan.fileset.reuse,
+        }
+    }
+
+    /// A load point by its number.
+    pub fn at(&self, number: u32) -> Option<usize> {
+        self.points.iter().position(|p| p.number == number)
+    }
+
+    /// How much of its INIT a load point has done with so many bytes written, up to
+    /// 1; `None`: too little to say anything.
+    pub fn share(&self, at: usize, bytes: u64) -> Option<f64> {
+        let all = self.points.get(at)?.init_bytes as f64;
+        let share = bytes as f64 / all;
+        (all > 0.0 && share >= SHARE_MIN).then_some(share.min(1.0))
+    }
+}
+
+impl PointFacts {
+    /// Of a load point, with so many bytes there before it. A file set only grows.
+    fn of(plan: &RunPlan, point: LoadPoint, there_bytes: u64) -> Self {
+        let planned = Planned::of(plan, point);
+        let own_bytes = match plan.benchmark.classic() {
+            Some(classic) => {
+                let files = plan.io_file_count(point.requested) as f64;
+                (files * classic.file_sizes.mean_bytes()) as u64
+            }
+            None => planned.data.start_bytes,
+        };
+        let fileset_bytes = own_bytes.max(there_bytes);
+        Self {
+            number: point.number,
+            name: load_name(plan, point, planned.requested),
+            requested_ops_per_sec: planned.requested,
+            init_bytes: fileset_bytes - there_bytes,
+            fileset_bytes,
+        }
+    }
+}
+
+fn load_name(plan: &RunPlan, point: LoadPoint, requested: Option<f64>) -> String {
+    let unit = one_line(&plan.benchmark.unit);
+    if plan.benchmark.composite().is_some() && point.units > 0.0 && !unit.is_empty() {
+        return units(point.units, &unit);
+    }
+    match requested {
+        Some(rate) => OpsPerSec(rate).to_string(),
+        None => counted(u64::from(plan.proc_count_at(point)), "proc"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::testing;
+
+    #[test]
+    fn a_file_set_that_is_kept_has_only_its_growth_to_make() {
+        let mut plan = testing::plan();
+        plan.fileset.reuse = true;
+        let facts = Facts::of(&plan, "mine");
+        assert_eq!(facts.points.len(), 12);
+        let first = &facts.points[0];
+        assert_eq!((first.number, first.name.as_str()), (1, "100 op/s"));
+        assert_eq!(first.requested_ops_per_sec, Some(100.0));
+        assert!(first.init_bytes > 0 && first.init_bytes == first.fileset_bytes);
+        let last = &facts.points[11];
+        let made: u64 = facts.points.iter().map(|p| p.init_bytes).sum();
+        assert_eq!(made, last.fileset_bytes);
+        plan.points.reverse();
+        let falling = Facts::of(&plan, "mine");
+        assert_eq!(falling.points[1].init_bytes, 0, "it never shrinks");
+        plan.fileset.reuse = false;
+        let anew = Facts::of(&plan, "mine");
+        assert!(anew.points.iter().all(|p| p.init_bytes == p.fileset_bytes));
+    }
+
+    #[test]
+    fn composites_are_called_by_their_metric_and_names_are_tame() {
+        let mut plan = testing::composite::composite_record().run.plan;
+        let facts = Facts::of(&plan, "a\x1b[2Jb");
+        assert_eq!(facts.points[1].name, "2 BUILDs");
+        assert!(!facts.suffix.contains('\x1b'));
+        for point in &mut plan.points {
+            (point.units, point.requested.0) = (0.0, 0.0);
+        }
+        let free = Facts::of(&plan, "s");
+        assert_eq!(free.points[1].name, "10 procs");
+        assert_eq!(free.points[1].requested_ops_per_sec, None);
+    }
+}

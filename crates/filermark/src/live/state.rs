@@ -1,0 +1,248 @@
+//! What the view shows, as it grows with what is heard. A pure model: it knows no
+//! terminal and looks at no clock; `passed` is the time since the run began.
+
+use super::facts::Facts;
+use super::guess::{Guess, Left, Place};
+use filermark_cluster::Progress;
+use filermark_model::stats::Interval;
+use filermark_results::{Phase, PointRecord};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Seconds that the sparkline goes back.
+pub(super) const SPARK_SECONDS: usize = 30;
+
+/// What became of a load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It is still to come.
+    ToCome,
+    /// It is under way.
+    Now,
+    /// It counts.
+    Valid,
+    /// It was measured and does not count.
+    Invalid,
+    /// It was not measured to its end.
+    Failed,
+}
+
+/// What goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Agents are being started, server and directories looked at.
+    Starting,
+    /// A phase.
+    In(Phase),
+    /// Between phases: scripts, files of results.
+    Between,
+}
+
+/// Everything that the view shows.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(super) facts: Facts,
+    guess: Guess,
+    /// Agents that are there; all of them.
+    pub(super) clients: (usize, usize),
+    /// The most that were there: whoever is not, though all were, is lost.
+    pub(super) clients_seen: usize,
+    pub(super) marks: Vec<Mark>,
+    pub(super) stage: Stage,
+    /// The load point that it is about, by its index.
+    pub(super) at: Option<usize>,
+    /// When the phase began, since the run began.
+    pub(super) began: Duration,
+    expected: Option<Duration>,
+    /// Objects that INIT has made or CLEANUP removed, and the bytes, in this phase.
+    pub(super) tasks: (u64, u64),
+    /// Objects that are there, made by the INITs so far.
+    made_count: u64,
+    /// Successes in the last seconds of the load point, the newest last.
+    pub(super) successes: VecDeque<u64>,
+    /// The last second.
+    pub(super) last: Option<Interval>,
+    /// The run is being ended before its time.
+    pub(super) stopping: bool,
+}
+
+impl State {
+    /// At the begin of a run.
+    pub fn new(facts: Facts) -> Self {
+        Self {
+            guess: Guess::default(),
+            clients: (0, facts.client_count),
+            clients_seen: 0,
+            marks: vec![Mark::ToCome; facts.points.len()],
+            stage: Stage::Starting,
+            at: None,
+            began: Duration::ZERO,
+            expected: None,
+            tasks: (0, 0),
+            made_count: 0,
+            successes: VecDeque::with_capacity(SPARK_SECONDS),
+            last: None,
+            stopping: false,
+            facts,
+        }
+    }
+
+    /// Takes in what goes on.
+    pub fn hear(&mut self, progress: &Progress<'_>, passed: Duration) {
+        match progress {
+            Progress::Agents { living, all } => {
+                self.clients = (*living, *all);
+                self.clients_seen = self.clients_seen.max(*living);
+            }
+            Progress::PhaseBegan {
+                point,
+                phase,
+                expected,
+            } => {
+                self.end_phase(Some(*phase), passed);
+                if let Some(point) = point {
+                    self.at = self.facts.at(point.number);
+                }
+                self.begin_phase(*phase, point.is_none(), *expected);
+            }
+            Progress::Tasks { task_count, bytes } => self.tasks = (*task_count, *bytes),
+            Progress::Second(second) => {
+                if self.successes.len() == SPARK_SECONDS {
+                    self.successes.pop_front();
+                }
+                self.successes.push_back(second.success_count);
+                self.last = Some((*second).clone());
+            }
+            Progress::PointEnded(_, point) => self.end_point(point, passed),
+            Progress::Percent { .. }
+            | Progress::Heartbeat(_)
+            | Progress::Script(_)
+            | Progress::Remark(_) => {}
+        }
+    }
+
+    /// The user wishes to stop.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    fn begin_phase(&mut self, phase: Phase, last: bool, expected: Option<Duration>) {
+        self.stage = Stage::In(phase);
+        self.expected = expected;
+        if phase == Phase::Init {
+            self.successes.clear();
+            self.last = None;
+            self.mark(Mark::Now);
+        }
+        // The end may come before its time, because of a failure before any INIT.
+        if last && self.marks.contains(&Mark::ToCome) {
+            self.stopping = true;
+        }
+    }
+
+    /// Learns from the phase that ends, with the one that follows.
+    fn end_phase(&mut self, next: Option<Phase>, passed: Duration) {
+        let seconds = passed.saturating_sub(self.began).as_secs_f64();
+        let point = self.at.and_then(|at| self.facts.points.get(at));
+        match (self.stage, point) {
+            (Stage::In(Phase::Init), Some(point)) => {
+                if next == Some(Phase::Warmup) {
+                    self.guess.learn_init(seconds, point.init_bytes);
+                }
+                self.made_count += self.tasks.0;
+            }
+            (Stage::In(Phase::Cleanup), Some(point)) => {
+                self.guess.learn_cleanup(seconds, point.fileset_bytes);
+                self.made_count = 0;
+            }
+            _ => {}
+        }
+        self.began = passed;
+        self.expected = None;
+        self.tasks = (0, 0);
+    }
+
+    fn end_point(&mut self, point: &PointRecord, passed: Duration) {
+        self.end_phase(None, passed);
+        self.stage = Stage::Between;
+        self.at = self.facts.at(point.load.number).or(self.at);
+        let mark = match (point.measured(), point.is_valid()) {
+            (None, _) => Mark::Failed,
+            (Some(_), true) => Mark::Valid,
+            (Some(_), false) => Mark::Invalid,
+        };
+        self.mark(mark);
+        // A load point that fails is the last one.
+        self.stopping |= mark == Mark::Failed;
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        if let Some(place) = self.at.and_then(|at| self.marks.get_mut(at)) {
+            *place = mark;
+        }
+    }
+
+    /// How long the phase has gone on.
+    pub(super) fn in_phase(&self, passed: Duration) -> Duration {
+        passed.saturating_sub(self.began)
+    }
+
+    /// How long the phase will take in all, and whether that is only a guess.
+    pub(super) fn phase_length(&self) -> Option<(Duration, bool)> {
+        if let Some(expected) = self.expected {
+            return Some((expected, false));
+        }
+        let at = self.at?;
+        let guessed = match self.stage {
+            Stage::In(Phase::Init) => self.guess.init_seconds(&self.facts, at),
+            Stage::In(Phase::Cleanup) => self.guess.cleanup_seconds(&self.facts, at),
+            _ => None,
+        };
+        let seconds = Duration::try_from_secs_f64(guessed?).ok()?;
+        Some((seconds, true))
+    }
+
+    /// How much of the phase is over, up to 1: by what was done, where that is known,
+    /// otherwise by the time.
+    pub(super) fn phase_share(&self, passed: Duration) -> Option<f64> {
+        let (task_count, bytes) = self.tasks;
+        let done = match (self.stage, self.at) {
+            (Stage::In(Phase::Init), Some(at)) => self.facts.share(at, bytes),
+            (Stage::In(Phase::Cleanup), _) if self.made_count > 0 && task_count > 0 => {
+                Some((task_count as f64 / self.made_count as f64).min(1.0))
+            }
+            _ => None,
+        };
+        let by_time = || {
+            let (length, _) = self.phase_length()?;
+            let share = self.in_phase(passed).as_secs_f64() / length.as_secs_f64();
+            Some(share.clamp(0.0, 1.0)).filter(|s| s.is_finite())
+        };
+        done.or_else(by_time)
+    }
+
+    /// What is left of the run.
+    pub(super) fn left(&self, passed: Duration) -> Left {
+        let in_phase = self.in_phase(passed).as_secs_f64();
+        let more = || {
+            let length = self.expected.map_or(0.0, |e| e.as_secs_f64());
+            (length - in_phase).max(0.0)
+        };
+        let at = self.at.unwrap_or(0);
+        let place = match self.stage {
+            Stage::Starting => Place::Before(0),
+            Stage::In(Phase::Cleanup) if self.is_last(at) => Place::End(at, in_phase),
+            _ if self.stopping => Place::End(at, 0.0),
+            Stage::In(Phase::Cleanup) => Place::After(at, in_phase),
+            Stage::Between => Place::After(at, 0.0),
+            Stage::In(Phase::Warmup) => Place::Warmup(at, more()),
+            Stage::In(Phase::Run) => Place::Run(at, more()),
+            Stage::In(Phase::Init | Phase::Validate) => Place::Init(at, in_phase, self.tasks.1),
+        };
+        self.guess.left(&self.facts, place)
+    }
+
+    fn is_last(&self, at: usize) -> bool {
+        self.stopping || at + 1 >= self.facts.points.len()
+    }
+}

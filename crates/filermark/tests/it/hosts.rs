@@ -1,0 +1,274 @@
+//! Client hosts with Debian's SSH server: the program is brought there, what is left
+//! of a run is ended, keys are set up; and what goes wrong is told as it is.
+
+use crate::turns;
+use filermark_testbed::{Hosts, Sandbox, available};
+use serde_json::Value;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
+const SOON: Duration = Duration::from_secs(20);
+
+fn hosts(count: usize) -> Option<Hosts> {
+    let sandbox = available(Sandbox::new())?;
+    available(Hosts::start(&sandbox, count))
+}
+
+/// The program under test on the prime, for these clients.
+fn filermark(hosts: &Hosts, clients: &str, args: &[&str]) -> Command {
+    let mut command = hosts.command(PROGRAM);
+    command
+        .args(args)
+        .args(["-o", &format!("CLIENTS={clients}")])
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(hosts: &Hosts, clients: &str, args: &[&str]) -> Output {
+    filermark(hosts, clients, args).output().expect("it starts")
+}
+
+/// What is told of each host, as JSON, and the exit code.
+fn told(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let args = [args, &["--json"]].concat();
+    let done = run(hosts, clients, &args);
+    let value: Value =
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
+    let told = value["hosts"].as_array().expect("hosts").clone();
+    (told, done.status.code())
+}
+
+fn states(told: &[Value]) -> Vec<&str> {
+    told.iter()
+        .map(|h| h["state"].as_str().unwrap_or(""))
+        .collect()
+}
+
+fn detail(host: &Value) -> &str {
+    host["detail"].as_str().unwrap_or("")
+}
+
+/// What a script on a host prints, past SSH.
+fn said(hosts: &Hosts, host: &str, script: &str) -> String {
+    let done = hosts.run_on(host, script).expect("a script");
+    done.output.trim().to_owned()
+}
+
+#[test]
+fn three_hosts_get_the_program_and_a_second_time_there_is_nothing_to_do() {
+    let _turn = turns::beside_others();
+    let Some(hosts) = hosts(3) else { return };
+    let start = Instant::now();
+    let (told_once, code) = told(&hosts, "h1 h2 h3", &["install"]);
+    let once = start.elapsed();
+    assert_eq!(states(&told_once), ["done"; 3], "{told_once:?}");
+    assert_eq!(code, Some(0));
+    let start = Instant::now();
+    let (told_again, code) = told(&hosts, "h1 h2 h3", &["install"]);
+    eprintln!("install: {once:.2?}, again: {:.2?}", start.elapsed());
+    assert_eq!(states(&told_again), ["nothing"; 3], "{told_again:?}");
+    assert_eq!(code, Some(0));
+    for host in ["h1", "h2", "h3"] {
+        let files = said(&hosts, host, "find ~/.cache -type f | wc -l");
+        assert_eq!(files, "1");
+        let version = said(&hosts, host, "~/.cache/filermark/*/filermark --version");
+        assert!(version.starts_with("filermark "), "{version}");
+    }
+    hosts.wait_clean(SOON).expect("no session is left");
+}
+
+#[test]
+fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
+    let _turn = turns::beside_others();
+    let Some(hosts) = hosts(4) else { return };
+    hosts.wrong_host_key("h1").expect("another key");
+    hosts.ask_password("h2").expect("no key any more");
+    hosts
+        .small_tmpfs("h3", "/mnt/own/it", 1024)
+        .expect("a tmpfs");
+    said(
+        &hosts,
+        "h4",
+        "mkdir -p /mnt/own/it; echo netmist >/mnt/own/it/filermark",
+    );
+    let args = ["install", "-o", "EXEC_PATH=/mnt/own/it/filermark"];
+    let (told, code) = told(&hosts, "h1 h2 h3 h4", &args);
+    assert_eq!(states(&told), ["failed"; 4], "{told:?}");
+    assert_eq!(code, Some(1));
+    let reasons = [
+        [
+            "host key of h1 is another one than the one known",
+            "ssh-keygen -",
+        ],
+        [
+            "h2 does not let us in without a password",
+            "`filermark keys -r RC`",
+        ],
+        ["No space left on device", "make room there"],
+        ["is something else than Filermark", "EXEC_PATH"],
+    ];
+    for (host, words) in told.iter().zip(reasons) {
+        for word in words {
+            assert!(detail(host).contains(word), "{word:?}: {host}");
+        }
+    }
+    assert_eq!(said(&hosts, "h3", "ls -A /mnt/own/it"), "");
+    assert_eq!(
+        said(&hosts, "h4", "cd /mnt/own/it; ls -A; cat filermark"),
+        "filermark\nnetmist"
+    );
+    // A host that is not there at all is one more reason.
+    hosts.cut("h4").expect("cut");
+    let start = Instant::now();
+    let done = run(&hosts, "h4", &["install"]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(start.elapsed() < Duration::from_secs(30));
+    let table = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        table.contains("FAILED") && table.contains("cannot be reached"),
+        "{table}"
+    );
+    hosts.mend("h4").expect("mend");
+    hosts.wait_clean(SOON).expect("no session is left");
+}
+
+#[test]
+fn a_host_that_asks_for_a_password_gets_the_key() {
+    let _turn = turns::beside_others();
+    let Some(hosts) = hosts(2) else { return };
+    hosts.ask_password("h2").expect("no key any more");
+    let (looked, code) = told(&hosts, "h1 h2", &["keys"]);
+    assert_eq!(states(&looked), ["nothing", "planned"], "{looked:?}");
+    assert_eq!(code, Some(0));
+    assert!(detail(&looked[1]).contains("ssh-copy-id -i "), "{looked:?}");
+    assert_eq!(
+        said(&hosts, "h2", "ls ~/.ssh"),
+        "",
+        "a look changes nothing"
+    );
+
+    // Who types the password at the terminal, here.
+    let askpass: PathBuf = hosts.sandbox().dir().join("askpass");
+    let text = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
+    std::fs::write(&askpass, text).expect("write it");
+    std::fs::set_permissions(&askpass, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let done = filermark(&hosts, "h1 h2", &["keys", "--yes", "--json"])
+        .env("SSH_ASKPASS", &askpass)
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .output()
+        .expect("it starts");
+    let value: Value =
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
+    assert_eq!(value["hosts"][1]["state"], "done", "{done:?}");
+    assert_eq!(value["key"], Value::Null, "there was a key");
+    assert_eq!(done.status.code(), Some(0));
+    let modes = said(
+        &hosts,
+        "h2",
+        "stat -c %a ~/.ssh ~/.ssh/authorized_keys; ls ~/.ssh",
+    );
+    assert_eq!(modes, "700\n600\nauthorized_keys");
+    let (again, _) = told(&hosts, "h1 h2", &["keys"]);
+    assert_eq!(states(&again), ["nothing"; 2], "{again:?}");
+    hosts.wait_clean(SOON).expect("no session is left");
+}
+
+/// An agent of a run on a host, over SSH, that nobody talks to.
+fn agent(hosts: &Hosts, host: &str, tag: &str) -> Child {
+    let script = format!("exec ~/.cache/filermark/*/filermark agent --stdio --run {tag}");
+    let agent = hosts
+        .command("ssh")
+        .args(["-o", "BatchMode=yes", host, &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("start ssh");
+    let since = Instant::now();
+    let end = format!("agent --stdio --run {tag}");
+    while !agents(hosts, host).iter().any(|line| line.ends_with(&end)) {
+        assert!(since.elapsed() < SOON, "the agent does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    agent
+}
+
+/// The command lines of the agents on a host.
+fn agents(hosts: &Hosts, host: &str) -> Vec<String> {
+    let found = hosts.processes(host).expect("processes");
+    let lines = found.into_iter().filter(|p| p.name == "filermark");
+    lines.map(|p| p.command).collect()
+}
+
+#[test]
+fn an_agent_of_this_host_is_stopped_too() {
+    let run = format!("-local-{}", std::process::id());
+    let mut agent = Command::new(PROGRAM)
+        .args(["agent", "--stdio", "--run", &run])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Its first word: it is ready for signals.
+    let said = agent.stdout.as_mut().expect("a pipe");
+    said.read_exact(&mut [0]).expect("its first word");
+    let done = Command::new(PROGRAM)
+        .args(["stop", "--json", "-o", "CLIENTS=localhost"])
+        .arg(format!("--suffix={run}"))
+        .output()
+        .expect("it starts");
+    let ended = agent.try_wait().expect("look at it");
+    if ended.is_none() {
+        let _ = agent.kill();
+        let _ = agent.wait();
+    }
+    assert!(ended.is_some_and(|e| e.success()), "{done:?}");
+    let value: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let detail = format!("ended process {}", agent.id());
+    assert_eq!(value["hosts"][0]["detail"], detail);
+    assert_eq!(value["run"], run);
+}
+
+#[test]
+fn stop_ends_the_agents_of_the_run_and_no_others() {
+    let _turn = turns::beside_others();
+    let Some(hosts) = hosts(2) else { return };
+    assert_eq!(told(&hosts, "h1 h2", &["install"]).1, Some(0));
+    let mut mine = agent(&hosts, "h1", "mine");
+    let mut other = agent(&hosts, "h1", "other");
+    let (stopped, code) = told(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    assert_eq!(states(&stopped), ["done", "nothing"], "{stopped:?}");
+    assert!(
+        detail(&stopped[0]).starts_with("ended process "),
+        "{stopped:?}"
+    );
+    assert_eq!(code, Some(0));
+    // It was asked, and ended by itself.
+    assert!(mine.wait().expect("its end").success());
+    let left = agents(&hosts, "h1");
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].ends_with("--run other"), "{left:?}");
+    let (again, _) = told(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    assert_eq!(states(&again), ["nothing"; 2]);
+
+    // Without the program there, a shell looks and tells, and ends nothing.
+    said(&hosts, "h1", "rm -r ~/.cache/filermark");
+    let (looked, code) = told(&hosts, "h1", &["stop", "-s", "other"]);
+    assert_eq!(states(&looked), ["failed"], "{looked:?}");
+    assert!(
+        detail(&looked[0]).contains("`filermark install -r RC`"),
+        "{looked:?}"
+    );
+    assert_eq!(code, Some(1));
+    // An agent whose program was removed is found all the same.
+    assert_eq!(told(&hosts, "h1", &["install"]).1, Some(0));
+    let (stopped, _) = told(&hosts, "h1", &["stop", "-s", "other"]);
+    assert_eq!(states(&stopped), ["done"], "{stopped:?}");
+    let _ = other.wait();
+    hosts.wait_clean(SOON).expect("nothing is left");
+}

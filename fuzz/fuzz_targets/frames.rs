@@ -1,0 +1,18 @@
+#![no_main]
+
+use filermark_cluster::frame::Deframer;
+use filermark_cluster::message::{Order, Report};
+
+// What an agent is told and what it says, from anybody: no bytes make it panic, and no
+// length is believed.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    for mut deframer in [Deframer::of_agent(), Deframer::of_prime()] {
+        for piece in data.chunks(1000) {
+            deframer.push(piece);
+            while let Ok(Some(frame)) = deframer.next_frame() {
+                let _ = frame.decode::<Order>();
+                let _ = frame.decode::<Report>();
+            }
+        }
+    }
+});

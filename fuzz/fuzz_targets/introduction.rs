@@ -1,0 +1,18 @@
+#![no_main]
+
+use filermark_cluster::secure::introduce::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, Line};
+
+// What is understood is said again in the same way, and never at more length.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Ok(line) = Line::parse(data) {
+        let bytes = line.to_bytes();
+        assert!(bytes.len() <= LINE_LEN_MAX);
+        assert_eq!(bytes.iter().position(|b| *b == b'\n'), Some(bytes.len() - 1));
+        assert_eq!(Line::parse(&bytes[..bytes.len() - 1]), Ok(line));
+    }
+    if let Ok(invitation) = Invitation::parse(data) {
+        let line = invitation.to_line();
+        assert!(line.len() <= INVITATION_LEN_MAX);
+        assert_eq!(Invitation::parse(line.trim_end_matches('\n').as_bytes()), Ok(invitation));
+    }
+});
