@@ -106,9 +106,13 @@ mod tests {
             let (count, what) = sequence.split_at(sequence.len() - 1);
             match what {
                 "A" => self.row -= count.parse::<usize>().expect("a count"),
-                "K" => self.line().truncate(self.column),
+                "K" => {
+                    let column = self.column;
+                    self.line().truncate(column);
+                }
                 "J" => {
-                    self.line().truncate(self.column);
+                    let column = self.column;
+                    self.line().truncate(column);
                     self.rows.truncate(self.row + 1);
                 }
                 other => panic!("unknown: {other}"),
