@@ -187,8 +187,8 @@ impl Sweep {
         self.dir().join("result").join(name)
     }
 
-    /// Starts the program.
-    pub fn start(&self) -> Started {
+    /// The command line.
+    pub fn to_command(&self) -> Command {
         let mut line = self.front.clone();
         line.push(PROGRAM.into());
         let mut command = match (&self.sandbox, &self.mounts) {
@@ -209,7 +209,12 @@ impl Sweep {
         command.args(&self.args).current_dir(self.dir());
         // What the user has set must not colour or widen what tests look at.
         command.env_remove("RUST_LOG").env_remove("COLUMNS");
-        Started::start(command, self.clone())
+        command
+    }
+
+    /// Starts the program.
+    pub fn start(&self) -> Started {
+        Started::start(self.to_command(), self.clone())
     }
 
     /// Runs the program to its end.
