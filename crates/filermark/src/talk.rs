@@ -130,9 +130,11 @@ impl Clients {
     }
 }
 
-/// Whether NO_COLOR leaves colours alone (no-color.org).
+/// Whether the environment leaves colours alone: NO_COLOR (no-color.org), and
+/// terminals that can only do text.
 pub fn colour_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
+    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]

@@ -1,1 +1,195 @@
+//! Every kind of event against the published schema.
 
+use super::*;
+use filermark_cluster::Progress;
+use filermark_model::{LoadPoint, Nanos, OpsPerSec};
+use filermark_results::testing::composite::composite_record;
+use filermark_results::{PointStatus, testing};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const SCHEMA: &str = include_str!("../../schema/events-v1.json");
+
+/// The lines as values, each held against the schema.
+fn checked(text: &str) -> Vec<Value> {
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    let name = "mem://events.json";
+    compiler.add_resource(name, schema).expect("it is taken");
+    let index = compiler.compile(name, &mut schemas).expect("it is sound");
+    let check = |line: &str| {
+        let value: Value = serde_json::from_str(line).expect("every line is JSON");
+        if let Err(e) = schemas.validate(&value, index) {
+            panic!("{line}\n{e:#}");
+        }
+        value
+    };
+    text.lines().map(check).collect()
+}
+
+/// Events of a run to a file; gives its text.
+fn written(plan: &RunPlan, tell: impl FnOnce(&mut Events) -> RunEnd<'static>) -> Vec<Value> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("events");
+    let facts = Facts::of(plan, "mine");
+    let mut events = Events::open(&Target::File(path.clone()), facts).expect("it opens");
+    events.begin(plan, "mine", Path::new("result/mine.run.jsonl"));
+    let end = tell(&mut events);
+    assert_eq!(events.end(end), None);
+    checked(&std::fs::read_to_string(&path).expect("it was written"))
+}
+
+fn complete() -> RunEnd<'static> {
+    RunEnd {
+        outcome: Some(Outcome::Complete),
+        reason: None,
+        exit_code: 0,
+        record_path: Some(Path::new("result/mine.run.jsonl")),
+        report_path: Some("result/mine.html".into()),
+    }
+}
+
+fn began(point: Option<LoadPoint>, phase: Phase) -> Progress<'static> {
+    Progress::PhaseBegan {
+        point,
+        phase,
+        expected: (phase == Phase::Run).then_some(Duration::from_secs(30)),
+    }
+}
+
+#[test]
+fn every_kind_of_event_keeps_to_the_schema() {
+    let mut record = composite_record();
+    record.points[1].status = PointStatus::Failed {
+        reason: "stopped on request".into(),
+    };
+    let script = ScriptRecord {
+        at: filermark_results::Timestamp::now(),
+        script: "netmist_mon.sh".into(),
+        argument: "INIT".into(),
+        point: 0,
+        phase: None,
+        status: ScriptStatus::Failed {
+            reason: "it is missing".into(),
+        },
+        seconds: 0.1,
+        output: String::new(),
+    };
+    let second = Interval {
+        second: -2,
+        success_count: 3,
+        service_sum_ns: 6_000_000,
+        response_max_ns: 2_500_000,
+        ..Interval::default()
+    };
+    let point = record.run.plan.points[0];
+    let lines = written(&record.run.plan, |events| {
+        let percent = Progress::Percent {
+            point,
+            phase: Phase::Warmup,
+            percent: 50,
+        };
+        let all = [
+            Progress::Agents { living: 1, all: 2 },
+            began(Some(point), Phase::Init),
+            Progress::Tasks {
+                task_count: 7,
+                bytes: 9,
+            },
+            began(Some(point), Phase::Warmup),
+            Progress::Second(&second),
+            percent,
+            began(Some(point), Phase::Run),
+            Progress::Heartbeat(&record.heartbeats[0]),
+            Progress::Script(&script),
+            Progress::PointEnded(&record, &record.points[0]),
+            Progress::PointEnded(&record, &record.points[1]),
+            Progress::Remark("tab\there, \"quotes\", \u{1b}"),
+            began(None, Phase::Cleanup),
+        ];
+        all.iter().for_each(|progress| events.hear(progress));
+        complete()
+    });
+    let kinds: BTreeSet<&str> = lines.iter().filter_map(|l| l["type"].as_str()).collect();
+    assert_eq!(kinds.len(), 11, "{kinds:?}");
+    let seqs: Vec<u64> = lines.iter().filter_map(|l| l["seq"].as_u64()).collect();
+    assert_eq!(seqs, (0..lines.len() as u64).collect::<Vec<_>>());
+    let find = |kind: &str| {
+        lines
+            .iter()
+            .find(|l| l["type"] == kind)
+            .expect("it is there")
+    };
+    assert_eq!(find("run_began")["points"][1]["name"], "2 BUILDs");
+    let second = find("second");
+    assert_eq!(
+        (&second["phase"], &second["point"]),
+        (&"WARMUP".into(), &1.into())
+    );
+    assert_eq!(
+        (&second["service_mean_ms"], &second["response_max_ms"]),
+        (&2.0.into(), &2.5.into())
+    );
+    assert_eq!(find("script")["ok"], false);
+    let ends: Vec<_> = lines
+        .iter()
+        .filter(|l| l["type"] == "point_ended")
+        .collect();
+    let stats = record.points[0].measured().expect("measured");
+    assert_eq!(ends[0]["figures"]["success_count"], stats.success_count());
+    assert_eq!(ends[0]["verdict"], "valid");
+    assert_eq!(
+        (&ends[1]["verdict"], &ends[1]["figures"]),
+        (&"failed".into(), &Value::Null)
+    );
+    assert_eq!(ends[1]["reason"], "stopped on request");
+    assert_eq!(find("run_ended")["outcome"], "complete");
+}
+
+#[test]
+fn tasks_come_once_a_second_and_their_last_sum_always() {
+    let plan = testing::plan();
+    let point = plan.points[0];
+    let lines = written(&plan, |events| {
+        events.hear(&began(Some(point), Phase::Init));
+        for n in 1..=500 {
+            events.hear(&Progress::Tasks {
+                task_count: n,
+                bytes: n * 10,
+            });
+        }
+        events.hear(&began(Some(point), Phase::Warmup));
+        complete()
+    });
+    let tasks: Vec<_> = lines.iter().filter(|l| l["type"] == "tasks").collect();
+    assert!((2..5).contains(&tasks.len()), "{}", tasks.len());
+    let last = tasks.last().expect("the last");
+    assert_eq!(
+        (&last["task_count"], &last["phase"]),
+        (&500.into(), &"INIT".into())
+    );
+}
+
+#[test]
+fn a_run_without_limit_and_without_record_can_be_told() {
+    let mut plan = composite_record().run.plan;
+    for point in &mut plan.points {
+        (point.requested, point.asked) = (OpsPerSec(0.0), OpsPerSec(0.0));
+    }
+    plan.phases.warmup = Nanos::ZERO;
+    let lines = written(&plan, |_| RunEnd {
+        outcome: None,
+        reason: Some("no room".into()),
+        exit_code: 1,
+        record_path: None,
+        report_path: None,
+    });
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["points"][0]["requested_ops_per_sec"], Value::Null);
+    let last = &lines[1];
+    assert_eq!(
+        (&last["outcome"], &last["reason"]),
+        (&"failed".into(), &"no room".into())
+    );
+}

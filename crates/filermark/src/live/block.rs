@@ -94,8 +94,11 @@ mod tests {
                     '\r' => self.column = 0,
                     '\n' => (self.row, self.column) = (self.row + 1, 0),
                     '\x1b' => {
-                        let sequence: String = chars.by_ref().skip(1).take_while_inclusive();
-                        self.control(&sequence);
+                        let mut sequence = String::new();
+                        while !sequence.ends_with(|c: char| c.is_ascii_alphabetic()) {
+                            sequence.extend(chars.next());
+                        }
+                        self.control(sequence.trim_start_matches('['));
                     }
                     c => self.put(c),
                 }
@@ -104,16 +107,14 @@ mod tests {
 
         fn control(&mut self, sequence: &str) {
             let (count, what) = sequence.split_at(sequence.len() - 1);
+            let column = self.column;
             match what {
                 "A" => self.row -= count.parse::<usize>().expect("a count"),
-                "K" => {
-                    let column = self.column;
-                    self.line().truncate(column);
-                }
+                "K" => self.line().truncate(column),
                 "J" => {
-                    let column = self.column;
                     self.line().truncate(column);
-                    self.rows.truncate(self.row + 1);
+                    let rows = self.row + usize::from(column > 0);
+                    self.rows.truncate(rows);
                 }
                 other => panic!("unknown: {other}"),
             }
@@ -136,23 +137,6 @@ mod tests {
 
         fn text(&self) -> Vec<String> {
             self.rows.iter().map(|r| r.iter().collect()).collect()
-        }
-    }
-
-    trait TakeWhileInclusive {
-        fn take_while_inclusive(self) -> String;
-    }
-
-    impl<I: Iterator<Item = char>> TakeWhileInclusive for I {
-        fn take_while_inclusive(mut self) -> String {
-            let mut out = String::new();
-            for c in &mut self {
-                out.push(c);
-                if c.is_ascii_alphabetic() {
-                    break;
-                }
-            }
-            out
         }
     }
 

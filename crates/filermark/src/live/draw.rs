@@ -12,9 +12,11 @@ use std::time::Duration;
 /// Columns that the text beside the bar of a phase needs.
 const BESIDE_BAR: usize = 40;
 /// Narrower bars say nothing, wider ones nothing more.
-const BAR_COLUMNS: (usize, usize) = (10, 30);
+const BAR_COLUMNS: (usize, usize) = (10, 24);
 /// Fewer sparks than these say nothing.
 const SPARKS_MIN: usize = 8;
+/// Columns before them.
+const SPARKS_APART: usize = 3;
 
 /// The terminal, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl State {
             self.sweep(style),
             self.phase(now.passed, style),
         ];
-        lines.extend(self.rate(now.passed, style));
+        lines.extend(self.rate(now.passed));
         lines.push(self.end(now));
         let text = lines.iter().map(|l| l.render(style.width, style.colour));
         text.collect()
@@ -60,15 +62,11 @@ impl State {
             true => all.saturating_sub(living),
             false => 0,
         };
-        match lost {
-            0 => line.add(
-                Paint::Plain,
-                format!("{living} of {}", counted(all as u64, "client")),
-            ),
-            n => line.add(
-                Paint::Bad,
-                format!("{living} of {}, {n} lost", counted(all as u64, "client")),
-            ),
+        let clients = counted(all as u64, "client");
+        match (lost, living) {
+            (0, 1) if all == 1 => line.add(Paint::Plain, clients),
+            (0, _) => line.add(Paint::Plain, format!("{living} of {clients}")),
+            (n, _) => line.add(Paint::Bad, format!("{living} of {clients}, {n} lost")),
         };
         line.add(Paint::Plain, format!("   {}", clock(passed)));
         line
@@ -141,7 +139,30 @@ impl State {
                 None => gone,
             },
         );
+        if matches!(phase, Phase::Warmup | Phase::Run) {
+            self.add_sparks(&mut line, style);
+        }
         line
+    }
+
+    /// The rates of the last seconds, as far as they fit.
+    fn add_sparks(&self, line: &mut Line, style: Style) {
+        let room = style.width.saturating_sub(line.columns() + SPARKS_APART);
+        if room < SPARKS_MIN || self.successes.is_empty() {
+            return;
+        }
+        let seen = self.successes.len();
+        let shown = room.min(SPARK_SECONDS).min(seen);
+        let figures = self.successes.iter().skip(seen - shown);
+        let highest = figures.clone().max().copied().unwrap_or(0) as f64;
+        let most = highest.max(self.requested().unwrap_or(0.0));
+        line.add(Paint::Plain, " ".repeat(SPARKS_APART));
+        line.add(Paint::Plain, style.charset.sparks(figures, most));
+    }
+
+    fn requested(&self) -> Option<f64> {
+        let point = self.at.and_then(|at| self.facts.points.get(at));
+        point.and_then(|p| p.requested_ops_per_sec)
     }
 
     fn no_phase(&self) -> Line {
@@ -163,14 +184,13 @@ impl State {
     }
 
     /// What is done per second, or has been made or removed.
-    fn rate(&self, passed: Duration, style: Style) -> Option<Line> {
+    fn rate(&self, passed: Duration) -> Option<Line> {
         match self.stage {
-            Stage::In(Phase::Warmup | Phase::Run) => Some(self.ops(style)),
+            Stage::In(Phase::Warmup | Phase::Run) => Some(self.ops()),
             Stage::In(Phase::Init) => Some(self.made(passed)),
             Stage::In(Phase::Cleanup) => {
                 let mut line = Line::new("removed");
-                let objects = number(self.tasks.0 as f64, 0);
-                line.add(Paint::Plain, format!("{objects} objects"));
+                line.add(Paint::Plain, objects(self.tasks.0));
                 Some(line)
             }
             _ => None,
@@ -183,26 +203,24 @@ impl State {
         let seconds = self.in_phase(passed).as_secs_f64();
         line.add(
             Paint::Plain,
-            format!("{} objects, {}", number(task_count as f64, 0), Bytes(bytes)),
+            format!("{}, {}", objects(task_count), Bytes(bytes)),
         );
-        if seconds >= 1.0 {
+        if seconds >= 1.0 && bytes > 0 {
             let speed = mib(bytes) / seconds;
             line.add(Paint::Plain, format!(", {} MiB/s", number(speed, 1)));
         }
         line
     }
 
-    fn ops(&self, style: Style) -> Line {
+    fn ops(&self) -> Line {
         let mut line = Line::new("rate");
         let Some(last) = &self.last else {
             line.add(Paint::Plain, "no second is over yet");
             return line;
         };
-        let point = self.at.and_then(|at| self.facts.points.get(at));
-        let requested = point.and_then(|p| p.requested_ops_per_sec);
         let rate = number(last.success_count as f64, 0);
         line.add(Paint::Strong, rate);
-        if let Some(requested) = requested {
+        if let Some(requested) = self.requested() {
             line.add(Paint::Plain, format!(" of {}", number(requested, 0)));
         }
         let moved = mib(last.read_bytes.saturating_add(last.written_bytes));
@@ -218,16 +236,6 @@ impl State {
         if last.error_count > 0 {
             line.add(Paint::Plain, ", ");
             line.add(Paint::Bad, counted(last.error_count, "error"));
-        }
-        let room = style.width.saturating_sub(line.columns() + 2);
-        if room >= SPARKS_MIN {
-            let seen = self.successes.len();
-            let shown = room.min(SPARK_SECONDS).min(seen);
-            let figures = self.successes.iter().skip(seen - shown);
-            let highest = figures.clone().max().copied().unwrap_or(0) as f64;
-            let most = highest.max(requested.unwrap_or(0.0));
-            let sparks = style.charset.sparks(figures, most);
-            line.add(Paint::Plain, format!("  {sparks}"));
         }
         line
     }
@@ -262,6 +270,11 @@ fn wall_time(now: &Zoned, span: Duration) -> String {
         (false, _) => "%Y-%m-%d",
     };
     then.strftime(form).to_string()
+}
+
+fn objects(count: u64) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} object{s}", number(count as f64, 0))
 }
 
 fn mib(bytes: u64) -> f64 {

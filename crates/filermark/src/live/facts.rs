@@ -7,8 +7,8 @@ use filermark_results::figures::{Planned, units};
 use filermark_results::text::one_line;
 use std::time::Duration;
 
-/// An INIT that has written less than this share of its bytes says nothing yet.
-const SHARE_MIN: f64 = 0.02;
+/// Less than this share of a phase says nothing about the rest of it.
+pub(super) const SHARE_MIN: f64 = 0.02;
 
 /// A run, in short.
 #[derive(Clone, Debug, PartialEq)]

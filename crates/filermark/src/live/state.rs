@@ -1,7 +1,7 @@
 //! What the view shows, as it grows with what is heard. A pure model: it knows no
 //! terminal and looks at no clock; `passed` is the time since the run began.
 
-use super::facts::Facts;
+use super::facts::{Facts, SHARE_MIN};
 use super::guess::{Guess, Left, Place};
 use filermark_cluster::Progress;
 use filermark_model::stats::Interval;
@@ -229,6 +229,16 @@ impl State {
             (length - in_phase).max(0.0)
         };
         let at = self.at.unwrap_or(0);
+        // How far a removal is says more than how long another one took.
+        if self.stage == Stage::In(Phase::Cleanup)
+            && self.is_last(at)
+            && let Some(share) = self.phase_share(passed).filter(|s| *s >= SHARE_MIN)
+        {
+            return Left {
+                seconds: in_phase * (1.0 - share) / share,
+                at_least: false,
+            };
+        }
         let place = match self.stage {
             Stage::Starting => Place::Before(0),
             Stage::In(Phase::Cleanup) if self.is_last(at) => Place::End(at, in_phase),

@@ -1,1 +1,218 @@
+//! The view at the moments of a run, as text that was looked at.
 
+use super::draw::{Moment, Style};
+use super::facts::Facts;
+use super::state::State;
+use super::text::{Charset, columns};
+use filermark_cluster::Progress;
+use filermark_model::stats::Interval;
+use filermark_model::{LoadPoint, Nanos, RunPlan};
+use filermark_results::testing;
+use filermark_results::{Phase, PointRecord, RunRecord};
+use jiff::civil::date;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A run in the making, and what was seen of it.
+struct Story {
+    record: RunRecord,
+    state: State,
+    told: String,
+}
+
+impl Story {
+    fn of(record: RunRecord, change: impl FnOnce(&mut RunPlan)) -> Self {
+        let mut plan = record.run.plan.clone();
+        change(&mut plan);
+        let state = State::new(Facts::of(&plan, "mine"));
+        Self {
+            record,
+            state,
+            told: String::new(),
+        }
+    }
+
+    fn point(&self, number: usize) -> LoadPoint {
+        self.record.run.plan.points[number - 1]
+    }
+
+    fn hear(&mut self, seconds: f64, progress: &Progress<'_>) {
+        self.state.hear(progress, Duration::from_secs_f64(seconds));
+    }
+
+    fn begin(&mut self, seconds: f64, point: Option<usize>, phase: Phase, expected: u64) {
+        let point = point.map(|number| self.point(number));
+        let expected = (expected > 0).then(|| Duration::from_secs(expected));
+        self.hear(
+            seconds,
+            &Progress::PhaseBegan {
+                point,
+                phase,
+                expected,
+            },
+        );
+    }
+
+    fn tasks(&mut self, task_count: u64, bytes: u64) {
+        self.hear(0.0, &Progress::Tasks { task_count, bytes });
+    }
+
+    fn second(&mut self, success_count: u64, error_count: u64) {
+        let second = Interval {
+            success_count,
+            error_count,
+            read_bytes: success_count.saturating_mul(20_000),
+            written_bytes: success_count.saturating_mul(8_000),
+            service_sum_ns: success_count.saturating_mul(287_000),
+            response_max_ns: 3_104_000,
+            ..Interval::default()
+        };
+        self.hear(0.0, &Progress::Second(&second));
+    }
+
+    fn end(&mut self, seconds: f64, number: usize) {
+        let record = self.record.clone();
+        let point: &PointRecord = &record.points[number - 1];
+        self.hear(seconds, &Progress::PointEnded(&record, point));
+    }
+
+    fn lines(&self, seconds: f64, style: Style) -> Vec<String> {
+        let passed = Duration::from_secs_f64(seconds);
+        let start = date(2026, 11, 21).at(18, 30, 0, 0);
+        let wall = start.in_tz("UTC").expect("a time zone");
+        let wall = wall.saturating_add(jiff::SignedDuration::try_from(passed).expect("short"));
+        self.state.lines(&Moment { passed, wall }, style)
+    }
+
+    fn show(&mut self, what: &str, seconds: f64, style: Style) {
+        let lines = self.lines(seconds, style);
+        assert!((3..=5).contains(&lines.len()), "{lines:#?}");
+        for line in &lines {
+            assert!(columns(line) <= style.width, "{line}");
+        }
+        let _ = writeln!(self.told, "== {what}");
+        for line in lines {
+            let _ = writeln!(self.told, "{}", line.replace('\x1b', "^["));
+        }
+    }
+}
+
+const WIDE: Style = Style {
+    width: 79,
+    colour: false,
+    charset: Charset::Unicode,
+};
+
+/// A sweep of twelve points of which two are measured.
+fn sweep() -> String {
+    let mut story = Story::of(testing::record(), |plan| plan.fileset.reuse = true);
+    story.show("the agents are being started", 0.0, WIDE);
+    story.hear(1.0, &Progress::Agents { living: 1, all: 2 });
+    story.show("one is there", 1.0, WIDE);
+    story.hear(2.0, &Progress::Agents { living: 2, all: 2 });
+    story.show("both are there", 2.5, WIDE);
+    story.begin(3.0, Some(1), Phase::Init, 0);
+    story.show("INIT, nothing known", 4.0, WIDE);
+    let bytes = story.state.facts.points[0].init_bytes;
+    story.tasks(1_234, bytes / 4);
+    story.show("INIT, a quarter done", 13.0, WIDE);
+    story.begin(43.0, Some(1), Phase::Warmup, 5);
+    story.show("WARMUP", 45.0, WIDE);
+    story.begin(48.0, Some(1), Phase::Run, 30);
+    for n in 0..40 {
+        story.second(60 + n, u64::from(n == 39));
+    }
+    story.show("RUN", 63.0, WIDE);
+    story.show("RUN, narrow", 63.0, Style { width: 50, ..WIDE });
+    story.show("RUN, wide", 63.0, Style { width: 140, ..WIDE });
+    let ascii = Style {
+        charset: Charset::Ascii,
+        ..WIDE
+    };
+    story.show("RUN, without UTF-8", 63.0, ascii);
+    story.hear(64.0, &Progress::Agents { living: 1, all: 2 });
+    story.show("RUN, one client lost", 64.0, WIDE);
+    story.end(78.0, 1);
+    story.show("between", 78.5, WIDE);
+    story.begin(79.0, Some(2), Phase::Init, 0);
+    story.tasks(10, 100);
+    story.show("the second INIT, a guess", 89.0, WIDE);
+    story.begin(119.0, Some(2), Phase::Warmup, 5);
+    story.begin(124.0, Some(2), Phase::Run, 30);
+    story.end(154.0, 2);
+    story.end(154.5, 11);
+    story.begin(155.0, Some(12), Phase::Init, 0);
+    let colour = Style {
+        colour: true,
+        ..WIDE
+    };
+    story.show("the last INIT, in colour", 156.0, colour);
+    story.end(157.0, 12);
+    story.begin(158.0, None, Phase::Cleanup, 0);
+    story.tasks(600, 0);
+    story.show("CLEANUP after a failure", 159.0, WIDE);
+    story.told
+}
+
+/// A composite of which every point is made anew, and too many points for a picture.
+fn others() -> String {
+    let record = testing::composite::composite_record();
+    let mut story = Story::of(record, |plan| {
+        for point in &mut plan.points {
+            point.requested.0 = 0.0;
+        }
+        plan.phases.runtime = Nanos::from_secs(40_000);
+    });
+    story.hear(0.0, &Progress::Agents { living: 1, all: 1 });
+    story.begin(1.0, Some(2), Phase::Init, 0);
+    story.begin(2.0, Some(2), Phase::Warmup, 300);
+    story.begin(302.0, Some(2), Phase::Run, 40_000);
+    story.second(1_234_567, 0);
+    story.show("as fast as it goes, long", 303.0, WIDE);
+    story.state.stop();
+    story.show("stopping", 304.0, WIDE);
+    story.end(305.0, 2);
+    story.begin(306.0, Some(2), Phase::Cleanup, 0);
+    story.tasks(1, 0);
+    story.show("CLEANUP between load points", 307.0, WIDE);
+    let mut told = story.told;
+
+    let mut many = Story::of(testing::record(), |plan| {
+        let first = plan.points[0];
+        let numbered = |number| LoadPoint { number, ..first };
+        plan.points = (1..=500).map(numbered).collect();
+    });
+    many.begin(1.0, Some(1), Phase::Init, 0);
+    many.end(2.0, 1);
+    many.begin(3.0, Some(2), Phase::Init, 0);
+    many.show("many load points", 3.0, WIDE);
+    told.push_str(&many.told);
+    told
+}
+
+#[test]
+fn the_view_is_as_it_was() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/live.txt");
+    let told = sweep() + &others();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, &told).expect("the golden file is written");
+    }
+    let golden = std::fs::read_to_string(path).expect("the golden file");
+    assert_eq!(told, golden, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+}
+
+#[test]
+fn no_width_and_no_order_of_events_is_too_odd() {
+    let mut story = Story::of(testing::record(), |_| {});
+    story.begin(5.0, None, Phase::Cleanup, 0);
+    story.begin(1.0, Some(3), Phase::Run, 0);
+    story.second(u64::MAX, u64::MAX);
+    story.tasks(u64::MAX, u64::MAX);
+    for width in [0, 1, 7, 20, 300] {
+        let lines = story.lines(0.0, Style { width, ..WIDE });
+        assert!(lines.iter().all(|line| columns(line) <= width), "{lines:?}");
+    }
+    let mut empty = Story::of(testing::record(), |plan| plan.points.clear());
+    empty.end(1.0, 1);
+    assert!(empty.lines(9e9, WIDE).len() >= 3);
+}

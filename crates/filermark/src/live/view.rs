@@ -215,10 +215,11 @@ impl Artist {
     fn work(mut self, shared: &Shared) {
         let idle = |inner: &mut Inner| !inner.changed && !inner.ending;
         loop {
-            let (rows, columns) = size();
             let inner = shared.wake.wait_timeout_while(shared.lock(), TICK, idle);
             let (mut inner, _) = inner.unwrap_or_else(PoisonError::into_inner);
             inner.changed = false;
+            // As late as can be: it tells where the last frame is now.
+            let (rows, columns) = size();
             let staying = inner.take_staying();
             if inner.ending {
                 drop(inner);

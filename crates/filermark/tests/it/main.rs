@@ -1,14 +1,15 @@
 //! The whole program, as its user sees it: command lines in, files and exit
 //! codes out, and a server that nobody may find changed afterwards.
 //!
-//! `sweep` is how the tests start the program, `peek` how they look into an
-//! export, `turns` who may run beside whom. The server is the embedded one,
+//! `sweep` is how the tests start the program, `terminal` what it is like on a
+//! terminal, `peek` how they look into an export, `turns` who may run beside whom. The server is the embedded one,
 //! inside the test, where its faults and its exact counts are the yardstick,
 //! and the testbed's real ones where somebody else's judgement is.
 
 mod client_hosts;
 mod peek;
 mod sweep;
+mod terminal;
 mod turns;
 
 mod bad_input;
@@ -22,10 +23,12 @@ mod clients_faults;
 mod clients_refused;
 mod clients_ways;
 mod counts;
+mod events;
 mod faults;
 mod gone;
 mod hosts;
 mod kernel_client;
+mod live;
 mod netmist;
 mod null_server;
 mod options;

@@ -242,8 +242,8 @@ impl Sweep {
         self.dir().join("result").join(name)
     }
 
-    /// Starts the program.
-    pub fn start(&self) -> Started {
+    /// The command line.
+    pub fn to_command(&self) -> Command {
         let mut line = self.front.clone();
         line.push(PROGRAM.into());
         let mut command = self.ground.command(&line[0]);
@@ -261,7 +261,12 @@ impl Sweep {
         // What the user has set must not colour or widen what tests look at.
         command.env_remove("RUST_LOG").env_remove("COLUMNS");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        Started::start(command, self.clone())
+        command
+    }
+
+    /// Starts the program.
+    pub fn start(&self) -> Started {
+        Started::start(self.to_command(), self.clone())
     }
 
     /// Runs the program to its end.

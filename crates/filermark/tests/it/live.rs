@@ -1,0 +1,152 @@
+//! The live view, as a person on a terminal sees it.
+
+use crate::peek::{assert_empty, serve};
+use crate::sweep::Sweep;
+use crate::terminal::Terminal;
+use crate::turns::beside_others;
+use filermark_server::{RunningServer, ServerOptions};
+
+/// What only the view has.
+const VIEW: [&str; 5] = [" general-nfs3 s ", " points ", " RUN ", " rate ", " ends "];
+
+fn sweep(server: &RunningServer) -> Sweep {
+    Sweep::on(server).set("LOAD", "40 80 120").set("RUNTIME", 2)
+}
+
+fn count(lines: &[String], front: &str) -> usize {
+    lines.iter().filter(|l| l.starts_with(front)).count()
+}
+
+/// The whole view of a RUN is there.
+fn is_drawn(lines: &[String]) -> bool {
+    VIEW.iter().all(|front| count(lines, front) == 1)
+}
+
+fn assert_gone(lines: &[String]) {
+    for front in VIEW.iter().chain(&[" stopping ", " CLEANUP "]) {
+        assert_eq!(count(lines, front), 0, "{front:?} stays: {lines:#?}");
+    }
+}
+
+#[test]
+fn the_view_is_drawn_over_itself_and_results_stay() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut terminal = Terminal::start(&sweep(&server), 100, &[]);
+    let settings = format!("{:?}", terminal.settings());
+    terminal.wait_until("the second RUN", |lines| {
+        is_drawn(lines) && lines.iter().any(|l| l.contains("2 of 3, 80 op/s"))
+    });
+    let lines = terminal.lines();
+    assert!(lines[0].contains("not standard"), "{lines:#?}");
+    let place = |front: &str| lines.iter().position(|l| l.starts_with(front));
+    assert!(place("point  1 of 3") < place(VIEW[0]), "{lines:#?}");
+    assert_eq!(place(VIEW[4]), Some(lines.len() - 1), "{lines:#?}");
+    let rate = &lines[place(VIEW[3]).expect("the rate")];
+    assert!(
+        rate.contains(" of 80 op/s") || rate.contains("no second"),
+        "{rate}"
+    );
+    assert!(terminal.wait().success(), "{:#?}", terminal.lines());
+
+    let lines = terminal.lines();
+    assert_gone(&lines);
+    for n in 1..=3 {
+        assert_eq!(count(&lines, &format!("point  {n} of 3")), 1, "{lines:#?}");
+    }
+    assert_eq!(count(&lines, "report: "), 1, "{lines:#?}");
+    assert_eq!(terminal.cursor_column(), 0);
+    assert_eq!(format!("{:?}", terminal.settings()), settings);
+    assert!(terminal.sent().contains("\x1b[32mvalid\x1b[0m"));
+    assert_empty(&server);
+}
+
+#[test]
+fn ctrl_c_takes_the_view_away_and_leaves_the_terminal_as_it_was() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut terminal = Terminal::start(&sweep(&server).set("RUNTIME", 20), 80, &[]);
+    let settings = format!("{:?}", terminal.settings());
+    terminal.wait_until("RUN", is_drawn);
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.wait().code(), Some(130), "{:#?}", terminal.lines());
+    let lines = terminal.lines();
+    assert_gone(&lines);
+    assert_eq!(
+        count(&lines, "stopping: the results so far"),
+        1,
+        "{lines:#?}"
+    );
+    assert_eq!(count(&lines, "point  1 of 3"), 1, "{lines:#?}");
+    assert!(!lines.iter().any(|l| l.contains("^C")), "{lines:#?}");
+    assert_eq!(terminal.cursor_column(), 0);
+    assert_eq!(format!("{:?}", terminal.settings()), settings);
+    assert_empty(&server);
+}
+
+#[test]
+fn the_second_ctrl_c_takes_it_away_too() {
+    let _turn = beside_others();
+    let delay = "REMOVE=500ms".parse().expect("a delay");
+    let server = serve(ServerOptions {
+        delay,
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let mut terminal = Terminal::start(&sweep(&server).set("RUNTIME", 20), 80, &[]);
+    terminal.wait_until("RUN", is_drawn);
+    terminal.type_keys("\x03");
+    terminal.wait_until("CLEANUP", |lines| count(lines, " CLEANUP ") == 1);
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.wait().code(), Some(130));
+    let lines = terminal.lines();
+    assert_gone(&lines);
+    assert_eq!(count(&lines, "left at once"), 1, "{lines:#?}");
+    assert_eq!(terminal.cursor_column(), 0);
+}
+
+#[test]
+fn it_keeps_to_the_width_also_when_that_changes() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut terminal = Terminal::start(&sweep(&server).set("RUNTIME", 20), 90, &[]);
+    terminal.wait_until("RUN", is_drawn);
+    terminal.resize(44);
+    let narrow = |lines: &[String]| {
+        let rate = lines.iter().rev().find(|l| l.starts_with(VIEW[3]));
+        rate.is_some_and(|rate| rate.chars().count() == 43)
+    };
+    terminal.wait_until("a narrow view", narrow);
+    let frame = terminal.lines();
+    let view = &frame[frame.len() - 5..];
+    assert!(
+        view.iter().all(|line| line.chars().count() < 44),
+        "{view:#?}"
+    );
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.wait().code(), Some(130));
+}
+
+#[test]
+fn a_terminal_that_can_do_little_gets_plain_lines() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server);
+    let mut dumb = Terminal::start(&sweep, 100, &[("TERM", "dumb")]);
+    assert!(dumb.wait().success(), "{:#?}", dumb.lines());
+    assert_eq!(
+        count(&dumb.lines(), "[1/1] 100 op/s RUN"),
+        1,
+        "{:#?}",
+        dumb.lines()
+    );
+    assert!(!dumb.sent().contains('\x1b'), "nothing but text");
+    let quiet = sweep.elsewhere();
+    let mut black = Terminal::start(&quiet, 100, &[("NO_COLOR", "1")]);
+    assert!(black.wait().success(), "{:#?}", black.lines());
+    assert!(black.sent().contains(" rate "), "it is drawn all the same");
+    assert!(!black.sent().contains("\x1b[0m"), "without colours");
+    let mut flagged = Terminal::start(&sweep.elsewhere().arg("--no-color"), 100, &[]);
+    assert!(flagged.wait().success(), "{:#?}", flagged.lines());
+    assert!(!flagged.sent().contains("\x1b[0m"), "without colours");
+}

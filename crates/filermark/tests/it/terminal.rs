@@ -1,0 +1,284 @@
+//! The program on a terminal: a pseudo-terminal that is its controlling one, and what
+//! a person would see there.
+//!
+//! [`Screen`] is as much of a terminal as the program asks for; what it does not know
+//! fails the test.
+
+use crate::sweep::Sweep;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Longest that anything here may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The program on a terminal; killed when it is dropped.
+pub struct Terminal {
+    child: Child,
+    keys: File,
+    line: File,
+    screen: Arc<Mutex<Screen>>,
+    reader: Option<JoinHandle<()>>,
+    /// Its directory goes with it.
+    _sweep: Sweep,
+}
+
+impl Terminal {
+    /// Starts it on a terminal of 24 rows and so many columns.
+    pub fn start(sweep: &Sweep, columns: u16, env: &[(&str, &str)]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("it is ours");
+        unlockpt(&master).expect("it can be opened");
+        let name = ptsname(&master, Vec::new()).expect("it has a name");
+        let name = name.into_string().expect("a plain name");
+        let open = || {
+            let mut options = File::options();
+            options.read(true).write(true).open(&name)
+        };
+        let line = open().expect("the other end");
+        tcsetwinsize(&line, winsize(columns)).expect("a size");
+        let own = sweep.to_command();
+        // It makes the terminal the controlling one, so that Ctrl-C is a signal.
+        let mut command = Command::new("setsid");
+        command.arg("-c").arg("-w").arg(own.get_program());
+        command.args(own.get_args());
+        command.current_dir(own.get_current_dir().expect("a directory"));
+        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+        command.env_remove("NO_COLOR").env_remove("RUST_LOG");
+        command.envs(env.iter().copied());
+        let end = || open().expect("the other end").into();
+        let command = command.stdin::<std::process::Stdio>(end());
+        let command = command.stdout::<std::process::Stdio>(end());
+        let child = command.stderr::<std::process::Stdio>(end()).spawn();
+        let child = child.expect("setsid of util-linux starts the program");
+        let screen = Arc::new(Mutex::new(Screen::new(columns.into())));
+        let mut master: File = master.into();
+        let keys = master.try_clone().expect("a second handle");
+        let its = Arc::clone(&screen);
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // EIO: the last one has closed the other end.
+            while let Ok(n @ 1..) = master.read(&mut buffer) {
+                its.lock().expect("the screen").take(&buffer[..n]);
+            }
+        });
+        Self {
+            child,
+            keys,
+            line,
+            screen,
+            reader: Some(reader),
+            _sweep: sweep.clone(),
+        }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> Termios {
+        tcgetattr(&self.line).expect("its settings")
+    }
+
+    /// Types something.
+    pub fn type_keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("it is typed");
+    }
+
+    /// Makes it so many columns wide.
+    pub fn resize(&self, columns: u16) {
+        tcsetwinsize(&self.line, winsize(columns)).expect("a size");
+    }
+
+    /// What is on it, from the first line on.
+    pub fn lines(&self) -> Vec<String> {
+        self.screen.lock().expect("the screen").lines()
+    }
+
+    /// Everything that was sent to it.
+    pub fn sent(&self) -> String {
+        self.screen.lock().expect("the screen").sent.clone()
+    }
+
+    /// Where the cursor is: its column.
+    pub fn cursor_column(&self) -> usize {
+        self.screen.lock().expect("the screen").column
+    }
+
+    /// Waits till what is on it is so.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, so: impl Fn(&[String]) -> bool) {
+        let began = Instant::now();
+        while !so(&self.lines()) {
+            let ended = self.child.try_wait().expect("it is waited for");
+            let shown = || self.lines().join("\n");
+            assert!(ended.is_none(), "it ended before {what}:\n{}", shown());
+            assert!(began.elapsed() < LIMIT, "no {what}:\n{}", shown());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for the program's end, and for the last of its words.
+    pub fn wait(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is waited for") {
+                break status;
+            }
+            assert!(
+                began.elapsed() < LIMIT,
+                "it does not end: {:#?}",
+                self.lines()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        self.wait_for_quiet();
+        status
+    }
+
+    /// The terminal itself is kept open, so its end is not seen: nothing comes any more.
+    fn wait_for_quiet(&self) {
+        let mut seen = usize::MAX;
+        loop {
+            let now = self.sent().len();
+            if now == seen {
+                return;
+            }
+            seen = now;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        // With the last open end the reader ends.
+        let null = File::options().write(true).open("/dev/null");
+        if let Ok(null) = null {
+            self.line = null;
+        }
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn winsize(columns: u16) -> Winsize {
+    Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+/// What is on a terminal: all rows that there ever were, also those scrolled away.
+struct Screen {
+    columns: usize,
+    rows: Vec<Vec<char>>,
+    row: usize,
+    column: usize,
+    sent: String,
+    /// Bytes of a character or a sequence that is not whole yet.
+    open: Vec<u8>,
+}
+
+impl Screen {
+    fn new(columns: usize) -> Self {
+        Self {
+            columns,
+            rows: vec![Vec::new()],
+            row: 0,
+            column: 0,
+            sent: String::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |row: &Vec<char>| row.iter().collect::<String>().trim_end().to_owned();
+        self.rows.iter().map(line).collect()
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.open.extend_from_slice(bytes);
+        let open = std::mem::take(&mut self.open);
+        let whole = match std::str::from_utf8(&open) {
+            Ok(text) => text,
+            Err(e) if e.error_len().is_none() => {
+                std::str::from_utf8(&open[..e.valid_up_to()]).expect("it is valid so far")
+            }
+            Err(e) => panic!("not UTF-8: {e}"),
+        };
+        let mut rest = whole;
+        while let Some(c) = rest.chars().next() {
+            let len = match c {
+                '\x1b' => match rest.find(|c: char| c.is_ascii_alphabetic()) {
+                    Some(end) => {
+                        self.control(&rest[1..=end]);
+                        end + 1
+                    }
+                    None => break,
+                },
+                c => {
+                    self.put(c);
+                    c.len_utf8()
+                }
+            };
+            self.sent.push_str(&rest[..len]);
+            rest = &rest[len..];
+        }
+        let left = rest.len() + open.len() - whole.len();
+        self.open = open[open.len() - left..].to_vec();
+    }
+
+    fn control(&mut self, sequence: &str) {
+        let (column, row) = (self.column, self.row);
+        match sequence
+            .trim_start_matches('[')
+            .split_at_checked(sequence.len() - 2)
+        {
+            Some((count, "A")) => {
+                let count: usize = count.parse().expect("a count");
+                self.row = row.checked_sub(count).expect("not above the first row");
+            }
+            Some(("", "K")) => self.rows[row].truncate(column),
+            Some(("", "J")) => {
+                self.rows.truncate(row + 1);
+                self.rows[row].truncate(column);
+            }
+            Some((_, "m")) => {}
+            other => panic!("an unknown sequence: {sequence:?} {other:?}"),
+        }
+    }
+
+    fn put(&mut self, c: char) {
+        match c {
+            '\r' => self.column = 0,
+            '\n' => self.row += 1,
+            _ => {
+                if self.column == self.columns {
+                    (self.row, self.column) = (self.row + 1, 0);
+                }
+                self.reach();
+                let line = &mut self.rows[self.row];
+                line.resize(line.len().max(self.column + 1), ' ');
+                line[self.column] = c;
+                self.column += 1;
+            }
+        }
+        self.reach();
+    }
+
+    fn reach(&mut self) {
+        if self.rows.len() <= self.row {
+            self.rows.resize(self.row + 1, Vec::new());
+        }
+    }
+}
