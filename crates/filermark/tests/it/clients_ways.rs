@@ -67,6 +67,17 @@ fn one_host_may_be_two_clients_and_have_an_address_for_a_name() {
     field.assert_clean();
 }
 
+#[test]
+fn the_prime_itself_may_be_a_client_beside_others() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(1) else {
+        return;
+    };
+    let ended = field.sweep("prime h1").run();
+    assert_done(&ended, &["prime", "h1"]);
+    field.assert_clean();
+}
+
 /// The prime and the host `h1` get addresses of IPv6; the host has an SSH server there.
 fn ipv6(field: &Field) -> Child {
     let add = "ip -6 address add $1 dev eth0 nodad";

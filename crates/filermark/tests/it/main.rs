@@ -18,6 +18,7 @@ mod by_slurm;
 mod claims;
 mod clients;
 mod clients_by_hand;
+mod clients_faults;
 mod clients_refused;
 mod clients_ways;
 mod counts;
