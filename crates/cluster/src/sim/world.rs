@@ -395,8 +395,6 @@ impl World {
             ..Tasks::default()
         };
         Some(match task {
-            // Runs do not ask for it.
-            Task::Inspect(_) => cleaned(Tasks::default()),
             Task::Prepare { .. } => {
                 self.directory = true;
                 Report::Ready {
