@@ -304,6 +304,21 @@ fn a_host_that_freezes_is_told_and_another_removes_its_probe_file() {
 }
 
 #[test]
+fn who_does_not_want_to_wait_is_told_what_was_found() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let started = while_a_probe_lies_there(&field);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    ended.assert_tame();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let json = ended.json();
+    assert_eq!(json["stopped"], true);
+    assert!(json["ok"].as_u64().expect("a count") > 10, "{json:#}");
+    field.assert_clean();
+}
+
+#[test]
 fn a_prime_that_is_killed_leaves_no_probe_file() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
