@@ -9,6 +9,7 @@ use crate::child;
 use crate::frame::{Deframer, Frame, FrameError};
 use crate::launch::{Launched, Launcher, Leash};
 use filermark_engine::clock::Clock;
+use filermark_engine::net::open_files_limit;
 use filermark_model::Nanos;
 use filermark_model::launch::LaunchPlan;
 use std::io::{Read, Write};
@@ -28,6 +29,9 @@ const LAUNCHES_AT_ONCE: usize = 32;
 const STACK_BYTES: usize = 256 << 10;
 /// How long the leash of a lost agent is held before it is cut.
 const CUT_AFTER: Duration = Duration::from_millis(500);
+/// Open files that a link may take, by whatever launcher, and what the prime needs beside.
+const FILES_PER_AGENT: u64 = 4;
+const FILES_BESIDE: u64 = 256;
 /// Bytes read from a link at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -90,6 +94,15 @@ impl Lines {
     /// Begins to start an agent per host; each comes as [`Event::Up`] or
     /// [`Event::Ended`].
     pub fn launch(plan: &LaunchPlan, launcher: Arc<dyn Launcher>) -> Self {
+        let wanted = plan.hosts.len() as u64 * FILES_PER_AGENT + FILES_BESIDE;
+        let allowed = open_files_limit(wanted);
+        if allowed < wanted {
+            tracing::warn!(
+                target: "filermark_cluster",
+                "{wanted} open files are wanted for {} clients, the limit is {allowed}: raise it (ulimit -Hn)",
+                plan.hosts.len()
+            );
+        }
         let (sender, events) = sync_channel(EVENTS_MAX);
         let over = Arc::new(AtomicBool::new(false));
         let hosts: Arc<[_]> = plan.hosts.clone().into();

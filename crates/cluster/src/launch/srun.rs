@@ -5,7 +5,7 @@ use crate::secure::introduce::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +27,32 @@ const QUEUED: &str = "queued and waiting";
 const GIVEN: &str = "allocated resources";
 /// What it says without anything being wrong.
 const NEWS: [&str; 3] = [QUEUED, GIVEN, "lacks support for cpu binding"];
+
+/// Runs the command that its arguments are, with the first line of its own input as
+/// all of the input. The rest of that input never comes, but its end does, also when we
+/// are killed: then the agents have time to notice and clean up, and what is still
+/// there (they are, or the job waits in the queue) is ended after it. Asked to end, it
+/// waits for the command, which was asked too.
+pub(super) const WATCHED: &str = r#"
+exec 3<&0
+IFS= read -r line
+printf '%s\n' "$line" | "$@" 3<&- &
+command=$!
+unset line
+{ read -r _ <&3; sleep 40; kill -TERM "$command"; } 2>/dev/null &
+trap : TERM
+wait "$command"
+status=$?
+while kill -0 "$command" 2>/dev/null; do
+    wait "$command"
+    status=$?
+done
+trap '' TERM
+kill -TERM 0
+exit "$status"
+"#;
+/// What a shell's status says of a program that is not there.
+const NOT_FOUND: i32 = 127;
 
 /// The words of the command.
 pub(super) type Words = Vec<String>;
@@ -130,6 +156,8 @@ fn own_path() -> Result<String, String> {
 /// A running `srun`. Dropping it ends it.
 pub(super) struct Srun {
     child: Mutex<Option<Child>>,
+    /// As long as it is open, we live.
+    _input: Option<ChildStdin>,
     ended: Mutex<Option<ExitStatus>>,
     talk: Arc<Mutex<VecDeque<String>>>,
     talked_out: Arc<AtomicBool>,
@@ -142,39 +170,34 @@ impl Srun {
     /// # Errors
     /// It cannot be started.
     pub fn start(command: &Words, invitation: &str) -> Result<Self, String> {
-        let [program, arguments @ ..] = command.as_slice() else {
-            return Err("SRUN_COMMAND is empty".into());
-        };
-        let mut start = Command::new(program);
+        let failed = |e: std::io::Error| format!("srun cannot be started by sh: {e}");
+        let mut start = Command::new("sh");
         start
-            .args(arguments)
+            .args(["-c", WATCHED, "sh"])
+            .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = child::in_own_group(&mut start).spawn().map_err(|e| {
-            format!(
-                "{program} cannot be started: {e}; is Slurm installed here? SRUN_COMMAND names it"
-            )
-        })?;
-        let input = child.stdin.take();
+        let mut child = child::in_own_group(&mut start).spawn().map_err(failed)?;
+        let mut input = child.stdin.take();
         let output = child.stderr.take();
+        // Fits into the pipe: this does not wait.
+        let told = input.as_mut().map(|i| i.write_all(invitation.as_bytes()));
         let srun = Self {
             child: Mutex::new(Some(child)),
+            _input: input,
             ended: Mutex::default(),
             talk: Arc::default(),
             talked_out: Arc::default(),
             has_waited: AtomicBool::new(false),
         };
         if let Some(output) = output {
-            srun.listen(output)
-                .map_err(|e| format!("{program} cannot be listened to: {e}"))?;
+            srun.listen(output).map_err(failed)?;
         }
-        // Fits into the pipe: this does not wait. Its end closes it for all tasks.
-        if let Some(Err(error)) = input.map(|mut input| input.write_all(invitation.as_bytes())) {
-            let why = srun.end_in_words().unwrap_or_else(|| error.to_string());
-            return Err(format!("{program} took no input: {why}"));
+        match told {
+            Some(Err(error)) => Err(failed(error)),
+            _ => Ok(srun),
         }
-        Ok(srun)
     }
 
     fn listen(&self, output: impl Read + Send + 'static) -> std::io::Result<()> {
@@ -247,7 +270,14 @@ impl Srun {
             true => "without a word of why".into(),
             false => said.join(" | "),
         };
-        Some(format!("srun ended ({status}): {said}"))
+        Some(match status.code() {
+            Some(NOT_FOUND) => {
+                format!(
+                    "srun cannot be started ({said}): is Slurm installed here? SRUN_COMMAND names it"
+                )
+            }
+            _ => format!("srun ended ({status}): {said}"),
+        })
     }
 
     fn status(&self) -> Option<ExitStatus> {

@@ -2,8 +2,8 @@
 //!
 //! The prime looks at names, SSH and its own host, starts the agents as a run does,
 //! has each look at its own ([`facts`]), lays probe files to see whether all have the
-//! same file systems, and judges. Looking and judging are apart: [`look`] says what
-//! is, [`judge`] what it means, in lines ([`check`]). Nothing stays on any host.
+//! same file systems, and judges. Looking and judging are apart: `look` says what
+//! is, `judge` what it means, in lines ([`check`]). Nothing stays on any host.
 
 pub mod check;
 pub mod facts;

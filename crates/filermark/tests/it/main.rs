@@ -35,6 +35,7 @@ mod posix_local;
 mod posix_nfs;
 mod posix_strace;
 mod posix_tree;
+mod preflight;
 mod real;
 mod results;
 mod scale;
