@@ -5,6 +5,7 @@
 //! one: per agent a thread that reads and one that writes, all events in one bounded
 //! queue, so that an agent that says too much is held back by its own link.
 
+use crate::child;
 use crate::frame::{Deframer, Frame, FrameError};
 use crate::launch::{Launched, Launcher, Leash};
 use filermark_engine::clock::Clock;
@@ -15,6 +16,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Events that may wait for the prime.
@@ -71,6 +73,8 @@ pub struct Lines {
     events: Receiver<(usize, LineEvent)>,
     sender: SyncSender<(usize, LineEvent)>,
     over: Arc<AtomicBool>,
+    /// Leashes that are being cut.
+    cuts: Vec<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -135,6 +139,7 @@ impl Lines {
             events,
             sender,
             over,
+            cuts: Vec::new(),
         }
     }
 
@@ -160,7 +165,7 @@ impl Lines {
             write_line(agent, to_agent, &to_send, &sender)
         });
         match reader.and(writer) {
-            Ok(()) => Event::Up,
+            Ok(_) => Event::Up,
             Err(e) => Event::Ended(format!("no thread for its link: {e}")),
         }
     }
@@ -175,11 +180,14 @@ impl Lines {
     }
 }
 
-fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+fn thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
     let builder = std::thread::Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES);
-    builder.spawn(work).map(|_| ())
+    builder.spawn(work)
 }
 
 fn read_line(
@@ -293,7 +301,9 @@ impl Switchboard for Lines {
         line.orders = None;
         if let Some(mut leash) = line.leash.take() {
             // Ending a process may take a while; the others must not wait for it.
-            let _ = thread("prime-cuts", move || leash.let_go(CUT_AFTER));
+            self.cuts.retain(|cut| !cut.is_finished());
+            let cut = thread("prime-cuts", move || leash.let_go(CUT_AFTER));
+            self.cuts.extend(cut.ok());
         }
     }
 
@@ -307,6 +317,10 @@ impl Switchboard for Lines {
             if let Some(mut leash) = line.leash.take() {
                 leash.let_go(limit.saturating_sub(since.elapsed()));
             }
+        }
+        // Who ends now would leave the processes that are being ended.
+        while self.cuts.iter().any(|cut| !cut.is_finished()) && since.elapsed() < limit {
+            std::thread::sleep(child::LOOK);
         }
     }
 }
