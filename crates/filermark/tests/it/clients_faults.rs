@@ -72,7 +72,7 @@ fn kill_agent(field: &Field, host: &str) {
 fn cut_phase(ended: &Ended) -> PhaseRecord {
     let phases = ended.record().phases.into_iter();
     let failed = phases.filter(|p| p.failure.is_some() && p.point > 0);
-    failed.last().expect("a phase that failed")
+    failed.next_back().expect("a phase that failed")
 }
 
 /// The run ended for the loss of one client: in time, with the reason everywhere.
