@@ -71,7 +71,7 @@ fn kill_agent(field: &Field, host: &str) {
 /// The phase that was cut short.
 fn cut_phase(ended: &Ended) -> PhaseRecord {
     let phases = ended.record().phases.into_iter();
-    let failed = phases.filter(|p| p.failure.is_some() && p.point > 0);
+    let mut failed = phases.filter(|p| p.failure.is_some() && p.point > 0);
     failed.next_back().expect("a phase that failed")
 }
 
