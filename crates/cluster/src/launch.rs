@@ -11,7 +11,7 @@ mod every;
 pub mod explain;
 #[cfg(test)]
 mod hand_tests;
-mod own_addresses;
+pub(crate) mod own_addresses;
 pub mod process;
 mod remote;
 mod seats;

@@ -22,6 +22,7 @@ pub mod leftovers;
 mod measure;
 pub mod message;
 pub mod monitor;
+pub mod preflight;
 #[cfg(any(test, feature = "testing"))]
 pub mod pretend;
 pub mod prime;

@@ -6,6 +6,7 @@
 //! that is told nothing for long, or whose link ends, stops its load and cleans
 //! up by itself, and a prime that hears nothing gives the agent up.
 
+use crate::preflight::facts::{InspectFacts, InspectRequest};
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
@@ -41,6 +42,8 @@ pub enum Order {
         /// Comes back in the answer.
         seq: u32,
     },
+    /// Look at the host; answered by `Inspected`. For preflight: no plan has to be there.
+    Inspect(Box<InspectRequest>),
     /// What is to be run and which client of the plan this agent is. The agent
     /// connects, claims the run's directory, and answers `Ready`.
     Prepare {
@@ -97,6 +100,7 @@ impl Order {
         match self {
             Self::Hello(_) => "hello",
             Self::Time { .. } => "time",
+            Self::Inspect(_) => "inspect",
             Self::Prepare { .. } => "prepare",
             Self::Init { .. } => "init",
             Self::Run { .. } => "run",
@@ -126,6 +130,8 @@ pub enum Report {
         /// The time of day, in nanoseconds since 1970, UTC.
         unix_ns: u64,
     },
+    /// What was found at the host.
+    Inspected(Box<InspectFacts>),
     /// Connected; what was found.
     Ready {
         /// The host.

@@ -4,6 +4,7 @@
 use crate::frame::{Deframer, MAGIC, encode};
 use crate::identity::own_hello;
 use crate::message::*;
+use crate::preflight::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_results::{Environment, Phase};
@@ -24,6 +25,13 @@ fn orders() -> Vec<Order> {
     vec![
         Order::Hello(own_hello()),
         Order::Time { seq: 7 },
+        Order::Inspect(Box::new(InspectRequest::LayProbes {
+            probes: vec![Probe {
+                dir: "/mnt".into(),
+                name: "n".into(),
+                token: "t".into(),
+            }],
+        })),
         Order::Prepare {
             plan: plan.clone(),
             client: 1,
@@ -62,6 +70,9 @@ fn reports() -> Vec<Report> {
             clock_ns: 1,
             unix_ns: u64::MAX,
         },
+        Report::Inspected(Box::new(InspectFacts::Probes {
+            outcomes: vec![ProbeOutcome::Done, ProbeOutcome::Missing],
+        })),
         Report::Ready {
             environment: Box::new(Environment::default()),
             shard_count: 2,

@@ -215,6 +215,10 @@ impl Pretender {
                     lacking: Vec::new(),
                 }
             }
+            Task::Inspect(_) => Report::Failed {
+                reason: "there is nothing to look at".into(),
+                stopped: false,
+            },
             Task::Init(_) => Report::Populated(Tasks::default()),
             Task::Run { warmup_at, .. } => {
                 self.load = Some((warmup_at, 0));

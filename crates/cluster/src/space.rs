@@ -56,6 +56,28 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
     verdict
 }
 
+/// What the file set of a classical benchmark's largest load point takes, in bytes,
+/// with the room by which it grows.
+pub(crate) fn classic_need_bytes(plan: &RunPlan) -> Option<u64> {
+    let classic = plan.benchmark.classic()?;
+    let loads = plan.points.iter().map(|p| p.requested.0);
+    let most = loads.fold(0.0, f64::max);
+    Some((most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64) as u64)
+}
+
+/// Tells when a classical benchmark's largest load point will hardly fit. Only tells:
+/// quotas, compression and thin provisioning make the figure a hint.
+pub(crate) fn classic_shortage(plan: &RunPlan, free: &[FreeSpace]) -> Option<String> {
+    let needed = classic_need_bytes(plan)?;
+    let least = free.iter().map(|f| f.bytes).min();
+    let free = least.filter(|free| *free < needed)?;
+    Some(format!(
+        "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
+        Bytes(free),
+        Bytes(needed)
+    ))
+}
+
 fn is_overruled(plan: &RunPlan) -> bool {
     match &plan.driver {
         DriverPlan::Posix(posix) => posix.ignore_space,

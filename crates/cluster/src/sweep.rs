@@ -14,7 +14,7 @@ use crate::waves::waves;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::OnLost;
-use filermark_model::{Bytes, Finding, LoadPoint, Nanos, Rule, Severity};
+use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
@@ -236,27 +236,10 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Tells when the largest load point will hardly fit. Only tells: quotas,
-    /// compression and thin provisioning make the figure a hint.
+    /// Tells when the largest load point will hardly fit.
     fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
-        let plan = &self.options.plan;
-        let Some(classic) = plan.benchmark.classic() else {
-            return;
-        };
-        let most = plan
-            .points
-            .iter()
-            .map(|p| p.requested.0)
-            .fold(0.0, f64::max);
-        let needed = most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64;
-        let least = free.iter().map(|f| f.bytes).min();
-        if let Some(free) = least.filter(|free| (*free as f64) < needed) {
-            let message = format!(
-                "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
-                Bytes(free),
-                Bytes(needed as u64)
-            );
-            self.remark(host, message);
+        if let Some(message) = space::classic_shortage(&self.options.plan, free) {
+            self.remark_once(host, message);
         }
     }
 
@@ -506,12 +489,23 @@ impl<'a> Sweep<'a> {
     }
 
     pub fn remark(&mut self, host: &str, message: String) {
-        (self.options.observe)(Progress::Remark(&message));
+        let several = self.options.plan.clients.len() > 1;
+        match several && host != "prime" && !message.contains(host) {
+            true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
+            false => (self.options.observe)(Progress::Remark(&message)),
+        }
         self.push(Line::Event(Event {
             at: Timestamp::now(),
             host: host.into(),
             message,
         }));
+    }
+
+    /// The same, unless another client said so too.
+    fn remark_once(&mut self, host: &str, message: String) {
+        if self.record.events.iter().all(|e| e.message != message) {
+            self.remark(host, message);
+        }
     }
 
     /// An event, and a finding about the run as a whole; the same one only once.

@@ -5,6 +5,7 @@ mod composite;
 
 use crate::resolve::Resolved;
 use filermark_model::launch::LaunchPlan;
+use filermark_model::memory;
 use filermark_model::plan::{Connections, DriverPlan, PacingMode};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
@@ -14,11 +15,6 @@ use std::fmt::Write;
 /// Room for what appends add while the load points run (seed 001, section 4.4:
 /// the accessed part grows while it is worked on).
 const GROWTH: f64 = 1.10;
-/// Memory per file of the file set, and per proc: the engine's own bounds.
-const FILE_BYTES: u64 = 64;
-const PROC_BYTES: u64 = 64 << 10;
-/// Histograms, buffers and the program itself, on every client.
-const BASE_BYTES: u64 = 64 << 20;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
 
@@ -216,11 +212,11 @@ fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "\nSpace on the server   {} (10% for growth included), {files} files, links and directories",
         Bytes(space)
     )?;
-    let procs = u64::from(plan.proc_count()).saturating_mul(PROC_BYTES);
+    let procs = u64::from(plan.proc_count()).saturating_mul(memory::CLASSIC_PROC_BYTES);
     let memory = files
-        .saturating_mul(FILE_BYTES)
+        .saturating_mul(memory::CLASSIC_FILE_BYTES)
         .saturating_add(procs)
-        .saturating_add(BASE_BYTES.saturating_mul(plan.clients.len() as u64));
+        .saturating_add(memory::CLIENT_BYTES.saturating_mul(plan.clients.len() as u64));
     writeln!(out, "Memory on the clients {} in all", Bytes(memory))?;
     let filled = match plan.fileset.reuse {
         true => largest,

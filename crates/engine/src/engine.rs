@@ -94,7 +94,11 @@ impl Engine {
             let numbers = members.iter().map(|m| m.setup.number).collect();
             Arc::new(LiveCounts::new(numbers))
         });
-        let count = shard_count(&plan, members.len(), capabilities);
+        // None where there are more clients than procs.
+        let count = match members.len() {
+            0 => 0,
+            procs => shard_count(&plan, procs, capabilities),
+        };
         let mut crews: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
         for (at, member) in members.into_iter().enumerate() {
             crews[at % count].push(member);
@@ -172,8 +176,23 @@ impl Engine {
                 Err(e) => self.note(&mut first_error, e),
             }
         }
+        if !self.shards.iter().any(|s| s.first_proc < procs) {
+            all.window_ns = times.run_end.since(times.run_start).0;
+            self.sit_out(times.run_end)?;
+        }
         self.complete_components(&mut all, point);
         first_error.map_or(Ok(all), Err)
+    }
+
+    /// A client that has no proc at this load goes along with the others, idle.
+    fn sit_out(&self, until: Nanos) -> Result<(), PhaseError> {
+        while self.clock.now() < until {
+            if self.stop.is_raised() {
+                return Err(PhaseError::Stopped);
+            }
+            std::thread::sleep(GATHER_PAUSE);
+        }
+        Ok(())
     }
 
     /// CLEANUP of everything that the procs have made. Works also when the wish
@@ -360,13 +379,13 @@ fn out_of_turn() -> PhaseError {
 fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
     // Procs of composites are of several kinds, each with its own rate.
     if driver.blocking || plan.benchmark.composite().is_some() {
-        return procs.max(1);
+        return procs;
     }
     let wanted = plan
         .shards
         .map_or_else(|| crate::sys::core_count().max(2), |n| n as usize);
     let most = driver.shards_max.map_or(usize::MAX, |n| n as usize);
-    wanted.min(most).clamp(1, procs.max(1))
+    wanted.min(most).clamp(1, procs)
 }
 
 fn spawn(

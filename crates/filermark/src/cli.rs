@@ -7,6 +7,7 @@ mod agent;
 mod hosts;
 mod live;
 mod netmist;
+mod preflight;
 mod workload;
 
 pub use agent::AgentArgs;
@@ -16,6 +17,7 @@ use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
+pub use preflight::PreflightArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +29,7 @@ Examples:
   filermark demo                              measure an embedded server, about a minute
   filermark template > sfs_rc                 an rc file to start from
   filermark plan -r sfs_rc                    what would run; nothing is touched
+  filermark preflight -r sfs_rc               are clients and servers ready for it?
   filermark validate -r sfs_rc -s mine        does the server speak NFSv3 correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
@@ -65,6 +68,8 @@ pub enum Command {
     ///
     /// Nothing is touched: no server is asked and no file is written.
     Plan(PlanArgs),
+    /// Look whether clients, servers and this host are ready for a run
+    Preflight(PreflightArgs),
     /// Test whether the server speaks the protocol correctly
     Validate(ValidateArgs),
     /// Run the load sweep and write its results
@@ -420,6 +425,7 @@ mod tests {
         let good = [
             "filermark demo",
             "filermark plan -r sfs_rc",
+            "filermark preflight -r sfs_rc -s mine -o LOAD=1 --json --no-color -v",
             "filermark validate -r sfs_rc -s mine -v 1",
             "filermark run -r sfs_rc -s mine -d DIR -o A=1 -o B=2 --json -vv --no-color",
             "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",

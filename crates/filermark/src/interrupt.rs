@@ -5,6 +5,9 @@ use filermark_engine::driver::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+/// The last word of somebody who does not wait. Agents notice that they are alone.
+const LEFT: &str = "left at once: agents that are alone remove what they made; `filermark stop` with the same suffix (-s) finds what stays";
+
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
@@ -16,9 +19,7 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
             count += 1;
             if count > 1 {
                 live::leave();
-                eprintln!(
-                    "left at once: what was made on the server stays there; a run with the same suffix (-s) removes it"
-                );
+                eprintln!("{LEFT}");
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             stop.raise();

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     let ended = match Cli::parse().command {
         Command::Demo(args) => commands::demo::demo(&args),
         Command::Plan(args) => commands::plan::plan(&args),
+        Command::Preflight(args) => commands::preflight::preflight(&args),
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Serve(args) => commands::serve::serve(&args),

@@ -21,7 +21,8 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mount_points = sources.mount_point_count();
     sources.set_default("PROCS", &mount_points.max(1).to_string());
     sources.set_default("LOAD", LOAD);
-    if args.rc.is_none() && mount_points == 0 {
+    let given = |name: &str| sources.overrides.iter().any(|o| o.name == name);
+    if args.rc.is_none() && mount_points == 0 && !given("CLIENT_MOUNTPOINTS") {
         sources.set_default("DRIVER", "null");
     }
     Ok(resolve(&sources)?)

@@ -11,6 +11,7 @@ pub mod dist;
 pub mod finding;
 pub mod latency;
 pub mod launch;
+pub mod memory;
 pub mod mix;
 pub mod op;
 pub mod plan;

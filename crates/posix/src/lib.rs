@@ -53,5 +53,7 @@ mod shard;
 mod status;
 mod sys;
 
+pub use claim::survey;
 pub use driver::PosixDriver;
+pub use limits::open_files_needed;
 pub use shard::PosixShard;

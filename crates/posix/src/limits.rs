@@ -15,6 +15,15 @@ const RESERVED: u64 = 256;
 const NEEDED_PER_PROC: u64 = 10;
 const ASIDE_PER_PROC: u64 = 6;
 
+/// Open files that a process with so many procs cannot do without, and with how many
+/// no proc has to close what it will need again.
+pub fn open_files_needed(procs: u64, open_files_max: Option<u32>) -> (u64, u64) {
+    let of = |per_proc: u64| RESERVED.saturating_add(procs.saturating_mul(per_proc));
+    let wanted = u64::from(open_files_max.unwrap_or(OPEN_FILES_DEFAULT)).max(2);
+    let best = (ASIDE_PER_PROC + 2 * wanted).max(NEEDED_PER_PROC);
+    (of(NEEDED_PER_PROC), of(best))
+}
+
 /// The shares of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -86,6 +95,17 @@ mod tests {
                 dirs: 2048
             }
         );
+    }
+
+    #[test]
+    fn what_is_said_to_be_needed_is_enough() {
+        for (procs, max) in [(1, None), (300, None), (7, Some(1)), (40, Some(500))] {
+            let (least, best) = open_files_needed(procs.into(), max);
+            assert!(share(Some(least), max, procs, 1).is_ok());
+            assert!(share(Some(least - 1), max, procs, 1).is_err());
+            let files = share(Some(best), max, procs, 1).expect("enough").files;
+            assert_eq!(files, max.map_or(64, |max| max.max(2) as usize));
+        }
     }
 
     #[test]

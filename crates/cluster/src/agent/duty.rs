@@ -5,6 +5,7 @@
 //! and what this agent made is removed, without being told.
 
 use crate::message::{Hello, Order, PROTOCOL, Report};
+use crate::preflight::facts::InspectRequest;
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 
@@ -15,6 +16,8 @@ pub const SILENCE_MAX: Nanos = Nanos::from_secs(15);
 /// Something that takes time; one at a time.
 #[derive(Clone, Debug)]
 pub enum Task {
+    /// Look at the host, for preflight.
+    Inspect(Box<InspectRequest>),
     /// Reach the servers, claim the run's directory, start the engine.
     Prepare {
         /// The plan.
@@ -194,6 +197,7 @@ impl Duty {
 
 fn task_of(order: Order) -> Option<Task> {
     Some(match order {
+        Order::Inspect(request) => Task::Inspect(request),
         Order::Prepare {
             plan,
             client,

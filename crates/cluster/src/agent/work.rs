@@ -6,6 +6,7 @@ use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::message::{Report, Tasks};
+use crate::preflight::look::{Laid, inspect};
 use crate::space;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
@@ -50,6 +51,7 @@ pub(super) fn begin(
                 flusher,
                 clock,
                 prepared: None,
+                probes: Laid::default(),
             };
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
@@ -75,11 +77,16 @@ struct Work {
     flusher: live::Flusher,
     clock: Clock,
     prepared: Option<Prepared>,
+    /// Preflight's files that are still to be removed.
+    probes: Laid,
 }
 
 impl Work {
     fn carry_out(&mut self, task: Task) -> Report {
         match task {
+            Task::Inspect(request) => {
+                Report::Inspected(Box::new(inspect(*request, &mut self.probes, &self.stop)))
+            }
             Task::Prepare {
                 plan,
                 client,
@@ -214,6 +221,7 @@ impl Work {
     /// in disorder, for they may still be at work.
     fn tidy_up(&mut self) -> Report {
         let began = Instant::now();
+        self.probes.remove_all();
         let Some(mut prepared) = self.prepared.take() else {
             return cleaned(TaskReport::default(), began, Vec::new());
         };

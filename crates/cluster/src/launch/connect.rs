@@ -78,8 +78,14 @@ impl ConnectLauncher {
             file => file,
         };
         let start = format!(
-            "start it on {} with: filermark agent --listen :{} --secret-file {file}",
-            to.host, to.port
+            "start it on {} with: filermark agent --listen {}:{} --secret-file {file}",
+            to.host,
+            if self.ip == IpChoice::V6 || to.host.as_str().contains(':') {
+                "[::]"
+            } else {
+                "0.0.0.0"
+            },
+            to.port
         );
         let advice = match error {
             SecureError::WrongSecret => {

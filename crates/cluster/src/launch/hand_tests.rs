@@ -10,7 +10,6 @@ use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -76,7 +75,7 @@ pub(super) fn refused(launched: Result<Launched, String>) -> String {
 }
 
 /// What is said comes back, with the speaker's name.
-pub(super) fn echo(name: &str, mut from: UnixStream, mut to: UnixStream) {
+pub(super) fn echo(name: &str, mut from: impl Read, mut to: impl Write) {
     let mut said = String::new();
     if from.read_to_string(&mut said).is_ok() {
         let _ = write!(to, "{name} heard {said}");
@@ -305,7 +304,7 @@ fn a_call_in_vain_says_what_to_do() {
     drop(waiting);
     let launcher = called(&mut scene, address);
     let why = refused(launcher.launch(0, &scene.plan.hosts[0]));
-    let command = format!("filermark agent --listen :{port} --secret-file ");
+    let command = format!("filermark agent --listen 0.0.0.0:{port} --secret-file ");
     assert!(
         why.contains("nothing listens") && why.contains(&command),
         "{why}"

@@ -67,7 +67,7 @@ fn source_for(to: SocketAddr) -> Option<IpAddr> {
 }
 
 /// Of all interfaces, where the system lists them in files (Linux).
-fn interface_addresses() -> Vec<IpAddr> {
+pub(crate) fn interface_addresses() -> Vec<IpAddr> {
     let v4 = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let v6 = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
     let v4 = local_v4(&v4).into_iter().map(IpAddr::V4);

@@ -1,12 +1,11 @@
 //! What agents have in common that are reached over TLS: their streams and the leash.
 
 use super::{Launched, Leash};
-use crate::secure::{Hold, Identity, Secret, Secured, Side, read_secret_file};
+use crate::secure::{Hold, Identity, Outlet, Secret, Secured, Side, read_secret_file};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::IpChoice;
-use std::io::{self, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener};
-use std::os::unix::net::UnixStream;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 /// The port of agents and primes that wait for each other, where none is named.
@@ -22,29 +21,9 @@ pub(super) fn launched(secured: Secured, leash: Box<dyn Leash>) -> Result<Launch
         .map_err(|e| format!("cannot be spoken to: {e}"))?;
     Ok(Launched {
         from_agent: Box::new(from_agent),
-        to_agent: Box::new(ToAgent(secured.stream)),
+        to_agent: Box::new(Outlet::of(secured.stream)),
         leash,
     })
-}
-
-/// What an agent is told; dropping it tells the agent that no more will come, also
-/// while somebody still listens to it.
-struct ToAgent(UnixStream);
-
-impl Write for ToAgent {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.0.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Drop for ToAgent {
-    fn drop(&mut self) {
-        let _ = self.0.shutdown(Shutdown::Write);
-    }
 }
 
 /// Holds an agent that somebody else started, by its connection.

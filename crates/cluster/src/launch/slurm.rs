@@ -68,6 +68,7 @@ impl Launcher for SlurmLauncher {
             words
         })?;
         let leash = SlurmLeash {
+            node: host.client.clone(),
             seat: SeatLeash {
                 link: RemoteLeash(secured.hold.clone()),
                 seats: job.seats.clone(),
@@ -143,7 +144,7 @@ impl Job {
             Absent::TimedOut => format!(
                 "its agent did not connect to {} within {limit:.0?}{}; can {node} connect to this host there? PRIME_ADDRESS and PRIME_LISTEN name another address",
                 self.told,
-                match self.srun.complaints().as_str() {
+                match self.srun.complaints(node).as_str() {
                     "" => String::new(),
                     lines => format!(" (srun: {lines})"),
                 }
@@ -192,6 +193,7 @@ fn invitation(
 
 /// Holds one of Slurm's agents, and with the others `srun`.
 struct SlurmLeash {
+    node: String,
     seat: SeatLeash,
     job: Option<Arc<Job>>,
 }
@@ -199,7 +201,7 @@ struct SlurmLeash {
 impl Leash for SlurmLeash {
     fn last_words(&mut self) -> Option<String> {
         let link = self.seat.last_words();
-        let srun = self.job.as_ref().map(|job| job.srun.complaints());
+        let srun = self.job.as_ref().map(|job| job.srun.complaints(&self.node));
         let srun = srun.filter(|lines| !lines.is_empty());
         match (link, srun) {
             (Some(link), Some(srun)) => Some(format!("{link}; srun: {srun}")),

@@ -2,8 +2,9 @@
 //! this test program again, as agents.
 
 use super::hand_tests::{LIMIT, Scene, echo, refused, talk};
-use super::srun::command;
+use super::srun::{WATCHED, command};
 use super::{Launcher, SlurmLauncher};
+use crate::child::in_own_group;
 use crate::secure::dial::HostPort;
 use crate::secure::join::{Call, connect, own_names, read_invitation};
 use crate::secure::{Identity, Side};
@@ -11,6 +12,7 @@ use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
@@ -153,7 +155,8 @@ fn an_srun_that_fails_is_told_by_its_own_words() {
     let mut scene = Scene::new(&["n1"], LauncherKind::Slurm);
     scene.plan.srun_command = vec!["/nowhere/srun".into()];
     let why = refused(SlurmLauncher::new(&scene.plan).launch(0, &scene.plan.hosts[0]));
-    assert!(why.contains("/nowhere/srun cannot be started"), "{why}");
+    assert!(why.contains("/nowhere/srun: not found"), "{why}");
+    assert!(why.contains("is Slurm installed here?"), "{why}");
 }
 
 #[test]
@@ -196,6 +199,47 @@ fn an_agent_that_srun_lost_is_explained_by_srun() {
     );
     launched.leash.let_go(std::time::Duration::ZERO);
     await_end(&fake.told("pid"));
+}
+
+/// A prime that is killed: all that its srun's shell notices is the end of its input.
+#[test]
+fn srun_does_not_outlive_a_prime_that_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    // So that nobody has to wait for the time that agents are given.
+    let short = dir.path().join("sleep");
+    std::fs::write(&short, "#!/bin/sh\nexec /bin/sleep 0.1\n").unwrap();
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+    std::fs::set_permissions(&short, mode).unwrap();
+    let path = format!(
+        "{}:{}",
+        dir.path().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let waits = "IFS= read -r line; echo \"$line\" >&2; exec /bin/sleep 1000";
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", WATCHED, "sh", "sh", "-c", waits])
+        .env("PATH", path);
+    shell.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut shell = in_own_group(&mut shell).spawn().unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"an invitation\n").unwrap();
+    let mut heard = [0; 14];
+    let mut output = shell.stderr.take().unwrap();
+    std::io::Read::read_exact(&mut output, &mut heard).unwrap();
+    assert_eq!(&heard, b"an invitation\n");
+    thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(shell.try_wait().unwrap(), None, "nothing has happened yet");
+
+    drop(input);
+    let since = Instant::now();
+    while shell.try_wait().unwrap().is_none() {
+        assert!(since.elapsed() < LIMIT, "it is still there");
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // Whoever still held this would keep it open.
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut output, &mut rest).unwrap();
 }
 
 fn words(nodes: &[&str], srun: &[&str]) -> Result<String, String> {

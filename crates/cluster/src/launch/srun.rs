@@ -5,7 +5,8 @@ use crate::secure::introduce::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,41 @@ const SHOWN: usize = 3;
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long its last words may take after its end.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long it has to end when asked: it has to end the tasks on all nodes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What it says while it waits for its nodes, and when it has them.
 const QUEUED: &str = "queued and waiting";
 const GIVEN: &str = "allocated resources";
+/// What it says without anything being wrong.
+const NEWS: [&str; 3] = [QUEUED, GIVEN, "lacks support for cpu binding"];
+
+/// Runs the command that its arguments are, with the first line of its own input as
+/// all of the input. The rest of that input never comes, but its end does, also when we
+/// are killed: then the agents have time to notice and clean up, and what is still
+/// there (they are, or the job waits in the queue) is ended after it. Asked to end, it
+/// waits for the command, which was asked too.
+pub(super) const WATCHED: &str = r#"
+exec 3<&0
+IFS= read -r line
+printf '%s\n' "$line" | "$@" 3<&- &
+command=$!
+unset line
+{ read -r _ <&3; sleep 40; kill -TERM "$command"; } 2>/dev/null &
+trap : TERM
+wait "$command"
+status=$?
+while kill -0 "$command" 2>/dev/null; do
+    wait "$command"
+    status=$?
+done
+trap '' TERM
+kill -TERM 0
+exit "$status"
+"#;
+/// What a shell's status says of a program that is not there.
+const NOT_FOUND: i32 = 127;
 
 /// The words of the command.
 pub(super) type Words = Vec<String>;
@@ -127,9 +156,12 @@ fn own_path() -> Result<String, String> {
 /// A running `srun`. Dropping it ends it.
 pub(super) struct Srun {
     child: Mutex<Option<Child>>,
+    /// As long as it is open, we live.
+    _input: Option<ChildStdin>,
     ended: Mutex<Option<ExitStatus>>,
     talk: Arc<Mutex<VecDeque<String>>>,
-    talked_out: Arc<std::sync::atomic::AtomicBool>,
+    talked_out: Arc<AtomicBool>,
+    has_waited: AtomicBool,
 }
 
 impl Srun {
@@ -138,38 +170,34 @@ impl Srun {
     /// # Errors
     /// It cannot be started.
     pub fn start(command: &Words, invitation: &str) -> Result<Self, String> {
-        let [program, arguments @ ..] = command.as_slice() else {
-            return Err("SRUN_COMMAND is empty".into());
-        };
-        let mut start = Command::new(program);
+        let failed = |e: std::io::Error| format!("srun cannot be started by sh: {e}");
+        let mut start = Command::new("sh");
         start
-            .args(arguments)
+            .args(["-c", WATCHED, "sh"])
+            .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = child::in_own_group(&mut start).spawn().map_err(|e| {
-            format!(
-                "{program} cannot be started: {e}; is Slurm installed here? SRUN_COMMAND names it"
-            )
-        })?;
-        let input = child.stdin.take();
+        let mut child = child::in_own_group(&mut start).spawn().map_err(failed)?;
+        let mut input = child.stdin.take();
         let output = child.stderr.take();
+        // Fits into the pipe: this does not wait.
+        let told = input.as_mut().map(|i| i.write_all(invitation.as_bytes()));
         let srun = Self {
             child: Mutex::new(Some(child)),
+            _input: input,
             ended: Mutex::default(),
             talk: Arc::default(),
             talked_out: Arc::default(),
+            has_waited: AtomicBool::new(false),
         };
         if let Some(output) = output {
-            srun.listen(output)
-                .map_err(|e| format!("{program} cannot be listened to: {e}"))?;
+            srun.listen(output).map_err(failed)?;
         }
-        // Fits into the pipe: this does not wait. Its end closes it for all tasks.
-        if let Some(Err(error)) = input.map(|mut input| input.write_all(invitation.as_bytes())) {
-            let why = srun.end_in_words().unwrap_or_else(|| error.to_string());
-            return Err(format!("{program} took no input: {why}"));
+        match told {
+            Some(Err(error)) => Err(failed(error)),
+            _ => Ok(srun),
         }
-        Ok(srun)
     }
 
     fn listen(&self, output: impl Read + Send + 'static) -> std::io::Result<()> {
@@ -186,7 +214,7 @@ impl Srun {
                     }
                     talk.push_back(line);
                 }
-                talked_out.store(true, std::sync::atomic::Ordering::Release);
+                talked_out.store(true, Ordering::Release);
             })?;
         Ok(())
     }
@@ -206,28 +234,50 @@ impl Srun {
         lines.join(" | ")
     }
 
-    /// What it complained of, in one line; that it got its nodes explains nothing.
-    pub fn complaints(&self) -> String {
-        let talk = self.talk();
-        let is_one = |line: &&String| !line.contains(QUEUED) && !line.contains(GIVEN);
-        let mut lines: Vec<_> = talk.iter().filter(is_one).map(String::as_str).collect();
+    /// What it complained of, in one line: of this node, or else of anything. The first
+    /// time it is waited for a moment: srun hears of the end of a task later than we.
+    pub fn complaints(&self, node: &str) -> String {
+        let since = Instant::now();
+        let mut lines = self.complaints_now();
+        let waits = !self.has_waited.swap(true, Ordering::Relaxed);
+        while waits && lines.is_empty() && since.elapsed() < LAST_WORDS {
+            std::thread::sleep(LOOK);
+            lines = self.complaints_now();
+        }
+        if lines.iter().any(|line| line.contains(node)) {
+            lines.retain(|line| line.contains(node));
+        }
         lines.drain(..lines.len().saturating_sub(SHOWN));
         lines.join(" | ")
+    }
+
+    fn complaints_now(&self) -> Vec<String> {
+        let is_news = |line: &&String| !NEWS.iter().any(|news| line.contains(news));
+        self.talk().iter().filter(is_news).cloned().collect()
     }
 
     /// What there is to say when it has ended; `None`: it runs.
     pub fn end_in_words(&self) -> Option<String> {
         let status = self.status()?;
         let since = Instant::now();
-        let is_heard = || self.talked_out.load(std::sync::atomic::Ordering::Acquire);
+        let is_heard = || self.talked_out.load(Ordering::Acquire);
         while !is_heard() && since.elapsed() < LAST_WORDS {
             std::thread::sleep(LOOK);
         }
-        let said = match self.last_lines() {
-            lines if lines.is_empty() => "without a word".into(),
-            lines => lines,
+        let mut said = self.complaints_now();
+        said.drain(..said.len().saturating_sub(SHOWN));
+        let said = match said.is_empty() {
+            true => "without a word of why".into(),
+            false => said.join(" | "),
         };
-        Some(format!("srun ended ({status}): {said}"))
+        Some(match status.code() {
+            Some(NOT_FOUND) => {
+                format!(
+                    "srun cannot be started ({said}): is Slurm installed here? SRUN_COMMAND names it"
+                )
+            }
+            _ => format!("srun ended ({status}): {said}"),
+        })
     }
 
     fn status(&self) -> Option<ExitStatus> {
@@ -289,6 +339,7 @@ fn next_line(output: &mut impl BufRead) -> Option<String> {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if !text.is_empty() {
+            let text = text.strip_prefix("srun: ").unwrap_or(text);
             return Some(text.escape_debug().to_string());
         }
     }

@@ -63,7 +63,8 @@ impl SshClient {
         self.ip
     }
 
-    const fn family(&self) -> Option<&'static str> {
+    /// The same as an option of ssh.
+    pub(crate) const fn family(&self) -> Option<&'static str> {
         match self.ip {
             IpChoice::V4 => Some("-4"),
             IpChoice::V6 => Some("-6"),

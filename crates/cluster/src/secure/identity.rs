@@ -4,11 +4,10 @@
 use super::certificate;
 use super::secret::Secret;
 use ring::hkdf;
-use ring::signature::Ed25519KeyPair;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ClientConfig, Resumption};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerConfig};
 use rustls::{
@@ -21,11 +20,6 @@ use std::sync::Arc;
 const SALT: &[u8] = b"filermark prime and agents, version 1";
 /// What is derived.
 const KEY_LABEL: &[u8] = b"ed25519 identity";
-/// What stands before the 32 bytes of a private key (RFC 8410, section 7).
-const PKCS8_HEAD: [u8; 16] = [
-    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
-];
-
 /// Which side of the talk one is, whoever calls whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -76,17 +70,14 @@ impl Identity {
     /// The cryptographic library refused, which it does not as far as we know.
     pub fn new(secret: &Secret, side: Side) -> Result<Self, String> {
         let seed = derive(secret).ok_or("the key could not be derived")?;
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|e| e.to_string())?;
+        let own = certificate::certified(&seed)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pin = Arc::new(Pin {
-            key_info: certificate::public_key_info(&pair),
+            key_info: own.key_info,
             provider: provider.clone(),
         });
-        let chain = vec![CertificateDer::from(certificate::self_signed(&pair))];
-        let key = || {
-            let bytes = [PKCS8_HEAD.as_slice(), &seed].concat();
-            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(bytes))
-        };
+        let chain = vec![own.certificate];
+        let key = || PrivateKeyDer::Pkcs8(own.key.clone_key());
         let versions = &[&rustls::version::TLS13];
         let words = |e: TlsError| e.to_string();
 
@@ -297,14 +288,10 @@ mod tests {
     /// Somebody who has seen the certificate, as everybody may who connects, but has
     /// another key.
     fn impostor(seen: &Secret) -> Arc<rustls::sign::CertifiedKey> {
-        let seen = Ed25519KeyPair::from_seed_unchecked(&derive(seen).unwrap()).unwrap();
-        let own = [PKCS8_HEAD.as_slice(), &[3; 32]].concat();
-        let own = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own));
-        let own = rustls::crypto::ring::sign::any_eddsa_type(match &own {
-            PrivateKeyDer::Pkcs8(key) => key,
-            _ => unreachable!("it is PKCS#8"),
-        });
-        let shown = vec![CertificateDer::from(certificate::self_signed(&seen))];
+        let seen = certificate::certified(&derive(seen).unwrap()).unwrap();
+        let own = certificate::certified(&[3; 32]).unwrap();
+        let own = rustls::crypto::ring::sign::any_eddsa_type(&own.key);
+        let shown = vec![seen.certificate];
         Arc::new(rustls::sign::CertifiedKey::new(shown, own.unwrap()))
     }
 

@@ -4,7 +4,7 @@
 use super::dial::{HostPort, dial};
 use super::door::Door;
 use super::introduce::{HostName, INVITATION_LEN_MAX, Invitation, Line, hear, refuse, say};
-use super::{Hold, Identity, SecureError, Secured, secure_client, secure_server};
+use super::{Hold, Identity, Outlet, SecureError, Secured, secure_client, secure_server};
 use filermark_model::plan::IpChoice;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -34,17 +34,20 @@ pub struct Session {
     /// What the prime says.
     pub from_prime: UnixStream,
     /// What it is told.
-    pub to_prime: UnixStream,
+    pub to_prime: Outlet,
     /// How the connection ends.
     pub hold: Hold,
     _engaged: Option<Engaged>,
 }
 
+/// How long what was said last may take to leave, when its speaker has gone.
+pub const FAREWELL: Duration = Duration::from_secs(6);
+
 impl Session {
     fn new(secured: Secured, engaged: Option<Engaged>) -> io::Result<Self> {
         Ok(Self {
             from_prime: secured.stream.try_clone()?,
-            to_prime: secured.stream,
+            to_prime: Outlet::of(secured.stream),
             hold: secured.hold,
             _engaged: engaged,
         })
@@ -239,7 +242,7 @@ impl Listener {
 
     /// Serves one prime after the other while `goes_on` says so; that is asked several
     /// times a second, but not while a prime is served.
-    pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(UnixStream, UnixStream)) {
+    pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(UnixStream, Outlet)) {
         while goes_on() {
             let Some(session) = self.next(Duration::from_millis(200)) else {
                 continue;
@@ -253,6 +256,8 @@ impl Listener {
                 ..
             } = session;
             serve(from_prime, to_prime);
+            // Whoever serves one prime only may end the process now.
+            hold.wait_ended(FAREWELL);
             drop(engaged);
             let words = hold.last_words().unwrap_or_else(|| "done".into());
             tracing::info!(target: "filermark_cluster", "the prime at {peer} is gone: {words}");

@@ -56,7 +56,7 @@ use std::time::Duration;
 pub use identity::{Identity, Side};
 pub use pump::Hold;
 pub use secret::{Secret, SecretError, make_secret_file, read_secret_file};
-pub use wire::{Secured, secure_client, secure_server};
+pub use wire::{Outlet, Secured, secure_client, secure_server};
 
 /// Why a connection did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,8 +9,8 @@ use rustls::{
     AlertDescription, CertificateError, ClientConnection, Connection, Error as TlsError,
     ServerConnection,
 };
-use std::io::{self, Read};
-use std::net::TcpStream;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,33 @@ pub struct Secured {
     pub stream: UnixStream,
     /// How it ends.
     pub hold: Hold,
+}
+
+/// The end of a stream that is spoken into. Dropping it tells the other side that no
+/// more will come, also while somebody here still listens to the stream.
+pub struct Outlet(UnixStream);
+
+impl Outlet {
+    /// Of this stream.
+    pub fn of(stream: UnixStream) -> Self {
+        Self(stream)
+    }
+}
+
+impl Write for Outlet {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
 }
 
 /// Makes a connection that we began secure, within `limit`.
@@ -74,7 +101,7 @@ fn secure(
     if let Err(error) = shaken {
         // The alert, so that the other side can tell why; there is no waiting for it.
         while tls.wants_write() && tls.write_tls(&mut &tcp).is_ok_and(|len| len > 0) {}
-        let _ = tcp.shutdown(std::net::Shutdown::Write);
+        let _ = tcp.shutdown(Shutdown::Write);
         return Err(error);
     }
     let (stream, hold) = pump::start(tls, tcp, peer)?;

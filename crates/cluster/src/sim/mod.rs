@@ -25,7 +25,7 @@ const LOAD_ENDS: Nanos = Nanos::from_secs(15);
 /// From the death of the prime to the end of everything.
 const ORPHANS_END: Nanos = Nanos::from_secs(30);
 
-fn plan(hosts: usize, points: usize) -> RunPlan {
+fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     let mut plan = filermark_results::testing::plan();
     plan.driver = DriverPlan::Null;
     plan.clients = (0..hosts)
@@ -40,7 +40,7 @@ fn plan(hosts: usize, points: usize) -> RunPlan {
     plan.procs_per_client = 1;
     plan.points.truncate(points);
     plan.phases.warmup = Nanos::from_secs(2);
-    plan.phases.runtime = Nanos::from_secs(5);
+    plan.phases.runtime = runtime;
     plan.phases.init_timeout = Nanos::from_secs(20);
     plan.findings.clear();
     plan
@@ -51,6 +51,7 @@ struct Case {
     hosts: usize,
     on_lost: OnLost,
     stop: StopFlag,
+    runtime: Nanos,
     dir: tempfile::TempDir,
 }
 
@@ -67,6 +68,7 @@ impl Case {
             hosts,
             on_lost,
             stop: StopFlag::new(),
+            runtime: Nanos::from_secs(5),
             // In memory, where there is such a place: every record is synced to disk.
             dir: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
@@ -74,10 +76,17 @@ impl Case {
         }
     }
 
+    /// RUN takes so long.
+    fn lasting(mut self, runtime: Nanos) -> Self {
+        self.runtime = runtime;
+        self.world.borrow_mut().load_span = runtime + Nanos::from_secs(2);
+        self
+    }
+
     fn run(&self) -> RunOutcome {
         let names = (0..self.hosts).map(|at| format!("h{at}"));
         let options = RunOptions {
-            plan: plan(self.hosts, 2),
+            plan: plan(self.hosts, 2, self.runtime),
             launch: LaunchPlan {
                 on_lost: self.on_lost,
                 ..LaunchPlan::local(names)
@@ -170,6 +179,14 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
             assert_eq!(own, point.measured().expect("measured").success_count());
             let start = point.start.as_ref().expect("a start");
             assert_eq!(start.clients.len(), case.hosts);
+            for (client, host) in start.clients.iter().zip(&world.hosts) {
+                let wrong = client.offset_ns.abs_diff(host.skew_ns as i64);
+                assert!(
+                    wrong <= client.error_ns + 1,
+                    "{wrong} > {}",
+                    client.error_ns
+                );
+            }
             let began = || world.hosts.iter().map(|h| h.began[number].0);
             let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
@@ -182,7 +199,8 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
 
 /// One agent fails in one way at some moment.
 fn with_one_fault(seed: u64) {
-    let case = Case::new(seed);
+    // Longer than any fault may go unnoticed.
+    let case = Case::new(seed).lasting(Nanos::from_secs(30));
     let mut rng = Rng::new(seed, 0x53);
     let victim = rng.below(case.hosts as u64) as usize;
     let faults = [
@@ -195,7 +213,7 @@ fn with_one_fault(seed: u64) {
         Fault::Hung,
     ];
     let fault = faults[rng.below(faults.len() as u64) as usize];
-    let at = Nanos::from_secs(1) + Nanos(rng.below(25_000_000_000));
+    let at = Nanos::from_secs(1) + Nanos(rng.below(75_000_000_000));
     case.world.borrow_mut().plan_fault(victim, fault, at);
     let record = case.run().record;
     let end = record.end.as_ref().expect("an end");

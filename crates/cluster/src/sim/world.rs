@@ -92,6 +92,8 @@ pub struct World {
     pub files: BTreeSet<usize>,
     /// The run's directory is there.
     pub directory: bool,
+    /// WARMUP and RUN.
+    pub load_span: Nanos,
     /// Longest way of a message.
     way_max: Nanos,
     /// The prime is killed at this moment.
@@ -148,6 +150,7 @@ impl World {
             cut: vec![false; hosts],
             files: BTreeSet::new(),
             directory: false,
+            load_span: Nanos::from_secs(7),
             way_max,
             prime_dies_at: None,
             faults: Vec::new(),
@@ -406,6 +409,10 @@ impl World {
                     lacking: Vec::new(),
                 }
             }
+            Task::Inspect(_) => Report::Failed {
+                reason: "there is nothing to look at".into(),
+                stopped: false,
+            },
             Task::Init(_) => {
                 self.files.insert(at);
                 Report::Populated(done(10))
@@ -437,9 +444,9 @@ impl World {
             self.hosts[at].loads = true;
             self.hosts[at].began.push(self.now);
             let number = self.hosts[at].steps;
-            // WARMUP 2 s and RUN 5 s, and what the last operations take.
+            // And what the last operations take.
             let tail = Nanos(self.rng.below(300_000_000));
-            self.at(Nanos::from_secs(7) + tail, Happening::Step(at, number));
+            self.at(self.load_span + tail, Happening::Step(at, number));
             let interval = Interval::default();
             self.tell(at, &Report::Second { interval });
             return None;

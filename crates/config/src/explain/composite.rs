@@ -1,8 +1,9 @@
 //! The text of `filermark plan` for composite benchmarks.
 
-use super::{BASE_BYTES, FILL_RATES, head, monitor, remarks, span};
+use super::{FILL_RATES, head, monitor, remarks, span};
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::launch::LaunchPlan;
+use filermark_model::memory::{CLIENT_BYTES, COMPOSITE_PROC_BYTES};
 use filermark_model::plan::{DriverPlan, LoadPoint, MountPoint};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, RunPlan};
@@ -11,8 +12,6 @@ use std::fmt::Write;
 
 /// Files that are made a second: over a network, and on a disk of one's own.
 const FILES_PER_S: [f64; 2] = [1_000.0, 10_000.0];
-/// What a proc takes besides its buffer: its thread and its figures.
-const PROC_BYTES: u64 = 256 << 10;
 
 pub(super) fn write_all(
     out: &mut String,
@@ -214,9 +213,9 @@ fn memory(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::R
         let c = work.components.get(number as usize);
         c.map_or(0, |c| u64::from(c.workload.transfer_bytes_max()))
     };
-    let base = BASE_BYTES.saturating_mul(plan.clients.len() as u64);
+    let base = CLIENT_BYTES.saturating_mul(plan.clients.len() as u64);
     let own = plan.procs.iter().fold(base, |sum, p| {
-        sum.saturating_add(PROC_BYTES)
+        sum.saturating_add(COMPOSITE_PROC_BYTES)
             .saturating_add(buffer(p.component))
     });
     let units = plan.points.iter().map(|p| p.units).fold(0.0, f64::max);

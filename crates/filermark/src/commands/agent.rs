@@ -108,6 +108,8 @@ fn connect(args: &AgentArgs, quit: &StopFlag) -> Ended {
     })
     .map_err(Failure::Failed)?;
     serve_until(session.from_prime, session.to_prime, quit);
+    // What was said last is still on its way out.
+    session.hold.wait_ended(join::FAREWELL);
     Ok(ExitCode::SUCCESS)
 }
 

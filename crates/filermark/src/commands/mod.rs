@@ -9,6 +9,7 @@ pub mod manual;
 pub mod netmist;
 pub mod params;
 pub mod plan;
+pub mod preflight;
 pub mod report;
 pub mod run;
 pub mod serve;

@@ -6,6 +6,7 @@
 //! inside the test, where its faults and its exact counts are the yardstick,
 //! and the testbed's real ones where somebody else's judgement is.
 
+mod client_hosts;
 mod peek;
 mod sweep;
 mod terminal;
@@ -13,7 +14,14 @@ mod turns;
 
 mod bad_input;
 mod beside_load;
+mod by_hand;
+mod by_slurm;
 mod claims;
+mod clients;
+mod clients_by_hand;
+mod clients_faults;
+mod clients_refused;
+mod clients_ways;
 mod counts;
 mod events;
 mod faults;
@@ -29,6 +37,7 @@ mod posix_local;
 mod posix_nfs;
 mod posix_strace;
 mod posix_tree;
+mod preflight;
 mod real;
 mod results;
 mod scale;

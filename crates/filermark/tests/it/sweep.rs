@@ -2,11 +2,11 @@
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
-use filermark_testbed::{Export, Mounts, Sandbox};
+use filermark_testbed::{Export, Hosts, Mounts, Sandbox, Slurm};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,33 @@ pub struct Sweep {
     options: BTreeMap<String, String>,
     args: Vec<String>,
     suffix: String,
-    sandbox: Option<Arc<Sandbox>>,
-    mounts: Option<Arc<Mounts>>,
+    ground: Ground,
     front: Vec<OsString>,
+    environment: Vec<(String, OsString)>,
     dir: Arc<TempDir>,
+}
+
+/// Where a program is started.
+#[derive(Clone, Default)]
+enum Ground {
+    #[default]
+    Here,
+    Sandbox(Arc<Sandbox>),
+    Mounts(Arc<Mounts>),
+    Hosts(Arc<Hosts>),
+    Slurm(Arc<Slurm>),
+}
+
+impl Ground {
+    fn command(&self, program: &OsStr) -> Command {
+        match self {
+            Self::Here => Command::new(program),
+            Self::Sandbox(sandbox) => sandbox.command(program),
+            Self::Mounts(mounts) => mounts.command(program),
+            Self::Hosts(hosts) => hosts.command(program),
+            Self::Slurm(slurm) => slurm.command(program),
+        }
+    }
 }
 
 impl Sweep {
@@ -45,9 +68,9 @@ impl Sweep {
             options: BTreeMap::new(),
             args: Vec::new(),
             suffix: "s".into(),
-            sandbox: None,
-            mounts: None,
+            ground: Ground::Here,
             front: Vec::new(),
+            environment: Vec::new(),
             dir: Arc::new(dir),
         }
     }
@@ -88,35 +111,53 @@ impl Sweep {
             .set("MNT_POINTS", export.mount_point())
             .set("NFS_PORT", export.nfs_port)
             .set("MOUNT_PORT", export.mount_port);
-        sweep.sandbox = Some(Arc::clone(sandbox));
+        sweep.ground = Ground::Sandbox(Arc::clone(sandbox));
         sweep
     }
 
     /// Runs in a sandbox's network.
     pub fn in_network_of(mut self, sandbox: &Arc<Sandbox>) -> Self {
-        self.sandbox = Some(Arc::clone(sandbox));
+        self.ground = Ground::Sandbox(Arc::clone(sandbox));
+        self
+    }
+
+    /// Runs on the prime of these hosts.
+    pub fn on_prime_of(mut self, hosts: &Arc<Hosts>) -> Self {
+        self.ground = Ground::Hosts(Arc::clone(hosts));
+        self
+    }
+
+    /// Runs where this Slurm is found.
+    pub fn under(mut self, slurm: &Arc<Slurm>) -> Self {
+        self.ground = Ground::Slurm(Arc::clone(slurm));
         self
     }
 
     /// A short run of one load point of a composite benchmark, with a small tree,
     /// in a directory of the mounts' namespace.
     pub fn composite(benchmark: &str, mounts: &Arc<Mounts>, at: &Path) -> Self {
-        let mut sweep = Self::bare()
+        let mut sweep = Self::small_composite(benchmark)
+            .set("CLIENT_MOUNTPOINTS", format!("localhost:{}", at.display()));
+        sweep.ground = Ground::Mounts(Arc::clone(mounts));
+        sweep
+    }
+
+    /// A short run of one load point of a composite benchmark, with a small tree; where
+    /// it is to work is not said yet.
+    pub fn small_composite(benchmark: &str) -> Self {
+        Self::bare()
             .set("BENCHMARK", benchmark)
-            .set("CLIENT_MOUNTPOINTS", format!("localhost:{}", at.display()))
             .set("FILE_SIZE", "16k")
             .set("DIR_COUNT", 2)
             .set("FILES_PER_DIR", 4)
             .set("LOAD", 1)
             .set("WARMUP_TIME", 0)
-            .set("RUNTIME", 2);
-        sweep.mounts = Some(Arc::clone(mounts));
-        sweep
+            .set("RUNTIME", 2)
     }
 
     /// Runs where these mounts are seen.
     pub fn seeing(mut self, mounts: &Arc<Mounts>) -> Self {
-        self.mounts = Some(Arc::clone(mounts));
+        self.ground = Ground::Mounts(Arc::clone(mounts));
         self
     }
 
@@ -124,6 +165,12 @@ impl Sweep {
     /// of its own, such as strace.
     pub fn through(mut self, front: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.front = front.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With this in the environment.
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
         self
     }
 
@@ -163,6 +210,14 @@ impl Sweep {
         self.arg("-r").arg(path.display().to_string())
     }
 
+    /// Puts the parameters into an rc file; what is set later is on the command line.
+    pub fn into_rc(mut self) -> Self {
+        let options = std::mem::take(&mut self.options);
+        let line = |(name, value): (&String, &String)| format!("{name}=\"{value}\"\n");
+        let text: String = options.iter().map(line).collect();
+        self.rc(&text)
+    }
+
     /// The same again with a results directory of its own.
     pub fn elsewhere(&self) -> Self {
         let mut other = self.clone();
@@ -191,11 +246,7 @@ impl Sweep {
     pub fn to_command(&self) -> Command {
         let mut line = self.front.clone();
         line.push(PROGRAM.into());
-        let mut command = match (&self.sandbox, &self.mounts) {
-            (Some(sandbox), _) => sandbox.command(&line[0]),
-            (None, Some(mounts)) => mounts.command(&line[0]),
-            (None, None) => Command::new(&line[0]),
-        };
+        let mut command = self.ground.command(&line[0]);
         command.args(&line[1..]).arg(self.command);
         if !matches!(
             self.command,
@@ -209,6 +260,7 @@ impl Sweep {
         command.args(&self.args).current_dir(self.dir());
         // What the user has set must not colour or widen what tests look at.
         command.env_remove("RUST_LOG").env_remove("COLUMNS");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -369,6 +421,11 @@ impl Ended {
             "html" => read(&self.sweep.result(&format!("{suffix}.html"))),
             front => read(&self.sweep.result(&format!("{front}.{suffix}"))),
         }
+    }
+
+    /// Where a file of the results is, or would be.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.sweep.result(name)
     }
 
     /// The product as JSON.

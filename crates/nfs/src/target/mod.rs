@@ -10,7 +10,7 @@ mod resolve;
 
 pub(crate) use advice::{Service, explain, refused};
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
-pub(crate) use resolve::Patience;
+pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{MountClient, Nfs3Client, RpcOptions};
 use filermark_model::plan::{MountPoint, Nfs3Plan};

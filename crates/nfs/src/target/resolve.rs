@@ -119,7 +119,8 @@ fn resolve_at(mount: &MountPoint, plan: &Nfs3Plan, ip: IpAddr) -> Result<Target,
     })
 }
 
-fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAddr>, DriverError> {
+/// The addresses of a mount point's server, of the wanted family.
+pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAddr>, DriverError> {
     let wanted = |ip: &IpAddr| match choice {
         IpChoice::V4 => ip.is_ipv4(),
         IpChoice::V6 => ip.is_ipv6(),

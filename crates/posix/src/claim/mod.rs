@@ -48,9 +48,9 @@ pub(crate) fn claim(
                 claimant.undo(&dir);
             }
         })?;
-    let mut report = claimant.report(&dir, cleared);
-    report.lacking = lacking;
-    Ok(report)
+    let mut found = report(&dir, cleared);
+    found.lacking = lacking;
+    Ok(found)
 }
 
 /// Removes the marker and the run's directory, and what is ours in it: what
@@ -69,12 +69,21 @@ pub(crate) fn release(
         error
     })?;
     match claimant.find()? {
-        None => Ok(claimant.report(&claimant.top, Cleared::default())),
+        None => Ok(report(&claimant.top, Cleared::default())),
         Some(dir) => {
             let cleared = claimant.give_back(&dir, reach)?;
-            Ok(claimant.report(&claimant.top, cleared))
+            Ok(report(&claimant.top, cleared))
         }
     }
+}
+
+/// What a mount point leads to and how much is free there; touches nothing. May take
+/// half a minute where a file system does not answer.
+///
+/// # Errors
+/// Missing, no directory, no permission, hanging: one sentence.
+pub fn survey(mount: &MountPoint) -> Result<ClaimReport, DriverError> {
+    place::reach(mount).map(|top| report(&top, Cleared::default()))
 }
 
 /// One claim being made or given back.
@@ -350,26 +359,26 @@ impl<'a> Claimant<'a> {
         listed.map_err(|e| self.failed("list the run's directory", e))?;
         Ok(names)
     }
+}
 
-    fn report(&self, dir: &Dir, cleared: Cleared) -> ClaimReport {
-        let mut facts = dir.mount_facts();
-        let space = dir.space().ok();
-        if let Some(space) = space {
-            let figures = [
-                ("block bytes", space.block_bytes),
-                ("total bytes", space.total_bytes),
-                ("free bytes", space.free_bytes),
-                ("free files", space.free_files),
-            ];
-            facts.extend(figures.map(|(name, value)| (name.to_owned(), value.to_string())));
-        }
-        ClaimReport {
-            removed_count: cleared.removed_count,
-            foreign: cleared.foreign,
-            transfer_bytes: (1 << 20, 1 << 20),
-            free_bytes: space.map(|space| space.free_bytes),
-            lacking: Vec::new(),
-            server_facts: facts,
-        }
+fn report(dir: &Dir, cleared: Cleared) -> ClaimReport {
+    let mut facts = dir.mount_facts();
+    let space = dir.space().ok();
+    if let Some(space) = space {
+        let figures = [
+            ("block bytes", space.block_bytes),
+            ("total bytes", space.total_bytes),
+            ("free bytes", space.free_bytes),
+            ("free files", space.free_files),
+        ];
+        facts.extend(figures.map(|(name, value)| (name.to_owned(), value.to_string())));
+    }
+    ClaimReport {
+        removed_count: cleared.removed_count,
+        foreign: cleared.foreign,
+        transfer_bytes: (1 << 20, 1 << 20),
+        free_bytes: space.map(|space| space.free_bytes),
+        lacking: Vec::new(),
+        server_facts: facts,
     }
 }

@@ -1,0 +1,152 @@
+//! Judging: facts in, lines out. Nothing here looks at anything by itself, so that it
+//! can be tried with made-up facts.
+
+mod around;
+mod host;
+mod mounts;
+pub(super) mod names;
+pub(super) mod prime;
+mod servers;
+mod tuning;
+
+pub(super) use mounts::Sighting;
+
+use super::check::{ALL, Check};
+use super::facts::HostFacts;
+use super::needs::{self, Needs};
+use crate::clocks::ClockOffset;
+use crate::message::FreeSpace;
+use crate::space;
+use filermark_model::launch::{LaunchPlan, LauncherKind};
+use filermark_model::plan::DriverPlan;
+use filermark_model::{Bytes, RunPlan};
+
+/// What was found at one client.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// What its agent says.
+    pub facts: Option<HostFacts>,
+    /// Its clock.
+    pub clock: Option<ClockOffset>,
+    /// Why there is no agent, or none any more.
+    pub lost: Option<String>,
+    /// SSH does not reach it, which has been told.
+    pub unreached: bool,
+}
+
+/// One client, as the judges see it.
+pub(super) struct Client<'a> {
+    pub at: usize,
+    pub name: &'a str,
+    pub launcher: LauncherKind,
+    pub driver: &'a DriverPlan,
+    pub facts: &'a HostFacts,
+    pub needs: Needs,
+    pub clock: Option<ClockOffset>,
+    pub has_clock_service: bool,
+    /// It is the only client.
+    pub is_alone: bool,
+}
+
+/// All lines about clients whose agents were asked, and about what they share.
+pub(super) fn clients(
+    plan: &RunPlan,
+    launch: &LaunchPlan,
+    found: &[Found],
+    sightings: &[Sighting],
+) -> Vec<Check> {
+    let facts = |at: usize| found.get(at).and_then(|f| f.facts.as_ref());
+    let cores = |at: usize| facts(at).map_or(1, |f| f.environment.core_count);
+    let needs = needs::of_clients(plan, cores);
+    let mut checks = Vec::new();
+    let mut there = Vec::new();
+    for (at, (host, found)) in launch.hosts.iter().zip(found).enumerate() {
+        if let Some(reason) = &found.lost {
+            checks.push(Check::failure(&host.client, "agent", reason.clone()).mend_as_told());
+        }
+        let Some(facts) = &found.facts else { continue };
+        there.push(Client {
+            at,
+            name: &host.client,
+            launcher: host.launcher,
+            driver: &plan.driver,
+            facts,
+            needs: needs.get(at).copied().unwrap_or_default(),
+            clock: found.clock,
+            has_clock_service: plan.clock_service.is_some(),
+            is_alone: launch.hosts.len() == 1,
+        });
+    }
+    for client in &there {
+        checks.extend(one(client, &there));
+    }
+    checks.extend(host::twins(&there));
+    for sighting in sightings {
+        checks.extend(mounts::sameness(&there, sighting, plan.shares_trees()));
+    }
+    let free: Vec<Vec<FreeSpace>> = (0..plan.clients.len())
+        .map(|at| facts(at).map_or_else(Vec::new, |f| f.free.clone()))
+        .collect();
+    checks.extend(free_space(plan, &free));
+    checks
+}
+
+fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
+    let mut checks = host::host(client);
+    checks.extend(host::clock(client));
+    checks.extend(host::memory(client));
+    checks.extend(host::limits(client));
+    checks.extend(tuning::judge(client));
+    checks.push(around::cpu(client));
+    checks.push(around::machine(client));
+    checks.push(around::firewall(client));
+    checks.extend(around::selinux(client));
+    checks.push(around::load(client));
+    checks.extend(servers::judge(client));
+    checks.extend(mounts::mounts(client, all));
+    checks
+}
+
+/// Free space against the largest load point, as a run will judge it.
+fn free_space(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Vec<Check> {
+    if free.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let mut checks = Vec::new();
+    if plan.benchmark.composite().is_some() {
+        let verdict = space::check(plan, free);
+        checks.extend(
+            verdict
+                .refusal
+                .map(|text| Check::failure(ALL, "space", text)),
+        );
+        let warn = |text| Check::warning(ALL, "space", text);
+        checks.extend(verdict.warnings.into_iter().map(warn));
+    } else {
+        let mut short: Vec<String> = free
+            .iter()
+            .filter_map(|f| space::classic_shortage(plan, f))
+            .collect();
+        short.dedup();
+        checks.extend(
+            short
+                .into_iter()
+                .map(|text| Check::warning(ALL, "space", text)),
+        );
+    }
+    if checks.is_empty() {
+        let wanted = match plan.benchmark.composite() {
+            Some(_) => {
+                let sets = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
+                sets.max().unwrap_or(0)
+            }
+            None => space::classic_need_bytes(plan).unwrap_or(0),
+        };
+        let sentence = format!("the largest load point fits: it may take {}", Bytes(wanted));
+        checks.push(Check::ok(ALL, "space", sentence));
+    }
+    checks
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,181 @@
+//! What a plan needs of each client: memory, open files, threads. Pure arithmetic.
+
+use filermark_model::memory;
+use filermark_model::plan::{Connections, DriverPlan};
+use filermark_model::{LoadPoint, RunPlan};
+use filermark_posix::open_files_needed;
+use std::collections::BTreeSet;
+
+/// Descriptors of an agent beside its connections: streams, logs, event queues.
+const OWN_FILES: u64 = 64;
+/// Descriptors of each load-making thread of the NFS driver.
+const FILES_PER_SHARD: u64 = 4;
+/// Threads of an agent beside those that make load.
+const OWN_THREADS: u64 = 16;
+
+/// What one client needs at the largest load point.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Needs {
+    /// Procs that make load.
+    pub proc_count: u64,
+    /// Open files without which it does not work.
+    pub open_files_min: u64,
+    /// Open files with which it works best.
+    pub open_files_best: u64,
+    /// Threads.
+    pub thread_count: u64,
+    /// Memory that the program takes, in bytes.
+    pub own_memory_bytes: u64,
+    /// Memory that the benchmark's definition wants, page cache included, in bytes;
+    /// 0: it says nothing.
+    pub advised_memory_bytes: u64,
+}
+
+/// For each client of a plan; `core_count` says how many processors it has.
+pub(super) fn of_clients(plan: &RunPlan, core_count: impl Fn(usize) -> u32) -> Vec<Needs> {
+    let procs = proc_counts(plan);
+    let advised = advised_memory(plan);
+    let own = own_memory(plan, &procs);
+    let of = |(client, proc_count): (usize, &u64)| {
+        let shards = u64::from(plan.shards.unwrap_or(core_count(client).max(2)));
+        let (open_files_min, open_files_best) = open_files(plan, client, *proc_count, shards);
+        Needs {
+            proc_count: *proc_count,
+            open_files_min,
+            open_files_best,
+            thread_count: threads(plan, *proc_count, shards),
+            own_memory_bytes: own[client],
+            advised_memory_bytes: advised[client],
+        }
+    };
+    procs.iter().enumerate().map(of).collect()
+}
+
+fn largest(plan: &RunPlan) -> Option<&LoadPoint> {
+    plan.points.iter().max_by_key(|p| plan.proc_count_at(**p))
+}
+
+fn proc_counts(plan: &RunPlan) -> Vec<u64> {
+    if plan.procs.is_empty() {
+        return vec![u64::from(plan.procs_per_client); plan.clients.len()];
+    }
+    let mut counts = vec![0; plan.clients.len()];
+    let most = largest(plan).map_or(plan.procs.len(), |p| plan.proc_count_at(*p) as usize);
+    for proc in plan.procs.iter().take(most) {
+        if let Some(count) = counts.get_mut(proc.client as usize) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// The memory per unit of load is dealt to the clients as the procs are.
+fn advised_memory(plan: &RunPlan) -> Vec<u64> {
+    let Some(work) = plan.benchmark.composite() else {
+        return vec![0; plan.clients.len()];
+    };
+    let mib_per_proc = work.client_mem_mib_per_unit / f64::from(work.procs_per_unit().max(1));
+    let bytes = |procs: &u64| (*procs as f64 * mib_per_proc * (1u64 << 20) as f64) as u64;
+    proc_counts(plan).iter().map(bytes).collect()
+}
+
+fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
+    let Some(work) = plan.benchmark.composite() else {
+        let files = plan
+            .points
+            .iter()
+            .map(|p| plan.io_file_count(p.requested))
+            .max();
+        let share = files.unwrap_or(0) / (procs.len() as u64).max(1);
+        let of = |procs: &u64| {
+            memory::CLIENT_BYTES
+                .saturating_add(share.saturating_mul(memory::CLASSIC_FILE_BYTES))
+                .saturating_add(procs.saturating_mul(memory::CLASSIC_PROC_BYTES))
+        };
+        return procs.iter().map(of).collect();
+    };
+    let mut own = vec![memory::CLIENT_BYTES; procs.len()];
+    for proc in &plan.procs {
+        let component = work.components.get(proc.component as usize);
+        let buffer = component.map_or(0, |c| u64::from(c.workload.transfer_bytes_max()));
+        if let Some(bytes) = own.get_mut(proc.client as usize) {
+            *bytes = bytes.saturating_add(memory::COMPOSITE_PROC_BYTES + buffer);
+        }
+    }
+    own
+}
+
+fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u64) {
+    match &plan.driver {
+        DriverPlan::Posix(posix) => open_files_needed(procs, posix.open_files_max),
+        DriverPlan::Nfs3(nfs) => {
+            let connections = match nfs.connections {
+                Connections::PerProc => procs,
+                Connections::Shared(n) => {
+                    let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
+                    let servers: BTreeSet<&str> = mounts.iter().map(|m| m.host.as_str()).collect();
+                    // Each shard has its share, one at least.
+                    (u64::from(n).max(shards)).saturating_mul(servers.len() as u64)
+                }
+            };
+            let need = OWN_FILES + shards.saturating_mul(FILES_PER_SHARD) + connections;
+            (need, need)
+        }
+        DriverPlan::Null => (OWN_FILES, OWN_FILES),
+    }
+}
+
+fn threads(plan: &RunPlan, procs: u64, shards: u64) -> u64 {
+    let load = match &plan.driver {
+        // System calls block: every proc has a thread.
+        DriverPlan::Posix(_) => procs,
+        DriverPlan::Nfs3(_) | DriverPlan::Null => shards,
+    };
+    load.saturating_add(OWN_THREADS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::plan::PosixPlan;
+    use filermark_results::testing::composite::composite_record;
+
+    #[test]
+    fn a_composites_needs_follow_its_procs() {
+        let mut plan = composite_record().run.plan;
+        plan.driver = DriverPlan::Posix(PosixPlan::default());
+        let work = plan.benchmark.composite().expect("a composite").clone();
+        let needs = of_clients(&plan, |_| 4);
+        assert_eq!(needs.len(), plan.clients.len());
+        let procs: u64 = needs.iter().map(|n| n.proc_count).sum();
+        let most = plan.points.iter().map(|p| plan.proc_count_at(*p)).max();
+        assert_eq!(procs, u64::from(most.unwrap()));
+        let units = procs as f64 / f64::from(work.procs_per_unit());
+        let wanted = units * work.client_mem_mib_per_unit * 1_048_576.0;
+        let advised: u64 = needs.iter().map(|n| n.advised_memory_bytes).sum();
+        assert!(advised.abs_diff(wanted as u64) < 4096, "{advised} {wanted}");
+        for need in needs {
+            assert!(need.open_files_min > need.proc_count * 10);
+            assert!(need.open_files_best > need.open_files_min);
+            assert!(need.thread_count > need.proc_count);
+            assert!(need.own_memory_bytes > memory::CLIENT_BYTES);
+        }
+    }
+
+    #[test]
+    fn a_classical_plan_needs_a_connection_per_proc() {
+        let mut plan = filermark_results::testing::plan();
+        let of = |plan: &RunPlan| of_clients(plan, |_| 8)[0];
+        let per_proc = of(&plan);
+        assert!(per_proc.open_files_min >= OWN_FILES + u64::from(plan.procs_per_client));
+        assert_eq!(per_proc.advised_memory_bytes, 0);
+        if let DriverPlan::Nfs3(nfs) = &mut plan.driver {
+            nfs.connections = Connections::Shared(2);
+        }
+        plan.procs_per_client = 50_000;
+        let shared = of(&plan);
+        assert!(shared.open_files_min < 1000, "{shared:?}");
+        assert!(shared.own_memory_bytes > per_proc.own_memory_bytes);
+        assert!(shared.thread_count < 100);
+    }
+}

@@ -1,0 +1,75 @@
+//! `preflight`: whether a run will do, before it is made.
+
+use crate::cli::PreflightArgs;
+use crate::exit::{Ended, INTERRUPTED};
+use crate::{interrupt, plain, product, talk};
+use filermark_cluster::launch::EveryLauncher;
+use filermark_cluster::launch::tag::RunTag;
+use filermark_cluster::preflight::check::{Findings, Verdict};
+use filermark_cluster::preflight::{PreflightOptions, preflight as look, text};
+use filermark_cluster::switchboard::{Lines, Switchboard};
+use filermark_engine::driver::StopFlag;
+use filermark_model::launch::LaunchPlan;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// The version of the JSON form; any change of its fields' meaning makes a new one.
+const JSON_VERSION: u32 = 1;
+
+/// Looks at everything that a run needs, and prints a line for each check.
+pub fn preflight(args: &PreflightArgs) -> Ended {
+    let resolved = plain::resolved(&args.source)?;
+    plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
+    let stop = StopFlag::new();
+    interrupt::on_interrupt(stop.clone(), "stopping: what was found so far is told");
+    let terminal = std::io::stderr().is_terminal();
+    let suffix = resolved.suffix.clone();
+    let findings = look(PreflightOptions {
+        plan: resolved.plan,
+        launch: resolved.launch,
+        suffix: resolved.suffix,
+        dir: resolved.work_dir,
+        rc: args.source.rc.as_ref().map(|rc| rc.display().to_string()),
+        stop,
+        board: &mut |plan| board(plan, &suffix),
+        observe: &mut |what| {
+            if terminal {
+                eprintln!("{what} ...");
+            }
+        },
+    });
+    if args.output.json {
+        product::print_json(&json(&findings));
+    } else {
+        let terminal = std::io::stdout().is_terminal();
+        let colour = terminal && !args.output.no_color && talk::colour_wanted();
+        product::print(&text(&findings, colour));
+    }
+    Ok(match (findings.stopped, findings.count(Verdict::Failure)) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, 0) => ExitCode::SUCCESS,
+        (false, _) => ExitCode::from(1),
+    })
+}
+
+/// Begins to start the agents, as a run does; the program is not copied anywhere.
+fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn Switchboard>, String> {
+    let launcher = EveryLauncher::new(plan, &RunTag::new(suffix)?)?;
+    for line in launcher.to_do_by_hand(plan) {
+        eprintln!("{line}");
+    }
+    Ok(Box::new(Lines::launch(plan, Arc::new(launcher))))
+}
+
+fn json(findings: &Findings) -> serde_json::Value {
+    serde_json::json!({
+        "preflight": JSON_VERSION,
+        "client_count": findings.host_count,
+        "stopped": findings.stopped,
+        "ok": findings.count(Verdict::Ok),
+        "warnings": findings.count(Verdict::Warning),
+        "failures": findings.count(Verdict::Failure),
+        "checks": findings.checks,
+    })
+}

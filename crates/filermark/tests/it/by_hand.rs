@@ -1,0 +1,170 @@
+//! Agents that their user starts, as processes of their own: they wait for the prime,
+//! or it for them.
+
+use crate::peek::{assert_empty, serve};
+use crate::sweep::{Ended, PROGRAM, Sweep};
+use crate::turns::beside_others;
+use filermark_server::{RunningServer, ServerOptions};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// A server, and a directory with a secret.
+struct Scene {
+    server: RunningServer,
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let made = agent(&["--make-secret", "secret"], dir.path(), "make").wait();
+        assert_eq!(made.0, Some(0), "{}", made.1);
+        Self {
+            server: serve(ServerOptions::default()),
+            dir,
+        }
+    }
+
+    fn agent(&self, args: &[&str]) -> Agent {
+        let args = [args, &["--secret-file", "secret"]].concat();
+        agent(&args, self.dir.path(), args[1])
+    }
+
+    fn run(&self, launcher: &str) -> Sweep {
+        Sweep::on(&self.server)
+            .set("LAUNCHER", launcher)
+            .set("SECRET_FILE", self.dir.path().join("secret").display())
+    }
+
+    #[track_caller]
+    fn assert_measured(&self, ended: &Ended) {
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let stats = ended.point(1).stats.expect("figures");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        assert!(stats.success_count() > 50, "{}", stats.success_count());
+        assert_empty(&self.server);
+    }
+}
+
+/// An agent; killed when it is dropped.
+struct Agent {
+    child: Child,
+    talk: PathBuf,
+}
+
+fn agent(args: &[&str], dir: &Path, name: &str) -> Agent {
+    let talk = dir.join(format!("{}.talk", name.replace(':', "_")));
+    let child = Command::new(PROGRAM)
+        .arg("agent")
+        .args(args)
+        .current_dir(dir)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&talk).expect("a file for its talk"))
+        .spawn()
+        .expect("start the agent");
+    Agent { child, talk }
+}
+
+impl Agent {
+    fn talk(&self) -> String {
+        std::fs::read_to_string(&self.talk).expect("its talk")
+    }
+
+    /// The port that it says it listens on.
+    fn port(&self) -> String {
+        let began = Instant::now();
+        loop {
+            if let Some((_, port)) = self.talk().trim_end().rsplit_once("127.0.0.1:") {
+                return port.to_owned();
+            }
+            assert!(began.elapsed() < SOON, "{}", self.talk());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Its status and its talk, when it has ended.
+    fn wait(mut self) -> (Option<i32>, String) {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("wait for the agent") {
+                return (status.code(), self.talk());
+            }
+            assert!(began.elapsed() < SOON, "{}", self.talk());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_waits_serves_run_after_run() {
+    let _turn = beside_others();
+    let scene = Scene::new();
+    let agent = scene.agent(&["--listen", "127.0.0.1:0"]);
+    let run = scene
+        .run("connect")
+        .set("CLIENTS", "127.0.0.1")
+        .set("AGENT_PORT", agent.port());
+    scene.assert_measured(&run.run());
+    scene.assert_measured(&run.elsewhere().run());
+    let pid = Pid::from_raw(agent.child.id() as i32).expect("a pid");
+    kill_process(pid, Signal::INT).expect("ask it to end");
+    let (code, talk) = agent.wait();
+    assert_eq!(code, Some(0), "{talk}");
+}
+
+#[test]
+fn agents_that_come_by_themselves_end_with_the_run() {
+    let _turn = beside_others();
+    let scene = Scene::new();
+    // The port is free now and, as a rule, still so in a moment.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = free.local_addr().expect("its address").to_string();
+    drop(free);
+    let agents =
+        ["a", "b"].map(|name| scene.agent(&["--name", name, "--connect", &at, "--patience", "30"]));
+    let run = scene
+        .run("accept")
+        .set("CLIENTS", "a b")
+        .set("PROCS", 2)
+        .set("PRIME_LISTEN", &at);
+    scene.assert_measured(&run.run());
+    for agent in agents {
+        let (code, talk) = agent.wait();
+        assert_eq!(code, Some(0), "{talk}");
+    }
+}
+
+#[test]
+fn an_agent_with_another_secret_is_told_so() {
+    let _turn = beside_others();
+    let (scene, other) = (Scene::new(), Scene::new());
+    let agent = other.agent(&["--listen", "127.0.0.1:0"]);
+    let ended = scene
+        .run("connect")
+        .set("CLIENTS", "127.0.0.1")
+        .set("AGENT_PORT", agent.port())
+        .run();
+    assert_ne!(ended.code, 0);
+    let why = ended.sentences().join("\n");
+    assert!(
+        why.contains("another secret") && why.contains("copy"),
+        "{why}"
+    );
+    assert!(agent.talk().contains("another secret"), "{}", agent.talk());
+}

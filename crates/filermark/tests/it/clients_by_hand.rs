@@ -1,0 +1,206 @@
+//! Agents that a person starts: over TLS with a shared secret, and not without.
+
+use crate::client_hosts::{Field, assert_adds_up};
+use crate::sweep::PROGRAM;
+use crate::turns::beside_others;
+use filermark_results::Outcome;
+use filermark_testbed::Capture;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Where agents by hand and their primes meet.
+const PORT: u16 = 20049;
+/// Longest that an agent may take to end after its run.
+const END_MAX: Duration = Duration::from_secs(10);
+
+/// A directory that all hosts see, with secrets in it.
+struct Secrets(TempDir);
+
+impl Secrets {
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        Self(dir.expect("a directory that hosts see"))
+    }
+
+    /// Makes one as a user does.
+    fn make(&self, name: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        let made = Command::new(PROGRAM)
+            .args(["agent", "--make-secret"])
+            .arg(&path)
+            .output();
+        assert!(made.expect("start filermark").status.success());
+        path
+    }
+}
+
+/// An agent that somebody starts on a host; ended when it is dropped.
+struct Agent {
+    child: Child,
+    talk: PathBuf,
+}
+
+impl Agent {
+    fn start(field: &Field, secrets: &Secrets, host: &str, secret: &Path, args: &[&str]) -> Self {
+        let talk = secrets.0.path().join(format!("{host}.log"));
+        let said = std::fs::File::create(&talk).expect("a file for its talk");
+        let mut command = field.hosts.command_on(host, PROGRAM).expect("a host");
+        command
+            .arg("agent")
+            .args(args)
+            .arg("--secret-file")
+            .arg(secret)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(said);
+        let child = command.spawn().expect("start an agent");
+        Self { child, talk }
+    }
+
+    /// Waits till it has ended by itself; gives its exit code and what it said.
+    fn ended(&mut self) -> (Option<i32>, String) {
+        let since = Instant::now();
+        while since.elapsed() < END_MAX {
+            if let Some(status) = self.child.try_wait().expect("wait for an agent") {
+                return (status.code(), self.talk());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("an agent does not end: {}", self.talk());
+    }
+
+    fn talk(&self) -> String {
+        std::fs::read_to_string(&self.talk).expect("its talk")
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Nothing that the two said can be read on the way, and they did say much.
+#[track_caller]
+fn assert_unreadable(capture: Capture, secret: &Path) {
+    let pcap = capture.stop().expect("the capture");
+    let bytes = std::fs::read(pcap.path()).expect("the capture's file");
+    assert!(bytes.len() > 20_000, "{} bytes only", bytes.len());
+    let secret = std::fs::read_to_string(secret).expect("the secret");
+    let secret = secret.lines().last().expect("a line").trim();
+    for word in [
+        "\"order\"",
+        "\"report\"",
+        "mb_per_op",
+        "MNT_POINTS",
+        "/export",
+        secret,
+    ] {
+        let found = bytes.windows(word.len()).any(|w| w == word.as_bytes());
+        assert!(!found, "'{word}' can be read on the way");
+    }
+}
+
+#[test]
+fn the_prime_connects_to_agents_that_wait() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let secrets = Secrets::new();
+    let secret = secrets.make("lab.secret");
+    let listen = format!("0.0.0.0:{PORT}");
+    let start = |host| {
+        Agent::start(
+            &field,
+            &secrets,
+            host,
+            &secret,
+            &["--once", "--listen", &listen],
+        )
+    };
+    let mut agents = ["h1", "h2"].map(start);
+    let hosts = &field.hosts;
+    let capture = Capture::start(hosts.sandbox(), hosts.interface(), &[PORT]).expect("dumpcap");
+    let sweep = field.sweep("h1 h2").set("LAUNCHER", "connect");
+    let sweep = sweep.set("SECRET_FILE", secret.display());
+    let ended = sweep.run();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_adds_up(&ended.point(1), &["h1", "h2"]);
+    for agent in &mut agents {
+        let (code, said) = agent.ended();
+        assert_eq!(code, Some(0), "{said}");
+    }
+    assert_unreadable(capture, &secret);
+    field.assert_clean();
+}
+
+#[test]
+fn the_prime_waits_for_agents_that_connect() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let secrets = Secrets::new();
+    let secret = secrets.make("lab.secret");
+    let hosts = &field.hosts;
+    let capture = Capture::start(hosts.sandbox(), hosts.interface(), &[PORT]).expect("dumpcap");
+    let sweep = field
+        .sweep("h1 h2")
+        .set("LAUNCHER", "accept")
+        .set("PRIME_LISTEN", format!("0.0.0.0:{PORT}"))
+        .set("SECRET_FILE", secret.display());
+    let mut started = sweep.start();
+    // What is to be typed is said.
+    started.wait_for("waiting for h2: filermark agent --connect prime:20049 --secret-file ");
+    let start = |host| Agent::start(&field, &secrets, host, &secret, &["--connect", "prime"]);
+    let mut agents = ["h1", "h2"].map(start);
+    let ended = started.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_adds_up(&ended.point(1), &["h1", "h2"]);
+    for agent in &mut agents {
+        let (code, said) = agent.ended();
+        assert_eq!(code, Some(0), "{said}");
+    }
+    assert_unreadable(capture, &secret);
+    field.assert_clean();
+}
+
+#[test]
+fn who_has_another_secret_is_refused_in_words() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(1) else {
+        return;
+    };
+    let secrets = Secrets::new();
+    let (ours, theirs) = (secrets.make("ours"), secrets.make("theirs"));
+    // An agent that waits.
+    let listen = format!("0.0.0.0:{PORT}");
+    let agent = Agent::start(&field, &secrets, "h1", &theirs, &["--listen", &listen]);
+    let sweep = field.sweep("h1").set("SECRET_FILE", ours.display());
+    let ended = sweep.clone().set("LAUNCHER", "connect").fail(1);
+    ended.assert_sentence(&["client h1", "h1:20049", "another secret", "copy "]);
+    let Some(Outcome::Failed { .. }) = ended.record().end.map(|end| end.outcome) else {
+        panic!("it is recorded as failed");
+    };
+    drop(agent);
+    // One that comes. The prime would wait for the right one.
+    let mut started = sweep
+        .elsewhere()
+        .set("LAUNCHER", "accept")
+        .set("PRIME_LISTEN", &listen)
+        .set("START_TIMEOUT", 5)
+        .start();
+    started.wait_for("waiting for h1");
+    let mut agent = Agent::start(&field, &secrets, "h1", &theirs, &["--connect", "prime"]);
+    let (code, said) = agent.ended();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("secret"), "{said}");
+    let ended = started.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_sentence(&["client h1", "did not connect", "within 5s"]);
+    field.assert_clean();
+}

@@ -1,0 +1,323 @@
+//! Clients that are lost while a run is under way: the load point ends in time, the
+//! others stop and tidy up, and whoever is lost tidies up by itself or is told.
+
+use crate::client_hosts::{Field, assert_adds_up};
+use crate::sweep::{Ended, Started, Sweep};
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_results::{Outcome, Phase, PhaseRecord, Timestamp};
+use filermark_server::ServerOptions;
+use filermark_testbed::Hosts;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// From a fault to the end of the load point, at most.
+const POINT_END_MAX_S: f64 = 15.0;
+/// From a fault to the end of the program, at most.
+const RUN_END_MAX: Duration = Duration::from_secs(30);
+/// Till agents without a prime have tidied up and are gone, at most.
+const ALONE_MAX: Duration = Duration::from_secs(30);
+
+const THREE: &str = "h1 h2 h3";
+
+/// A run under way that something happens to.
+struct Trouble {
+    began: Timestamp,
+    since: Instant,
+    started: Started,
+}
+
+impl Trouble {
+    /// Waits till the run is in RUN of its first load point, and lets it happen.
+    fn in_run(sweep: &Sweep, happen: impl FnOnce()) -> Self {
+        let mut started = sweep.start();
+        started.wait_until("RUN", |s| is_in_run(&s.stderr()));
+        // All of them at work.
+        std::thread::sleep(Duration::from_millis(300));
+        Self::now(started, happen)
+    }
+
+    fn now(started: Started, happen: impl FnOnce()) -> Self {
+        let (began, since) = (Timestamp::now(), Instant::now());
+        happen();
+        Self {
+            began,
+            since,
+            started,
+        }
+    }
+
+    /// The program ends in time.
+    #[track_caller]
+    fn end(self) -> (Ended, Timestamp) {
+        let ended = self.started.wait();
+        let took = self.since.elapsed();
+        assert!(took < RUN_END_MAX, "{took:?}: {}", ended.stderr);
+        (ended, self.began)
+    }
+}
+
+/// Both benchmarks' consoles.
+fn is_in_run(talk: &str) -> bool {
+    talk.contains("op/s RUN") || talk.contains("Starting RUN phase")
+}
+
+/// Kills the one agent of a host.
+fn kill_agent(field: &Field, host: &str) {
+    let killed = field.hosts.kill_processes(host, "filermark");
+    assert_eq!(killed.expect("a host"), 1);
+}
+
+/// The phase that was cut short.
+fn cut_phase(ended: &Ended) -> PhaseRecord {
+    let phases = ended.record().phases.into_iter();
+    let failed = phases.filter(|p| p.failure.is_some() && p.point > 0);
+    failed.last().expect("a phase that failed")
+}
+
+/// The run ended for the loss of one client: in time, with the reason everywhere.
+#[track_caller]
+fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_tame();
+    ended.assert_sentence(parts);
+    let record = ended.record();
+    let Some(Outcome::Failed { reason }) = record.end.map(|end| end.outcome) else {
+        panic!("it is recorded as failed");
+    };
+    assert_eq!([reason.as_str()], ended.sentences()[..]);
+    let point = record.points.last().expect("the load point is recorded");
+    assert_eq!(point.failure(), Some(reason.as_str()));
+    assert_eq!(point.findings[0].rule, Rule::Failed);
+    let cut = cut_phase(ended);
+    assert_eq!(cut.phase, phase);
+    let took_s = cut.ended.seconds_since(began);
+    println!("{phase} ended {took_s:.2} s after the fault");
+    assert!((0.0..POINT_END_MAX_S).contains(&took_s), "{took_s} s");
+}
+
+#[test]
+fn a_link_that_is_cut_ends_the_load_point_in_time() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let sweep = field.sweep(THREE).set("RUNTIME", 60);
+    let trouble = Trouble::in_run(&sweep, || field.hosts.cut("h2").expect("cut"));
+    let (ended, began) = trouble.end();
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h2", "not a word for 8 s"],
+    );
+    // The others reach the export, and removed what h2 made as well.
+    assert_eq!(field.exported(), [""; 0]);
+    field.hosts.mend("h2").expect("mend");
+    field.assert_clean_within(ALONE_MAX);
+}
+
+#[test]
+fn a_host_that_freezes_ends_the_load_point_in_time() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let sweep = field.sweep(THREE).set("RUNTIME", 60);
+    let trouble = Trouble::in_run(&sweep, || field.hosts.freeze("h2").expect("freeze"));
+    let (ended, began) = trouble.end();
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h2", "not a word for 8 s"],
+    );
+    assert_eq!(field.exported(), [""; 0]);
+    field.hosts.thaw("h2").expect("thaw");
+    field.assert_clean_within(ALONE_MAX);
+}
+
+#[test]
+fn an_agent_that_is_killed_in_run_ends_the_load_point_at_once() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let sweep = field.sweep(THREE).set("RUNTIME", 60);
+    let kill = || kill_agent(&field, "h2");
+    let (ended, began) = Trouble::in_run(&sweep, kill).end();
+    assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
+    assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
+    field.assert_clean();
+}
+
+#[test]
+fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    // Each CREATE takes a while, so that INIT does.
+    let (server, export) = field.serve(ServerOptions {
+        delay: "CREATE=10ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let mut started = field
+        .sweep_against(THREE, &export)
+        .set("LOAD", 1200)
+        .start();
+    started.wait_until("files", |_| server.stats().nfs[8] > 50);
+    let kill = || kill_agent(&field, "h2");
+    let (ended, began) = Trouble::now(started, kill).end();
+    assert_lost(&ended, began, Phase::Init, &["client h2", "killed"]);
+    assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
+    field.assert_clean();
+    field
+        .hosts
+        .sandbox()
+        .run(|| crate::peek::assert_empty(&server));
+}
+
+#[test]
+fn without_a_prime_all_agents_tidy_up_and_end() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    // One of them is on the prime's own host.
+    let sweep = field.sweep("prime h1 h2 h3").set("RUNTIME", 60);
+    let mut started = sweep.start();
+    started.wait_until("RUN", |s| is_in_run(&s.stderr()));
+    assert!(field.exported().len() > 50);
+    let since = Instant::now();
+    started.signal(Signal::KILL);
+    let ended = started.wait();
+    assert_eq!(ended.code, -1, "by the signal");
+    field.assert_clean_within(ALONE_MAX);
+    println!("clean {:?} after the prime was killed", since.elapsed());
+    // What is in the record till then can be read.
+    assert!(ended.record().cut.is_some() || ended.record().end.is_none());
+}
+
+#[test]
+fn the_others_go_on_where_that_is_wished_and_the_point_does_not_count() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let sweep = field
+        .sweep(THREE)
+        .set("LOAD", "120 180")
+        .set("RUNTIME", 3)
+        .set("ON_LOST", "continue");
+    let kill = || kill_agent(&field, "h2");
+    let (ended, _) = Trouble::in_run(&sweep, kill).end();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended.assert_tame();
+    let record = ended.record();
+    assert_eq!(
+        record.end.as_ref().map(|e| &e.outcome),
+        Some(&Outcome::Complete)
+    );
+    assert_eq!(record.points.len(), 2);
+    for point in &record.points {
+        assert_adds_up(point, &["h1", "h3"]);
+        assert!(!point.is_valid());
+        let lost = point.findings.iter().find(|f| f.rule == Rule::ClientLost);
+        let message = &lost.expect("the rule speaks").message;
+        assert!(message.contains("client h2"), "{message}");
+        assert!(message.contains("killed"), "{message}");
+    }
+    field.assert_clean();
+}
+
+#[test]
+fn what_a_lost_client_made_is_removed_by_others_that_see_it() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let list = format!("h[1-3]:{}", Hosts::SHARED);
+    let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
+    let trouble = Trouble::in_run(&sweep, || kill_agent(&field, "h2"));
+    let (ended, began) = trouble.end();
+    assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
+    assert_eq!(field.below("h1", Hosts::SHARED), [""; 0]);
+    field.assert_clean();
+}
+
+#[test]
+fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let list = format!("h[1-3]:{}", Hosts::OWN);
+    let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
+    let trouble = Trouble::in_run(&sweep, || kill_agent(&field, "h2"));
+    let (ended, began) = trouble.end();
+    assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
+    let place = format!("h2:{}/filermark.s", Hosts::OWN);
+    let record = ended.record();
+    let left: Vec<_> = record.end.iter().flat_map(|end| &end.findings).collect();
+    let [finding] = left[..] else {
+        panic!("not one finding: {left:?}");
+    };
+    assert_eq!(finding.rule, Rule::LeftBehind);
+    assert!(finding.message.contains(&place), "{}", finding.message);
+    assert!(ended.stderr.contains(&finding.message), "{}", ended.stderr);
+    for (host, is_left) in [("h1", false), ("h2", true), ("h3", false)] {
+        assert_eq!(!field.below(host, Hosts::OWN).is_empty(), is_left, "{host}");
+    }
+    // What is advised helps.
+    assert!(
+        finding.message.contains("`filermark stop`"),
+        "{}",
+        finding.message
+    );
+    let stopped = sweep.command("stop").run();
+    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
+    println!("{}", stopped.stdout);
+    field.assert_clean();
+}
+
+/// No word of the prime comes any more, and no end of the connection either.
+#[test]
+fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let sweep = field.sweep("h1 h2").set("RUNTIME", 60);
+    let trouble = Trouble::in_run(&sweep, || field.hosts.cut("prime").expect("cut"));
+    let since = trouble.since;
+    let agents = |host| {
+        let processes = field.hosts.processes(host).expect("a host");
+        processes.iter().filter(|p| p.name == "filermark").count()
+    };
+    let (ended, began) = trouble.end();
+    assert_lost(
+        &ended,
+        began,
+        Phase::Run,
+        &["client h1", "client h2", "not a word for 8 s"],
+    );
+    while agents("h1") + agents("h2") > 0 {
+        assert!(since.elapsed() < ALONE_MAX, "agents are still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    println!("agents ended {:?} after the fault", since.elapsed());
+    // Nobody was there to tell it to.
+    let left = field.exported();
+    assert!(
+        left.iter().all(|path| path.starts_with("/filermark.s")),
+        "{left:?}"
+    );
+    println!("left: {left:?}");
+    field.hosts.mend("prime").expect("mend");
+    let stopped = sweep.command("stop").run();
+    assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
+    println!("{}", stopped.stdout);
+    field.assert_clean();
+}

@@ -1,0 +1,214 @@
+//! Client hosts that cannot take part: each is told by name, with the reason and what
+//! to do, before anything is made anywhere.
+
+use crate::client_hosts::Field;
+use crate::sweep::{Ended, PROGRAM};
+use crate::turns::beside_others;
+use filermark_cluster::hosts::program::MARK;
+use filermark_results::Outcome;
+use filermark_testbed::Hosts;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Longest that a run may take that cannot begin.
+const REFUSED_MAX: Duration = Duration::from_secs(15);
+
+/// The run did not come to a load point; one sentence has these parts, and nothing is
+/// left anywhere.
+#[track_caller]
+fn assert_refused(field: &Field, ended: &Ended, parts: &[&str]) {
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_tame();
+    ended.assert_sentence(parts);
+    assert!(ended.elapsed < REFUSED_MAX, "{:?}", ended.elapsed);
+    // With the program already looked after, there may be no record yet.
+    if ended.path("s.run.jsonl").exists() {
+        let record = ended.record();
+        assert!(record.points.is_empty());
+        let Some(Outcome::Failed { reason }) = record.end.map(|end| end.outcome) else {
+            panic!("it is recorded as failed");
+        };
+        assert_eq!([reason.as_str()], ended.sentences()[..]);
+    }
+    field.assert_clean();
+}
+
+/// A program of the test that all hosts see.
+fn visible(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+    let dir = dir.expect("a directory that hosts see");
+    let path = dir.path().join(name);
+    std::fs::write(&path, bytes).expect("write a program");
+    let all = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&path, all).expect("make it a program");
+    (dir, path)
+}
+
+/// Which build a program file is: the beginning of its SHA-256, as others count it.
+fn build_of(program: &Path) -> String {
+    let said = Command::new("sha256sum").arg(program).output();
+    let said = String::from_utf8(said.expect("coreutils").stdout).expect("text");
+    said[..16].to_owned()
+}
+
+/// A script that stands where the program should be, on all hosts, and looks like it:
+/// what does not is not even started.
+fn script(text: &str) -> (TempDir, PathBuf) {
+    visible(
+        "filermark",
+        format!("#!/bin/sh\n# {MARK}\n{text}\n").as_bytes(),
+    )
+}
+
+#[test]
+fn another_build_is_told_with_both_names_and_the_command_that_mends_it() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let mut bytes = std::fs::read(PROGRAM).expect("the program");
+    bytes.extend_from_slice(b"something else");
+    let (_dir, other) = visible("filermark", &bytes);
+    let (ours, theirs) = (build_of(Path::new(PROGRAM)), build_of(&other));
+    assert_ne!(ours, theirs);
+    let sweep = field.sweep("h1 h2").set("EXEC_PATH", other.display());
+    let ended = sweep.run();
+    let parts = [
+        "client h1",
+        "client h2",
+        &ours,
+        &theirs,
+        "`filermark install`",
+    ];
+    assert_refused(&field, &ended, &parts);
+}
+
+#[test]
+fn a_host_with_another_key_is_not_spoken_to() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    field.hosts.wrong_host_key("h2").expect("another key");
+    for install in ["off", "on"] {
+        let ended = field.sweep("h1 h2").set("INSTALL", install).run();
+        let parts = [
+            "h2",
+            "host key",
+            "another one than the one known",
+            "ssh-keygen",
+        ];
+        assert_refused(&field, &ended, &parts);
+    }
+}
+
+#[test]
+fn a_password_is_never_asked_for() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    field.hosts.ask_password("h2").expect("no key any more");
+    let (dir, asked) = script("echo asked >>\"$0.asked\"; echo 'only for tests'");
+    for install in ["off", "on"] {
+        let sweep = field
+            .sweep("h1 h2")
+            .set("INSTALL", install)
+            .env("SSH_ASKPASS", &asked)
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            .env("DISPLAY", ":0");
+        let parts = ["h2", "without a password", "`filermark keys -r RC`"];
+        assert_refused(&field, &sweep.run(), &parts);
+    }
+    let files = std::fs::read_dir(dir.path()).expect("the directory");
+    assert_eq!(files.count(), 1, "it was asked for a password");
+}
+
+#[test]
+fn a_name_that_nobody_knows_is_told() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(1) else {
+        return;
+    };
+    for install in ["off", "on"] {
+        let sweep = field.sweep("h1 nowhere").set("INSTALL", install);
+        let parts = ["nowhere cannot be resolved", "CLIENTS"];
+        assert_refused(&field, &sweep.run(), &parts);
+    }
+}
+
+#[test]
+fn what_is_no_agent_is_not_listened_to_for_long() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let magic = "printf '\\nfilermark-agent/3\\n'";
+    let cases = [
+        // It begins like one.
+        (
+            format!("{magic}; head -c 9999 /dev/urandom; exec cat >/dev/null"),
+            "nonsense",
+        ),
+        // A whole frame, of another sort.
+        (
+            format!("{magic}; printf '\\0\\0\\0\\004true'; exec cat >/dev/null"),
+            "nonsense",
+        ),
+        // Noise without an end.
+        ("exec yes hello".to_owned(), "hello"),
+        // A word and the end.
+        ("echo under maintenance".to_owned(), "under maintenance"),
+        (
+            "echo under maintenance >&2; exit 3".to_owned(),
+            "under maintenance",
+        ),
+        // Silence.
+        ("exec cat >/dev/null".to_owned(), "did not start within 3 s"),
+    ];
+    for (text, part) in cases {
+        let (_dir, path) = script(&text);
+        let sweep = field.sweep("h1 h2").set("START_TIMEOUT", 3);
+        let ended = sweep.set("EXEC_PATH", path.display()).run();
+        assert_refused(&field, &ended, &["client h1", "client h2", part]);
+    }
+}
+
+#[test]
+fn no_room_for_the_program_is_told_and_no_half_of_it_stays() {
+    let _turn = beside_others();
+    let Some(mut field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let place = "/root/.cache/filermark";
+    field.small_disk("h2", place, 512);
+    let sweep = field.sweep("h1 h2").unset("EXEC_PATH").set("INSTALL", "on");
+    let ended = sweep.run();
+    assert_refused(&field, &ended, &["h2", "No space left", "EXEC_PATH"]);
+    let left = field.below("h2", place);
+    assert!(
+        left.iter().all(|path| !path.ends_with("filermark")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_file_system_that_is_too_small_is_told_before_anything_is_made() {
+    let _turn = beside_others();
+    let Some(mut field) = Field::bare(2) else {
+        return;
+    };
+    let place = format!("{}/small", Hosts::OWN);
+    field.small_disk("h1", &place, 512 << 10);
+    field.small_disk("h2", &place, 256);
+    let sweep = field.composite("SWBUILD", &format!("h1:{place} h2:{place}"));
+    let ended = sweep.set("FILES_PER_DIR", 100).run();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_sentence(&["h2", &place, "LOAD"]);
+    for host in ["h1", "h2"] {
+        assert_eq!(field.below(host, &place), [""; 0]);
+    }
+}

@@ -1,0 +1,177 @@
+//! The ways to client hosts: the program copied by SSH, hosts by address, IPv6, agents
+//! that Slurm starts or a person.
+
+use crate::client_hosts::{Field, assert_adds_up};
+use crate::peek::{assert_empty, serve};
+use crate::sweep::{Ended, PROGRAM, Sweep};
+use crate::turns::beside_others;
+use filermark_server::{RunningServer, ServerOptions};
+use filermark_testbed::{Sandbox, Slurm, available};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The run came to its end with these clients.
+#[track_caller]
+fn assert_done(ended: &Ended, clients: &[&str]) {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended.assert_tame();
+    assert_adds_up(&ended.point(1), clients);
+}
+
+#[test]
+fn a_run_brings_the_program_to_hosts_that_lack_it() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let sweep = field.sweep("h1 h2").unset("EXEC_PATH").unset("INSTALL");
+    let ended = sweep.run();
+    assert_done(&ended, &["h1", "h2"]);
+    let own = std::fs::read(PROGRAM).expect("the program");
+    for host in ["h1", "h2"] {
+        let copied = format!("{host}: build ");
+        assert!(ended.stderr.contains(&copied), "{}", ended.stderr);
+        let files = field.below(host, "/root/.cache/filermark");
+        let program = files.iter().find(|f| f.ends_with("/filermark"));
+        let path = format!("/root/.cache/filermark{}", program.expect("installed"));
+        let there = field.hosts.outside(host, &path).expect("a host");
+        assert!(std::fs::read(there).expect("the copy") == own);
+        assert_eq!(files.len(), 2, "only this: {files:?}");
+    }
+    field.assert_clean();
+    // The second time it is there.
+    let again = sweep.elsewhere().run();
+    assert_done(&again, &["h1", "h2"]);
+    assert!(!again.stderr.contains("build "), "{}", again.stderr);
+    field.assert_clean();
+}
+
+#[test]
+fn one_host_may_be_two_clients_and_have_an_address_for_a_name() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    // The second is the first host again, the third has no name here.
+    let clients = ["h1", "10.77.0.11", "10.77.0.12"];
+    let ended = field.sweep(&clients.join(" ")).run();
+    assert_done(&ended, &clients);
+    let hosts: Vec<String> = ended
+        .record()
+        .environments
+        .iter()
+        .map(|e| e.host.clone())
+        .collect();
+    assert_eq!(hosts, ["h1", "h1", "h2"]);
+    field.assert_clean();
+}
+
+#[test]
+fn the_prime_itself_may_be_a_client_beside_others() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(1) else {
+        return;
+    };
+    let ended = field.sweep("prime h1").run();
+    assert_done(&ended, &["prime", "h1"]);
+    field.assert_clean();
+}
+
+/// The prime and the host `h1` get addresses of IPv6; the host has an SSH server there.
+fn ipv6(field: &Field) -> Child {
+    let add = "ip -6 address add $1 dev eth0 nodad";
+    let on_prime = field
+        .hosts
+        .command("sh")
+        .args(["-c", add, "sh", "fd77::2/64"])
+        .status();
+    assert!(on_prime.expect("start ip").success());
+    let listens = "fd77::11";
+    let done = field
+        .hosts
+        .run_on("h1", &add.replace("$1", "fd77::11/64"))
+        .expect("h1");
+    assert_eq!(done.status, 0, "{}", done.output);
+    let mut sshd = field.hosts.command_on("h1", "/usr/sbin/sshd").expect("h1");
+    sshd.args([
+        "-D",
+        "-e",
+        "-f",
+        "/run/testbed/sshd_config",
+        "-o",
+        "PidFile=none",
+        "-o",
+    ])
+    .arg(format!("ListenAddress=[{listens}]:22"))
+    .stderr(Stdio::null());
+    sshd.spawn().expect("start sshd")
+}
+
+#[test]
+fn a_host_is_reached_over_ipv6() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(1) else {
+        return;
+    };
+    let mut sshd = ipv6(&field);
+    // No name, brackets around it, and the key is known by another name.
+    let sweep = field.sweep("[fd77::11]").set(
+        "SSH_COMMAND",
+        "ssh -o HostKeyAlias=h1 -o ConnectionAttempts=5",
+    );
+    let ended = sweep.run();
+    assert_done(&ended, &["fd77::11"]);
+    sshd.kill().and_then(|()| sshd.wait()).expect("end sshd");
+    field.assert_clean();
+}
+
+/// A Slurm cluster of two nodes, and a server that they reach.
+fn cluster() -> Option<(Arc<Slurm>, RunningServer, Sweep)> {
+    let sandbox = available(Sandbox::new())?;
+    let slurm = Arc::new(available(Slurm::start(&sandbox, 2))?);
+    let server = sandbox.run(|| serve(ServerOptions::default()));
+    let sweep = Sweep::on(&server)
+        .under(&slurm)
+        .set("LAUNCHER", "slurm")
+        .set("EXEC_PATH", PROGRAM);
+    Some((slurm, server, sweep))
+}
+
+#[track_caller]
+fn assert_left_clean(slurm: &Slurm, server: &RunningServer) {
+    if let Err(left) = slurm.wait_clean(Duration::from_secs(10)) {
+        panic!("{left}");
+    }
+    slurm.sandbox().run(|| assert_empty(server));
+}
+
+#[test]
+fn slurm_starts_agents_in_an_allocation_of_their_own() {
+    let _turn = beside_others();
+    let Some((slurm, server, sweep)) = cluster() else {
+        return;
+    };
+    let ended = sweep.set("CLIENTS", "n1 n2").run();
+    assert_done(&ended, &["n1", "n2"]);
+    let hosts: Vec<String> = ended
+        .record()
+        .environments
+        .iter()
+        .map(|e| e.host.clone())
+        .collect();
+    assert_eq!(hosts, ["n1", "n2"]);
+    assert_left_clean(&slurm, &server);
+}
+
+#[test]
+fn slurm_starts_agents_on_the_nodes_of_the_allocation_around() {
+    let _turn = beside_others();
+    let Some((slurm, server, sweep)) = cluster() else {
+        return;
+    };
+    // No CLIENTS at all: the nodes of the allocation.
+    let ended = sweep.unset("CLIENTS").through(["salloc", "-N2"]).run();
+    assert_done(&ended, &["n1", "n2"]);
+    assert_left_clean(&slurm, &server);
+}

@@ -1,0 +1,287 @@
+//! `preflight`, from the command line to its lines: on this host alone, on client
+//! hosts with a filer, and on hosts that something is wrong with. Nothing is left.
+
+use crate::client_hosts::Field;
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_server::{Server, ServerOptions};
+use filermark_testbed::Hosts;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::time::Duration;
+
+/// An agent whose prime is gone notices and cleans up within this.
+const ALONE_MAX: Duration = Duration::from_secs(30);
+
+/// What a preflight told.
+struct Told {
+    ended: Ended,
+    checks: Vec<Value>,
+}
+
+impl Told {
+    fn by(sweep: &Sweep) -> Self {
+        let ended = sweep.clone().command("preflight").arg("--json").run();
+        ended.assert_tame();
+        let json = ended.json();
+        assert_eq!(json["preflight"], 1);
+        let checks = json["checks"].as_array().expect("checks").clone();
+        let count = |verdict| checks.iter().filter(|c| c["verdict"] == verdict).count();
+        assert_eq!(json["ok"], count("ok"));
+        assert_eq!(json["warnings"], count("warning"));
+        assert_eq!(json["failures"], count("failure"));
+        assert_eq!(ended.code, i32::from(count("failure") > 0), "{json:#}");
+        Self { ended, checks }
+    }
+
+    fn of(&self, host: &str, what: &str) -> Vec<&Value> {
+        let is = |c: &&Value| c["host"] == host && c["what"] == what;
+        self.checks.iter().filter(is).collect()
+    }
+
+    /// All lines about it have this verdict, and there are some.
+    #[track_caller]
+    fn assert(&self, host: &str, what: &str, verdict: &str) {
+        let found = self.of(host, what);
+        let all = !found.is_empty() && found.iter().all(|c| c["verdict"] == verdict);
+        assert!(all, "{host} {what}: {found:#?}\nof {:#?}", self.checks);
+    }
+
+    /// The one line about it fails, with these words and a command with those.
+    #[track_caller]
+    fn assert_fails(&self, host: &str, what: &str, words: &[&str], command: &str) {
+        self.assert(host, what, "failure");
+        let [check] = self.of(host, what)[..] else {
+            panic!("{host} {what}: {:#?}", self.checks);
+        };
+        let sentence = check["sentence"].as_str().expect("a sentence");
+        for word in words {
+            assert!(sentence.contains(word), "no {word:?} in: {sentence}");
+        }
+        let told = check["command"].as_str().unwrap_or("");
+        assert!(told.contains(command), "no {command:?} in: {check}");
+    }
+
+    fn hosts(&self) -> Vec<&str> {
+        let mut hosts: Vec<&str> = self
+            .checks
+            .iter()
+            .filter_map(|c| c["host"].as_str())
+            .collect();
+        hosts.dedup();
+        hosts
+    }
+}
+
+#[test]
+fn this_host_alone_needs_no_ssh() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("the embedded server");
+    let sweep = Sweep::on(&server);
+    let told = Told::by(&sweep);
+    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    assert_eq!(told.hosts()[0], "prime");
+    let client = told.hosts()[1];
+    for what in ["name", "version", "server", "mount", "memory", "files"] {
+        told.assert(client, what, "ok");
+    }
+    assert!(told.of(client, "ssh").is_empty());
+    told.assert("all", "space", "ok");
+    let text = sweep.clone().command("preflight").run();
+    assert_eq!(text.code, 0, "{}", text.stdout);
+    assert!(!text.stdout.contains('\x1b'), "no colours in a file");
+    let (lines, summary) = text.stdout.split_once("\n\n").expect("a summary");
+    for line in lines.lines() {
+        let known = ["ok   ", "warn "].iter().any(|v| line.starts_with(v));
+        assert!(known, "{line}");
+    }
+    assert!(summary.contains(" 0 failures"), "{summary}");
+    assert!(!text.path("").exists(), "no result directory is made");
+}
+
+#[test]
+fn a_server_that_does_not_let_us_in_is_told() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions {
+        refuse_mount: true,
+        ..ServerOptions::default()
+    });
+    let server = server.expect("the embedded server");
+    let told = Told::by(&Sweep::on(&server));
+    let client = told.hosts()[1];
+    told.assert(client, "server", "ok");
+    told.assert_fails(client, "mount", &["/export"], "showmount");
+    let gone = Sweep::on(&server).set("NFS_PORT", 1);
+    drop(server);
+    let told = Told::by(&gone);
+    told.assert_fails(client, "server", &["refused"], "rpcinfo");
+}
+
+#[test]
+fn three_hosts_and_their_filer_are_ready() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let told = Told::by(&field.sweep("h1 h2 h3"));
+    assert_eq!(told.hosts(), ["prime", "h1", "h2", "h3", "all"]);
+    for host in ["h1", "h2", "h3"] {
+        for what in ["name", "ssh", "version", "clock", "server", "mount"] {
+            told.assert(host, what, "ok");
+        }
+        let host_is = told.of(host, "host")[0]["sentence"].as_str().unwrap();
+        assert!(
+            host_is.starts_with(&format!("calls itself {host}; 10.77.0.")),
+            "{host_is}"
+        );
+    }
+    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    field.assert_clean();
+}
+
+#[test]
+fn hosts_in_trouble_are_told_with_what_mends_them_and_the_others_go_on() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(4) else {
+        return;
+    };
+    field.hosts.ask_password("h2").expect("no key any more");
+    field.hosts.wrong_host_key("h3").expect("another key");
+    field.hosts.cut("h4").expect("cut");
+    let sweep = field.sweep("h1 h2 h3 h4").set("START_TIMEOUT", 20);
+    let told = Told::by(&sweep.into_rc());
+    for what in ["name", "ssh", "version", "server", "mount"] {
+        told.assert("h1", what, "ok");
+    }
+    let rc = told.of("h2", "ssh")[0]["command"].as_str().unwrap_or("");
+    assert!(
+        rc.starts_with("filermark keys -r /") && rc.ends_with("/sfs_rc"),
+        "{rc}"
+    );
+    told.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
+    told.assert_fails("h3", "ssh", &["host key", "another one"], "ssh-keygen");
+    told.assert_fails("h4", "ssh", &["cannot be reached"], "");
+    for host in ["h2", "h3", "h4"] {
+        assert!(told.of(host, "agent").is_empty(), "it is not tried again");
+    }
+    assert!(
+        told.ended.elapsed < Duration::from_secs(40),
+        "{:?}",
+        told.ended.elapsed
+    );
+    field.hosts.mend("h4").expect("mend");
+    field.assert_clean();
+}
+
+#[test]
+fn a_program_that_is_missing_is_told_with_the_command_that_brings_it() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    // h1 has it where `install` puts it, h2 has not.
+    let sweep = field.sweep("h1 h2").unset("EXEC_PATH").set("INSTALL", "on");
+    let installed = sweep
+        .clone()
+        .command("install")
+        .set("CLIENTS", "h1")
+        .set("INSTALL", "on")
+        .run();
+    assert_eq!(installed.code, 0, "{}", installed.stderr);
+    let told = Told::by(&sweep);
+    told.assert("h1", "version", "ok");
+    told.assert("h2", "ssh", "ok");
+    told.assert_fails("h2", "agent", &["missing there"], "filermark install");
+    assert!(field.new_files("h2").is_empty(), "preflight brings nothing");
+    field.assert_clean();
+}
+
+/// Three hosts that name one directory; the last one has something else there.
+fn one_apart() -> Option<Field> {
+    let mut field = Field::bare(3)?;
+    field.small_disk("h3", Hosts::SHARED, 4096);
+    Some(field)
+}
+
+fn shared() -> String {
+    ["h1", "h2", "h3"]
+        .map(|h| format!("{h}:{}", Hosts::SHARED))
+        .join(" ")
+}
+
+#[test]
+fn who_sees_another_file_system_is_told() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
+    let told = Told::by(&sweep);
+    told.assert("h2", "same", "ok");
+    told.assert("h3", "same", "warning");
+    for host in ["h1", "h2", "h3"] {
+        told.assert(host, "mount", "ok");
+    }
+    field.assert_clean();
+    // Where all are to work in one tree, that will not do.
+    let told = Told::by(&sweep.set("SHARING_MODE", 1));
+    told.assert_fails("h3", "same", &["share one tree"], "");
+    field.assert_clean();
+}
+
+#[test]
+fn a_directory_that_is_missing_full_or_read_only_is_told() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else { return };
+    for (host, script) in [
+        (
+            "h1",
+            "mkdir /mnt/own/d && mount -t tmpfs -o size=64k tmpfs /mnt/own/d && (cat /dev/zero >/mnt/own/d/full || true)",
+        ),
+        (
+            "h2",
+            "mkdir /mnt/own/d && mount -t tmpfs -o ro tmpfs /mnt/own/d",
+        ),
+    ] {
+        let done = field.hosts.run_on(host, script).expect("a script");
+        assert_eq!(done.status, 0, "{}", done.output);
+    }
+    let mounts = ["h1", "h2", "h3"]
+        .map(|h| format!("{h}:/mnt/own/d"))
+        .join(" ");
+    let told = Told::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
+    told.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
+    told.assert_fails(
+        "h2",
+        "mount",
+        &["Read-only"],
+        "mount -o remount,rw /mnt/own/d",
+    );
+    told.assert_fails("h3", "mount", &["/mnt/own/d", "mounted on this client"], "");
+    assert_eq!(field.below("h1", "/mnt/own/d"), ["/full"]);
+    field
+        .hosts
+        .wait_clean(Duration::from_secs(10))
+        .expect("clean");
+}
+
+#[test]
+fn a_prime_that_is_killed_leaves_no_probe_file() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
+    let mut started = sweep.command("preflight").start();
+    // h3 looks for the file for some seconds; whether a directory can be written to is
+    // seen in much less.
+    let mut last = (Vec::new(), 0);
+    started.wait_until("a probe file that stays", |_| {
+        let seen = field.below("h1", Hosts::SHARED);
+        let probe = seen.iter().any(|n| n.starts_with("/.filermark-probe-"));
+        last = match probe && seen == last.0 {
+            true => (seen, last.1 + 1),
+            false => (seen, 0),
+        };
+        last.1 > 100
+    });
+    started.signal(Signal::KILL);
+    drop(started);
+    field.assert_clean_within(ALONE_MAX);
+}

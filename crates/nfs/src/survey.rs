@@ -1,0 +1,132 @@
+//! A look at servers before a run: which of their services take connections, how
+//! quickly, and whether exports mount. Makes nothing on the server.
+
+use crate::client::{MOUNT_V3, NFS_V3, PortLookup, Program, connect, find_port};
+use crate::target::{Target, addresses, mount_options};
+use filermark_engine::driver::{ClaimReport, DriverError};
+use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_onc::nfs3::access;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// Longest waits of a look, in milliseconds: a run is more patient.
+const WAIT_MS_MAX: u32 = 5_000;
+
+/// A service of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// `portmapper`, `mount`, `nfs`.
+    pub name: &'static str,
+    /// Where it listens; `None`: not known.
+    pub address: Option<SocketAddr>,
+    /// How long the connection took to be made; or why there is none.
+    pub connected: Result<Duration, String>,
+}
+
+/// The same plan with short waits and one try.
+#[must_use]
+pub fn hasty(plan: &Nfs3Plan) -> Nfs3Plan {
+    Nfs3Plan {
+        connect_timeout_ms: plan.connect_timeout_ms.min(WAIT_MS_MAX),
+        rpc_timeout_ms: plan.rpc_timeout_ms.min(WAIT_MS_MAX),
+        rpc_retries: 0,
+        jukebox_retries: 0,
+        ..plan.clone()
+    }
+}
+
+/// Connects to every service of a mount point's server that a run needs. Of a name
+/// with several addresses, the first at which something answers counts.
+///
+/// # Errors
+/// The name has no address.
+pub fn services(mount: &MountPoint, plan: &Nfs3Plan) -> Result<Vec<Service>, DriverError> {
+    let mut first = None;
+    for ip in addresses(mount, plan.ip)? {
+        let found = services_at(ip, plan);
+        if found.iter().any(|s| s.connected.is_ok()) {
+            return Ok(found);
+        }
+        first.get_or_insert(found);
+    }
+    Ok(first.unwrap_or_default())
+}
+
+fn services_at(ip: IpAddr, plan: &Nfs3Plan) -> Vec<Service> {
+    let mut found = Vec::new();
+    if plan.nfs_port.is_none() || plan.mount_port.is_none() {
+        let portmapper = SocketAddr::new(ip, plan.portmap_port);
+        found.push(reach("portmapper", portmapper, plan));
+        if found.iter().any(|s| s.connected.is_err()) {
+            // The others would only be unknown because of this.
+            return found;
+        }
+    }
+    for (name, program, explicit) in [
+        ("mount", MOUNT_V3, plan.mount_port),
+        ("nfs", NFS_V3, plan.nfs_port),
+    ] {
+        found.push(match port(ip, program, explicit, plan) {
+            Ok(port) => reach(name, SocketAddr::new(ip, port), plan),
+            Err(reason) => Service {
+                name,
+                address: None,
+                connected: Err(reason),
+            },
+        });
+    }
+    found
+}
+
+fn port(
+    ip: IpAddr,
+    program: Program,
+    explicit: Option<u16>,
+    plan: &Nfs3Plan,
+) -> Result<u16, String> {
+    if let Some(port) = explicit {
+        return Ok(port);
+    }
+    let portmapper = SocketAddr::new(ip, plan.portmap_port);
+    match find_port(portmapper, program, &mount_options(plan)) {
+        Ok(PortLookup::Port(port)) => Ok(port),
+        Ok(PortLookup::NotRegistered) => Err("the server has not registered it for TCP".into()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+fn reach(name: &'static str, address: SocketAddr, plan: &Nfs3Plan) -> Service {
+    let began = Instant::now();
+    let limit = Duration::from_millis(plan.connect_timeout_ms.into());
+    let connected = connect(address, false, limit);
+    Service {
+        name,
+        address: Some(address),
+        connected: connected
+            .map(|_| began.elapsed())
+            .map_err(|e| e.to_string()),
+    }
+}
+
+/// Mounts an export, asks whether it may be written to and how much is free, and
+/// takes the mount back.
+///
+/// # Errors
+/// As [`Target::resolve`].
+pub fn export(mount: &MountPoint, plan: &Nfs3Plan) -> Result<(bool, ClaimReport), DriverError> {
+    const WANTED: u32 = access::MODIFY | access::EXTEND | access::DELETE;
+    let target = Target::resolve(mount, plan)?;
+    let answer = target.nfs_client(plan).access(&target.root, WANTED);
+    target.unmount(plan);
+    let writable = match answer {
+        Ok(Ok(granted)) => granted.access & access::EXTEND != 0,
+        // A server without ACCESS says nothing against it.
+        Ok(Err(_)) | Err(_) => true,
+    };
+    let report = ClaimReport {
+        free_bytes: target.free_bytes(),
+        server_facts: target.facts(),
+        ..ClaimReport::default()
+    };
+    Ok((writable, report))
+}
