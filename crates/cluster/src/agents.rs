@@ -430,7 +430,11 @@ impl Agents {
     /// Says goodbye and waits till the agents have ended.
     pub fn dismiss(mut self) {
         for at in self.living() {
-            self.send(at, &Order::Goodbye);
+            match self.seats[at].hello.is_some() {
+                true => self.send(at, &Order::Goodbye),
+                // It has not even begun: there is nothing to wait for.
+                false => self.board.cut(at),
+            }
         }
         self.board.let_go(Duration::from_nanos(STOP_MAX.0));
     }

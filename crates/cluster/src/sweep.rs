@@ -94,14 +94,18 @@ impl<'a> Sweep<'a> {
     pub fn carry_out(mut self, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
         let (own, stop) = (identity::own_hello(), self.options.stop.clone());
         let mut agents = Agents::new(board, &self.options.launch, own, stop);
-        let outcome = self
-            .greet(&mut agents)
+        let greeted = self.greet(&mut agents);
+        // Nobody makes anything before all are there.
+        let has_begun = greeted.is_ok();
+        let outcome = greeted
             .and_then(|()| self.prepare(&mut agents))
             .and_then(|()| self.measure_baseline(&mut agents))
             .and_then(|()| self.points(&mut agents));
         self.tell_losses(&agents);
-        let left = self.clean_up_at_the_end(&mut agents);
-        self.findings.extend(left);
+        if has_begun {
+            let left = self.clean_up_at_the_end(&mut agents);
+            self.findings.extend(left);
+        }
         agents.dismiss();
         let mut findings = std::mem::take(&mut self.findings);
         findings.extend(self.scripts.findings());

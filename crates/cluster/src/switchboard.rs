@@ -5,15 +5,18 @@
 //! one: per agent a thread that reads and one that writes, all events in one bounded
 //! queue, so that an agent that says too much is held back by its own link.
 
+use crate::child;
 use crate::frame::{Deframer, Frame, FrameError};
 use crate::launch::{Launched, Launcher, Leash};
 use filermark_engine::clock::Clock;
+use filermark_engine::net::open_files_limit;
 use filermark_model::Nanos;
 use filermark_model::launch::LaunchPlan;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Events that may wait for the prime.
@@ -26,6 +29,9 @@ const LAUNCHES_AT_ONCE: usize = 32;
 const STACK_BYTES: usize = 256 << 10;
 /// How long the leash of a lost agent is held before it is cut.
 const CUT_AFTER: Duration = Duration::from_millis(500);
+/// Open files that a link may take, by whatever launcher, and what the prime needs beside.
+const FILES_PER_AGENT: u64 = 4;
+const FILES_BESIDE: u64 = 256;
 /// Bytes read from a link at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -67,6 +73,8 @@ pub struct Lines {
     events: Receiver<(usize, LineEvent)>,
     sender: SyncSender<(usize, LineEvent)>,
     over: Arc<AtomicBool>,
+    /// Leashes that are being cut.
+    cuts: Vec<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -86,6 +94,15 @@ impl Lines {
     /// Begins to start an agent per host; each comes as [`Event::Up`] or
     /// [`Event::Ended`].
     pub fn launch(plan: &LaunchPlan, launcher: Arc<dyn Launcher>) -> Self {
+        let wanted = plan.hosts.len() as u64 * FILES_PER_AGENT + FILES_BESIDE;
+        let allowed = open_files_limit(wanted);
+        if allowed < wanted {
+            tracing::warn!(
+                target: "filermark_cluster",
+                "{wanted} open files are wanted for {} clients, the limit is {allowed}: raise it (ulimit -Hn)",
+                plan.hosts.len()
+            );
+        }
         let (sender, events) = sync_channel(EVENTS_MAX);
         let over = Arc::new(AtomicBool::new(false));
         let hosts: Arc<[_]> = plan.hosts.clone().into();
@@ -122,6 +139,7 @@ impl Lines {
             events,
             sender,
             over,
+            cuts: Vec::new(),
         }
     }
 
@@ -147,7 +165,7 @@ impl Lines {
             write_line(agent, to_agent, &to_send, &sender)
         });
         match reader.and(writer) {
-            Ok(()) => Event::Up,
+            Ok(_) => Event::Up,
             Err(e) => Event::Ended(format!("no thread for its link: {e}")),
         }
     }
@@ -162,11 +180,14 @@ impl Lines {
     }
 }
 
-fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+fn thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
     let builder = std::thread::Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES);
-    builder.spawn(work).map(|_| ())
+    builder.spawn(work)
 }
 
 fn read_line(
@@ -280,7 +301,9 @@ impl Switchboard for Lines {
         line.orders = None;
         if let Some(mut leash) = line.leash.take() {
             // Ending a process may take a while; the others must not wait for it.
-            let _ = thread("prime-cuts", move || leash.let_go(CUT_AFTER));
+            self.cuts.retain(|cut| !cut.is_finished());
+            let cut = thread("prime-cuts", move || leash.let_go(CUT_AFTER));
+            self.cuts.extend(cut.ok());
         }
     }
 
@@ -294,6 +317,10 @@ impl Switchboard for Lines {
             if let Some(mut leash) = line.leash.take() {
                 leash.let_go(limit.saturating_sub(since.elapsed()));
             }
+        }
+        // Who ends now would leave the processes that are being ended.
+        while self.cuts.iter().any(|cut| !cut.is_finished()) && since.elapsed() < limit {
+            std::thread::sleep(child::LOOK);
         }
     }
 }

@@ -50,23 +50,26 @@ pub(super) fn compare(agents: &mut Agents, whom: &[usize], found: &[Found]) -> V
 }
 
 fn shared_dirs(living: &[usize], whom: &[usize], found: &[Found]) -> Vec<Shared> {
-    let mut have: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut have: BTreeMap<&str, Vec<(bool, usize)>> = BTreeMap::new();
     for agent in living {
         let facts = found.get(whom[*agent]).and_then(|f| f.facts.as_ref());
         for look in facts.map_or(&[][..], |f| &f.mounts[..]) {
-            let usable = look.there.as_ref().is_ok_and(|t| t.unwritable.is_none());
-            if usable {
-                have.entry(&look.mount.path).or_default().push(*agent);
+            let Ok(there) = &look.there else { continue };
+            if there.unwritable.is_none() {
+                let of = have.entry(&look.mount.path).or_default();
+                of.push((!there.is_remote(), *agent));
             }
         }
     }
-    let shared = have.into_iter().filter_map(|(dir, agents)| {
-        let (layer, others) = agents.split_first()?;
+    let shared = have.into_iter().filter_map(|(dir, mut agents)| {
+        // Who has it over a network shows the others what they lack.
+        agents.sort();
+        let ((_, layer), others) = agents.split_first()?;
         (!others.is_empty()).then_some(())?;
         Some(Shared {
             probe: Probe::random(dir)?,
             layer: *layer,
-            others: others.to_vec(),
+            others: others.iter().map(|(_, agent)| *agent).collect(),
             unlaid: None,
             seen: BTreeMap::new(),
             left: None,

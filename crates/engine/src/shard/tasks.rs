@@ -69,6 +69,10 @@ impl Shard {
         let mut population = Population::empty(&self.procs);
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "CLEANUP", true);
+        if report == Err(PhaseError::Stopped) {
+            // What was not removed must still be known: it is tried again.
+            return report;
+        }
         for (at, proc) in self.procs.iter_mut().enumerate() {
             proc.slice.forget();
             self.driver

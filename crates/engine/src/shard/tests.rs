@@ -286,6 +286,46 @@ fn init_makes_parents_first_and_cleanup_removes_all_that_was_made() {
         "left behind: {there:?}"
     );
 }
+
+/// An agent that loses its prime in CLEANUP stops, and tidies up by itself then.
+#[test]
+fn a_cleanup_that_is_broken_off_is_made_again_in_full() {
+    let stop: Rc<RefCell<Option<StopFlag>>> = Rc::default();
+    let (flag, mut removals) = (stop.clone(), 0);
+    let service = Box::new(move |_, _| {
+        if let Some(flag) = &*flag.borrow() {
+            removals += 1;
+            if removals == 40 {
+                flag.raise();
+            }
+        }
+        (Nanos::from_millis(1), Status::Ok)
+    });
+    let mut sim = sim(2, PacingMode::Closed, false, service);
+    init_and_run(&mut sim, 300, 20.0);
+    stop.replace(Some(sim.shard.stop.clone()));
+    let broken_off = sim.shard.cleanup(16, Nanos::from_secs(1000));
+    assert_eq!(broken_off, Err(PhaseError::Stopped));
+    sim.shard.stop.lower();
+    sim.shard.cleanup(16, Nanos::from_secs(1000)).unwrap();
+    let mut there = HashSet::new();
+    for (_, proc, action) in sim.actions.take() {
+        match action {
+            Action::Mkdir { dir, name, .. }
+            | Action::Fill { dir, name, .. }
+            | Action::Create { dir, name, .. }
+            | Action::Symlink { dir, name, .. } => {
+                there.insert((proc, dir, name));
+            }
+            Action::Remove { dir, name } | Action::Rmdir { dir, name } => {
+                there.remove(&(proc, dir, name));
+            }
+            _ => {}
+        }
+    }
+    assert!(there.is_empty(), "left behind: {there:?}");
+}
+
 #[test]
 fn a_second_init_only_grows_and_restores() {
     let mut sim = sim(2, PacingMode::Closed, false, fixed(Nanos::from_micros(100)));

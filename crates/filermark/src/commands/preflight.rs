@@ -4,6 +4,7 @@ use crate::cli::PreflightArgs;
 use crate::exit::{Ended, INTERRUPTED};
 use crate::{interrupt, plain, product, talk};
 use filermark_cluster::launch::EveryLauncher;
+use filermark_cluster::launch::ssh::quote;
 use filermark_cluster::launch::tag::RunTag;
 use filermark_cluster::preflight::check::{Findings, Verdict};
 use filermark_cluster::preflight::{PreflightOptions, preflight as look, text};
@@ -25,12 +26,13 @@ pub fn preflight(args: &PreflightArgs) -> Ended {
     interrupt::on_interrupt(stop.clone(), "stopping: what was found so far is told");
     let terminal = std::io::stderr().is_terminal();
     let suffix = resolved.suffix.clone();
+    let rc = args.source.rc.as_ref();
     let findings = look(PreflightOptions {
         plan: resolved.plan,
         launch: resolved.launch,
         suffix: resolved.suffix,
         dir: resolved.work_dir,
-        rc: args.source.rc.as_ref().map(|rc| rc.display().to_string()),
+        rc: rc.map(|rc| quote(&rc.display().to_string())),
         stop,
         board: &mut |plan| board(plan, &suffix),
         observe: &mut |what| {

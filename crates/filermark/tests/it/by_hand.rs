@@ -2,6 +2,7 @@
 //! or it for them.
 
 use crate::peek::{assert_empty, serve};
+use crate::preflight::Told;
 use crate::sweep::{Ended, PROGRAM, Sweep};
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
@@ -126,6 +127,23 @@ fn an_agent_that_waits_serves_run_after_run() {
     kill_process(pid, Signal::INT).expect("ask it to end");
     let (code, talk) = agent.wait();
     assert_eq!(code, Some(0), "{talk}");
+}
+
+#[test]
+fn preflight_comes_by_the_same_way() {
+    let _turn = beside_others();
+    let scene = Scene::new();
+    let agent = scene.agent(&["--listen", "127.0.0.1:0"]);
+    let run = scene
+        .run("connect")
+        .set("CLIENTS", "127.0.0.1")
+        .set("AGENT_PORT", agent.port());
+    let told = Told::by(&run);
+    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    told.assert("127.0.0.1", "version", "ok");
+    told.assert("127.0.0.1", "mount", "ok");
+    // And it still serves runs.
+    scene.assert_measured(&run.run());
 }
 
 #[test]

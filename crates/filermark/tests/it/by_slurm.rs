@@ -1,6 +1,7 @@
 //! Agents that a real Slurm starts, and that come to their prime over TLS.
 
 use crate::peek::{assert_empty, serve};
+use crate::preflight::Told;
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
@@ -69,6 +70,21 @@ fn srun_makes_an_allocation_and_brings_both_agents() {
     let Some(scene) = Scene::start() else { return };
     let ended = scene.run(&[]).succeed();
     assert_both_measured(&ended);
+    scene.assert_clean();
+}
+
+#[test]
+fn preflight_looks_at_the_nodes_too() {
+    let _turn = beside_others();
+    let Some(scene) = Scene::start() else { return };
+    let told = Told::by(&scene.run(&[]));
+    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    for node in ["n1", "n2"] {
+        for what in ["name", "version", "clock", "server", "mount"] {
+            told.assert(node, what, "ok");
+        }
+    }
+    told.assert("prime", "firewall", "ok");
     scene.assert_clean();
 }
 

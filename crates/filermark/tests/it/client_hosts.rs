@@ -8,11 +8,11 @@ use filermark_results::PointRecord;
 use filermark_server::{RunningServer, Server, ServerOptions};
 use filermark_testbed::{Export, Fsal, Ganesha, Hosts, Sandbox, available};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A session of the SSH server takes a moment to go.
 const GONE_MAX: Duration = Duration::from_secs(10);
@@ -156,6 +156,18 @@ impl Field {
         let files = self.files(host);
         let new = files.into_iter().filter(|path| !before.contains(path));
         new.filter(|path| !is_program(path)).collect()
+    }
+
+    /// Waits till the prime reaches a host again: neighbours that did not answer are not
+    /// asked again at once.
+    pub fn wait_reached(&self, host: &str) {
+        let address = self.hosts.address(host).expect("a host");
+        let since = Instant::now();
+        let reached = || self.hosts.run(|| TcpStream::connect((address, 22)).is_ok());
+        while !reached() {
+            assert!(since.elapsed() < GONE_MAX, "{host} is not reached");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// What runs on the prime: a number and a command line each.

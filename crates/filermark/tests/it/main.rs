@@ -21,6 +21,7 @@ mod clients;
 mod clients_by_hand;
 mod clients_faults;
 mod clients_refused;
+mod clients_stopped;
 mod clients_ways;
 mod counts;
 mod events;

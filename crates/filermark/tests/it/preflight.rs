@@ -2,7 +2,7 @@
 //! hosts with a filer, and on hosts that something is wrong with. Nothing is left.
 
 use crate::client_hosts::Field;
-use crate::sweep::{Ended, Sweep};
+use crate::sweep::{Ended, Started, Sweep};
 use crate::turns::beside_others;
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::Hosts;
@@ -14,14 +14,20 @@ use std::time::Duration;
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
 /// What a preflight told.
-struct Told {
-    ended: Ended,
-    checks: Vec<Value>,
+pub struct Told {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it found.
+    pub checks: Vec<Value>,
 }
 
 impl Told {
-    fn by(sweep: &Sweep) -> Self {
-        let ended = sweep.clone().command("preflight").arg("--json").run();
+    /// Instead of a run.
+    pub fn by(sweep: &Sweep) -> Self {
+        Self::of_ended(sweep.clone().command("preflight").arg("--json").run())
+    }
+
+    fn of_ended(ended: Ended) -> Self {
         ended.assert_tame();
         let json = ended.json();
         assert_eq!(json["preflight"], 1);
@@ -41,7 +47,7 @@ impl Told {
 
     /// All lines about it have this verdict, and there are some.
     #[track_caller]
-    fn assert(&self, host: &str, what: &str, verdict: &str) {
+    pub fn assert(&self, host: &str, what: &str, verdict: &str) {
         let found = self.of(host, what);
         let all = !found.is_empty() && found.iter().all(|c| c["verdict"] == verdict);
         assert!(all, "{host} {what}: {found:#?}\nof {:#?}", self.checks);
@@ -263,12 +269,10 @@ fn a_directory_that_is_missing_full_or_read_only_is_told() {
         .expect("clean");
 }
 
-#[test]
-fn a_prime_that_is_killed_leaves_no_probe_file() {
-    let _turn = beside_others();
-    let Some(field) = one_apart() else { return };
+/// Preflight at the moment when a probe file of h1's lies in the shared directory.
+fn while_a_probe_lies_there(field: &Field) -> Started {
     let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
-    let mut started = sweep.command("preflight").start();
+    let mut started = sweep.command("preflight").arg("--json").start();
     // h3 looks for the file for some seconds; whether a directory can be written to is
     // seen in much less.
     let mut last = (Vec::new(), 0);
@@ -281,6 +285,44 @@ fn a_prime_that_is_killed_leaves_no_probe_file() {
         };
         last.1 > 100
     });
+    started
+}
+
+#[test]
+fn a_host_that_freezes_is_told_and_another_removes_its_probe_file() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let started = while_a_probe_lies_there(&field);
+    field.hosts.freeze("h1").expect("freeze");
+    let told = Told::of_ended(started.wait());
+    assert_eq!(field.below("h2", Hosts::SHARED), [""; 0]);
+    told.assert_fails("h1", "agent", &["not a word"], "");
+    told.assert("h2", "same", "ok");
+    told.assert("h3", "mount", "ok");
+    field.hosts.thaw("h1").expect("thaw");
+    field.assert_clean_within(ALONE_MAX);
+}
+
+#[test]
+fn who_does_not_want_to_wait_is_told_what_was_found() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let started = while_a_probe_lies_there(&field);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    ended.assert_tame();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let json = ended.json();
+    assert_eq!(json["stopped"], true);
+    assert!(json["ok"].as_u64().expect("a count") > 10, "{json:#}");
+    field.assert_clean();
+}
+
+#[test]
+fn a_prime_that_is_killed_leaves_no_probe_file() {
+    let _turn = beside_others();
+    let Some(field) = one_apart() else { return };
+    let started = while_a_probe_lies_there(&field);
     started.signal(Signal::KILL);
     drop(started);
     field.assert_clean_within(ALONE_MAX);

@@ -118,12 +118,18 @@ pub(super) fn loopback_line(hosts: &str, name: &str) -> Option<String> {
     found.map(|(address, names)| format!("{address} {}", names.join(" ")))
 }
 
-/// This host's addresses, loopback left out.
+/// This host's addresses; loopback is left out, and what every interface has for its
+/// own link.
 pub(super) fn own_addresses() -> Vec<String> {
+    let is_link_local = |address: &IpAddr| match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
     let mut found: Vec<String> = Vec::new();
     for address in interface_addresses() {
         let text = address.to_string();
-        if !address.is_loopback() && !found.contains(&text) {
+        let is_told = !address.is_loopback() && !is_link_local(&address);
+        if is_told && !found.contains(&text) {
             found.push(text);
         }
     }

@@ -1,0 +1,146 @@
+//! Ctrl-C while several hosts are at work, and disks that fill up under them.
+
+use crate::client_hosts::{Field, assert_adds_up};
+use crate::peek::assert_empty;
+use crate::sweep::{Ended, Started};
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_results::Outcome;
+use filermark_server::ServerOptions;
+use filermark_testbed::Hosts;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// Longest from the first Ctrl-C to the end.
+const STOP_MAX: Duration = Duration::from_secs(10);
+
+/// Both benchmarks' consoles.
+fn wait_for_run(started: &mut Started) {
+    started.wait_until("RUN", |s| {
+        let talk = s.stderr();
+        talk.contains("op/s RUN") || talk.contains("Starting RUN phase")
+    });
+}
+
+#[track_caller]
+fn assert_interrupted(ended: &Ended) {
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    ended.assert_tame();
+    assert!(ended.elapsed < STOP_MAX, "{:?}", ended.elapsed);
+    let end = ended.record().end.expect("an end");
+    assert_eq!(end.outcome, Outcome::Interrupted);
+}
+
+#[test]
+fn ctrl_c_stops_all_hosts_and_leaves_them_clean() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let list = format!("h[1-3]:{}", Hosts::OWN);
+    let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
+    let mut started = sweep.start();
+    wait_for_run(&mut started);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_interrupted(&ended);
+    field.assert_clean();
+}
+
+#[test]
+fn the_second_ctrl_c_leaves_at_once_and_the_agents_tidy_up() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    // CLEANUP takes some seconds here.
+    let (server, export) = field.serve(ServerOptions {
+        delay: "REMOVE=10ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let mut started = field.sweep_against("prime h1 h2 h3", &export).set("RUNTIME", 60).start();
+    wait_for_run(&mut started);
+    started.signal(Signal::INT);
+    started.wait_for("CLEANUP");
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(ended.elapsed < Duration::from_secs(2), "{:?}", ended.elapsed);
+    let since = Instant::now();
+    field.assert_clean_within(Duration::from_secs(30));
+    println!("clean {:?} after the prime had gone", since.elapsed());
+    field.hosts.sandbox().run(|| assert_empty(&server));
+}
+
+#[test]
+fn ctrl_c_is_heard_while_a_host_does_not_answer() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    field.hosts.freeze("h2").expect("freeze");
+    for install in ["off", "on"] {
+        let started = field.sweep("h1 h2").set("INSTALL", install).env("RUST_LOG", "filermark_cluster=debug").start();
+        std::thread::sleep(Duration::from_secs(1));
+        started.signal(Signal::INT);
+        let ended = started.wait();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        assert!(ended.elapsed < Duration::from_secs(4), "{:?} {}", ended.elapsed, ended.stderr);
+    }
+    field.hosts.thaw("h2").expect("thaw");
+    field.assert_clean();
+}
+
+#[test]
+fn a_disk_that_is_full_in_init_ends_the_point_and_names_the_host() {
+    let _turn = beside_others();
+    let Some(mut field) = Field::bare(2) else {
+        return;
+    };
+    let place = format!("{}/small", Hosts::OWN);
+    field.small_disk("h1", &place, 512 << 10);
+    field.small_disk("h2", &place, 1024);
+    let sweep = field
+        .composite("SWBUILD", &format!("h[1-2]:{place}"))
+        .set("FILES_PER_DIR", 20)
+        .set("SPACE_CHECK", "off");
+    let ended = sweep.fail(1);
+    ended.assert_sentence(&["client h2", &place, "no space left"]);
+    let point = ended.point(1);
+    assert_eq!(point.findings[0].rule, Rule::Failed);
+    field.assert_clean();
+}
+
+#[test]
+fn a_disk_that_fills_up_in_run_makes_the_point_invalid() {
+    let _turn = beside_others();
+    let Some(mut field) = Field::bare(2) else {
+        return;
+    };
+    let place = format!("{}/small", Hosts::OWN);
+    field.small_disk("h1", &place, 512 << 10);
+    field.small_disk("h2", &place, 32 << 10);
+    let sweep = field.composite("SWBUILD", &format!("h[1-2]:{place}"));
+    let mut started = sweep.set("RUNTIME", 4).start();
+    wait_for_run(&mut started);
+    // No room for one more file; what is given free is taken at once, for a while.
+    let fill = format!(
+        "mount -o remount,nr_inodes=700 {place}; mkdir {place}/filler; \
+         timeout 3 sh -c 'while i=$((i+1)); do true >{place}/filler/$i; done' 2>/dev/null"
+    );
+    field.hosts.run_on("h2", &fill).expect("h2");
+    let ended = started.wait();
+    field.hosts.run_on("h2", &format!("rm -r {place}/filler")).expect("h2");
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended.assert_tame();
+    let point = ended.point(1);
+    assert_adds_up(&point, &["h1", "h2"]);
+    println!("{:?}", point.clients.iter().map(|c| (c.ops.iter().map(|o| (o.op, o.success_count, o.error_count)).collect::<Vec<_>>(), &c.errors)).collect::<Vec<_>>());
+    assert!(!point.is_valid());
+    assert!(point.findings.iter().any(|f| f.rule == Rule::Errors), "{:?}", point.findings);
+    let errors = |client: usize| point.clients[client].error_count();
+    assert_eq!(errors(0), 0);
+    assert!(errors(1) > 0);
+    field.assert_clean();
+}
