@@ -180,10 +180,7 @@ impl Lines {
     }
 }
 
-fn thread(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> std::io::Result<JoinHandle<()>> {
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     let builder = std::thread::Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES);
