@@ -88,11 +88,7 @@ fn ctrl_c_is_heard_while_a_host_does_not_answer() {
     };
     field.hosts.freeze("h2").expect("freeze");
     for install in ["off", "on"] {
-        let started = field
-            .sweep("h1 h2")
-            .set("INSTALL", install)
-            .env("RUST_LOG", "filermark_cluster=debug")
-            .start();
+        let started = field.sweep("h1 h2").set("INSTALL", install).start();
         std::thread::sleep(Duration::from_secs(1));
         started.signal(Signal::INT);
         let ended = started.wait();
@@ -129,7 +125,7 @@ fn a_disk_that_is_full_in_init_ends_the_point_and_names_the_host() {
 }
 
 #[test]
-fn a_disk_that_fills_up_in_run_makes_the_point_invalid() {
+fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
     let _turn = beside_others();
     let Some(mut field) = Field::bare(2) else {
         return;
@@ -155,28 +151,10 @@ fn a_disk_that_fills_up_in_run_makes_the_point_invalid() {
     ended.assert_tame();
     let point = ended.point(1);
     assert_adds_up(&point, &["h1", "h2"]);
-    println!(
-        "{:?}",
-        point
-            .clients
-            .iter()
-            .map(|c| (
-                c.ops
-                    .iter()
-                    .map(|o| (o.op, o.success_count, o.error_count))
-                    .collect::<Vec<_>>(),
-                &c.errors
-            ))
-            .collect::<Vec<_>>()
-    );
-    assert!(!point.is_valid());
-    assert!(
-        point.findings.iter().any(|f| f.rule == Rule::Errors),
-        "{:?}",
-        point.findings
-    );
     let errors = |client: usize| point.clients[client].error_count();
     assert_eq!(errors(0), 0);
     assert!(errors(1) > 0);
+    let told: Vec<_> = point.clients[1].errors.keys().collect();
+    assert!(told.iter().all(|what| what.contains("ENOSPC")), "{told:?}");
     field.assert_clean();
 }
