@@ -64,6 +64,10 @@ pub trait Launcher: Send + Sync {
     /// # Errors
     /// One sentence: the step, the reason, the next thing to try.
     fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String>;
+
+    /// Nobody is wanted any more, and all agents were let go: ends what was started and
+    /// waited for in vain, within so long.
+    fn give_up(&self, _limit: Duration) {}
 }
 
 /// Agents on threads of this process: for tests, and for programs that embed a run.

@@ -3,7 +3,7 @@
 
 use crate::agents::{Agents, Heard, OrderError};
 use crate::identity;
-use crate::message::{Order, Report};
+use crate::message::{Order, Report, Share};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
 use filermark_engine::driver::StopFlag;
@@ -40,10 +40,13 @@ pub fn sweep_leftovers(
         agents.dismiss();
         return all;
     }
-    let order = |client: usize| Order::Sweep {
-        plan: Box::new(plan.for_client(client)),
-        client: client as u32,
-        dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
+    let order = |client: usize| {
+        Order::Sweep(Share {
+            plan: Box::new(plan.for_client(client)),
+            client: client as u32,
+            dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
+            run_id: String::new(),
+        })
     };
     for wave in waves(plan) {
         let living = agents.living();

@@ -30,6 +30,19 @@ pub struct Hello {
     pub host: String,
 }
 
+/// A client's share of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Share {
+    /// The plan, as far as it concerns this client.
+    pub plan: Box<RunPlan>,
+    /// Index into its clients.
+    pub client: u32,
+    /// Name of the run's directory on the servers.
+    pub dir_name: String,
+    /// Identifies the run in its marker file; empty: whichever has the name.
+    pub run_id: String,
+}
+
 /// From the prime to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
@@ -46,16 +59,7 @@ pub enum Order {
     Inspect(Box<InspectRequest>),
     /// What is to be run and which client of the plan this agent is. The agent
     /// connects, claims the run's directory, and answers `Ready`.
-    Prepare {
-        /// The plan, as far as it concerns this client.
-        plan: Box<RunPlan>,
-        /// Index into its clients.
-        client: u32,
-        /// Name of the run's directory on the servers.
-        dir_name: String,
-        /// Identifies the run in its marker file.
-        run_id: String,
-    },
+    Prepare(Share),
     /// INIT of a load point; answered by `Populated`.
     Init {
         /// Which.
@@ -78,14 +82,7 @@ pub enum Order {
     },
     /// Remove what a run of this name has left on the client's mount points; answered
     /// by `Cleaned`. Nothing was prepared before.
-    Sweep {
-        /// The plan, as far as it concerns this client.
-        plan: Box<RunPlan>,
-        /// Index into its clients.
-        client: u32,
-        /// Name of the run's directory on the servers.
-        dir_name: String,
-    },
+    Sweep(Share),
     /// Stop the phase under way; it ends with `Failed`.
     Stop,
     /// A sign of life.
@@ -101,12 +98,12 @@ impl Order {
             Self::Hello(_) => "hello",
             Self::Time { .. } => "time",
             Self::Inspect(_) => "inspect",
-            Self::Prepare { .. } => "prepare",
+            Self::Prepare(_) => "prepare",
             Self::Init { .. } => "init",
             Self::Run { .. } => "run",
             Self::Cleanup => "cleanup",
             Self::Release { .. } => "release",
-            Self::Sweep { .. } => "sweep",
+            Self::Sweep(_) => "sweep",
             Self::Stop => "stop",
             Self::Alive => "alive",
             Self::Goodbye => "goodbye",

@@ -21,7 +21,12 @@ fn mount() -> MountPoint {
 fn orders() -> Vec<Order> {
     let plan = filermark_results::testing::plan();
     let point = plan.points[0];
-    let (plan, dir_name) = (Box::new(plan.for_client(1)), "filermark.x".to_owned());
+    let share = Share {
+        plan: Box::new(plan.for_client(1)),
+        client: 1,
+        dir_name: "filermark.x".to_owned(),
+        run_id: "x y".into(),
+    };
     vec![
         Order::Hello(own_hello()),
         Order::Time { seq: 7 },
@@ -32,12 +37,7 @@ fn orders() -> Vec<Order> {
                 token: "t".into(),
             }],
         })),
-        Order::Prepare {
-            plan: plan.clone(),
-            client: 1,
-            dir_name: dir_name.clone(),
-            run_id: "x y".into(),
-        },
+        Order::Prepare(share.clone()),
         Order::Init { point },
         Order::Run {
             point,
@@ -47,11 +47,7 @@ fn orders() -> Vec<Order> {
         Order::Release {
             orphans: vec![mount()],
         },
-        Order::Sweep {
-            plan,
-            client: 1,
-            dir_name,
-        },
+        Order::Sweep(share),
         Order::Stop,
         Order::Alive,
         Order::Goodbye,

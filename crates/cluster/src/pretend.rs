@@ -198,7 +198,8 @@ impl Pretender {
             left_behind: Vec::new(),
         };
         Some(match task {
-            Task::Prepare { plan, client, .. } => {
+            Task::Prepare(share) => {
+                let (plan, client) = (share.plan, share.client);
                 let numbers = plan.procs_of(client as usize);
                 let first = numbers.first().map_or(0, |(number, _)| *number);
                 self.procs = first..first + numbers.len() as u32;
@@ -224,7 +225,7 @@ impl Pretender {
                 self.load = Some((warmup_at, 0));
                 return None;
             }
-            Task::Cleanup | Task::Release { .. } | Task::Sweep { .. } | Task::TidyUp => cleaned,
+            Task::Cleanup | Task::Release { .. } | Task::Sweep(_) | Task::TidyUp => cleaned,
         })
     }
 }

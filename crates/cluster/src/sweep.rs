@@ -4,7 +4,7 @@
 use crate::agents::{Agents, Heard, OrderError};
 use crate::identity;
 use crate::measure::Measured;
-use crate::message::{FreeSpace, Order, Report, Tasks};
+use crate::message::{FreeSpace, Order, Report, Share, Tasks};
 use crate::monitor::Monitor;
 use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
@@ -157,11 +157,13 @@ impl<'a> Sweep<'a> {
             self.options.suffix, self.record.run.fingerprint
         );
         let plan = self.options.plan.clone();
-        let order = |client: usize| Order::Prepare {
-            plan: Box::new(plan.for_client(client)),
-            client: client as u32,
-            dir_name: dir_name.clone(),
-            run_id: run_id.clone(),
+        let order = |client: usize| {
+            Order::Prepare(Share {
+                plan: Box::new(plan.for_client(client)),
+                client: client as u32,
+                dir_name: dir_name.clone(),
+                run_id: run_id.clone(),
+            })
         };
         for wave in waves(&plan) {
             let mut ready = BTreeMap::new();

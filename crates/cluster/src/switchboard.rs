@@ -73,6 +73,7 @@ pub struct Lines {
     events: Receiver<(usize, LineEvent)>,
     sender: SyncSender<(usize, LineEvent)>,
     over: Arc<AtomicBool>,
+    launcher: Arc<dyn Launcher>,
     /// Leashes that are being cut.
     cuts: Vec<JoinHandle<()>>,
 }
@@ -139,6 +140,7 @@ impl Lines {
             events,
             sender,
             over,
+            launcher,
             cuts: Vec::new(),
         }
     }
@@ -180,10 +182,7 @@ impl Lines {
     }
 }
 
-fn thread(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> std::io::Result<JoinHandle<()>> {
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     let builder = std::thread::Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES);
@@ -318,6 +317,7 @@ impl Switchboard for Lines {
                 leash.let_go(limit.saturating_sub(since.elapsed()));
             }
         }
+        self.launcher.give_up(limit.saturating_sub(since.elapsed()));
         // Who ends now would leave the processes that are being ended.
         while self.cuts.iter().any(|cut| !cut.is_finished()) && since.elapsed() < limit {
             std::thread::sleep(child::LOOK);

@@ -14,6 +14,8 @@ pub enum Failure {
     Usage(Vec<String>),
     /// Something else went wrong.
     Failed(String),
+    /// The user wished to stop.
+    Stopped,
 }
 
 impl Failure {
@@ -27,6 +29,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Failed(_) => 1,
+            Self::Stopped => INTERRUPTED,
         }
     }
 
@@ -35,6 +38,7 @@ impl Failure {
         match self {
             Self::Usage(sentences) => sentences.join("; "),
             Self::Failed(sentence) => sentence.clone(),
+            Self::Stopped => "stopped on request".into(),
         }
     }
 
@@ -46,7 +50,7 @@ impl Failure {
                     eprintln!("filermark: {sentence}");
                 }
             }
-            Self::Failed(sentence) => eprintln!("filermark: {sentence}"),
+            Self::Failed(_) | Self::Stopped => eprintln!("filermark: {}", self.reason()),
         }
         ExitCode::from(self.code())
     }

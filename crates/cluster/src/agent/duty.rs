@@ -4,10 +4,10 @@
 //! It trusts the link only: when the link ends, or nothing more comes, the load stops
 //! and what this agent made is removed, without being told.
 
-use crate::message::{Hello, Order, PROTOCOL, Report};
+use crate::message::{Hello, Order, PROTOCOL, Report, Share};
 use crate::preflight::facts::InspectRequest;
 use filermark_model::plan::MountPoint;
-use filermark_model::{LoadPoint, Nanos, RunPlan};
+use filermark_model::{LoadPoint, Nanos};
 
 /// A prime that has not said anything for so long is lost. It says something every
 /// two seconds. With the time to clean up, this stays below 30 s.
@@ -19,16 +19,7 @@ pub enum Task {
     /// Look at the host, for preflight.
     Inspect(Box<InspectRequest>),
     /// Reach the servers, claim the run's directory, start the engine.
-    Prepare {
-        /// The plan.
-        plan: Box<RunPlan>,
-        /// Which client of it this is.
-        client: u32,
-        /// The run's directory.
-        dir_name: String,
-        /// Identifies the run.
-        run_id: String,
-    },
+    Prepare(Share),
     /// INIT.
     Init(LoadPoint),
     /// WARMUP and RUN.
@@ -46,14 +37,7 @@ pub enum Task {
         orphans: Vec<MountPoint>,
     },
     /// Remove what a run of this name has left on a client's mount points.
-    Sweep {
-        /// The plan.
-        plan: Box<RunPlan>,
-        /// Which client of it this is.
-        client: u32,
-        /// The run's directory.
-        dir_name: String,
-    },
+    Sweep(Share),
     /// The prime is gone or said goodbye: leave nothing of this agent's behind.
     TidyUp,
 }
@@ -198,17 +182,7 @@ impl Duty {
 fn task_of(order: Order) -> Option<Task> {
     Some(match order {
         Order::Inspect(request) => Task::Inspect(request),
-        Order::Prepare {
-            plan,
-            client,
-            dir_name,
-            run_id,
-        } => Task::Prepare {
-            plan,
-            client,
-            dir_name,
-            run_id,
-        },
+        Order::Prepare(share) => Task::Prepare(share),
         Order::Init { point } => Task::Init(point),
         Order::Run {
             point,
@@ -219,15 +193,7 @@ fn task_of(order: Order) -> Option<Task> {
         },
         Order::Cleanup => Task::Cleanup,
         Order::Release { orphans } => Task::Release { orphans },
-        Order::Sweep {
-            plan,
-            client,
-            dir_name,
-        } => Task::Sweep {
-            plan,
-            client,
-            dir_name,
-        },
+        Order::Sweep(share) => Task::Sweep(share),
         Order::Hello(_) | Order::Time { .. } | Order::Stop | Order::Alive | Order::Goodbye => {
             return None;
         }

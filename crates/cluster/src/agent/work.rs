@@ -5,7 +5,7 @@ use super::duty::Task;
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
-use crate::message::{Report, Tasks};
+use crate::message::{Report, Share, Tasks};
 use crate::preflight::look::{Laid, inspect};
 use crate::space;
 use filermark_engine::clock::Clock;
@@ -87,27 +87,18 @@ impl Work {
             Task::Inspect(request) => {
                 Report::Inspected(Box::new(inspect(*request, &mut self.probes, &self.stop)))
             }
-            Task::Prepare {
-                plan,
-                client,
-                dir_name,
-                run_id,
-            } => self.prepare(*plan, client, Claim { dir_name, run_id }),
+            Task::Prepare(share) => self.prepare(share),
             Task::Init(point) => self.init(point),
             Task::Run { point, warmup_at } => self.run(point, warmup_at),
             Task::Cleanup => self.cleanup(),
             Task::Release { orphans } => self.release(orphans),
-            Task::Sweep {
-                plan,
-                client,
-                dir_name,
-            } => sweep(&plan, client, dir_name),
+            Task::Sweep(share) => sweep(share),
             Task::TidyUp => self.tidy_up(),
         }
     }
 
-    fn prepare(&mut self, plan: RunPlan, client: u32, claim: Claim) -> Report {
-        let plan = Arc::new(plan);
+    fn prepare(&mut self, share: Share) -> Report {
+        let (plan, client, claim) = parts(share);
         let driver = driver_of(&plan);
         let missing = plan
             .benchmark
@@ -249,6 +240,15 @@ fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
     }
 }
 
+/// The plan, which client of it this is, and the run's directory.
+fn parts(share: Share) -> (Arc<RunPlan>, u32, Claim) {
+    let claim = Claim {
+        dir_name: share.dir_name,
+        run_id: share.run_id,
+    };
+    (Arc::new(*share.plan), share.client, claim)
+}
+
 /// The client's mount points, each once.
 fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
     let client = plan.clients.get(client as usize);
@@ -259,16 +259,13 @@ fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
 }
 
 /// What a run that is over has left goes.
-fn sweep(plan: &RunPlan, client: u32, dir_name: String) -> Report {
+fn sweep(share: Share) -> Report {
     let began = Instant::now();
-    let driver = driver_of(plan);
-    let claim = Claim {
-        dir_name,
-        run_id: String::new(),
-    };
+    let (plan, client, claim) = parts(share);
+    let driver = driver_of(&plan);
     let mut removed_count = 0;
     let mut left = Vec::new();
-    for mount in mounts_of(plan, client) {
+    for mount in mounts_of(&plan, client) {
         match driver.release(&mount, &claim, Reach::Leftovers) {
             Ok(report) => {
                 removed_count += report.removed_count;

@@ -5,6 +5,7 @@ use super::ssh::SshLauncher;
 use super::tag::RunTag;
 use super::{AcceptLauncher, ConnectLauncher, Launched, Launcher, SlurmLauncher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use std::time::Duration;
 
 /// Starts agents by whatever way their hosts have.
 pub struct EveryLauncher {
@@ -63,5 +64,9 @@ impl Launcher for EveryLauncher {
                 accept.launch(client, host)
             }
         }
+    }
+
+    fn give_up(&self, limit: Duration) {
+        self.slurm.give_up(limit);
     }
 }

@@ -15,6 +15,9 @@ use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How long srun may take to end by itself when there is no agent.
+const GIVE_UP_MAX: Duration = Duration::from_millis(200);
+
 /// Starts all agents of a plan that are Slurm's (`LauncherKind::Slurm`) when the first
 /// of them is asked for. Serves one run: when all were let go, `srun` is ended.
 pub struct SlurmLauncher {
@@ -77,6 +80,19 @@ impl Launcher for SlurmLauncher {
             job: Some(job),
         };
         launched(secured, Box::new(leash))
+    }
+
+    /// A job that waits in Slurm's queue would start agents that nobody waits for.
+    fn give_up(&self, limit: Duration) {
+        let given_up = Some(Err("all agents were let go".into()));
+        let job = {
+            let mut job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *job, given_up)
+        };
+        if let Some(Ok(job)) = job {
+            job.seats.close();
+            job.srun.end(limit.min(GIVE_UP_MAX));
+        }
     }
 }
 

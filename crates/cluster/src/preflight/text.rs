@@ -2,7 +2,11 @@
 
 use super::check::{Check, Findings, Verdict};
 use filermark_model::units::counted;
+use filermark_model::words::tame;
 use std::fmt::Write;
+
+/// Longest sentence that is shown, in characters.
+const SENTENCE_CHARS_MAX: usize = 2000;
 
 const GREEN: &str = "\x1b[32m";
 const YELLOW: &str = "\x1b[33m";
@@ -36,7 +40,11 @@ pub fn text(findings: &Findings, colour: bool) -> String {
 
 /// The sentence, and the command where the sentence does not name it.
 fn one_line(check: &Check) -> String {
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Hosts have put words into it: a terminal must not obey them.
+    let line = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        tame(&words, SENTENCE_CHARS_MAX)
+    };
     let sentence = line(&check.sentence);
     match &check.command {
         Some(command) if !check.sentence.contains(&format!("`{command}`")) => {
@@ -69,7 +77,7 @@ mod tests {
     fn findings() -> Findings {
         let checks = vec![
             Check::ok("h2", "ssh", "answers without a password (12 ms)"),
-            Check::failure("h2", "name", "is\nnot known").mend("mend it"),
+            Check::failure("h2", "name", "is\nnot\x1bknown").mend("mend it"),
             Check::warning("h10", "files", "say `ulimit -n 9`").mend_as_told(),
         ];
         Findings::new(checks, &["h2".into(), "h10".into()], false)

@@ -395,7 +395,7 @@ impl World {
             ..Tasks::default()
         };
         Some(match task {
-            Task::Prepare { .. } => {
+            Task::Prepare(_) => {
                 self.directory = true;
                 Report::Ready {
                     environment: Box::new(Environment {
@@ -422,7 +422,7 @@ impl World {
                 self.files.remove(&at);
                 cleaned(done(10))
             }
-            Task::Release { .. } | Task::Sweep { .. } => {
+            Task::Release { .. } | Task::Sweep(_) => {
                 let count = self.files.len() as u64;
                 self.files.clear();
                 self.directory = false;

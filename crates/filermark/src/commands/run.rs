@@ -150,7 +150,12 @@ fn launch(
             stop: stop.clone(),
             ..HostLimits::default()
         };
-        let done = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(Failure::Failed)?;
+        let done = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(|why| {
+            match stop.is_raised() {
+                true => Failure::Stopped,
+                false => Failure::Failed(why),
+            }
+        })?;
         for host in done {
             say(&format!("{}: {}", host.host, host.detail));
         }

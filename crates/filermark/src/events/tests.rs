@@ -193,3 +193,26 @@ fn a_run_without_limit_and_without_record_can_be_told() {
         (&"failed".into(), &"no room".into())
     );
 }
+
+#[test]
+fn the_reference_page_names_all_that_the_schema_has() {
+    const PAGE: &str = include_str!("../../../../docs/src/reference/events.md");
+    let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    let defs = schema["$defs"].as_object().expect("definitions");
+    for (name, def) in defs
+        .iter()
+        .filter(|(_, def)| def["properties"]["type"].is_object())
+    {
+        let row = PAGE
+            .lines()
+            .find(|l| l.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row for {name}"));
+        for member in def["properties"].as_object().expect("members").keys() {
+            let everywhere = ["type", "at", "seq"].contains(&member.as_str());
+            assert!(
+                everywhere || row.contains(&format!("`{member}`")),
+                "{name}: {member}"
+            );
+        }
+    }
+}

@@ -99,7 +99,12 @@ fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
 /// The one place where something stays, as it is told.
 #[track_caller]
 fn left_behind(ended: &Ended) -> String {
-    let findings: Vec<_> = ended.record().end.into_iter().flat_map(|end| end.findings).collect();
+    let findings: Vec<_> = ended
+        .record()
+        .end
+        .into_iter()
+        .flat_map(|end| end.findings)
+        .collect();
     let [finding] = &findings[..] else {
         panic!("not one finding: {findings:?}");
     };

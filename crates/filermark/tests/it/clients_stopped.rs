@@ -59,14 +59,21 @@ fn the_second_ctrl_c_leaves_at_once_and_the_agents_tidy_up() {
         queue: true,
         ..ServerOptions::default()
     });
-    let mut started = field.sweep_against("prime h1 h2 h3", &export).set("RUNTIME", 60).start();
+    let mut started = field
+        .sweep_against("prime h1 h2 h3", &export)
+        .set("RUNTIME", 60)
+        .start();
     wait_for_run(&mut started);
     started.signal(Signal::INT);
     started.wait_for("CLEANUP");
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(ended.elapsed < Duration::from_secs(2), "{:?}", ended.elapsed);
+    assert!(
+        ended.elapsed < Duration::from_secs(2),
+        "{:?}",
+        ended.elapsed
+    );
     let since = Instant::now();
     field.assert_clean_within(Duration::from_secs(30));
     println!("clean {:?} after the prime had gone", since.elapsed());
@@ -81,12 +88,17 @@ fn ctrl_c_is_heard_while_a_host_does_not_answer() {
     };
     field.hosts.freeze("h2").expect("freeze");
     for install in ["off", "on"] {
-        let started = field.sweep("h1 h2").set("INSTALL", install).env("RUST_LOG", "filermark_cluster=debug").start();
+        let started = field.sweep("h1 h2").set("INSTALL", install).start();
         std::thread::sleep(Duration::from_secs(1));
         started.signal(Signal::INT);
         let ended = started.wait();
         assert_eq!(ended.code, 130, "{}", ended.stderr);
-        assert!(ended.elapsed < Duration::from_secs(4), "{:?} {}", ended.elapsed, ended.stderr);
+        assert!(
+            ended.elapsed < Duration::from_secs(4),
+            "{:?} {}",
+            ended.elapsed,
+            ended.stderr
+        );
     }
     field.hosts.thaw("h2").expect("thaw");
     field.assert_clean();
@@ -113,7 +125,7 @@ fn a_disk_that_is_full_in_init_ends_the_point_and_names_the_host() {
 }
 
 #[test]
-fn a_disk_that_fills_up_in_run_makes_the_point_invalid() {
+fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
     let _turn = beside_others();
     let Some(mut field) = Field::bare(2) else {
         return;
@@ -131,16 +143,18 @@ fn a_disk_that_fills_up_in_run_makes_the_point_invalid() {
     );
     field.hosts.run_on("h2", &fill).expect("h2");
     let ended = started.wait();
-    field.hosts.run_on("h2", &format!("rm -r {place}/filler")).expect("h2");
+    field
+        .hosts
+        .run_on("h2", &format!("rm -r {place}/filler"))
+        .expect("h2");
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     ended.assert_tame();
     let point = ended.point(1);
     assert_adds_up(&point, &["h1", "h2"]);
-    println!("{:?}", point.clients.iter().map(|c| (c.ops.iter().map(|o| (o.op, o.success_count, o.error_count)).collect::<Vec<_>>(), &c.errors)).collect::<Vec<_>>());
-    assert!(!point.is_valid());
-    assert!(point.findings.iter().any(|f| f.rule == Rule::Errors), "{:?}", point.findings);
     let errors = |client: usize| point.clients[client].error_count();
     assert_eq!(errors(0), 0);
     assert!(errors(1) > 0);
+    let told: Vec<_> = point.clients[1].errors.keys().collect();
+    assert!(told.iter().all(|what| what.contains("ENOSPC")), "{told:?}");
     field.assert_clean();
 }

@@ -7,9 +7,10 @@ use crate::sweep::{Ended, PROGRAM, Sweep};
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Sandbox, Slurm, available};
+use rustix::process::Signal;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The run came to its end with these clients.
 #[track_caller]
@@ -173,5 +174,49 @@ fn slurm_starts_agents_on_the_nodes_of_the_allocation_around() {
     // No CLIENTS at all: the nodes of the allocation.
     let ended = sweep.unset("CLIENTS").through(["salloc", "-N2"]).run();
     assert_done(&ended, &["n1", "n2"]);
+    assert_left_clean(&slurm, &server);
+}
+
+#[test]
+fn ctrl_c_takes_a_job_back_that_slurm_has_no_nodes_for() {
+    let _turn = beside_others();
+    let Some((slurm, server, sweep)) = cluster() else {
+        return;
+    };
+    let mut other = slurm.command("sbatch");
+    other.args([
+        "-N2",
+        "--exclusive",
+        "-o",
+        "/dev/null",
+        "--wrap",
+        "exec sleep 60",
+    ]);
+    let other = other.stdout(Stdio::null()).status();
+    assert!(other.expect("start sbatch").success());
+    let jobs = |state: &str| {
+        let queue = slurm.queue().expect("squeue");
+        queue.iter().filter(|job| job.contains(state)).count()
+    };
+    let mut started = sweep.set("CLIENTS", "n1 n2").start();
+    started.wait_until("the queue", |_| jobs("PENDING") == 1);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(
+        ended.elapsed < Duration::from_secs(5),
+        "{:?}",
+        ended.elapsed
+    );
+    let since = Instant::now();
+    while jobs("PENDING") > 0 {
+        assert!(
+            since.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            slurm.queue()
+        );
+    }
+    let ended = slurm.command("scancel").args(["-u", "root"]).status();
+    assert!(ended.expect("start scancel").success());
     assert_left_clean(&slurm, &server);
 }

@@ -48,8 +48,14 @@ impl Terminal {
         command.arg("-c").arg("-w").arg(own.get_program());
         command.args(own.get_args());
         command.current_dir(own.get_current_dir().expect("a directory"));
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
-        command.env_remove("NO_COLOR").env_remove("RUST_LOG");
+        command.env_remove("NO_COLOR");
         command.envs(env.iter().copied());
         let end = || open().expect("the other end").into();
         let command = command.stdin::<std::process::Stdio>(end());
