@@ -191,10 +191,7 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
     assert_lost(&ended, began, Phase::Init, &["client h2", "killed"]);
     assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
     field.assert_clean();
-    field
-        .hosts
-        .sandbox()
-        .run(|| assert_empty(&server));
+    field.hosts.sandbox().run(|| assert_empty(&server));
 }
 
 /// The figures are there by then: the run is not lost for it.
