@@ -2,6 +2,7 @@
 //! others stop and tidy up, and whoever is lost tidies up by itself or is told.
 
 use crate::client_hosts::{Field, assert_adds_up};
+use crate::peek::assert_empty;
 use crate::sweep::{Ended, Started, Sweep};
 use crate::turns::beside_others;
 use filermark_model::Rule;
@@ -190,10 +191,31 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
     assert_lost(&ended, began, Phase::Init, &["client h2", "killed"]);
     assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
     field.assert_clean();
-    field
-        .hosts
-        .sandbox()
-        .run(|| crate::peek::assert_empty(&server));
+    field.hosts.sandbox().run(|| assert_empty(&server));
+}
+
+/// The figures are there by then: the run is not lost for it.
+#[test]
+fn an_agent_that_is_killed_in_cleanup_costs_no_figures() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let (server, export) = field.serve(ServerOptions {
+        delay: "REMOVE=10ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let mut started = field.sweep_against(THREE, &export).start();
+    started.wait_for("CLEANUP");
+    let (ended, _) = Trouble::now(started, || kill_agent(&field, "h2")).end();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended.assert_tame();
+    let told = "client h2: the agent is lost: ";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert_adds_up(&ended.point(1), &["h1", "h2", "h3"]);
+    field.assert_clean();
+    field.hosts.sandbox().run(|| assert_empty(&server));
 }
 
 #[test]
@@ -227,7 +249,8 @@ fn the_others_go_on_where_that_is_wished_and_the_point_does_not_count() {
         .sweep(THREE)
         .set("LOAD", "120 180")
         .set("RUNTIME", 3)
-        .set("ON_LOST", "continue");
+        .arg("--on-lost")
+        .arg("continue");
     let kill = || kill_agent(&field, "h2");
     let (ended, _) = Trouble::in_run(&sweep, kill).end();
     assert_eq!(ended.code, 0, "{}", ended.stderr);

@@ -159,7 +159,7 @@ fn what_is_no_agent_is_not_listened_to_for_long() {
             "nonsense",
         ),
         // Noise without an end.
-        ("exec yes hello".to_owned(), "hello"),
+        ("exec yes hello".to_owned(), "no agent answered there"),
         // A word and the end.
         ("echo under maintenance".to_owned(), "under maintenance"),
         (

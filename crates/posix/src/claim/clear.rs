@@ -10,7 +10,7 @@ use filermark_engine::name::MARKER;
 use filermark_model::Bucket;
 use std::ffi::{CStr, CString};
 
-/// What the scratch files of probes are called, before the number of the process.
+/// What the scratch files of probes are called, before a number of their own.
 pub(super) const PROBE_PREFIX: &str = ".filermark-probe-";
 /// Foreign names that are told; more are only counted.
 const FOREIGN_TOLD_MAX: usize = 20;

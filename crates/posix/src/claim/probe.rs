@@ -4,7 +4,9 @@
 use super::clear::PROBE_PREFIX;
 use crate::buffer::{ALIGN, Buffer};
 use crate::sys::{Class, Dir, Errno, File, Result, mapped};
+use std::collections::hash_map::RandomState;
 use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, Hasher};
 
 /// The scratch file's size, in bytes.
 const SCRATCH_BYTES: usize = 4 * ALIGN;
@@ -14,9 +16,10 @@ const SCRATCH_BYTES: usize = 4 * ALIGN;
 /// # Errors
 /// Not even a plain file can be written.
 pub(super) fn lacking(dir: &Dir) -> Result<Vec<String>> {
-    let name = format!("{PROBE_PREFIX}{}", std::process::id());
-    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
-    let _ = dir.unlink(&name);
+    // Clients on several hosts try the same directory at once: the number of the process
+    // says nothing.
+    let number = RandomState::new().build_hasher().finish();
+    let name = CString::new(format!("{PROBE_PREFIX}{number:016x}")).map_err(|_| Errno::INVAL)?;
     let file = dir.open_new(&name)?;
     let found = write_all(&file).map(|()| try_all(dir, &name, &file));
     drop(file);

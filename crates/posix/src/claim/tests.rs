@@ -178,6 +178,23 @@ fn clients_of_one_run_meet_in_one_directory() {
     leave().expect("nothing to do");
 }
 
+/// Processes of several hosts may have one number, as those of threads here do.
+#[test]
+fn clients_of_one_run_look_at_a_directory_side_by_side() {
+    let ground = Ground::new();
+    ground.claim().expect("claimed");
+    let claims = || (0..50).try_for_each(|_| ground.claim().map(drop));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(claims)).collect();
+        for thread in threads {
+            thread
+                .join()
+                .expect("no panic")
+                .expect("all of them are let in");
+        }
+    });
+}
+
 #[test]
 fn what_is_kept_is_kept_if_wanted() {
     let plan = PosixPlan {
