@@ -96,7 +96,11 @@ struct Line {
 enum LineEvent {
     Up(Box<Launched>),
     /// With the room that it takes while it waits.
-    Said(Frame, Nanos, Held),
+    Said(
+        Frame,
+        Nanos,
+        #[expect(dead_code, reason = "gives the room back when dropped")] Held,
+    ),
     Ended(String),
 }
 

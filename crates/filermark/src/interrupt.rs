@@ -10,6 +10,11 @@ const LEFT: &str = "left at once: agents that are alone remove what they made; `
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
+    on_interrupt_say(stop, move || first_word);
+}
+
+/// The same, with a first word that is known only then.
+pub fn on_interrupt_say(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
         return;
     };
@@ -25,7 +30,7 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
             stop.raise();
             // The view has drawn over what the terminal echoed.
             let front = if live::stopping() { "" } else { "\n" };
-            live::say(&format!("{front}{first_word}\n"));
+            live::say(&format!("{front}{}\n", first_word()));
         }
     };
     let _ = std::thread::Builder::new()

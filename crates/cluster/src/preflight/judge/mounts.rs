@@ -53,7 +53,10 @@ fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
         let check = Check::failure(name, "mount", sentence);
         let is_read_only = there.options.split(',').any(|o| o == "ro");
         return match is_read_only {
-            true => check.mend(format!("sudo mount -o remount,rw {}", quote(&there.mount_point))),
+            true => check.mend(format!(
+                "sudo mount -o remount,rw {}",
+                quote(&there.mount_point)
+            )),
             false => check,
         };
     }

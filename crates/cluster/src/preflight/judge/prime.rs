@@ -80,8 +80,10 @@ fn results(dir: &ResultDir) -> Check {
                 "only {} are free for results in {path}: a long sweep with its histograms may need more",
                 Bytes(free)
             );
-            Check::warning(PRIME, "results", sentence)
-                .mend(format!("df -h {}", quote(&dir.nearest.display().to_string())))
+            Check::warning(PRIME, "results", sentence).mend(format!(
+                "df -h {}",
+                quote(&dir.nearest.display().to_string())
+            ))
         }
         free => {
             let free = free.map_or("unknown".into(), |b| Bytes(b).to_string());
