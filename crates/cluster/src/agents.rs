@@ -537,7 +537,7 @@ impl Agents {
             }
             Event::Said(frame, when) => {
                 self.seats[at].heard = self.board.now();
-                match frame.decode() {
+                match frame.decode().map(crate::tame::tamed) {
                     Ok(Report::Time {
                         seq,
                         clock_ns,

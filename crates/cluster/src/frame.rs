@@ -6,6 +6,7 @@
 //! No I/O and no clock: bytes in, messages out. Lengths from the wire are never
 //! believed, neither packed nor unpacked.
 
+use filermark_model::words::tame;
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
 use serde::Serialize;
@@ -23,6 +24,10 @@ pub const MESSAGE_LEN_MAX: usize = 256 << 20;
 pub const NOISE_LEN_MAX: usize = 64 << 10;
 /// Messages from this length on are deflated.
 const PACK_FROM: usize = 1024;
+/// Longest frame that is not packed, in bytes; senders pack long before.
+const PLAIN_LEN_MAX: usize = PACK_FROM * 4;
+/// Longest reason why a message makes no sense, in characters.
+const REASON_CHARS_MAX: usize = 200;
 /// Bytes before the message: length and packing.
 const HEAD_LEN: usize = 5;
 
@@ -79,7 +84,8 @@ impl Frame {
     /// # Errors
     /// It is no message of this kind.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
-        let nonsense = |e: String| FrameError::Nonsense(e);
+        // The reason may quote what was sent.
+        let nonsense = |e: String| FrameError::Nonsense(tame(&e, REASON_CHARS_MAX));
         if !self.packed {
             return serde_json::from_slice(&self.body).map_err(|e| nonsense(e.to_string()));
         }
@@ -156,7 +162,8 @@ impl Deframer {
             1 => true,
             other => return Err(FrameError::Nonsense(format!("packing {other}"))),
         };
-        if len > FRAME_LEN_MAX {
+        let len_max = if packed { FRAME_LEN_MAX } else { PLAIN_LEN_MAX };
+        if len > len_max {
             return Err(FrameError::TooLong(len));
         }
         if len == 0 {
@@ -258,6 +265,35 @@ mod tests {
             deframer.push(&wrong);
             assert!(deframer.next_frame().is_err());
         }
+    }
+
+    #[test]
+    fn what_is_not_packed_is_short() {
+        for (packed, is_told) in [(0, true), (1, false)] {
+            let mut deframer = Deframer::of_prime();
+            deframer.push(&(PLAIN_LEN_MAX as u32 + 1).to_be_bytes());
+            deframer.push(&[packed]);
+            assert_eq!(deframer.next_frame().is_err(), is_told);
+        }
+        // The longest that a sender leaves as it is passes.
+        let mut deframer = Deframer::of_prime();
+        let plain = "x".repeat(PACK_FROM - 3);
+        deframer.push(&encode(&plain).unwrap());
+        let frame = deframer.next_frame().unwrap().unwrap();
+        assert!(!frame.packed && frame.decode::<String>().unwrap() == plain);
+    }
+
+    #[test]
+    fn nonsense_is_told_tamely() {
+        let body = b"{\"report\":\"\\u001b[2J\\u009b\"}".to_vec();
+        let frame = Frame {
+            packed: false,
+            body,
+        };
+        let Err(error) = frame.decode::<Report>() else {
+            panic!("it makes sense");
+        };
+        assert!(!error.to_string().contains(char::is_control), "{error:?}");
     }
 
     #[test]

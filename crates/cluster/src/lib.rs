@@ -27,12 +27,14 @@ pub mod preflight;
 #[cfg(any(test, feature = "testing"))]
 pub mod pretend;
 pub mod prime;
+mod room;
 pub mod scripts;
 mod seconds;
 pub mod secure;
 mod space;
 mod sweep;
 pub mod switchboard;
+mod tame;
 mod waves;
 
 #[cfg(test)]

@@ -3,16 +3,19 @@
 //! The one place where the prime meets the outside world while it conducts agents,
 //! so that a simulation can stand in for it (`crate::sim`). [`Lines`] is the real
 //! one: per agent a thread that reads and one that writes, all events in one bounded
-//! queue, so that an agent that says too much is held back by its own link.
+//! queue, so that an agent that says too much is held back by its own link. What waits in
+//! it is bounded in bytes too (`room`).
 
 use crate::child;
 use crate::frame::{self, Deframer, Frame, FrameError};
 use crate::launch::{Launched, Launcher, Leash};
 use crate::message::Order;
+use crate::room::{Held, Room};
 use filermark_engine::clock::Clock;
 use filermark_engine::net::open_files_limit;
 use filermark_model::Nanos;
 use filermark_model::launch::LaunchPlan;
+use filermark_model::words::tame;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,6 +26,10 @@ use std::time::Duration;
 
 /// Events that may wait for the prime.
 const EVENTS_MAX: usize = 1024;
+/// Bytes of frames that may wait for the prime, all agents together.
+const WAITING_BYTES_MAX: usize = 256 << 20;
+/// Longest reason why a link ended, in characters: hosts have put words into it.
+const REASON_CHARS_MAX: usize = 2000;
 /// Orders that may wait for an agent's link.
 const ORDERS_MAX: usize = 64;
 /// Agents that are started side by side.
@@ -77,6 +84,7 @@ pub struct Lines {
     events: Receiver<(usize, LineEvent)>,
     sender: SyncSender<(usize, LineEvent)>,
     over: Arc<AtomicBool>,
+    room: Arc<Room>,
     launcher: Arc<dyn Launcher>,
     /// Leashes that are being cut.
     cuts: Vec<JoinHandle<()>>,
@@ -95,7 +103,12 @@ struct Line {
 
 enum LineEvent {
     Up(Box<Launched>),
-    Said(Frame, Nanos),
+    /// With the room that it takes while it waits.
+    Said(
+        Frame,
+        Nanos,
+        #[expect(dead_code, reason = "gives the room back when dropped")] Held,
+    ),
     Ended(String),
 }
 
@@ -148,6 +161,7 @@ impl Lines {
             events,
             sender,
             alive: begin_signs_of_life(over.clone()),
+            room: Room::new(WAITING_BYTES_MAX, over.clone()),
             over,
             launcher,
             cuts: Vec::new(),
@@ -169,8 +183,9 @@ impl Lines {
         lock(&self.alive).insert(agent, orders.clone());
         line.orders = Some(orders);
         let (clock, sender) = (self.clock.clone(), self.sender.clone());
+        let room = self.room.clone();
         let reader = thread("prime-hears", move || {
-            read_line(agent, from_agent, &clock, &sender)
+            read_line(agent, from_agent, &clock, &room, &sender)
         });
         let sender = self.sender.clone();
         let writer = thread("prime-tells", move || {
@@ -185,10 +200,11 @@ impl Lines {
     /// Why a link ended, with what was said beside it.
     fn explain(&mut self, agent: usize, reason: String) -> String {
         let leash = self.lines.get_mut(agent).and_then(|l| l.leash.as_mut());
-        match leash.and_then(|l| l.last_words()) {
+        let reason = match leash.and_then(|l| l.last_words()) {
             Some(words) => format!("{reason}: {words}"),
             None => reason,
-        }
+        };
+        tame(&reason, REASON_CHARS_MAX)
     }
 }
 
@@ -228,6 +244,7 @@ fn read_line(
     agent: usize,
     mut stream: Box<dyn Read + Send>,
     clock: &Clock,
+    room: &Arc<Room>,
     events: &SyncSender<(usize, LineEvent)>,
 ) {
     let mut deframer = Deframer::of_agent();
@@ -244,7 +261,11 @@ fn read_line(
         let failed = loop {
             match deframer.next_frame() {
                 Ok(Some(frame)) => {
-                    if events.send((agent, LineEvent::Said(frame, now))).is_err() {
+                    let Some(held) = room.take(frame.len()) else {
+                        return;
+                    };
+                    let said = LineEvent::Said(frame, now, held);
+                    if events.send((agent, said)).is_err() {
                         return;
                     }
                 }
@@ -320,7 +341,7 @@ impl Switchboard for Lines {
             }
             let event = match event {
                 LineEvent::Up(launched) => self.connect(agent, *launched),
-                LineEvent::Said(frame, at) => Event::Said(frame, at),
+                LineEvent::Said(frame, at, _) => Event::Said(frame, at),
                 LineEvent::Ended(reason) => Event::Ended(self.explain(agent, reason)),
             };
             return Some((agent, event));
@@ -368,5 +389,35 @@ impl Drop for Lines {
         for agent in 0..self.lines.len() {
             self.cut(agent);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{MAGIC, encode};
+    use crate::message::Report;
+
+    #[test]
+    fn a_reader_waits_till_the_prime_has_taken_what_lies_there() {
+        let frame = encode(&Report::Alive).unwrap();
+        let stream = [MAGIC, &frame, &frame].concat();
+        let room = Room::new(frame.len(), Arc::default());
+        let (sender, events) = sync_channel(EVENTS_MAX);
+        let reader = std::thread::spawn(move || {
+            let stream = Box::new(std::io::Cursor::new(stream));
+            read_line(0, stream, &Clock::real(), &room, &sender);
+        });
+        let limit = Duration::from_secs(10);
+        let first = events.recv_timeout(limit).unwrap();
+        let early = events.recv_timeout(Duration::from_millis(300));
+        assert!(early.is_err(), "the second does not wait");
+        drop(first);
+        let second = events.recv_timeout(limit).unwrap().1;
+        assert!(matches!(second, LineEvent::Said(..)));
+        drop(second);
+        let last = events.recv_timeout(limit).unwrap().1;
+        assert!(matches!(last, LineEvent::Ended(_)));
+        reader.join().unwrap();
     }
 }

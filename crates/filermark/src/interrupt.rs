@@ -10,17 +10,22 @@ const LEFT: &str = "left at once: agents that are alone remove what they made; `
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
-    watch(stop, first_word, &[SIGINT, SIGTERM, SIGHUP]);
+    watch(stop, move || first_word, &[SIGINT, SIGTERM, SIGHUP]);
 }
 
 /// The same for an agent, which only Ctrl-C ends at once: a prime or an operator that
-/// asks again must not end it in the middle of its tidying.
-pub fn on_wish_to_end(stop: StopFlag, first_word: &'static str) {
+/// asks again must not end it in the middle of its tidying. What is said first is
+/// known only then.
+pub fn on_wish_to_end(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
     watch(stop, first_word, &[SIGINT]);
 }
 
 /// `at_once`: the signals that end the program when they are not the first.
-fn watch(stop: StopFlag, first_word: &'static str, at_once: &'static [i32]) {
+fn watch(
+    stop: StopFlag,
+    first_word: impl Fn() -> &'static str + Send + 'static,
+    at_once: &'static [i32],
+) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
         return;
     };
@@ -39,7 +44,7 @@ fn watch(stop: StopFlag, first_word: &'static str, at_once: &'static [i32]) {
             stop.raise();
             // The view has drawn over what the terminal echoed.
             let front = if live::stopping() { "" } else { "\n" };
-            live::say(&format!("{front}{first_word}\n"));
+            live::say(&format!("{front}{}\n", first_word()));
         }
     };
     let _ = std::thread::Builder::new()

@@ -4,7 +4,7 @@
 use crate::cli::OutputArgs;
 use crate::exit::INTERRUPTED;
 use crate::product;
-use filermark_cluster::hosts::{HostOutcome, HostState, HostStep};
+use filermark_cluster::hosts::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::HostPlan;
 use serde_json::{Value, json};
@@ -93,10 +93,6 @@ impl Watch {
         let _ = std::io::stderr().flush();
         self.renewed = Some(Instant::now());
     }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// Prints the product, a table or JSON with `more` in it; gives the exit code.

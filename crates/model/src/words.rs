@@ -15,12 +15,24 @@ pub fn tame(text: &str, chars_max: usize) -> String {
     let mut out: String = text
         .chars()
         .take(chars_max)
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if is_obeyed(c) { ' ' } else { c })
         .collect();
     if text.chars().nth(chars_max).is_some() {
         out.push_str("...");
     }
     out
+}
+
+/// Whether a terminal may show it as it is.
+pub fn is_tame(text: &str) -> bool {
+    !text.contains(is_obeyed)
+}
+
+/// What a terminal would obey: control characters, line ends of Unicode, and what turns
+/// the direction of writing, so that a line reads as another than it is.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The nearest of `known` to `name`, when it is near enough to be meant.
@@ -82,5 +94,7 @@ mod tests {
     fn quoting_is_short_and_tame() {
         assert_eq!(quoted("a\u{1b}[2Jb\nc"), "a [2Jb c");
         assert_eq!(quoted(&"x".repeat(100)).len(), 63);
+        assert_eq!(quoted("a\u{9b}b\u{202e}c"), "a b c");
+        assert!(is_tame("größer") && !is_tame("a\u{9b}"));
     }
 }

@@ -190,7 +190,7 @@ fn side_by_side<R: Send>(
 }
 
 /// A number of bytes for people.
-fn megabytes(bytes: u64) -> String {
+pub fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 

@@ -3,6 +3,7 @@
 use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_identity};
 use super::seats::{Absent, Seats};
 use super::{Launched, Launcher, Leash};
+use crate::identity::own_host;
 use crate::secure::dial::HostPort;
 use crate::secure::door::Door;
 use crate::secure::introduce::HostName;
@@ -75,11 +76,8 @@ fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, 
     if !listens.ip().is_unspecified() {
         return Ok(listens.to_string());
     }
-    let host = rustix::system::uname();
-    let host = host.nodename().to_str().ok();
-    let host = host.and_then(|host| HostName::parse(host).ok());
-    Ok(host.map_or_else(
-        || format!("PRIME:{port}"),
+    Ok(HostName::parse(&own_host()).map_or_else(
+        |_| format!("PRIME:{port}"),
         |host| HostPort { host, port }.to_string(),
     ))
 }

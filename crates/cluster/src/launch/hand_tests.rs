@@ -5,6 +5,7 @@ use crate::secure::dial::HostPort;
 use crate::secure::introduce::HostName;
 use crate::secure::join::{Call, Listener, Session, connect};
 use crate::secure::{Identity, Side, make_secret_file, read_secret_file};
+use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
@@ -63,6 +64,7 @@ fn call(
         identity,
         names: &[HostName::parse(name).unwrap()],
         patience,
+        stop: &StopFlag::new(),
     })
 }
 

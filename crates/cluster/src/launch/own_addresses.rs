@@ -1,5 +1,6 @@
 //! Under which addresses the clients may find this host, the likeliest first.
 
+use crate::identity::own_host;
 use crate::secure::dial::resolve;
 use crate::secure::introduce::{ADDRESSES_MAX, HostName};
 use filermark_model::plan::IpChoice;
@@ -24,13 +25,12 @@ pub(super) fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
     found.extend(interface_addresses());
     found.retain(|address| is_wanted(*address, ip) && !address.is_loopback());
     let mut texts: Vec<String> = found.iter().map(IpAddr::to_string).collect();
-    let host = rustix::system::uname();
     // Room for the last ones.
     texts.dedup();
     let mut known = std::collections::HashSet::new();
     texts.retain(|text| known.insert(text.clone()));
     texts.truncate(ADDRESSES_MAX - 2);
-    texts.extend(host.nodename().to_str().map(String::from).ok());
+    texts.push(own_host());
     texts.push(match ip {
         IpChoice::V6 => Ipv6Addr::LOCALHOST.to_string(),
         IpChoice::V4 | IpChoice::Any => Ipv4Addr::LOCALHOST.to_string(),

@@ -8,6 +8,7 @@ use crate::child::in_own_group;
 use crate::secure::dial::HostPort;
 use crate::secure::join::{Call, connect, own_names, read_invitation};
 use crate::secure::{Identity, Side};
+use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
@@ -68,7 +69,8 @@ impl Fake {
 #[test]
 #[ignore = "is run by the tests of this file"]
 fn as_agent() {
-    let Ok(invitation) = read_invitation(std::io::stdin()) else {
+    let stop = StopFlag::new();
+    let Ok(invitation) = read_invitation(std::io::stdin(), LIMIT, &stop) else {
         return;
     };
     let names = own_names(None, true).unwrap();
@@ -83,6 +85,7 @@ fn as_agent() {
         identity: &Identity::new(&invitation.secret, Side::Agent).unwrap(),
         names: &names,
         patience: LIMIT,
+        stop: &stop,
     });
     let session = session.unwrap();
     echo(names[0].as_str(), session.from_prime, session.to_prime);

@@ -1,7 +1,13 @@
 //! What preflight tells: one line for each thing it looked at.
 
+use filermark_model::words::tame;
 use serde::Serialize;
 use std::fmt;
+
+/// Longest sentence that is kept, in characters.
+const SENTENCE_CHARS_MAX: usize = 2000;
+/// Longest command, in characters: two quoted paths fit.
+const COMMAND_CHARS_MAX: usize = 16 << 10;
 
 /// The host that a check of all clients together is listed under.
 pub const ALL: &str = "all";
@@ -99,7 +105,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Sorts checks by host; what belongs to one stays in its order.
+    /// Sorts checks by host; what belongs to one stays in its order. Hosts and files have
+    /// put words into them: a terminal must not obey those, in no form of the output.
     pub(super) fn new(mut checks: Vec<Check>, clients: &[String], stopped: bool) -> Self {
         let place = |check: &Check| match check.host.as_str() {
             PRIME => 0,
@@ -107,6 +114,11 @@ impl Findings {
             host => clients.iter().position(|c| c == host).unwrap_or(0) + 1,
         };
         checks.sort_by_cached_key(place);
+        for check in &mut checks {
+            check.sentence = tame(&check.sentence, SENTENCE_CHARS_MAX);
+            let command = check.command.take();
+            check.command = command.map(|c| tame(&c, COMMAND_CHARS_MAX));
+        }
         Self {
             checks,
             host_count: clients.len(),
@@ -141,6 +153,14 @@ mod tests {
         assert_eq!(findings.checks[2].what, "ssh");
         let counts = [Verdict::Ok, Verdict::Warning, Verdict::Failure].map(|v| findings.count(v));
         assert_eq!(counts, [3, 1, 1]);
+    }
+
+    #[test]
+    fn sentence_and_command_are_tame() {
+        let check = Check::failure("h", "mount", "no\x1b[2J").mend("ls '\u{9b}2J\n'");
+        let findings = Findings::new(vec![check], &["h".to_owned()], false);
+        assert_eq!(findings.checks[0].sentence, "no [2J");
+        assert_eq!(findings.checks[0].command.as_deref(), Some("ls ' 2J '"));
     }
 
     #[test]

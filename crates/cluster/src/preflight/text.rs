@@ -2,11 +2,7 @@
 
 use super::check::{Check, Findings, Verdict};
 use filermark_model::units::counted;
-use filermark_model::words::tame;
 use std::fmt::Write;
-
-/// Longest sentence that is shown, in characters.
-const SENTENCE_CHARS_MAX: usize = 2000;
 
 const GREEN: &str = "\x1b[32m";
 const YELLOW: &str = "\x1b[33m";
@@ -40,12 +36,9 @@ pub fn text(findings: &Findings, colour: bool) -> String {
 
 /// The sentence, and the command where the sentence does not name it.
 fn one_line(check: &Check) -> String {
-    // Hosts have put words into it: a terminal must not obey them.
-    let line = |text: &str| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        tame(&words, SENTENCE_CHARS_MAX)
-    };
-    let sentence = line(&check.sentence);
+    // Both are tame already (`Findings`).
+    let words = check.sentence.split_whitespace();
+    let sentence = words.collect::<Vec<_>>().join(" ");
     match &check.command {
         Some(command) if !check.sentence.contains(&format!("`{command}`")) => {
             format!("{sentence}; mend: `{command}`")

@@ -5,12 +5,15 @@ use super::dial::{HostPort, dial};
 use super::door::Door;
 use super::introduce::{HostName, INVITATION_LEN_MAX, Invitation, Line, hear, refuse, say};
 use super::{Hold, Identity, Outlet, SecureError, Secured, secure_client, secure_server};
+use crate::identity::own_host;
+
+use filermark_engine::driver::StopFlag;
 use filermark_model::plan::IpChoice;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 /// How long a prime may take to welcome an agent: it may have to look up names.
 const WELCOME_MAX: Duration = Duration::from_secs(20);
+/// How long an invitation is waited for.
+pub const INVITATION_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether somebody wishes to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// What is told after such a wish.
+const STOPPED: &str = "stopped on request";
 /// Pause before the prime is called again, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 /// Handshakes at once of an agent that listens.
@@ -71,12 +80,7 @@ pub fn own_names(name: Option<HostName>, from_slurm: bool) -> Result<Vec<HostNam
             format!("Slurm did not say which node this is ({SLURM_NODE}); use --name NAME")
         });
     }
-    let host = rustix::system::uname();
-    let host = host
-        .nodename()
-        .to_str()
-        .ok()
-        .and_then(|h| HostName::parse(h).ok());
+    let host = HostName::parse(&own_host()).ok();
     let names: Vec<_> = node.into_iter().chain(host).collect();
     if names.is_empty() {
         return Err("this host has no name that could be told; use --name NAME".into());
@@ -84,11 +88,41 @@ pub fn own_names(name: Option<HostName>, from_slurm: bool) -> Result<Vec<HostNam
     Ok(names)
 }
 
-/// Reads an invitation, one line, as `srun` passes it on to its tasks.
+/// Reads an invitation, one line, as `srun` passes it on to its tasks; waits so long for
+/// it, as a rule [`INVITATION_MAX`], and not after a wish to stop.
 ///
 /// # Errors
 /// There is none.
-pub fn read_invitation(mut input: impl Read) -> Result<Invitation, String> {
+pub fn read_invitation(
+    input: impl Read + Send + 'static,
+    limit: Duration,
+    stop: &StopFlag,
+) -> Result<Invitation, String> {
+    let deadline = Instant::now() + limit;
+    let (sender, read) = sync_channel(1);
+    // Reading has no limit of its own; where nothing comes the thread is left to it.
+    std::thread::Builder::new()
+        .name("invitation".into())
+        .spawn(move || sender.send(read_line(input)))
+        .map_err(|e| format!("no thread to read the invitation: {e}"))?;
+    loop {
+        if stop.is_raised() {
+            return Err(STOPPED.into());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match read.recv_timeout(left.min(LOOK)) {
+            Ok(read) => return read,
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
+            Err(_) => {
+                return Err(format!(
+                    "no invitation came on standard input within {limit:.0?}: `--connect -` is for srun; by hand say --connect HOST"
+                ));
+            }
+        }
+    }
+}
+
+fn read_line(mut input: impl Read) -> Result<Invitation, String> {
     let mut line = Vec::new();
     let mut byte = [0];
     // What follows the line is not ours to take.
@@ -119,9 +153,11 @@ pub struct Call<'a> {
     pub names: &'a [HostName],
     /// How long it is called before we give up; as a rule [`PATIENCE`].
     pub patience: Duration,
+    /// Ends the calling, between two attempts.
+    pub stop: &'a StopFlag,
 }
 
-/// Calls the prime until it answers, or patience is over.
+/// Calls the prime until it answers, or patience is over, or the wish to stop comes.
 ///
 /// # Errors
 /// One sentence for every address: why it was in vain.
@@ -131,6 +167,9 @@ pub fn connect(call: &Call<'_>) -> Result<Session, String> {
     loop {
         let mut failures = Vec::new();
         for to in call.to {
+            if call.stop.is_raised() {
+                return Err(STOPPED.into());
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             match attempt(call, to, left.min(ATTEMPT_MAX)) {
                 Ok(session) => return Ok(session),
@@ -149,8 +188,19 @@ pub fn connect(call: &Call<'_>) -> Result<Session, String> {
             target: "filermark_cluster",
             "no prime yet: {}", in_vain(&failures, call.patience, false)
         );
-        std::thread::sleep(pause);
+        rest(pause, call.stop);
         pause = (pause * 2).min(PAUSES[1]);
+    }
+}
+
+/// Sleeps; a wish to stop ends it.
+fn rest(pause: Duration, stop: &StopFlag) {
+    let until = Instant::now() + pause;
+    while !stop.is_raised() {
+        match until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return,
+            left => std::thread::sleep(left.min(LOOK)),
+        }
     }
 }
 
@@ -315,5 +365,53 @@ impl Desk {
             .engaged
             .compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
         free.ok().map(|_| Engaged(self.engaged.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secure::{Secret, Side};
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn a_wish_to_stop_ends_the_calling_of_a_prime_that_is_not_there() {
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = nobody.local_addr().unwrap().to_string();
+        drop(nobody);
+        let stop = StopFlag::new();
+        let raised = stop.clone();
+        let wish = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            raised.raise();
+        });
+        let since = Instant::now();
+        let told = connect(&Call {
+            to: &[HostPort::parse(&at, 1).unwrap()],
+            ip: IpChoice::Any,
+            identity: &Identity::new(&Secret::random().unwrap(), Side::Agent).unwrap(),
+            names: &[HostName::parse("h").unwrap()],
+            patience: Duration::from_secs(3600),
+            stop: &stop,
+        });
+        assert_eq!(told.err().as_deref(), Some(STOPPED));
+        assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+        wish.join().unwrap();
+    }
+
+    #[test]
+    fn an_invitation_is_not_waited_for_for_ever() {
+        let since = Instant::now();
+        let (silent, held) = UnixStream::pair().unwrap();
+        let told = read_invitation(silent, Duration::from_millis(200), &StopFlag::new());
+        assert!(told.err().unwrap().contains("within"));
+        let stop = StopFlag::new();
+        stop.raise();
+        let (silent, also_held) = UnixStream::pair().unwrap();
+        let told = read_invitation(silent, INVITATION_MAX, &stop);
+        assert_eq!(told.err().as_deref(), Some(STOPPED));
+        assert!(since.elapsed() < SOON);
+        drop((held, also_held));
     }
 }

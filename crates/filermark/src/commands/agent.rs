@@ -9,13 +9,17 @@ use filermark_cluster::launch::AGENT_PORT;
 use filermark_cluster::launch::tag::RunTag;
 use filermark_cluster::secure::dial::HostPort;
 use filermark_cluster::secure::introduce::HostName;
-use filermark_cluster::secure::join::{self, Call, Listener, own_names, read_invitation};
+use filermark_cluster::secure::join::{
+    self, Call, INVITATION_MAX, Listener, own_names, read_invitation,
+};
 use filermark_cluster::secure::{Identity, Secret, Side, make_secret_file, read_secret_file};
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::IpChoice;
 use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves one prime, or several one after the other.
 pub fn agent(args: &AgentArgs) -> Ended {
@@ -36,16 +40,22 @@ pub fn agent(args: &AgentArgs) -> Ended {
         return Ok(ExitCode::SUCCESS);
     }
     let quit = StopFlag::new();
-    interrupt::on_wish_to_end(
-        quit.clone(),
-        "ending: what this agent made is removed (again: leave at once)",
-    );
+    let serving = Arc::new(AtomicBool::new(false));
+    let is_serving = serving.clone();
+    interrupt::on_wish_to_end(quit.clone(), move || {
+        match is_serving.load(Ordering::Relaxed) {
+            true => "ending: what this agent made is removed (again: leave at once)",
+            // No prime has told it anything: it made nothing.
+            false => "ending (again: leave at once)",
+        }
+    });
     if args.stdio {
+        serving.store(true, Ordering::Relaxed);
         return over_stdio(&quit);
     }
     match args.listen {
-        Some(address) => listen(args, address, &quit),
-        None => connect(args, &quit),
+        Some(address) => listen(args, address, &quit, &serving),
+        None => connect(args, &quit, &serving),
     }
 }
 
@@ -64,23 +74,36 @@ fn over_stdio(quit: &StopFlag) -> Ended {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listen(args: &AgentArgs, address: std::net::SocketAddr, quit: &StopFlag) -> Ended {
+fn listen(
+    args: &AgentArgs,
+    address: std::net::SocketAddr,
+    quit: &StopFlag,
+    serving: &AtomicBool,
+) -> Ended {
     let identity = identity(secret_of(args.secret_file.as_deref())?)?;
     let listener = Listener::start(address, &identity, names(args)?).map_err(Failure::Failed)?;
     eprintln!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
     let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
     listener.serve(goes_on, |orders, reports| {
+        serving.store(true, Ordering::Relaxed);
         serve_until(orders, reports, quit);
+        serving.store(false, Ordering::Relaxed);
         served.raise();
     });
     Ok(ExitCode::SUCCESS)
 }
 
-fn connect(args: &AgentArgs, quit: &StopFlag) -> Ended {
+fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
+    // Before there is a prime a wish to stop is the reason for whatever failed.
+    let failed = |why: String| match quit.is_raised() {
+        true => Failure::Stopped,
+        false => Failure::Failed(why),
+    };
     let (to, secret) = match args.connect.as_slice() {
         [dash] if dash == "-" => {
-            let invitation = read_invitation(std::io::stdin()).map_err(Failure::Failed)?;
+            let invitation =
+                read_invitation(std::io::stdin(), INVITATION_MAX, quit).map_err(failed)?;
             let port = invitation.port;
             let at = |host| HostPort { host, port };
             (
@@ -105,8 +128,10 @@ fn connect(args: &AgentArgs, quit: &StopFlag) -> Ended {
         identity: &identity(secret)?,
         names: &names(args)?,
         patience: args.patience,
+        stop: quit,
     })
-    .map_err(Failure::Failed)?;
+    .map_err(failed)?;
+    serving.store(true, Ordering::Relaxed);
     serve_until(session.from_prime, session.to_prime, quit);
     // What was said last is still on its way out.
     session.hold.wait_ended(join::FAREWELL);

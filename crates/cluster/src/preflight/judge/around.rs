@@ -2,6 +2,7 @@
 //! other load.
 
 use super::Client;
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::FirewallFacts;
 use filermark_model::launch::LauncherKind;
@@ -113,7 +114,7 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
         unreached.join(", ")
     );
     let command = match rules.manager.as_deref() {
-        Some("ufw") => format!("sudo ufw allow out to {} proto tcp", unreached[0]),
+        Some("ufw") => format!("sudo ufw allow out to {} proto tcp", quote(unreached[0])),
         _ => "sudo nft list ruleset".to_owned(),
     };
     Check::warning(name, "firewall", sentence).mend(command)

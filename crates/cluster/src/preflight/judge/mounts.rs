@@ -2,6 +2,7 @@
 //! clients that name them alike.
 
 use super::Client;
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::{MountLook, Mounted, ProbeOutcome};
 use filermark_model::Bytes;
@@ -52,7 +53,10 @@ fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
         let check = Check::failure(name, "mount", sentence);
         let is_read_only = there.options.split(',').any(|o| o == "ro");
         return match is_read_only {
-            true => check.mend(format!("sudo mount -o remount,rw {}", there.mount_point)),
+            true => check.mend(format!(
+                "sudo mount -o remount,rw {}",
+                quote(&there.mount_point)
+            )),
             false => check,
         };
     }
@@ -94,10 +98,8 @@ fn mount_command(other: &Mounted, path: &str) -> String {
         "" => path,
         point => point,
     };
-    format!(
-        "sudo mkdir -p {point} && sudo mount -t {} {} {point}",
-        other.kind, other.source
-    )
+    let (point, kind, source) = (quote(point), quote(&other.kind), quote(&other.source));
+    format!("sudo mkdir -p {point} && sudo mount -t {kind} {source} {point}")
 }
 
 /// Which clients see another file system under the same path. `is_shared`: procs of
@@ -113,7 +115,7 @@ pub(super) fn sameness(clients: &[Client<'_>], sighting: &Sighting, is_shared: b
         let sentence = format!("a probe file could not be removed: {reason}");
         checks.push(Check::failure(layer.name, "same", sentence).mend(format!(
             "rm {}/.filermark-probe-*",
-            dir.trim_end_matches('/')
+            quote(dir.trim_end_matches('/'))
         )));
     }
     if let Some(reason) = &sighting.unlaid {

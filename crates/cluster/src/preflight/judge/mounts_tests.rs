@@ -121,3 +121,15 @@ fn a_probe_that_fails_or_stays_is_told() {
     );
     assert!(checks[1].sentence.contains("no space"));
 }
+
+#[test]
+fn words_of_hosts_stay_words_in_commands() {
+    let other = Mounted {
+        kind: "nfs4; reboot".into(),
+        source: "nas:/a b$(id)".into(),
+        mount_point: "/mnt/it's".into(),
+        ..Mounted::default()
+    };
+    let command = r"sudo mkdir -p '/mnt/it'\''s' && sudo mount -t 'nfs4; reboot' 'nas:/a b$(id)' '/mnt/it'\''s'";
+    assert_eq!(mount_command(&other, "/x"), command);
+}

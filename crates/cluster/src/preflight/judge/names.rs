@@ -1,5 +1,6 @@
 //! Whether clients are known by one name everywhere, and let SSH in.
 
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::look::names::{Back, NameLook};
 use crate::preflight::look::ssh::Destination;
@@ -81,8 +82,8 @@ fn no_address(client: &str, look: &NameLook, reason: &str, approach: &Approach) 
         look.name
     );
     Check::failure(client, "name", sentence).mend(format!(
-        "echo 'ADDRESS {}' | sudo tee -a /etc/hosts",
-        look.name
+        "echo {} | sudo tee -a /etc/hosts",
+        quote(&format!("ADDRESS {}", look.name))
     ))
 }
 

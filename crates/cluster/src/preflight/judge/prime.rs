@@ -2,6 +2,7 @@
 
 use super::around::told;
 use crate::launch::AGENT_PORT;
+use crate::launch::ssh::quote;
 use crate::preflight::check::{Check, PRIME};
 use crate::preflight::facts::FirewallFacts;
 use crate::preflight::look::prime::{Door, PrimeFacts, ResultDir};
@@ -79,8 +80,10 @@ fn results(dir: &ResultDir) -> Check {
                 "only {} are free for results in {path}: a long sweep with its histograms may need more",
                 Bytes(free)
             );
-            Check::warning(PRIME, "results", sentence)
-                .mend(format!("df -h {}", dir.nearest.display()))
+            Check::warning(PRIME, "results", sentence).mend(format!(
+                "df -h {}",
+                quote(&dir.nearest.display().to_string())
+            ))
         }
         free => {
             let free = free.map_or("unknown".into(), |b| Bytes(b).to_string());
@@ -145,7 +148,12 @@ fn door_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) ->
             .iter()
             .find(|c| c.split(' ').count() == 3)
         {
-            Some(chain) => format!("sudo nft insert rule {chain} tcp dport {number} accept"),
+            Some(chain) => {
+                // Three words: family, table, chain.
+                let chain: Vec<String> = chain.split(' ').map(quote).collect();
+                let chain = chain.join(" ");
+                format!("sudo nft insert rule {chain} tcp dport {number} accept")
+            }
             None => format!("sudo iptables -I INPUT -p tcp --dport {number} -j ACCEPT"),
         },
     };

@@ -1,6 +1,7 @@
 //! Whether a client reaches the NFS servers and may mount and write.
 
 use super::Client;
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::{ExportLook, ServerLook};
 use filermark_model::Bytes;
@@ -43,10 +44,10 @@ fn services(name: &str, server: &ServerLook) -> Check {
         let check = Check::failure(name, "server", sentence);
         return match service.name.as_str() {
             "name" => check.mend(format!(
-                "echo 'ADDRESS {}' | sudo tee -a /etc/hosts",
-                server.host
+                "echo {} | sudo tee -a /etc/hosts",
+                quote(&format!("ADDRESS {}", server.host))
             )),
-            _ => check.mend(format!("rpcinfo -p {}", server.host)),
+            _ => check.mend(format!("rpcinfo -p {}", quote(&server.host))),
         };
     }
     let reached = server
@@ -90,7 +91,7 @@ fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -
             Check::failure(client.name, "mount", sentence)
         }
         Err(reason) => Check::failure(client.name, "mount", reason.clone())
-            .mend(format!("showmount -e {}", server.host)),
+            .mend(format!("showmount -e {}", quote(&server.host))),
     }
 }
 

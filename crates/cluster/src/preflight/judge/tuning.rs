@@ -4,6 +4,7 @@
 //! use is looked at.
 
 use super::Client;
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::Mounted;
 use filermark_model::plan::{Connections, DriverPlan};
@@ -140,8 +141,8 @@ fn astray(client: &Client<'_>, advice: &Advice) -> Option<Check> {
         advice.name, advice.why
     );
     let command = match mended.as_slice() {
-        [one] => format!("sudo sysctl -w {}={one}", advice.name),
-        many => format!("sudo sysctl -w {}='{}'", advice.name, many.join(" ")),
+        [one] => format!("sudo sysctl -w {}={}", advice.name, quote(one)),
+        many => format!("sudo sysctl -w {}={}", advice.name, quote(&many.join(" "))),
     };
     Some(Check::warning(client.name, "sysctl", sentence).mend(command))
 }

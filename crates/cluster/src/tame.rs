@@ -1,0 +1,251 @@
+//! Makes harmless what an agent says: hosts are not believed, and their words reach
+//! terminals, records, tables and pages.
+//!
+//! Called once, where a report is decoded; whoever works with reports later need not
+//! think of it. Figures are left alone. What comes every second has no words, and so
+//! costs nothing here.
+
+use crate::message::{ClockCheck, FreeSpace, Hello, Report};
+use crate::preflight::facts::{
+    ExportLook, HostFacts, InspectFacts, MountLook, ProbeOutcome, ServerLook, ServiceLook,
+};
+use filermark_model::PointStats;
+use filermark_model::plan::MountPoint;
+use filermark_model::words;
+use filermark_results::Environment;
+use std::collections::BTreeMap;
+
+/// Longest sentence, in characters.
+const SENTENCE_CHARS_MAX: usize = 2000;
+/// Longest name of something, in characters.
+const NAME_CHARS_MAX: usize = 256;
+/// Longest path, or list of a mount's options, in characters.
+const PATH_CHARS_MAX: usize = 4096;
+/// Most sentences of a list; the last then says how many more there were.
+const SENTENCES_MAX: usize = 1000;
+/// Most entries of a list, or of a map.
+const ENTRIES_MAX: usize = 16 << 10;
+
+/// The same report, with words that a terminal may show: no control characters, no
+/// text and no list longer than makes sense.
+pub fn tamed(mut report: Report) -> Report {
+    tame(&mut report);
+    report
+}
+
+/// The same in place.
+pub fn tame(report: &mut Report) {
+    match report {
+        Report::Time { .. }
+        | Report::Progress { .. }
+        | Report::Second { .. }
+        | Report::Heartbeat(_)
+        | Report::Alive
+        | Report::Populated(_) => {}
+        Report::Hello(said) => hello(said),
+        Report::Inspected(facts) => inspected(facts),
+        Report::Ready {
+            environment: host,
+            remarks,
+            free,
+            lacking,
+            shard_count: _,
+        } => {
+            environment(host);
+            sentences(remarks);
+            sentences(lacking);
+            entries(free, free_space);
+        }
+        Report::Leaving { reason } | Report::Failed { reason, .. } => sentence(reason),
+        Report::Measured {
+            stats: measured,
+            clock,
+            late_ns: _,
+        } => {
+            stats(measured);
+            if let Some(ClockCheck::Failed { reason }) = clock {
+                sentence(reason);
+            }
+        }
+        Report::Cleaned { left_behind, .. } => sentences(left_behind),
+    }
+}
+
+fn cut(text: &mut String, chars_max: usize) {
+    // Nearly all are tame: those are not copied.
+    if text.len() > chars_max || !words::is_tame(text) {
+        *text = words::tame(text, chars_max);
+    }
+}
+
+fn sentence(text: &mut String) {
+    cut(text, SENTENCE_CHARS_MAX);
+}
+
+fn name(text: &mut String) {
+    cut(text, NAME_CHARS_MAX);
+}
+
+fn path(text: &mut String) {
+    cut(text, PATH_CHARS_MAX);
+}
+
+fn sentences(all: &mut Vec<String>) {
+    let more = all.len().saturating_sub(SENTENCES_MAX);
+    all.truncate(SENTENCES_MAX);
+    all.iter_mut().for_each(sentence);
+    if more > 0 {
+        all.push(format!("and {more} more"));
+    }
+}
+
+fn entries<T>(all: &mut Vec<T>, each: impl Fn(&mut T)) {
+    all.truncate(ENTRIES_MAX);
+    all.iter_mut().for_each(each);
+}
+
+fn hello(said: &mut Hello) {
+    for text in [&mut said.version, &mut said.build, &mut said.host] {
+        name(text);
+    }
+}
+
+fn environment(host: &mut Environment) {
+    for text in [
+        &mut host.host,
+        &mut host.os,
+        &mut host.kernel,
+        &mut host.architecture,
+        &mut host.cpu_model,
+        &mut host.virtualization,
+        &mut host.clock_source,
+        &mut host.cpu_governor,
+        &mut host.program_build,
+    ] {
+        name(text);
+    }
+    entries(&mut host.servers, |server| {
+        name(&mut server.host);
+        entries(&mut server.addresses, name);
+    });
+    entries(&mut host.mounts, |mount| {
+        path(&mut mount.mount);
+        entries(&mut mount.facts, |(fact, value)| {
+            name(fact);
+            sentence(value);
+        });
+    });
+}
+
+fn mount_point(mount: &mut MountPoint) {
+    name(&mut mount.host);
+    path(&mut mount.path);
+}
+
+fn free_space(free: &mut FreeSpace) {
+    path(&mut free.file_system);
+    entries(&mut free.mounts, mount_point);
+}
+
+fn stats(stats: &mut PointStats) {
+    counts(&mut stats.counters);
+    counts(&mut stats.errors);
+    for proc in &mut stats.proc_ops {
+        entries(&mut proc.accesses, |(what, _)| name(what));
+    }
+}
+
+/// Names that become alike are one.
+fn counts(all: &mut BTreeMap<String, u64>) {
+    let is_fine = |what: &String| what.len() <= NAME_CHARS_MAX && words::is_tame(what);
+    if all.len() <= ENTRIES_MAX && all.keys().all(is_fine) {
+        return;
+    }
+    for (mut what, count) in std::mem::take(all).into_iter().take(ENTRIES_MAX) {
+        name(&mut what);
+        let sum = all.entry(what).or_default();
+        *sum = sum.saturating_add(count);
+    }
+}
+
+fn inspected(facts: &mut InspectFacts) {
+    match facts {
+        InspectFacts::Host(facts) => host_facts(facts),
+        InspectFacts::Probes { outcomes } => entries(outcomes, |outcome| {
+            if let ProbeOutcome::Failed { reason } = outcome {
+                sentence(reason);
+            }
+        }),
+    }
+}
+
+fn host_facts(facts: &mut HostFacts) {
+    if let Some(said) = &mut facts.hello {
+        hello(said);
+    }
+    environment(&mut facts.environment);
+    entries(&mut facts.addresses, name);
+    entries(&mut facts.own_name.addresses, name);
+    if let Some(line) = &mut facts.own_name.loopback_line {
+        sentence(line);
+    }
+    for (mut what, mut value) in std::mem::take(&mut facts.sysctls)
+        .into_iter()
+        .take(ENTRIES_MAX)
+    {
+        name(&mut what);
+        name(&mut value);
+        facts.sysctls.insert(what, value);
+    }
+    entries(&mut facts.governors, name);
+    if let Some(why) = &mut facts.firewall.unreadable {
+        sentence(why);
+    }
+    entries(&mut facts.firewall.drop_policies, name);
+    if let Some(manager) = &mut facts.firewall.manager {
+        name(manager);
+    }
+    if let Some(busy) = &mut facts.load.busiest {
+        name(&mut busy.name);
+    }
+    entries(&mut facts.mounts, mount_look);
+    entries(&mut facts.servers, server_look);
+    entries(&mut facts.free, free_space);
+}
+
+fn mount_look(look: &mut MountLook) {
+    mount_point(&mut look.mount);
+    match &mut look.there {
+        Ok(there) => {
+            name(&mut there.kind);
+            path(&mut there.source);
+            path(&mut there.mount_point);
+            path(&mut there.options);
+            if let Some(why) = &mut there.unwritable {
+                sentence(why);
+            }
+        }
+        Err(why) => sentence(why),
+    }
+}
+
+fn server_look(server: &mut ServerLook) {
+    name(&mut server.host);
+    entries(&mut server.services, |service: &mut ServiceLook| {
+        name(&mut service.name);
+        name(&mut service.address);
+        if let Err(why) = &mut service.connected_us {
+            sentence(why);
+        }
+    });
+    entries(&mut server.exports, |export: &mut ExportLook| {
+        path(&mut export.path);
+        if let Err(why) = &mut export.writable {
+            sentence(why);
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "tame_tests.rs"]
+mod tests;

@@ -1,0 +1,158 @@
+use super::*;
+use crate::message::Tasks;
+use filermark_model::stats::ProcOps;
+use serde_json::{Value, json};
+
+const EVIL: &str = "a\u{1b}]0;x\u{7}b\nc\u{9b}2J\u{202e}d";
+
+/// Every text of it, those in keys too.
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::String(text) => all.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|v| texts(v, all)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                all.push(key.clone());
+                texts(value, all);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// All empty texts and lists of something's default, made evil.
+fn poisoned(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = EVIL.into(),
+        Value::Array(values) => values.iter_mut().for_each(poisoned),
+        Value::Object(fields) => fields.values_mut().for_each(poisoned),
+        _ => {}
+    }
+}
+
+fn environment_json() -> Value {
+    let mut value = serde_json::to_value(Environment::default()).unwrap();
+    value["servers"] = json!([{ "host": "", "addresses": [""] }]);
+    value["mounts"] = json!([{ "mount": "", "facts": [["", ""]] }]);
+    value
+}
+
+fn host_facts_json() -> Value {
+    let mut value = serde_json::to_value(HostFacts::default()).unwrap();
+    let mount = json!({ "host": "", "path": "" });
+    value["hello"] = json!({ "protocol": 1, "version": "", "build": "", "host": "" });
+    value["environment"] = environment_json();
+    value["addresses"] = json!([""]);
+    value["own_name"] = json!({ "addresses": [""], "loopback_line": "" });
+    value["sysctls"] = json!({ EVIL: "" });
+    value["governors"] = json!([""]);
+    value["firewall"]["unreadable"] = json!("");
+    value["firewall"]["drop_policies"] = json!([""]);
+    value["firewall"]["manager"] = json!("");
+    value["load"]["busiest"] = json!({ "name": "", "pid": 1, "percent": 1.0 });
+    let there =
+        json!({ "kind": "", "source": "", "mount_point": "", "options": "", "unwritable": "" });
+    value["mounts"] = json!([
+        { "mount": mount, "there": { "Ok": there } },
+        { "mount": mount, "there": { "Err": "" } },
+    ]);
+    let service = json!({ "name": "", "address": "", "connected_us": { "Err": "" } });
+    let export = json!({ "path": "", "writable": { "Err": "" }, "free_bytes": null });
+    value["servers"] = json!([{ "host": "", "services": [service], "exports": [export] }]);
+    value["free"] = json!([free_json()]);
+    value
+}
+
+fn free_json() -> Value {
+    json!({ "mounts": [{ "host": "", "path": "" }], "file_system": "", "bytes": 1, "kept": false })
+}
+
+fn all_with_words() -> Vec<Report> {
+    let made = |mut value: Value| {
+        poisoned(&mut value);
+        value
+    };
+    let mut stats = PointStats::default();
+    stats.counters.insert(EVIL.into(), 1);
+    stats.errors.insert(EVIL.into(), 2);
+    stats.proc_ops.push(ProcOps {
+        accesses: vec![(EVIL.into(), 1)],
+        ..ProcOps::default()
+    });
+    let facts: HostFacts = serde_json::from_value(made(host_facts_json())).unwrap();
+    let environment: Environment = serde_json::from_value(made(environment_json())).unwrap();
+    let free: FreeSpace = serde_json::from_value(made(free_json())).unwrap();
+    let evil = || EVIL.to_owned();
+    vec![
+        Report::Hello(Hello {
+            protocol: 1,
+            version: evil(),
+            build: evil(),
+            host: evil(),
+        }),
+        Report::Inspected(Box::new(InspectFacts::Host(Box::new(facts)))),
+        Report::Inspected(Box::new(InspectFacts::Probes {
+            outcomes: vec![ProbeOutcome::Failed { reason: evil() }],
+        })),
+        Report::Ready {
+            environment: Box::new(environment),
+            shard_count: 1,
+            remarks: vec![evil()],
+            free: vec![free],
+            lacking: vec![evil()],
+        },
+        Report::Leaving { reason: evil() },
+        Report::Failed {
+            reason: evil(),
+            stopped: false,
+        },
+        Report::Measured {
+            stats: Box::new(stats),
+            clock: Some(ClockCheck::Failed { reason: evil() }),
+            late_ns: 0,
+        },
+        Report::Cleaned {
+            tasks: Tasks::default(),
+            left_behind: vec![evil()],
+        },
+    ]
+}
+
+#[test]
+fn nothing_that_an_agent_says_is_obeyed_by_a_terminal() {
+    for report in all_with_words() {
+        let mut said = Vec::new();
+        texts(&serde_json::to_value(&report).unwrap(), &mut said);
+        assert!(said.iter().any(|t| t == EVIL), "{report:?}");
+        let mut told = Vec::new();
+        texts(&serde_json::to_value(tamed(report)).unwrap(), &mut told);
+        for text in told {
+            assert!(words::is_tame(&text), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn texts_and_lists_have_an_end() {
+    let report = tamed(Report::Cleaned {
+        tasks: Tasks::default(),
+        left_behind: vec!["x".repeat(10_000); SENTENCES_MAX + 7],
+    });
+    let Report::Cleaned { left_behind, .. } = report else {
+        panic!("another report");
+    };
+    assert_eq!(left_behind.len(), SENTENCES_MAX + 1);
+    assert_eq!(left_behind[0].len(), SENTENCE_CHARS_MAX + 3);
+    assert_eq!(left_behind[SENTENCES_MAX], "and 7 more");
+}
+
+#[test]
+fn names_that_become_alike_are_counted_together() {
+    let mut all = BTreeMap::from([
+        ("a\u{1b}".to_owned(), 1),
+        ("a\n".into(), 2),
+        ("b".into(), 4),
+    ]);
+    counts(&mut all);
+    assert_eq!(all, BTreeMap::from([("a ".to_owned(), 3), ("b".into(), 4)]));
+}
