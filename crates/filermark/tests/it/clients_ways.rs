@@ -199,7 +199,7 @@ fn ctrl_c_takes_a_job_back_that_slurm_has_no_nodes_for() {
         queue.iter().filter(|job| job.contains(state)).count()
     };
     let mut started = sweep.set("CLIENTS", "n1 n2").start();
-    started.wait_until("the queue", |_| jobs("PENDING") == 1);
+    started.wait_until("the queue", |_| jobs("PENDING filermark") == 1);
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
@@ -209,7 +209,7 @@ fn ctrl_c_takes_a_job_back_that_slurm_has_no_nodes_for() {
         ended.elapsed
     );
     let since = Instant::now();
-    while jobs("PENDING") > 0 {
+    while jobs("PENDING filermark") > 0 {
         assert!(
             since.elapsed() < Duration::from_secs(5),
             "{:?}",
