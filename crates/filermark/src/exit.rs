@@ -1,5 +1,6 @@
 //! How the program ends.
 
+use crate::live::say_line;
 use filermark_config::ConfigError;
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -47,10 +48,10 @@ impl Failure {
         match self {
             Self::Usage(sentences) => {
                 for sentence in sentences {
-                    eprintln!("filermark: {sentence}");
+                    say_line(format!("filermark: {sentence}"));
                 }
             }
-            Self::Failed(_) | Self::Stopped => eprintln!("filermark: {}", self.reason()),
+            Self::Failed(_) | Self::Stopped => say_line(format!("filermark: {}", self.reason())),
         }
         ExitCode::from(self.code())
     }

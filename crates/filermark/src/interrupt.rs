@@ -19,7 +19,7 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
             count += 1;
             if count > 1 {
                 live::leave();
-                eprintln!("{LEFT}");
+                live::say_line(LEFT);
                 std::process::exit(i32::from(crate::exit::INTERRUPTED));
             }
             stop.raise();

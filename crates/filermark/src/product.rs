@@ -26,10 +26,8 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
 
 /// Prints the summary on stderr: stdout has another product.
 pub fn tell_summary(record: &RunRecord, output: &OutputArgs) {
-    eprint!(
-        "{}",
-        summary(record, output, std::io::stderr().is_terminal())
-    );
+    let terminal = std::io::stderr().is_terminal();
+    crate::live::say(&summary(record, output, terminal));
 }
 
 fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {

@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::copies::{Copy, write_heartbeat_log};
 use crate::events::{Events, RunEnd, Target};
 use crate::exit::{Ended, Failure};
-use crate::live::Facts;
+use crate::live::{Facts, say_line};
 use crate::talk::{Talk, TalkStyle};
 use crate::{interrupt, plain, product};
 use filermark_cluster::hosts::HostLimits;
@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs) -> Ended {
     plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
     for finding in &resolved.plan.findings {
         if finding.severity > Severity::Note || args.verbose.verbose > 0 {
-            eprintln!("{}", finding.message);
+            say_line(&finding.message);
         }
     }
     carry_out(resolved, &args.output, &args.events)
@@ -75,7 +75,7 @@ pub fn carry_out(resolved: Resolved, output: &OutputArgs, wanted: &EventsArgs) -
         report_path,
     };
     if let Some(trouble) = events.and_then(|events| events.end(end)) {
-        eprintln!("{trouble}");
+        say_line(trouble);
     }
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
@@ -190,15 +190,12 @@ fn finish(
         .iter()
         .filter_map(|f| f.file_name())
         .map(|n| n.to_string_lossy());
-    eprintln!(
-        "files in {}: {}",
-        dir.display(),
-        names.collect::<Vec<_>>().join(" ")
-    );
-    eprintln!("record: {}", outcome.record_path.display());
-    eprintln!("report: {}", page.display());
+    let names = names.collect::<Vec<_>>().join(" ");
+    say_line(format!("files in {}: {names}", dir.display()));
+    say_line(format!("record: {}", outcome.record_path.display()));
+    say_line(format!("report: {}", page.display()));
     if let Some(reason) = product::failure_of(record) {
-        eprintln!("filermark: {reason}");
+        say_line(format!("filermark: {reason}"));
     }
     Ok((product::exit_code(record), page))
 }

@@ -9,6 +9,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
+use crate::exit::INTERRUPTED;
 use crate::live::Facts;
 use event::{
     Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
@@ -221,6 +222,8 @@ impl Events {
         let outcome = match (&end.outcome, &reason) {
             (Some(Outcome::Interrupted), _) => Ending::Interrupted,
             (Some(Outcome::Complete), None) => Ending::Complete,
+            // Stopped before there was a record.
+            (None, _) if end.exit_code == INTERRUPTED => Ending::Interrupted,
             _ => Ending::Failed,
         };
         self.write(&Event::RunEnded(RunEnded {

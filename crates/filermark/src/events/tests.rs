@@ -178,13 +178,16 @@ fn a_run_without_limit_and_without_record_can_be_told() {
         (point.requested, point.asked) = (OpsPerSec(0.0), OpsPerSec(0.0));
     }
     plan.phases.warmup = Nanos::ZERO;
-    let lines = written(&plan, |_| RunEnd {
+    let no_record = |exit_code, reason: &str| RunEnd {
         outcome: None,
-        reason: Some("no room".into()),
-        exit_code: 1,
+        reason: Some(reason.into()),
+        exit_code,
         record_path: None,
         report_path: None,
-    });
+    };
+    let stopped = written(&plan, |_| no_record(130, "stopped on request"));
+    assert_eq!(stopped[1]["outcome"], "interrupted");
+    let lines = written(&plan, |_| no_record(1, "no room"));
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["points"][0]["requested_ops_per_sec"], Value::Null);
     let last = &lines[1];

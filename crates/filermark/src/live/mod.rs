@@ -19,4 +19,4 @@ mod view;
 
 pub use facts::{Facts, PointFacts};
 pub use state::State;
-pub use view::{LogWriter, View, leave, say, stopping, wanted};
+pub use view::{LogWriter, View, leave, say, say_line, stopping, wanted};

@@ -60,6 +60,11 @@ pub fn say(text: &str) {
     }
 }
 
+/// [`say`] for one line. Other than `eprintln!` it survives a terminal that is gone.
+pub fn say_line(line: impl std::fmt::Display) {
+    say(&format!("{line}\n"));
+}
+
 /// The user wishes to stop: the view says so. Gives whether there is one.
 pub fn stopping() -> bool {
     let on_screen = on_screen();

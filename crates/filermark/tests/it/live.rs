@@ -1,10 +1,11 @@
 //! The live view, as a person on a terminal sees it.
 
-use crate::peek::{assert_empty, serve};
+use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
 use crate::terminal::Terminal;
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
+use std::time::{Duration, Instant};
 
 /// What only the view has.
 const VIEW: [&str; 5] = [" general-nfs3 s ", " points ", " RUN ", " rate ", " ends "];
@@ -87,7 +88,7 @@ fn ctrl_c_takes_the_view_away_and_leaves_the_terminal_as_it_was() {
 #[test]
 fn the_second_ctrl_c_takes_it_away_too() {
     let _turn = beside_others();
-    let delay = "REMOVE=500ms".parse().expect("a delay");
+    let delay = "REMOVE=20ms".parse().expect("a delay");
     let server = serve(ServerOptions {
         delay,
         queue: true,
@@ -103,6 +104,32 @@ fn the_second_ctrl_c_takes_it_away_too() {
     assert_gone(&lines);
     assert_eq!(count(&lines, "left at once"), 1, "{lines:#?}");
     assert_eq!(terminal.cursor_column(), 0);
+    // The agent has noticed, and tidies up before it ends.
+    let began = Instant::now();
+    while !Peek::into(&server).tree("").is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = sweep(&server).set("RUNTIME", 20);
+    let sweep = sweep.arg("--events").arg("events");
+    let mut terminal = Terminal::start(&sweep, 80, &[]);
+    terminal.wait_until("RUN", is_drawn);
+    let status = terminal.hang_up();
+    assert_eq!(status.code(), Some(130));
+    let events = std::fs::read_to_string(sweep.dir().join("events")).expect("events");
+    let last = events.lines().last().expect("the last");
+    assert!(
+        last.contains("\"interrupted\"") && last.contains("report_path"),
+        "{last}"
+    );
+    assert!(sweep.result("s.html").is_file());
+    assert_empty(&server);
 }
 
 #[test]

@@ -5,11 +5,13 @@
 //! fails the test.
 
 use crate::sweep::Sweep;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -17,10 +19,18 @@ use std::time::{Duration, Instant};
 /// Longest that anything here may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Between two looks at whether anybody still sits at it.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
 /// The program on a terminal; killed when it is dropped.
 pub struct Terminal {
     child: Child,
-    keys: File,
+    /// `None`: nobody sits at it any more.
+    keys: Option<File>,
+    is_left: Arc<AtomicBool>,
     line: File,
     screen: Arc<Mutex<Screen>>,
     reader: Option<JoinHandle<()>>,
@@ -31,7 +41,8 @@ pub struct Terminal {
 impl Terminal {
     /// Starts it on a terminal of 24 rows and so many columns.
     pub fn start(sweep: &Sweep, columns: u16, env: &[(&str, &str)]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("a terminal");
         grantpt(&master).expect("it is ours");
         unlockpt(&master).expect("it can be opened");
         let name = ptsname(&master, Vec::new()).expect("it has a name");
@@ -66,16 +77,26 @@ impl Terminal {
         let mut master: File = master.into();
         let keys = master.try_clone().expect("a second handle");
         let its = Arc::clone(&screen);
+        let is_left = Arc::new(AtomicBool::new(false));
+        let left = Arc::clone(&is_left);
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // EIO: the last one has closed the other end.
-            while let Ok(n @ 1..) = master.read(&mut buffer) {
+            while !left.load(Ordering::Relaxed) {
+                let mut ready = [PollFd::new(&master, PollFlags::IN)];
+                if poll(&mut ready, Some(&LOOK)).expect("it is waited for") == 0 {
+                    continue;
+                }
+                // EIO: the last one has closed the other end.
+                let Ok(n @ 1..) = master.read(&mut buffer) else {
+                    return;
+                };
                 its.lock().expect("the screen").take(&buffer[..n]);
             }
         });
         Self {
             child,
-            keys,
+            keys: Some(keys),
+            is_left,
             line,
             screen,
             reader: Some(reader),
@@ -90,7 +111,8 @@ impl Terminal {
 
     /// Types something.
     pub fn type_keys(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).expect("it is typed");
+        let mut at = self.keys.as_ref().expect("somebody sits at it");
+        at.write_all(keys.as_bytes()).expect("it is typed");
     }
 
     /// Makes it so many columns wide.
@@ -126,12 +148,28 @@ impl Terminal {
         }
     }
 
+    /// Goes away, as a window does that is closed; waits for the program's end.
+    pub fn hang_up(&mut self) -> ExitStatus {
+        self.is_left.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("the reader ends");
+        }
+        self.keys = None;
+        self.wait_for_end()
+    }
+
     /// Waits for the program's end, and for the last of its words.
     pub fn wait(&mut self) -> ExitStatus {
+        let status = self.wait_for_end();
+        self.wait_for_quiet();
+        status
+    }
+
+    fn wait_for_end(&mut self) -> ExitStatus {
         let began = Instant::now();
-        let status = loop {
+        loop {
             if let Some(status) = self.child.try_wait().expect("it is waited for") {
-                break status;
+                return status;
             }
             assert!(
                 began.elapsed() < LIMIT,
@@ -139,9 +177,7 @@ impl Terminal {
                 self.lines()
             );
             std::thread::sleep(Duration::from_millis(5));
-        };
-        self.wait_for_quiet();
-        status
+        }
     }
 
     /// The terminal itself is kept open, so its end is not seen: nothing comes any more.
@@ -164,11 +200,7 @@ impl Drop for Terminal {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
-        // With the last open end the reader ends.
-        let null = File::options().write(true).open("/dev/null");
-        if let Ok(null) = null {
-            self.line = null;
-        }
+        self.is_left.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
