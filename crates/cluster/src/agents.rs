@@ -34,6 +34,8 @@ const CLOCK_ROUNDS: u32 = 12;
 const CLOCKS_AT_ONCE: usize = 32;
 /// Longest wait for one answer about the clock.
 const CLOCK_MAX: Nanos = Nanos::from_millis(500);
+/// Words that are taken in at once while nothing is asked.
+const IDLE_MAX: usize = 10_000;
 /// Lost agents that an error names.
 const NAMED_MAX: usize = 5;
 
@@ -63,6 +65,8 @@ pub struct Loss {
     pub client: String,
     /// How that was noticed.
     pub reason: String,
+    /// It said so itself, and removes what it made.
+    pub tidies_up: bool,
 }
 
 impl std::fmt::Display for Loss {
@@ -103,6 +107,8 @@ pub(crate) struct Agents {
     board: Box<dyn Switchboard>,
     seats: Vec<Seat>,
     stop: StopFlag,
+    /// The wish to stop has been heard; what tidies up is not to hear it again.
+    tidying: bool,
     losses: Vec<Loss>,
     own: Hello,
     alive_at: Nanos,
@@ -147,6 +153,7 @@ impl Agents {
             board,
             seats: plan.hosts.iter().map(seat).collect(),
             stop,
+            tidying: false,
             losses: Vec::new(),
             own,
             alive_at: now,
@@ -168,7 +175,7 @@ impl Agents {
         let until = self.board.now() + limit;
         let mut told = 0;
         while self.seats.iter().any(|s| !s.lost && s.hello.is_none()) {
-            if self.stop.is_raised() {
+            if self.is_to_stop() {
                 return Err(OrderError::Stopped);
             }
             let now = self.board.now();
@@ -231,7 +238,9 @@ impl Agents {
             if self.seats.get(at).is_none_or(|s| s.lost) {
                 continue;
             }
-            self.send(at, &make(at));
+            let order = make(at);
+            round.kind = order.name();
+            self.send(at, &order);
             round.wait_for(at);
         }
         if round.waiting_count == 0 {
@@ -262,7 +271,9 @@ impl Agents {
             Some((at, Came::Report(report))) if is_word(&report) => {
                 ear(now, Heard::Word(at, &report));
             }
-            Some((at, Came::Report(report))) if round.is_waiting(at) => {
+            Some((at, Came::Report(report)))
+                if round.is_waiting(at) && answers(round.kind, &report) =>
+            {
                 round.answered(at);
                 match report {
                     Report::Failed { stopped: true, .. } => round.fail(OrderError::Stopped),
@@ -311,7 +322,7 @@ impl Agents {
                     limit.0 / 1_000_000_000
                 );
                 round.fail(OrderError::Failed { reason });
-            } else if self.stop.is_raised() {
+            } else if self.is_to_stop() {
                 round.fail(OrderError::Stopped);
             }
             if round.error.is_some() {
@@ -342,6 +353,9 @@ impl Agents {
         }
         for group in self.living().chunks(CLOCKS_AT_ONCE) {
             for _ in 0..CLOCK_ROUNDS {
+                if self.is_to_stop() {
+                    return Err(OrderError::Stopped);
+                }
                 self.ask_clocks(group);
             }
         }
@@ -392,7 +406,10 @@ impl Agents {
     /// As [`Agents::order`].
     pub fn idle(&mut self, on_lost: OnLost) -> Result<(), OrderError> {
         let before = self.losses.len();
-        while let Some((at, came)) = self.next(self.board.now()) {
+        for _ in 0..IDLE_MAX {
+            let Some((at, came)) = self.next(self.board.now()) else {
+                break;
+            };
             if let Came::Report(report) = came
                 && !is_word(&report)
             {
@@ -406,7 +423,16 @@ impl Agents {
         }
     }
 
-    /// Waits so long, or till the wish to stop.
+    /// From now on the wish to stop is not looked at: what goes on is what it asks for.
+    pub fn begin_tidying(&mut self) {
+        self.tidying = true;
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.is_raised() && !self.tidying
+    }
+
+    /// The prime's clock.
     pub fn now(&self) -> Nanos {
         self.board.now()
     }
@@ -474,6 +500,7 @@ impl Agents {
             agent: at,
             client: seat.client.clone(),
             reason,
+            tidies_up: false,
         });
         self.board.cut(at);
     }
@@ -521,6 +548,9 @@ impl Agents {
                     }
                     Ok(Report::Leaving { reason }) => {
                         self.lose(at, reason);
+                        if let Some(loss) = self.losses.last_mut() {
+                            loss.tidies_up = true;
+                        }
                         Came::Lost
                     }
                     Ok(report) => Came::Report(report),
@@ -535,8 +565,12 @@ impl Agents {
     }
 
     fn take_time(&mut self, at: usize, heard: Nanos, seq: u32, said: (u64, u64)) {
+        // Of the moment when it was heard, not of this one, when it is looked at.
         let own_unix = SystemTime::now().duration_since(UNIX_EPOCH);
-        let own_unix_ns = own_unix.map_or(0, |t| t.as_nanos() as u64);
+        let waited = self.board.now().since(heard).0;
+        let own_unix_ns = own_unix
+            .map_or(0, |t| t.as_nanos() as u64)
+            .saturating_sub(waited);
         let seat = &mut self.seats[at];
         let Some(place) = seat.asked.iter().position(|(asked, _)| *asked == seq) else {
             return;
@@ -580,6 +614,8 @@ impl Agents {
 struct Round {
     waiting: Vec<bool>,
     waiting_count: usize,
+    /// The order's name.
+    kind: &'static str,
     /// Losses that were taken in, by their count.
     losses_seen: usize,
     error: Option<OrderError>,
@@ -592,6 +628,7 @@ impl Round {
         Self {
             waiting: vec![false; agents],
             waiting_count: 0,
+            kind: "",
             losses_seen,
             error: None,
             stopping: None,
@@ -644,6 +681,19 @@ fn differs(own: &Hello, other: &Hello) -> Option<String> {
         other.protocol,
         shown(own),
     ))
+}
+
+/// Whether a report is an answer to the order with this name.
+fn answers(order: &str, report: &Report) -> bool {
+    match report {
+        Report::Failed { .. } => true,
+        Report::Ready { .. } => order == "prepare",
+        Report::Populated(_) => order == "init",
+        Report::Measured { .. } => order == "run",
+        Report::Cleaned { .. } => matches!(order, "cleanup" | "release" | "sweep"),
+        Report::Inspected(_) => order == "inspect",
+        _ => false,
+    }
 }
 
 /// Words that come while an order is carried out, as against its answer.

@@ -8,6 +8,7 @@ use filermark_engine::live_counts::LiveCounts;
 use filermark_engine::shard::RunTimes;
 use filermark_model::{LoadPoint, Nanos};
 use filermark_results::{Heartbeat, Phase, Timestamp};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -169,11 +170,15 @@ pub(crate) struct Beats {
     point: LoadPoint,
     proc_count: u32,
     agent_count: usize,
+    /// Who tells heartbeats; nobody waits for the others.
+    tellers: BTreeSet<usize>,
     interval: Nanos,
     open: Vec<Open>,
 }
 
 struct Open {
+    /// When its first part came.
+    at: Timestamp,
     phase: Phase,
     number: u32,
     heard: Vec<bool>,
@@ -181,12 +186,13 @@ struct Open {
 }
 
 impl Beats {
-    /// Of a load point with so many procs on so many agents.
-    pub fn new(point: LoadPoint, proc_count: u32, agent_count: usize, interval: Nanos) -> Self {
+    /// Of a load point with so many procs on these agents.
+    pub fn new(point: LoadPoint, proc_count: u32, tellers: &[usize], interval: Nanos) -> Self {
         Self {
             point,
             proc_count,
-            agent_count,
+            agent_count: tellers.iter().max().map_or(0, |most| most + 1),
+            tellers: tellers.iter().copied().collect(),
             interval: interval.max(INTERVAL_MIN),
             open: Vec::new(),
         }
@@ -203,6 +209,7 @@ impl Beats {
             Some(at) => at,
             None => {
                 self.open.push(Open {
+                    at: Timestamp::now(),
                     phase: beat.phase,
                     number: beat.number,
                     heard: vec![false; self.agent_count],
@@ -212,10 +219,15 @@ impl Beats {
             }
         };
         self.open[at].add(agent, beat);
-        let complete = self.open[at].heard.iter().all(|h| *h);
+        let complete = self.tellers.iter().all(|t| self.open[at].heard[*t]);
         let done = if complete { at + 1 } else { 0 };
         let done = done.max(self.open.len().saturating_sub(OPEN_MAX));
         self.close(done)
+    }
+
+    /// This one is lost: nobody waits for it.
+    pub fn forget(&mut self, agent: usize) {
+        self.tellers.remove(&agent);
     }
 
     /// What is not complete and never will be.
@@ -230,7 +242,7 @@ impl Beats {
 
     fn record(&self, open: Open) -> Heartbeat {
         Heartbeat {
-            at: Timestamp::now(),
+            at: open.at,
             point: self.point.number,
             phase: open.phase,
             seconds: self.interval.as_secs_f64() * f64::from(open.number),

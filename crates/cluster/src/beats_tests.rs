@@ -30,7 +30,7 @@ fn beat(number: u32, procs: &[(u32, u64)]) -> Beat {
 }
 
 fn beats() -> Beats {
-    Beats::new(point(), 3, 2, Nanos::from_secs(2))
+    Beats::new(point(), 3, &[0, 1], Nanos::from_secs(2))
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Sweep<'_> {
             return vec![Finding::new(Rule::LeftBehind, Severity::Note, message)];
         }
         // The wish to stop has been heard; the tidying up is not to hear it again.
-        self.options.stop.lower();
+        agents.begin_tidying();
         let mut left = Vec::new();
         if let Err(e) = self.clean_up(agents, None) {
             tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
@@ -85,6 +85,9 @@ impl Sweep<'_> {
         let living = agents.living();
         let mut left = Vec::new();
         for loss in agents.losses() {
+            if loss.tidies_up {
+                continue;
+            }
             // Only one that was ready can have made anything.
             let (Some(free), Some(client)) =
                 (self.free.get(&loss.agent), plan.clients.get(loss.agent))

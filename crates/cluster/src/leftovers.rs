@@ -6,6 +6,9 @@ use crate::identity;
 use crate::message::{Order, Report, Share};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
+
+pub use crate::sweep::run_id_front;
+
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LaunchPlan, OnLost};
@@ -26,11 +29,13 @@ pub struct Swept {
 }
 
 /// Removes what runs with this suffix have left on the mount points of the plan's
-/// clients. Only directories with our marker, and in them only names of ours.
+/// clients. Only directories with our marker that name a run whose identity begins
+/// with `run_id`, and in them only names of ours.
 pub fn sweep_leftovers(
     plan: &RunPlan,
     launch: &LaunchPlan,
     suffix: &str,
+    run_id: &str,
     board: Box<dyn Switchboard>,
     stop: StopFlag,
 ) -> Vec<Swept> {
@@ -45,7 +50,7 @@ pub fn sweep_leftovers(
             plan: Box::new(plan.for_client(client)),
             client: client as u32,
             dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
-            run_id: String::new(),
+            run_id: run_id.to_owned(),
         })
     };
     for wave in waves(plan) {

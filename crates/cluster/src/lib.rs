@@ -22,6 +22,7 @@ pub mod leftovers;
 mod measure;
 pub mod message;
 pub mod monitor;
+mod plausible;
 pub mod preflight;
 #[cfg(any(test, feature = "testing"))]
 pub mod pretend;

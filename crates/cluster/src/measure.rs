@@ -5,14 +5,16 @@ use crate::agents::{Agents, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
 use crate::message::{ClockCheck, Order, Report};
+use crate::plausible::{can_be, implausible};
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
-use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, Severity};
+use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
 use filermark_results::Heartbeat;
 use filermark_results::record::{ClientSummary, Line, Phase};
 use filermark_results::start::{ClientStart, StartRecord};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Between the order to run and the first intended start: a fixed part, one per
@@ -61,6 +63,8 @@ struct Watch {
     /// How late each agent took up the order.
     late: Vec<(usize, Nanos)>,
     checks: Vec<(usize, ClockCheck)>,
+    /// What an agent has told that cannot be.
+    nonsense: Option<String>,
 }
 
 impl Sweep<'_> {
@@ -92,6 +96,9 @@ impl Sweep<'_> {
                 Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
                 Heard::Lost(agent) => {
                     watch.seconds.forget(agent);
+                    if let Some(beats) = &mut watch.beats {
+                        beats.forget(agent);
+                    }
                     watch.living = watch.living.saturating_sub(1);
                     self.tell_living(watch.living);
                 }
@@ -100,6 +107,9 @@ impl Sweep<'_> {
         });
         self.end_watch(&mut watch, agents.now(), &done);
         done?;
+        if let Some(reason) = watch.nonsense {
+            return Err(OrderError::Failed { reason });
+        }
         for (agent, check) in std::mem::take(&mut watch.checks) {
             watch
                 .measured
@@ -121,10 +131,10 @@ impl Sweep<'_> {
         let phases = plan.phases;
         let run_start = from + phases.warmup;
         let proc_count = plan.proc_count_at(point);
-        let agent_count = plan.clients.len();
         let beats = plan
             .heartbeat
-            .map(|interval| Beats::new(point, proc_count, agent_count, interval));
+            .map(|interval| Beats::new(point, proc_count, agents, interval));
+        let seconds = Seconds::of(&with_load(plan, point, agents));
         let expected = Duration::from_nanos((lead + phases.warmup).0);
         let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
         Watch {
@@ -137,11 +147,12 @@ impl Sweep<'_> {
             open: Some(open),
             percent: 0,
             beats,
-            seconds: Seconds::of(agents),
+            seconds,
             living: agents.len(),
             measured: Measured::default(),
             late: Vec::new(),
             checks: Vec::new(),
+            nonsense: None,
         }
     }
 
@@ -204,7 +215,7 @@ impl Sweep<'_> {
 
     fn hear(&mut self, watch: &mut Watch, agent: usize, word: &Report) {
         match word {
-            Report::Second { interval } => {
+            Report::Second { interval } if can_be(&self.options.plan, interval) => {
                 for second in watch.seconds.hear(agent, interval) {
                     (self.options.observe)(Progress::Second(&second));
                 }
@@ -250,7 +261,14 @@ impl Sweep<'_> {
         else {
             return;
         };
-        let name = self.options.plan.clients.get(agent).map_or("", |c| &c.name);
+        let plan = &self.options.plan;
+        let name = plan.clients.get(agent).map_or("", |c| &c.name);
+        if let Some(what) = implausible(plan, agent, &stats) {
+            watch.nonsense.get_or_insert(format!(
+                "client {name}: its figures make no sense ({what}); is it of the same version?"
+            ));
+            return;
+        }
         let summary = ClientSummary::of(agent as u32 + 1, name, &stats);
         let measured = &mut watch.measured;
         let place = measured
@@ -309,6 +327,20 @@ impl Sweep<'_> {
         self.remark(&host, message);
         finding
     }
+}
+
+/// Those of these agents that have procs at this load.
+fn with_load(plan: &RunPlan, point: LoadPoint, agents: &[usize]) -> Vec<usize> {
+    if plan.procs.is_empty() {
+        return agents.to_vec();
+    }
+    let procs = plan.procs.iter().take(plan.proc_count_at(point) as usize);
+    let busy: BTreeSet<usize> = procs.map(|p| p.client as usize).collect();
+    agents
+        .iter()
+        .copied()
+        .filter(|at| busy.contains(at))
+        .collect()
 }
 
 /// How long before WARMUP the order is given.

@@ -39,7 +39,8 @@ pub struct Share {
     pub client: u32,
     /// Name of the run's directory on the servers.
     pub dir_name: String,
-    /// Identifies the run in its marker file; empty: whichever has the name.
+    /// Identifies the run in its marker file; for `Sweep` the beginning of it, which
+    /// may be empty: whichever run it was.
     pub run_id: String,
 }
 

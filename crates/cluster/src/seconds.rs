@@ -55,7 +55,7 @@ impl Seconds {
         let mut whole = Vec::new();
         while let Some(first) = self.open.first_entry() {
             let (_, heard) = first.get();
-            if !heard.is_superset(&self.agents) && newest - first.key() < WAIT {
+            if !heard.is_superset(&self.agents) && newest.saturating_sub(*first.key()) < WAIT {
                 break;
             }
             let (second, (sum, _)) = first.remove_entry();

@@ -196,8 +196,14 @@ fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
     let source = found.server_facts.iter().find(|(name, _)| name == SOURCE);
     match source {
         Some((_, source)) if source.contains(':') || source.starts_with("//") => source.clone(),
-        _ => format!("{host} {device}"),
+        _ => format!("{host} {} {device}", boot_id()),
     }
+}
+
+/// Tells hosts apart that call themselves the same: copies of one virtual machine.
+fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
 /// The fact in which the driver of mounted file systems says what is mounted there.

@@ -153,8 +153,8 @@ impl<'a> Sweep<'a> {
         let dir_name = self.dir_name();
         let started = self.record.run.started;
         let run_id = format!(
-            "{} {} {started:?}",
-            self.options.suffix, self.record.run.fingerprint
+            "{}{started:?}",
+            run_id_front(&self.options.suffix, &self.record.run.fingerprint)
         );
         let plan = self.options.plan.clone();
         let order = |client: usize| {
@@ -439,8 +439,8 @@ impl<'a> Sweep<'a> {
                         bytes: written,
                     },
                 ) => {
-                    task_count += more;
-                    bytes += written;
+                    task_count = u64::saturating_add(task_count, *more);
+                    bytes = u64::saturating_add(bytes, *written);
                     (self.options.observe)(Progress::Tasks { task_count, bytes });
                 }
                 Heard::Answer(_, report) => done.add(report),
@@ -555,6 +555,11 @@ pub(crate) struct OpenPhase {
     since: Instant,
 }
 
+/// What the identities of all runs of one plan under one suffix begin with.
+pub fn run_id_front(suffix: &str, fingerprint: &str) -> String {
+    format!("{suffix} {fingerprint} ")
+}
+
 /// What an order that makes or removes files came to, all agents together.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
@@ -573,9 +578,9 @@ impl Done {
             }
             _ => return,
         };
-        self.tasks.task_count += tasks.task_count;
-        self.tasks.failed_count += tasks.failed_count;
-        self.tasks.bytes += tasks.bytes;
+        self.tasks.task_count = self.tasks.task_count.saturating_add(tasks.task_count);
+        self.tasks.failed_count = self.tasks.failed_count.saturating_add(tasks.failed_count);
+        self.tasks.bytes = self.tasks.bytes.saturating_add(tasks.bytes);
         self.tasks.elapsed_ns = self.tasks.elapsed_ns.max(tasks.elapsed_ns);
     }
 

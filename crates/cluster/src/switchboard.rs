@@ -6,16 +6,18 @@
 //! queue, so that an agent that says too much is held back by its own link.
 
 use crate::child;
-use crate::frame::{Deframer, Frame, FrameError};
+use crate::frame::{self, Deframer, Frame, FrameError};
 use crate::launch::{Launched, Launcher, Leash};
+use crate::message::Order;
 use filermark_engine::clock::Clock;
 use filermark_engine::net::open_files_limit;
 use filermark_model::Nanos;
 use filermark_model::launch::LaunchPlan;
+use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ const CUT_AFTER: Duration = Duration::from_millis(500);
 /// Open files that a link may take, by whatever launcher, and what the prime needs beside.
 const FILES_PER_AGENT: u64 = 4;
 const FILES_BESIDE: u64 = 256;
+/// How often agents are told that the prime is there, whatever it does.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
 /// Bytes read from a link at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -76,7 +80,11 @@ pub struct Lines {
     launcher: Arc<dyn Launcher>,
     /// Leashes that are being cut.
     cuts: Vec<JoinHandle<()>>,
+    alive: Alive,
 }
+
+/// The ways to all agents, for signs of life also while the prime is busy with a disk.
+type Alive = Arc<Mutex<HashMap<usize, SyncSender<Arc<[u8]>>>>>;
 
 #[derive(Default)]
 struct Line {
@@ -139,6 +147,7 @@ impl Lines {
             lines: (0..plan.hosts.len()).map(|_| Line::default()).collect(),
             events,
             sender,
+            alive: begin_signs_of_life(over.clone()),
             over,
             launcher,
             cuts: Vec::new(),
@@ -157,6 +166,7 @@ impl Lines {
         };
         line.leash = Some(leash);
         let (orders, to_send) = sync_channel(ORDERS_MAX);
+        lock(&self.alive).insert(agent, orders.clone());
         line.orders = Some(orders);
         let (clock, sender) = (self.clock.clone(), self.sender.clone());
         let reader = thread("prime-hears", move || {
@@ -180,6 +190,31 @@ impl Lines {
             None => reason,
         }
     }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells all agents every few seconds that the prime is there.
+fn begin_signs_of_life(over: Arc<AtomicBool>) -> Alive {
+    let alive = Alive::default();
+    let (ways, frame) = (
+        alive.clone(),
+        frame::encode(&Order::Alive).unwrap_or_default(),
+    );
+    let frame: Arc<[u8]> = frame.into();
+    let work = move || {
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(SIGN_OF_LIFE);
+            for way in lock(&ways).values() {
+                // One whose orders pile up is noticed by the next order.
+                let _ = way.try_send(frame.clone());
+            }
+        }
+    };
+    let _ = thread("prime-alive", work);
+    alive
 }
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
@@ -298,6 +333,7 @@ impl Switchboard for Lines {
         };
         line.cut = true;
         line.orders = None;
+        lock(&self.alive).remove(&agent);
         if let Some(mut leash) = line.leash.take() {
             // Ending a process may take a while; the others must not wait for it.
             self.cuts.retain(|cut| !cut.is_finished());
@@ -312,6 +348,7 @@ impl Switchboard for Lines {
         for line in &mut self.lines {
             line.orders = None;
         }
+        lock(&self.alive).clear();
         for line in &mut self.lines {
             if let Some(mut leash) = line.leash.take() {
                 leash.let_go(limit.saturating_sub(since.elapsed()));

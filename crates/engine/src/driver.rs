@@ -289,7 +289,7 @@ pub enum Reach {
     /// The directory only if nothing but the marker is in it: other clients may still
     /// be at work there.
     Rest,
-    /// Everything that a run of ours made, whichever run it was: what was left there.
+    /// Everything that was left there by a run whose identity begins with the claim's.
     Leftovers,
 }
 

@@ -48,19 +48,25 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, Failure> {
     Ok(sources)
 }
 
-/// Sends the rooms' own words to stderr: DEBUG flags, `-v`, or RUST_LOG.
-pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
+/// What the rooms are to say: DEBUG flags, `-v`, or RUST_LOG; `None`: only warnings.
+pub fn log_directives(debug: &[u8], verbose: u8) -> Option<String> {
     let base = match verbose {
         0 => "warn",
         1 => "filermark=info,warn",
         _ => "debug",
     };
     let flags = debug_filter(debug);
-    let directives = match (std::env::var("RUST_LOG"), flags.is_empty()) {
-        (Ok(wish), _) if !wish.is_empty() => wish,
-        (_, true) => base.to_owned(),
-        (_, false) => format!("{base},{flags}"),
-    };
+    match (std::env::var("RUST_LOG"), flags.is_empty()) {
+        (Ok(wish), _) if !wish.is_empty() => Some(wish),
+        (_, true) => (verbose > 0).then(|| base.to_owned()),
+        // What agents say comes as information.
+        (_, false) => Some(format!("{base},filermark_cluster::launch=info,{flags}")),
+    }
+}
+
+/// Sends the rooms' own words to stderr.
+pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
+    let directives = log_directives(debug, verbose).unwrap_or_else(|| "warn".into());
     let _ = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(directives))
         .with_writer(|| LogWriter)

@@ -18,15 +18,16 @@ pub struct EveryLauncher {
 
 impl EveryLauncher {
     /// For the hosts of a plan. Where agents come by themselves, it begins to wait.
+    /// `log`: what agents on this host are to say of their rooms (RUST_LOG).
     ///
     /// # Errors
     /// One sentence: no secret file, nothing can be listened on, no own program.
-    pub fn new(plan: &LaunchPlan, tag: &RunTag) -> Result<Self, String> {
+    pub fn new(plan: &LaunchPlan, tag: &RunTag, log: Option<String>) -> Result<Self, String> {
         let any = |is: fn(&LauncherKind) -> bool| plan.hosts.iter().any(|h| is(&h.launcher));
         let connect = any(|l| matches!(l, LauncherKind::Connect(_)));
         let accept = any(|l| *l == LauncherKind::Accept);
         Ok(Self {
-            local: LocalLauncher::new(tag.clone())?,
+            local: LocalLauncher::new(tag.clone())?.saying(log),
             ssh: SshLauncher::new(plan, tag.clone()),
             slurm: SlurmLauncher::new(plan),
             connect: connect.then(|| ConnectLauncher::new(plan)).transpose()?,

@@ -8,6 +8,7 @@
 use super::tag::RunTag;
 use super::{Launched, Launcher, Leash};
 use crate::child;
+use crate::hosts::stop::CLEAN_UP_MAX;
 use filermark_model::launch::HostPlan;
 use filermark_model::words::tame;
 use std::collections::VecDeque;
@@ -64,6 +65,9 @@ pub struct Spawned {
     lines: Arc<Mutex<VecDeque<String>>>,
     stderr_ends: Receiver<()>,
     explain: Explain,
+    /// It is an agent of this host, which tidies up when it is left alone: it is
+    /// given this long before it is ended.
+    tidies_within: Option<Duration>,
 }
 
 impl Spawned {
@@ -90,6 +94,7 @@ impl Spawned {
             lines: lines.clone(),
             stderr_ends,
             explain,
+            tidies_within: None,
         };
         // From here on `spawned` ends the process when anything fails.
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
@@ -148,6 +153,7 @@ impl Leash for Spawned {
     }
 
     fn let_go(&mut self, limit: Duration) {
+        let limit = self.tidies_within.map_or(limit, |least| limit.max(least));
         let deadline = Instant::now() + limit;
         while self.exit().is_none() && Instant::now() < deadline {
             std::thread::sleep(child::LOOK);
@@ -156,10 +162,13 @@ impl Leash for Spawned {
     }
 }
 
-/// No process outlives its leash.
+/// No process outlives its leash, but an agent that tidies up: its input has ended,
+/// and it ends by itself.
 impl Drop for Spawned {
     fn drop(&mut self) {
-        self.end(Duration::from_secs(1));
+        if self.tidies_within.is_none() {
+            self.end(Duration::from_secs(1));
+        }
     }
 }
 
@@ -171,7 +180,7 @@ fn hear(host: &str, mut stderr: impl Read, lines: &Mutex<VecDeque<String>>, end:
         // An agent's own warnings are warnings here too.
         match line.contains(" WARN ") || line.contains("ERROR ") {
             true => tracing::warn!(target: "filermark_cluster", "{host}: {line}"),
-            false => tracing::info!(target: "filermark_cluster", "{host}: {line}"),
+            false => tracing::info!(target: "filermark_cluster::launch", "{host}: {line}"),
         }
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES_MAX {
@@ -221,6 +230,7 @@ impl LineCutter {
 pub struct LocalLauncher {
     program: PathBuf,
     tag: RunTag,
+    log: Option<String>,
 }
 
 impl LocalLauncher {
@@ -236,7 +246,17 @@ impl LocalLauncher {
 
     /// Another program is: for those that embed a run.
     pub const fn of(program: PathBuf, tag: RunTag) -> Self {
-        Self { program, tag }
+        Self {
+            program,
+            tag,
+            log: None,
+        }
+    }
+
+    /// What its rooms are to say on stderr (RUST_LOG); it is passed on as ours.
+    pub fn saying(mut self, log: Option<String>) -> Self {
+        self.log = log;
+        self
     }
 }
 
@@ -244,12 +264,16 @@ impl Launcher for LocalLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
         let mut command = Command::new(&self.program);
         command.args(self.tag.agent_args());
+        if let Some(log) = &self.log {
+            command.env("RUST_LOG", log);
+        }
         let explain: Explain = Box::new(explain_agent);
-        let (to_agent, from_agent, leash) = Spawned::start(&host.client, &mut command, explain)
+        let (to_agent, from_agent, mut leash) = Spawned::start(&host.client, &mut command, explain)
             .map_err(|e| {
                 let program = self.program.display();
                 format!("the agent {program} cannot be started: {e}")
             })?;
+        leash.tidies_within = Some(CLEAN_UP_MAX);
         Ok(Launched {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),

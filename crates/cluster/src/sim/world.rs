@@ -455,7 +455,7 @@ impl World {
         let count = 100 + self.rng.below(1000);
         self.hosts[at].told_count += count;
         let mut stats = PointStats {
-            window_ns: 5_000_000_000,
+            window_ns: self.load_span.since(Nanos::from_secs(2)).0,
             ..PointStats::default()
         };
         let op = stats.op_mut(Op::NFS3[0]);

@@ -30,8 +30,13 @@ Examples:
   filermark stop -o \"CLIENTS=h1 h2\" -s mine        without an rc file
 
 Ends the agents of exactly this run (SUFFIX) and of this user: they are asked, have 30 s to
-remove what they made, and are killed then. Exit code 1: a client could not be looked at.")]
+remove what they made, and are killed then. What dead agents left in the clients' directories
+is removed where it was made with this rc file and these options: give the same ones.
+Exit code 1: a client could not be looked at, or something stays.")]
 pub struct StopArgs {
+    /// Remove what any run with this suffix has left, whoever made it, kept file sets too
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub source: SourceArgs,
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub fn agent(args: &AgentArgs) -> Ended {
         return Ok(ExitCode::SUCCESS);
     }
     let quit = StopFlag::new();
-    interrupt::on_interrupt(
+    interrupt::on_wish_to_end(
         quit.clone(),
         "ending: what this agent made is removed (again: leave at once)",
     );

@@ -28,7 +28,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
     }
     let resolved = resolve_netmist(&given)?;
     if given.has('k') {
-        return stop::stop_run(&resolved, &args.output);
+        return stop::stop_run(&resolved, false, &args.output);
     }
     if given.has('D') {
         return install::install_on(&resolved.launch, &args.output);

@@ -103,9 +103,7 @@ fn sweep(
     };
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let mut talk = Talk::new(facts, style, console, copy);
-    let board = launch(&resolved.launch, &resolved.suffix, &stop, &mut |line| {
-        talk.line(line)
-    })?;
+    let board = launch(&resolved, &stop, &mut |line| talk.line(line))?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -139,12 +137,13 @@ fn sweep(
 
 /// Begins to start the agents; first brings the program to where it is missing.
 fn launch(
-    plan: &LaunchPlan,
-    suffix: &str,
+    resolved: &Resolved,
     stop: &StopFlag,
     say: &mut dyn FnMut(&str),
 ) -> Result<Lines, Failure> {
-    let tag = RunTag::new(suffix).map_err(Failure::Failed)?;
+    let plan = &resolved.launch;
+    let tag = RunTag::new(&resolved.suffix).map_err(Failure::Failed)?;
+    let log = plain::log_directives(&resolved.debug, 0);
     if plan.install {
         let limits = HostLimits {
             stop: stop.clone(),
@@ -160,7 +159,7 @@ fn launch(
             say(&format!("{}: {}", host.host, host.detail));
         }
     }
-    let launcher = EveryLauncher::new(plan, &tag).map_err(Failure::Failed)?;
+    let launcher = EveryLauncher::new(plan, &tag, log).map_err(Failure::Failed)?;
     for line in launcher.to_do_by_hand(plan) {
         say(&line);
     }

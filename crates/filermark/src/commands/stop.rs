@@ -8,12 +8,13 @@ use crate::{interrupt, plain};
 use filermark_cluster::hosts::{HostLimits, HostOutcome, HostState, stop};
 use filermark_cluster::launch::EveryLauncher;
 use filermark_cluster::launch::tag::RunTag;
-use filermark_cluster::leftovers::{Swept, sweep_leftovers};
+use filermark_cluster::leftovers::{Swept, run_id_front, sweep_leftovers};
 use filermark_cluster::switchboard::Lines;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::DriverPlan;
+use filermark_results::record::fingerprint;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -21,11 +22,11 @@ use std::sync::Arc;
 pub fn stop(args: &StopArgs) -> Ended {
     let resolved = plain::clients(&args.source)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
-    stop_run(&resolved, &args.output)
+    stop_run(&resolved, args.force, &args.output)
 }
 
 /// Ends the agents of a run.
-pub fn stop_run(resolved: &Resolved, output: &OutputArgs) -> Ended {
+pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Ended {
     let tag = RunTag::new(&resolved.suffix).map_err(Failure::Failed)?;
     let flag = StopFlag::new();
     interrupt::on_interrupt(flag.clone(), "stopping: not all hosts were looked at");
@@ -39,48 +40,54 @@ pub fn stop_run(resolved: &Resolved, output: &OutputArgs) -> Ended {
     });
     watch.rest();
     if !flag.is_raised() {
-        let swept = sweep(resolved, &tag, &hosts, &flag)?;
-        for one in &swept {
-            note(&mut hosts, &resolved.launch, one);
+        match may_sweep(resolved, force, &hosts) {
+            Ok(()) => {
+                for one in sweep(resolved, force, &tag, &flag)? {
+                    note(&mut hosts, &resolved.launch, &one);
+                }
+            }
+            Err(why) => eprintln!("what was left in directories stays: {why}"),
         }
     }
     let more = json!({ "run": tag.as_str() });
     Ok(roster::tell(&hosts, more, output, Some(&flag)))
 }
 
+/// Why nothing may be removed: somebody may still be at work there, or it was to stay.
+fn may_sweep(resolved: &Resolved, force: bool, hosts: &[HostOutcome]) -> Result<(), String> {
+    if resolved.plan.driver == DriverPlan::Null {
+        return Err("nobody says where it is (MNT_POINTS, CLIENT_MOUNTPOINTS)".into());
+    }
+    if resolved.plan.fileset.keep && !force {
+        return Err("KEEP=on; --force removes it".into());
+    }
+    let unsure = |o: &&HostOutcome| matches!(o.state, HostState::Failed | HostState::ByHand);
+    match hosts.iter().find(unsure) {
+        Some(host) => Err(format!("agents may still be at work on {}", host.host)),
+        None => Ok(()),
+    }
+}
+
 /// Removes what the run has left where its clients work, as far as they can be had.
 fn sweep(
     resolved: &Resolved,
+    force: bool,
     tag: &RunTag,
-    hosts: &[HostOutcome],
     flag: &StopFlag,
 ) -> Result<Vec<Swept>, Failure> {
-    let mut plan = resolved.plan.clone();
-    if plan.fileset.keep || plan.driver == DriverPlan::Null {
-        // The file set was to stay, or nobody said where it is.
-        return Ok(Vec::new());
-    }
-    let mut launch = resolved.launch.clone();
-    let sound = |host: &HostPlan| {
-        let outcome = hosts.iter().find(|o| is_of(o, host));
-        let reached = matches!(host.launcher, LauncherKind::Local | LauncherKind::Ssh);
-        reached && outcome.is_some_and(|o| !o.is_failure())
+    let (mut plan, launch) = (resolved.plan.clone(), resolved.launch.clone());
+    let run_id = match force {
+        true => String::new(),
+        false => run_id_front(&resolved.suffix, &fingerprint(&plan)),
     };
-    let keep: Vec<bool> = launch.hosts.iter().map(sound).collect();
-    let mut kept = keep.iter();
-    launch.hosts.retain(|_| *kept.next().unwrap_or(&false));
-    let mut kept = keep.iter();
-    plan.clients.retain(|_| *kept.next().unwrap_or(&false));
     plan.procs.clear();
-    if launch.hosts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let launcher = EveryLauncher::new(&launch, tag).map_err(Failure::Failed)?;
+    let launcher = EveryLauncher::new(&launch, tag, None).map_err(Failure::Failed)?;
     let board = Lines::launch(&launch, Arc::new(launcher));
     Ok(sweep_leftovers(
         &plan,
         &launch,
         &resolved.suffix,
+        &run_id,
         Box::new(board),
         flag.clone(),
     ))
@@ -112,6 +119,12 @@ fn note(hosts: &mut [HostOutcome], launch: &LaunchPlan, swept: &Swept) {
             .push_str(&format!("; removed {count} objects that it had left"));
     }
     for left in &swept.left {
+        outcome.state = HostState::Failed;
         outcome.detail.push_str(&format!("; leftovers: {left}"));
+        if left.contains("it belongs to run") {
+            outcome
+                .detail
+                .push_str(" (made with another rc file or other options? --force removes it)");
+        }
     }
 }

@@ -349,9 +349,11 @@ impl<'a> Claimant<'a> {
     fn give_back(&mut self, dir: &Fh, reach: Reach) -> Result<Emptied, DriverError> {
         let step = "remove the run's directory";
         match self.read_marker(dir)? {
-            Marker::Run(run) if run == self.claim.run_id || reach == Reach::Leftovers => {}
+            Marker::Run(run) if run == self.claim.run_id => {}
+            Marker::Run(run)
+                if reach == Reach::Leftovers && run.starts_with(&self.claim.run_id) => {}
             Marker::Run(run) => {
-                return Err(self.not_ours(step, format!("it belongs to run {run} by now")));
+                return Err(self.not_ours(step, format!("it belongs to run {run}")));
             }
             // A release that was cut between its two last steps.
             Marker::Missing if self.some_names(dir)?.is_empty() => {}

@@ -1,0 +1,91 @@
+//! Whether what an agent tells can be: of its own procs, each once, of a window as
+//! long as RUN. The prime believes nobody.
+
+use filermark_model::stats::Interval;
+use filermark_model::{Nanos, PointStats, RunPlan};
+
+/// How much longer or shorter than RUN a window may be: a tenth, and this.
+const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
+/// Operations may end so long after RUN.
+const TAIL: Nanos = Nanos::from_secs(900);
+
+/// What cannot be in a client's figures; `None`: they may be true.
+pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> Option<String> {
+    let runtime = plan.phases.runtime.0;
+    let idle = stats.procs.is_empty() && stats.success_count() == 0;
+    let apart = stats.window_ns.abs_diff(runtime);
+    if apart > runtime / 10 + WINDOW_MARGIN.0 && !(idle && stats.window_ns == 0) {
+        return Some(format!(
+            "a window of {} ns, where RUN has {runtime} ns",
+            stats.window_ns
+        ));
+    }
+    if let Some(foreign) = stats
+        .procs
+        .iter()
+        .find(|p| owner(plan, p.proc) != Some(client))
+    {
+        return Some(format!("proc {}, which is not its own", foreign.proc));
+    }
+    if stats.procs.windows(2).any(|p| p[0].proc >= p[1].proc) {
+        return Some("a proc twice, or procs out of order".into());
+    }
+    let strange = stats.intervals.iter().find(|i| !can_be(plan, i));
+    strange.map(|i| format!("second {} of RUN", i.second))
+}
+
+/// Whether a second lies in WARMUP and RUN, or a little behind.
+pub(crate) fn can_be(plan: &RunPlan, interval: &Interval) -> bool {
+    let seconds = |span: Nanos| (span.0 / 1_000_000_000) as i64 + 2;
+    let from = -seconds(plan.phases.warmup);
+    let to = seconds(plan.phases.runtime + TAIL);
+    (from..=to).contains(&interval.second)
+}
+
+/// The client that a proc is on.
+fn owner(plan: &RunPlan, proc: u32) -> Option<usize> {
+    match plan.procs.is_empty() {
+        true => (proc < plan.proc_count()).then(|| (proc / plan.procs_per_client.max(1)) as usize),
+        false => plan.procs.get(proc as usize).map(|p| p.client as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::stats::ProcStats;
+
+    #[test]
+    fn figures_that_cannot_be_are_told() {
+        let plan = filermark_results::testing::plan();
+        let own = plan.procs_per_client;
+        let proc = |proc| ProcStats {
+            proc,
+            ..ProcStats::default()
+        };
+        let good = PointStats {
+            window_ns: plan.phases.runtime.0,
+            procs: (own..2 * own).map(proc).collect(),
+            intervals: vec![Interval::default()],
+            ..PointStats::default()
+        };
+        assert_eq!(implausible(&plan, 1, &good), None);
+        assert_eq!(
+            implausible(&plan, 1, &PointStats::default()),
+            None,
+            "no procs"
+        );
+        let told = |change: &dyn Fn(&mut PointStats)| {
+            let mut stats = good.clone();
+            change(&mut stats);
+            implausible(&plan, 1, &stats).expect("cannot be")
+        };
+        assert!(told(&|s| s.window_ns = 0).contains("window of 0 ns"));
+        assert!(told(&|s| s.window_ns = 1 << 63).contains("window"));
+        assert!(told(&|s| s.procs[0].proc = 0).contains("proc 0, which is not its own"));
+        assert!(told(&|s| s.procs[0].proc = u32::MAX).contains("not its own"));
+        assert!(told(&|s| s.procs[1].proc = own).contains("twice"));
+        assert!(told(&|s| s.intervals[0].second = i64::MIN).contains("second -9"));
+        assert!(told(&|s| s.intervals[0].second = i64::MAX).contains("second 9"));
+    }
+}
