@@ -17,7 +17,6 @@ use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
-use filermark_model::launch::LaunchPlan;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
