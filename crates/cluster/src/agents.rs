@@ -96,7 +96,7 @@ pub(crate) enum Heard<'a> {
     /// An answer. Failures are not among them.
     Answer(usize, Report),
     /// An agent is lost.
-    Lost(usize),
+    Lost(&'a Loss),
 }
 
 /// Listens to what comes: the prime's time, and what it is.
@@ -297,7 +297,7 @@ impl Agents {
         while let Some(loss) = self.losses.get(round.losses_seen) {
             round.losses_seen += 1;
             round.answered(loss.agent);
-            ear(now, Heard::Lost(loss.agent));
+            ear(now, Heard::Lost(loss));
             if round.on_lost == OnLost::End {
                 round.fail(OrderError::Lost(vec![loss.clone()]));
             }

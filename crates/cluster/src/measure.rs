@@ -75,7 +75,9 @@ impl Sweep<'_> {
         point: LoadPoint,
     ) -> Result<Measured, OrderError> {
         let on_lost = self.options.launch.on_lost;
-        agents.sync_clocks(on_lost)?;
+        let synced = agents.sync_clocks(on_lost);
+        self.tell_losses(agents);
+        synced?;
         let phases = self.options.plan.phases;
         let everybody = agents.living();
         let lead = lead(agents, &everybody);
@@ -94,11 +96,12 @@ impl Sweep<'_> {
             match heard {
                 Heard::Word(agent, word) => self.hear(&mut watch, agent, word),
                 Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
-                Heard::Lost(agent) => {
-                    watch.seconds.forget(agent);
+                Heard::Lost(loss) => {
+                    watch.seconds.forget(loss.agent);
                     if let Some(beats) = &mut watch.beats {
-                        beats.forget(agent);
+                        beats.forget(loss.agent);
                     }
+                    self.tell_loss(loss);
                     watch.living = watch.living.saturating_sub(1);
                     self.tell_living(watch.living);
                 }
@@ -314,7 +317,7 @@ impl Sweep<'_> {
                 "Filermark",
             ));
         }
-        if plan.clients.len() > 1 {
+        if watch.late.len() > 1 {
             self.remark("prime", message);
         }
         watch.measured.start = Some(start);

@@ -1,7 +1,7 @@
 //! One run from the prime's seat: the load points one after the other, and the
 //! record that grows with them. WARMUP and RUN are watched by [`crate::measure`].
 
-use crate::agents::{Agents, Heard, OrderError};
+use crate::agents::{Agents, Heard, Loss, OrderError};
 use crate::identity;
 use crate::measure::Measured;
 use crate::message::{FreeSpace, Order, Report, Share, Tasks};
@@ -210,13 +210,18 @@ impl<'a> Sweep<'a> {
     /// Into the record with the agents that were lost since it was last looked.
     pub fn tell_losses(&mut self, agents: &Agents) {
         let fresh = agents.losses().get(self.losses_told..).unwrap_or_default();
-        self.losses_told = agents.losses().len();
         for loss in fresh {
-            self.remark(&loss.client, loss.to_string());
+            self.tell_loss(loss);
         }
         if !fresh.is_empty() {
             self.tell_living(agents.living().len());
         }
+    }
+
+    /// The next loss, which came just now.
+    pub fn tell_loss(&mut self, loss: &Loss) {
+        self.losses_told += 1;
+        self.remark(&loss.client, loss.to_string());
     }
 
     /// So many agents are there.

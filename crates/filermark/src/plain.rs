@@ -6,12 +6,22 @@ use crate::live::LogWriter;
 use filermark_config::{Resolved, Sources, debug_filter, resolve};
 use tracing_subscriber::EnvFilter;
 
-/// A load that any number of procs can share out; none is made.
-const LOAD: &str = "1000000";
+/// Loads of which one fits any benchmark: one that any number of procs can share out,
+/// and one of a benchmark in which every unit has procs of its own. None is made.
+const LOADS: [&str; 2] = ["1000000", "1"];
 
 /// Reads the rc file and the options, and resolves them.
 pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
-    Ok(resolve(&sources(args)?)?)
+    let resolved = resolve(&sources(args)?);
+    resolved.map_err(|errors| match Failure::from(errors) {
+        Failure::Usage(mut sentences) if args.rc.is_none() && args.options.is_empty() => {
+            sentences.push(
+                "no rc file was given: -r RC; `filermark template > sfs_rc` makes one to start from".into(),
+            );
+            Failure::Usage(sentences)
+        }
+        other => other,
+    })
 }
 
 /// The same where only the clients matter: LOAD and PROCS may be missing, and without
@@ -20,12 +30,22 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mut sources = sources(args)?;
     let mount_points = sources.mount_point_count();
     sources.set_default("PROCS", &mount_points.max(1).to_string());
-    sources.set_default("LOAD", LOAD);
     let given = |name: &str| sources.overrides.iter().any(|o| o.name == name);
+    if args.rc.is_none() && !given("CLIENTS") && !given("CLIENT_MOUNTPOINTS") {
+        let sentence =
+            "which clients? Give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
+        return Err(Failure::Usage(vec![sentence.into()]));
+    }
     if args.rc.is_none() && mount_points == 0 && !given("CLIENT_MOUNTPOINTS") {
         sources.set_default("DRIVER", "null");
     }
-    Ok(resolve(&sources)?)
+    let with = |load: &str| {
+        let mut sources = sources.clone();
+        sources.set_default("LOAD", load);
+        resolve(&sources)
+    };
+    let [shared, least] = LOADS;
+    with(shared).or_else(|first| with(least).map_err(|_| first.into()))
 }
 
 /// Reads the rc file and the options.

@@ -284,7 +284,13 @@ impl Drop for Engaged {
 
 impl Desk {
     fn receive(&self, tcp: TcpStream, peer: SocketAddr) {
-        if let Err(error) = self.introduce(tcp) {
+        let Err(error) = self.introduce(tcp) else {
+            return;
+        };
+        // A prime that is turned away comes again and again for a while.
+        if self.engaged.load(Ordering::Relaxed) {
+            tracing::debug!(target: "filermark_cluster", "{peer} wanted in: {error}");
+        } else {
             tracing::warn!(target: "filermark_cluster", "{peer} wanted in: {error}");
         }
     }
