@@ -1,5 +1,6 @@
 //! Agents that a real Slurm starts, and that come to their prime over TLS.
 
+use crate::client_hosts::assert_adds_up;
 use crate::peek::{assert_empty, serve};
 use crate::preflight::Told;
 use crate::sweep::{Ended, Sweep};
@@ -53,13 +54,12 @@ fn assert_both_measured(ended: &Ended) {
     let stats = point.stats.as_ref().expect("figures");
     assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
     assert!(stats.success_count() > 100, "{}", stats.success_count());
-    let record = ended.record();
-    let hosts: Vec<_> = record
-        .run
-        .plan
-        .clients
+    assert_adds_up(&point, &["n1", "n2"]);
+    let hosts: Vec<String> = ended
+        .record()
+        .environments
         .iter()
-        .map(|c| c.name.as_str())
+        .map(|e| e.host.clone())
         .collect();
     assert_eq!(hosts, ["n1", "n2"]);
 }
@@ -184,6 +184,22 @@ fn a_queue_has_its_time_and_the_job_leaves_it_again() {
     assert!(why.contains("queued and waiting for resources"), "{why}");
     let left = queue();
     assert!(left.len() == 1 && left[0].contains("other"), "{left:?}");
+    // Ctrl-C takes it back as well.
+    let mut started = scene.run(&[]).start();
+    started.wait_until("a second job", |_| queue().len() == 2);
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(
+        ended.elapsed < Duration::from_secs(5),
+        "{:?}",
+        ended.elapsed
+    );
+    let since = Instant::now();
+    while queue().len() > 1 {
+        assert!(since.elapsed() < SOON, "{:?}", queue());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert!(scene.slurm.kill_processes("n2", "sleep").expect("kill") > 0);
     other.wait().expect("the end of srun");
     scene.assert_clean();

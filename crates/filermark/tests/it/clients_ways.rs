@@ -1,16 +1,10 @@
-//! The ways to client hosts: the program copied by SSH, hosts by address, IPv6, agents
-//! that Slurm starts or a person.
+//! The ways to client hosts: the program copied by SSH, hosts by address, IPv6, the
+//! prime itself.
 
 use crate::client_hosts::{Field, assert_adds_up};
-use crate::peek::{assert_empty, serve};
-use crate::sweep::{Ended, PROGRAM, Sweep};
+use crate::sweep::{Ended, PROGRAM};
 use crate::turns::beside_others;
-use filermark_server::{RunningServer, ServerOptions};
-use filermark_testbed::{Sandbox, Slurm, available};
-use rustix::process::Signal;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The run came to its end with these clients.
 #[track_caller]
@@ -125,98 +119,4 @@ fn a_host_is_reached_over_ipv6() {
     assert_done(&ended, &["fd77::11"]);
     sshd.kill().and_then(|()| sshd.wait()).expect("end sshd");
     field.assert_clean();
-}
-
-/// A Slurm cluster of two nodes, and a server that they reach.
-fn cluster() -> Option<(Arc<Slurm>, RunningServer, Sweep)> {
-    let sandbox = available(Sandbox::new())?;
-    let slurm = Arc::new(available(Slurm::start(&sandbox, 2))?);
-    let server = sandbox.run(|| serve(ServerOptions::default()));
-    let sweep = Sweep::on(&server)
-        .under(&slurm)
-        .set("LAUNCHER", "slurm")
-        .set("EXEC_PATH", PROGRAM);
-    Some((slurm, server, sweep))
-}
-
-#[track_caller]
-fn assert_left_clean(slurm: &Slurm, server: &RunningServer) {
-    if let Err(left) = slurm.wait_clean(Duration::from_secs(10)) {
-        panic!("{left}");
-    }
-    slurm.sandbox().run(|| assert_empty(server));
-}
-
-#[test]
-fn slurm_starts_agents_in_an_allocation_of_their_own() {
-    let _turn = beside_others();
-    let Some((slurm, server, sweep)) = cluster() else {
-        return;
-    };
-    let ended = sweep.set("CLIENTS", "n1 n2").run();
-    assert_done(&ended, &["n1", "n2"]);
-    let hosts: Vec<String> = ended
-        .record()
-        .environments
-        .iter()
-        .map(|e| e.host.clone())
-        .collect();
-    assert_eq!(hosts, ["n1", "n2"]);
-    assert_left_clean(&slurm, &server);
-}
-
-#[test]
-fn slurm_starts_agents_on_the_nodes_of_the_allocation_around() {
-    let _turn = beside_others();
-    let Some((slurm, server, sweep)) = cluster() else {
-        return;
-    };
-    // No CLIENTS at all: the nodes of the allocation.
-    let ended = sweep.unset("CLIENTS").through(["salloc", "-N2"]).run();
-    assert_done(&ended, &["n1", "n2"]);
-    assert_left_clean(&slurm, &server);
-}
-
-#[test]
-fn ctrl_c_takes_a_job_back_that_slurm_has_no_nodes_for() {
-    let _turn = beside_others();
-    let Some((slurm, server, sweep)) = cluster() else {
-        return;
-    };
-    let mut other = slurm.command("sbatch");
-    other.args([
-        "-N2",
-        "--exclusive",
-        "-o",
-        "/dev/null",
-        "--wrap",
-        "exec sleep 60",
-    ]);
-    let other = other.stdout(Stdio::null()).status();
-    assert!(other.expect("start sbatch").success());
-    let jobs = |state: &str| {
-        let queue = slurm.queue().expect("squeue");
-        queue.iter().filter(|job| job.contains(state)).count()
-    };
-    let mut started = sweep.set("CLIENTS", "n1 n2").start();
-    started.wait_until("the queue", |_| jobs("PENDING") == 1);
-    started.signal(Signal::INT);
-    let ended = started.wait();
-    assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(
-        ended.elapsed < Duration::from_secs(5),
-        "{:?}",
-        ended.elapsed
-    );
-    let since = Instant::now();
-    while jobs("PENDING") > 0 {
-        assert!(
-            since.elapsed() < Duration::from_secs(5),
-            "{:?}",
-            slurm.queue()
-        );
-    }
-    let ended = slurm.command("scancel").args(["-u", "root"]).status();
-    assert!(ended.expect("start scancel").success());
-    assert_left_clean(&slurm, &server);
 }

@@ -2,7 +2,7 @@
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
-use filermark_testbed::{Export, Hosts, Mounts, Sandbox, Slurm};
+use filermark_testbed::{Export, Hosts, Mounts, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,7 +44,6 @@ enum Ground {
     Sandbox(Arc<Sandbox>),
     Mounts(Arc<Mounts>),
     Hosts(Arc<Hosts>),
-    Slurm(Arc<Slurm>),
 }
 
 impl Ground {
@@ -54,7 +53,6 @@ impl Ground {
             Self::Sandbox(sandbox) => sandbox.command(program),
             Self::Mounts(mounts) => mounts.command(program),
             Self::Hosts(hosts) => hosts.command(program),
-            Self::Slurm(slurm) => slurm.command(program),
         }
     }
 }
@@ -124,12 +122,6 @@ impl Sweep {
     /// Runs on the prime of these hosts.
     pub fn on_prime_of(mut self, hosts: &Arc<Hosts>) -> Self {
         self.ground = Ground::Hosts(Arc::clone(hosts));
-        self
-    }
-
-    /// Runs where this Slurm is found.
-    pub fn under(mut self, slurm: &Arc<Slurm>) -> Self {
-        self.ground = Ground::Slurm(Arc::clone(slurm));
         self
     }
 
