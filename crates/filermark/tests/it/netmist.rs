@@ -119,7 +119,10 @@ fn mistakes_end_with_code_2_and_their_places() {
         "Clientname=localhost Workdir=/mnt Workload=METADATA\n",
     )
     .unwrap();
-    let output = filermark(dir.path(), &["netmist", "-k", "-g", "here"]);
+    let output = filermark(
+        dir.path(),
+        &["netmist", "-k", "-g", "here", "--suffix", "nobody"],
+    );
     assert_eq!(output.status.code(), Some(0));
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(told.contains("nothing to do"), "{told}");
