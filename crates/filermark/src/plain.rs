@@ -31,7 +31,8 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mount_points = sources.mount_point_count();
     sources.set_default("PROCS", &mount_points.max(1).to_string());
     let given = |name: &str| sources.overrides.iter().any(|o| o.name == name);
-    if args.rc.is_none() && !given("CLIENTS") && !given("CLIENT_MOUNTPOINTS") {
+    let anything = ["CLIENTS", "CLIENT_MOUNTPOINTS", "MNT_POINTS"];
+    if args.rc.is_none() && !anything.into_iter().any(given) {
         let sentence =
             "which clients? Give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
         return Err(Failure::Usage(vec![sentence.into()]));

@@ -5,8 +5,8 @@ use crate::sweep::{Started, Sweep};
 use crate::turns::beside_others;
 use filermark_results::Outcome;
 use filermark_server::{RunningServer, ServerOptions};
-use rustix::process::Signal;
-use std::time::Duration;
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
 
 /// Waits till the named load point is in its RUN phase.
 fn wait_for_run(started: &mut Started, point: &str) {
@@ -123,12 +123,7 @@ fn ctrl_c_with_keep_leaves_the_file_set() {
 fn the_second_ctrl_c_leaves_at_once() {
     let _turn = beside_others();
     // CLEANUP takes long here.
-    let delay = "REMOVE=500ms".parse().expect("a delay");
-    let server = serve(ServerOptions {
-        delay,
-        queue: true,
-        ..ServerOptions::default()
-    });
+    let server = slow_to_remove();
     let mut started = Sweep::on(&server).set("RUNTIME", 20).start();
     wait_for_run(&mut started, "1/1");
     started.signal(Signal::INT);
@@ -141,6 +136,106 @@ fn the_second_ctrl_c_leaves_at_once() {
         "{:?}",
         ended.elapsed
     );
+    // Its agent notices and tidies up by itself.
+    wait_till_empty(&server);
+}
+
+/// A server on which CLEANUP takes some seconds.
+fn slow_to_remove() -> RunningServer {
+    serve(ServerOptions {
+        delay: "REMOVE=50ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    })
+}
+
+fn wait_till_empty(server: &RunningServer) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !Peek::into(server).tree("").is_empty() {
+        assert!(
+            Instant::now() < deadline,
+            "{:?}",
+            Peek::into(server).tree("")
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn the_first_ctrl_c_does_not_break_the_last_cleanup_off() {
+    let _turn = beside_others();
+    let server = slow_to_remove();
+    let mut started = Sweep::on(&server).start();
+    started.wait_for("CLEANUP");
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    // All was measured, and all was removed.
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("left behind"), "{}", ended.stderr);
+    assert_empty(&server);
+}
+
+#[test]
+fn an_agent_that_is_asked_to_end_tidies_up_before_it_does() {
+    let _turn = beside_others();
+    let server = slow_to_remove();
+    let mut started = Sweep::on(&server).set("RUNTIME", 20).start();
+    wait_for_run(&mut started, "1/1");
+    let agents = children(started.pid());
+    assert_eq!(agents.len(), 1, "{agents:?}");
+    kill_process(agents[0], Signal::TERM).expect("an agent");
+    let ended = started.wait();
+    assert_ne!(ended.code, 0, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("told to end on its host"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("left behind"), "{}", ended.stderr);
+    wait_till_empty(&server);
+}
+
+/// The processes that a process has started.
+fn children(pid: u32) -> Vec<Pid> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+    let lists = tasks
+        .flatten()
+        .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    let pids: Vec<i32> = lists
+        .flat_map(|l| l.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .filter_map(|pid| pid.parse().ok())
+        .collect();
+    pids.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+#[test]
+fn stop_removes_what_a_run_of_this_plan_left_and_nobody_elses() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let suffix = format!("left-{}", std::process::id());
+    let kept = Sweep::on(&server).suffix(&suffix).set("KEEP", "on");
+    kept.succeed();
+    let left = Peek::into(&server).tree("").len();
+    assert!(left > 50);
+    // It was to be kept; and for another plan it is somebody else's.
+    let stop = |sweep: Sweep| {
+        sweep
+            .elsewhere()
+            .command("stop")
+            .set("CLIENTS", "localhost")
+    };
+    let told = stop(kept.clone()).run();
+    assert!(told.stderr.contains("KEEP=on"), "{}", told.stderr);
+    let told = stop(kept.clone().set("KEEP", "off")).fail(1);
+    assert!(
+        told.stdout.contains("it belongs to run") && told.stdout.contains("--force"),
+        "{}",
+        told.stdout
+    );
+    assert_eq!(Peek::into(&server).tree("").len(), left, "untouched");
+    let told = stop(kept.set("KEEP", "off").arg("--force")).succeed();
+    assert!(told.stdout.contains("removed "), "{}", told.stdout);
+    assert_empty(&server);
 }
 
 #[test]
