@@ -211,6 +211,7 @@ fn with_one_fault(seed: u64) {
         Fault::Reset,
         Fault::Nonsense,
         Fault::Hung,
+        Fault::Lies,
     ];
     let fault = faults[rng.below(faults.len() as u64) as usize];
     let at = Nanos::from_secs(1) + Nanos(rng.below(75_000_000_000));
@@ -218,8 +219,8 @@ fn with_one_fault(seed: u64) {
     let record = case.run().record;
     let end = record.end.as_ref().expect("an end");
     let world = case.world.borrow();
-    // The others stopped in time. One that hangs is waited for till its phase is over.
-    if case.on_lost == OnLost::End && fault != Fault::Hung {
+    // The others stopped in time. One that hangs or lies is seen when its phase is over.
+    if case.on_lost == OnLost::End && !matches!(fault, Fault::Hung | Fault::Lies) {
         for (number, host) in world.hosts.iter().enumerate() {
             let after = host.load_ended.since(at);
             let met = host.load_ended > at && end.outcome != Outcome::Complete;

@@ -8,7 +8,7 @@ use crate::identity;
 use crate::message::{Hello, Report, Tasks};
 use crate::switchboard::{Event, Switchboard};
 use filermark_engine::driver::StopFlag;
-use filermark_model::stats::Interval;
+use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats, Rng};
 use filermark_results::Environment;
 use std::cell::RefCell;
@@ -35,6 +35,8 @@ pub enum Fault {
     Nonsense,
     /// What it is doing never ends; it goes on saying that it is alive.
     Hung,
+    /// From now on what it tells is well-formed and cannot be.
+    Lies,
 }
 
 /// What happens at a moment.
@@ -60,6 +62,7 @@ pub struct Host {
     steps: u64,
     stopping: bool,
     hung: bool,
+    lies: bool,
     pub dead: bool,
     pub ended: bool,
     /// Bytes pass on the link.
@@ -128,6 +131,7 @@ impl World {
             steps: 0,
             stopping: false,
             hung: false,
+            lies: false,
             dead: false,
             ended: false,
             link: true,
@@ -464,6 +468,17 @@ impl World {
             op.service.record(Nanos(100_000 + i));
             op.response.record(Nanos(100_000 + i));
         }
+        if self.hosts[at].lies {
+            match self.rng.below(4) {
+                0 => return Some(cleaned(Tasks::default())),
+                1 => stats.window_ns = 1 << 63,
+                2 => stats.window_ns = 0,
+                _ => stats.procs.push(ProcStats {
+                    proc: at as u32 + 1,
+                    ..ProcStats::default()
+                }),
+            }
+        }
         Some(Report::Measured {
             stats: Box::new(stats),
             clock: None,
@@ -494,6 +509,21 @@ impl World {
             }
             Fault::Nonsense => self.send_to_prime(at, b"\0\0\0\x09\0hello the".to_vec()),
             Fault::Hung => self.hosts[at].hung = true,
+            Fault::Lies => {
+                self.hosts[at].lies = true;
+                for _ in 0..2 {
+                    for second in [i64::MAX, i64::MIN] {
+                        let interval = Interval {
+                            second,
+                            success_count: u64::MAX,
+                            ..Interval::default()
+                        };
+                        self.tell(at, &Report::Second { interval });
+                    }
+                    let (task_count, bytes) = (u64::MAX, u64::MAX);
+                    self.tell(at, &Report::Progress { task_count, bytes });
+                }
+            }
         }
     }
 
