@@ -15,7 +15,7 @@ pub(crate) mod own_addresses;
 pub mod process;
 mod remote;
 mod seats;
-mod slurm;
+pub(crate) mod slurm;
 #[cfg(test)]
 mod slurm_tests;
 mod srun;

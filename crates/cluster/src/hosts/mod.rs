@@ -16,6 +16,7 @@ pub mod keys;
 pub mod program;
 mod remote;
 mod scripts;
+mod slurm_jobs;
 pub mod stop;
 mod verdict;
 

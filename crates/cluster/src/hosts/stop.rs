@@ -10,6 +10,7 @@ use super::install::answer_in;
 use super::program::own_build;
 use super::remote::{self, Call, NoReply, Reply};
 use super::scripts::{END_RUN, command_line};
+use super::slurm_jobs;
 use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
 use crate::launch::process::Exit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
@@ -144,10 +145,7 @@ pub fn stop(
         let ended = match host.launcher {
             LauncherKind::Local => end_run(tag, CLEAN_UP_MAX).map(|r| r.verdict()),
             LauncherKind::Ssh => over_ssh(&client, host, tag, limits),
-            LauncherKind::Slurm => Ok((
-                HostState::ByHand,
-                "Slurm ends what it started: `squeue --me` shows it, `scancel JOB` ends it".into(),
-            )),
+            LauncherKind::Slurm => slurm_jobs::end_jobs(plan, tag),
             LauncherKind::Connect(_) | LauncherKind::Accept => Ok((
                 HostState::ByHand,
                 "its agent was started by hand: end it there with Ctrl-C".into(),
@@ -160,11 +158,16 @@ pub fn stop(
     side_by_side(&one_local(plan), work, observe)
 }
 
-/// The hosts, with this one only once: its clients have other names.
+/// The hosts, with this one only once, whose clients have other names; and with one of
+/// Slurm's for all, which has one job for them.
 fn one_local(plan: &LaunchPlan) -> Vec<HostPlan> {
-    let mut local = false;
+    let (mut local, mut slurm) = (false, false);
     let mut hosts = each_once(plan);
-    hosts.retain(|h| h.launcher != LauncherKind::Local || !std::mem::replace(&mut local, true));
+    hosts.retain(|h| match h.launcher {
+        LauncherKind::Local => !std::mem::replace(&mut local, true),
+        LauncherKind::Slurm => !std::mem::replace(&mut slurm, true),
+        _ => true,
+    });
     hosts
 }
 

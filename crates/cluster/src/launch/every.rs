@@ -29,7 +29,7 @@ impl EveryLauncher {
         Ok(Self {
             local: LocalLauncher::new(tag.clone())?.saying(log),
             ssh: SshLauncher::new(plan, tag.clone()),
-            slurm: SlurmLauncher::new(plan),
+            slurm: SlurmLauncher::new(plan).of_run(tag),
             connect: connect.then(|| ConnectLauncher::new(plan)).transpose()?,
             accept: accept.then(|| AcceptLauncher::new(plan)).transpose()?,
         })

@@ -6,6 +6,7 @@ use super::own_addresses::own_addresses;
 use super::remote::{RemoteLeash, bind, identity, launched};
 use super::seats::{Absent, Seats};
 use super::srun::{Srun, command};
+use super::tag::RunTag;
 use super::{Launched, Launcher, Leash};
 use crate::secure::Secret;
 use crate::secure::dial::HostPort;
@@ -22,8 +23,14 @@ const GIVE_UP_MAX: Duration = Duration::from_millis(200);
 /// of them is asked for. Serves one run: when all were let go, `srun` is ended.
 pub struct SlurmLauncher {
     plan: LaunchPlan,
+    job_name: String,
     limit: Duration,
     job: Mutex<Option<Result<Arc<Job>, String>>>,
+}
+
+/// What a run's job and its step are called.
+pub(crate) fn job_name(tag: &RunTag) -> String {
+    format!("filermark-{tag}")
 }
 
 /// The agents of one `srun`.
@@ -43,16 +50,24 @@ impl SlurmLauncher {
     pub fn new(plan: &LaunchPlan) -> Self {
         Self {
             plan: plan.clone(),
+            job_name: "filermark".into(),
             limit: Duration::from_nanos(plan.start_timeout.0),
             job: Mutex::default(),
         }
+    }
+
+    /// Its job is known by the run, so that `stop` finds it.
+    #[must_use]
+    pub fn of_run(mut self, tag: &RunTag) -> Self {
+        self.job_name = job_name(tag);
+        self
     }
 
     /// The one job, started if need be; held until [`Job::let_one_go`].
     fn hold_job(&self) -> Result<Arc<Job>, String> {
         let mut job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
         let job = job
-            .get_or_insert_with(|| Job::start(&self.plan).map(Arc::new))
+            .get_or_insert_with(|| Job::start(&self.plan, &self.job_name).map(Arc::new))
             .clone()?;
         *job.held() += 1;
         Ok(job)
@@ -97,14 +112,14 @@ impl Launcher for SlurmLauncher {
 }
 
 impl Job {
-    fn start(plan: &LaunchPlan) -> Result<Self, String> {
+    fn start(plan: &LaunchPlan, job_name: &str) -> Result<Self, String> {
         let since = Instant::now();
         let hosts = plan.hosts.iter().enumerate();
         let hosts: Vec<_> = hosts
             .filter(|(_, host)| host.launcher == LauncherKind::Slurm)
             .collect();
         let nodes: Vec<_> = hosts.iter().map(|(_, host)| *host).collect();
-        let command = command(plan, &nodes)?;
+        let command = command(plan, &nodes, job_name)?;
         let secret = Secret::random().map_err(|e| e.to_string())?;
         let identity = identity(&secret)?;
         let listener = bind(plan, 0)?;

@@ -249,7 +249,7 @@ fn words(nodes: &[&str], srun: &[&str]) -> Result<String, String> {
     let mut scene = Scene::new(nodes, LauncherKind::Slurm);
     scene.plan.srun_command = srun.iter().map(|w| (*w).into()).collect();
     let hosts: Vec<_> = scene.plan.hosts.iter().collect();
-    command(&scene.plan, &hosts).map(|words| words.join(" "))
+    command(&scene.plan, &hosts, "filermark").map(|words| words.join(" "))
 }
 
 #[test]
@@ -279,13 +279,13 @@ fn nodes_that_slurm_cannot_be_told_are_refused() {
     scene.plan.hosts[0].program = Some("/opt/filermark".into());
     let hosts: Vec<_> = scene.plan.hosts.iter().collect();
     assert!(
-        command(&scene.plan, &hosts)
+        command(&scene.plan, &hosts, "filermark")
             .unwrap_err()
             .contains("EXEC_PATH")
     );
-    let one = command(&scene.plan, &hosts[..1]).unwrap();
+    let one = command(&scene.plan, &hosts[..1], "filermark").unwrap();
     assert_eq!(one[one.len() - 5..][..2], ["/opt/filermark", "agent"]);
     let own: PathBuf = std::env::current_exe().unwrap();
-    let own_path = command(&scene.plan, &hosts[1..]).unwrap();
+    let own_path = command(&scene.plan, &hosts[1..], "filermark").unwrap();
     assert!(own_path.contains(&own.display().to_string()));
 }

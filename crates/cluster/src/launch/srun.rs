@@ -61,7 +61,11 @@ pub(super) type Words = Vec<String>;
 ///
 /// # Errors
 /// Slurm could not be told so.
-pub(super) fn command(plan: &LaunchPlan, nodes: &[&HostPlan]) -> Result<Words, String> {
+pub(super) fn command(
+    plan: &LaunchPlan,
+    nodes: &[&HostPlan],
+    job_name: &str,
+) -> Result<Words, String> {
     let mut words = plan.srun_command.clone();
     if words.is_empty() {
         words.push("srun".into());
@@ -84,7 +88,7 @@ pub(super) fn command(plan: &LaunchPlan, nodes: &[&HostPlan]) -> Result<Words, S
         "--kill-on-bad-exit=0".into(),
         "--mpi=none".into(),
         "--chdir=/".into(),
-        "--job-name=filermark".into(),
+        format!("--job-name={job_name}"),
     ]);
     // Slurm gives a task one core if it is not asked for more; load wants the node.
     if !user_says(&["--cpu-bind"]) {

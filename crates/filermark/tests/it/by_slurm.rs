@@ -124,6 +124,22 @@ fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
 }
 
 #[test]
+fn stop_ends_the_job_of_the_run() {
+    let _turn = beside_others();
+    let Some(scene) = Scene::start() else { return };
+    let sweep = scene.run(&[]).set("RUNTIME", 60);
+    let mut run = sweep.start();
+    run.wait_for("op/s RUN");
+    let told = sweep.elsewhere().command("stop").succeed();
+    assert!(told.stdout.contains("ended Slurm's "), "{}", told.stdout);
+    let ended = run.wait();
+    assert_ne!(ended.code, 0, "{}", ended.stderr);
+    scene.assert_clean();
+    let told = sweep.elsewhere().command("stop").succeed();
+    assert!(told.stdout.contains("Slurm has no job"), "{}", told.stdout);
+}
+
+#[test]
 fn agents_of_a_prime_that_is_killed_clean_up_by_themselves() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };

@@ -11,7 +11,7 @@ mod processes;
 mod servers;
 pub(super) mod ssh;
 mod system;
-pub(super) mod tool;
+pub(crate) mod tool;
 
 pub(crate) use probe::Laid;
 
