@@ -5,13 +5,16 @@
 //! answers nonsense is noticed here and told by its host's name. What orders mean is
 //! not this room's affair, nor how bytes travel (see [`crate::switchboard`]).
 
+mod round;
+
 use crate::clocks::ClockOffset;
 use crate::frame;
-use crate::message::{Hello, Order, PROTOCOL, Report};
+use crate::message::{Hello, Order, Report};
 use crate::switchboard::{Event, Switchboard, nonsense};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{LaunchPlan, OnLost};
+use round::{Round, answers, differs, is_word};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -610,96 +613,7 @@ impl Agents {
     }
 }
 
-/// One order under way.
-struct Round {
-    waiting: Vec<bool>,
-    waiting_count: usize,
-    /// The order's name.
-    kind: &'static str,
-    /// Losses that were taken in, by their count.
-    losses_seen: usize,
-    error: Option<OrderError>,
-    stopping: Option<Nanos>,
-    on_lost: OnLost,
-}
-
-impl Round {
-    fn new(agents: usize, losses_seen: usize, on_lost: OnLost) -> Self {
-        Self {
-            waiting: vec![false; agents],
-            waiting_count: 0,
-            kind: "",
-            losses_seen,
-            error: None,
-            stopping: None,
-            on_lost,
-        }
-    }
-
-    fn wait_for(&mut self, at: usize) {
-        self.waiting[at] = true;
-        self.waiting_count += 1;
-    }
-
-    fn is_waiting(&self, at: usize) -> bool {
-        self.waiting.get(at).copied().unwrap_or(false)
-    }
-
-    fn answered(&mut self, at: usize) {
-        if std::mem::take(&mut self.waiting[at]) {
-            self.waiting_count -= 1;
-        }
-    }
-
-    /// A reason that says something wins over "stopped"; several losses are all told.
-    fn fail(&mut self, why: OrderError) {
-        match (&mut self.error, why) {
-            (Some(OrderError::Lost(all)), OrderError::Lost(more)) => all.extend(more),
-            (error @ (None | Some(OrderError::Stopped)), why) => *error = Some(why),
-            _ => {}
-        }
-    }
-}
-
 fn pack(order: &Order) -> Arc<[u8]> {
     // Only small ones; an empty frame would be told as nonsense by the agent.
     frame::encode(order).unwrap_or_default().into()
-}
-
-/// Whether an agent is another program than this; why, and what mends it.
-fn differs(own: &Hello, other: &Hello) -> Option<String> {
-    let shown = |h: &Hello| match h.build.is_empty() {
-        true => format!("{} (build unknown)", h.version),
-        false => format!("{} (build {})", h.version, h.build),
-    };
-    if other.protocol == PROTOCOL && other.version == own.version && other.build == own.build {
-        return None;
-    }
-    Some(format!(
-        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: bring the same version there with `filermark install`",
-        shown(other),
-        other.protocol,
-        shown(own),
-    ))
-}
-
-/// Whether a report is an answer to the order with this name.
-fn answers(order: &str, report: &Report) -> bool {
-    match report {
-        Report::Failed { .. } => true,
-        Report::Ready { .. } => order == "prepare",
-        Report::Populated(_) => order == "init",
-        Report::Measured { .. } => order == "run",
-        Report::Cleaned { .. } => matches!(order, "cleanup" | "release" | "sweep"),
-        Report::Inspected(_) => order == "inspect",
-        _ => false,
-    }
-}
-
-/// Words that come while an order is carried out, as against its answer.
-fn is_word(report: &Report) -> bool {
-    matches!(
-        report,
-        Report::Alive | Report::Progress { .. } | Report::Second { .. } | Report::Heartbeat(_)
-    )
 }
