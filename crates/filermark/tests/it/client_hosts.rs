@@ -237,6 +237,11 @@ fn is_program(path: &str) -> bool {
 fn names_below(top: &Path, shown: &str, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(top).into_iter().flatten().flatten() {
         let name = format!("{shown}/{}", entry.file_name().to_string_lossy());
+        // The repository, where it lies below a place that is looked at, is no file of
+        // the host's: it is put there, with the directories of the tests in it.
+        if Path::new(&name) == repository() {
+            continue;
+        }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             names_below(&entry.path(), &name, found);
         }
@@ -286,4 +291,10 @@ pub fn assert_adds_up(point: &PointRecord, clients: &[&str]) {
     );
     let done: u64 = stats.procs.iter().map(|p| p.success_count).sum();
     assert_eq!(done, stats.success_count());
+}
+
+/// Where this repository is.
+fn repository() -> &'static Path {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.ancestors().nth(2).unwrap_or(tests)
 }
