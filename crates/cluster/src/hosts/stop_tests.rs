@@ -131,8 +131,12 @@ fn without_a_program_a_shell_looks_and_ends_nothing() {
 
 #[test]
 fn this_host_is_looked_at_once_and_others_are_told_how() {
-    let mut plan = LaunchPlan::local(["a", "b", "c"].map(String::from));
-    plan.hosts[2].launcher = LauncherKind::Slurm;
+    let mut plan = LaunchPlan::local(["a", "b", "c", "n1", "n2"].map(String::from));
+    plan.hosts[2].launcher = LauncherKind::Accept;
+    for node in &mut plan.hosts[3..] {
+        node.launcher = LauncherKind::Slurm;
+    }
+    plan.srun_command = vec!["/nonexistent/srun".into()];
     let mut steps = Vec::new();
     let outcomes = stop(&plan, &tag(), &HostLimits::default(), &mut |h, s| {
         steps.push((h.client.clone(), s));
@@ -143,9 +147,16 @@ fn this_host_is_looked_at_once_and_others_are_told_how() {
         .collect();
     assert_eq!(
         states,
-        [("a", HostState::Nothing), ("c", HostState::ByHand)]
+        [
+            ("a", HostState::Nothing),
+            ("c", HostState::ByHand),
+            ("n1", HostState::Failed)
+        ]
     );
-    assert_eq!(steps.len(), 4);
+    // Slurm is asked once for all of its nodes.
+    let slurm = &outcomes[2].detail;
+    assert!(slurm.contains("/nonexistent/squeue is not here"), "{slurm}");
+    assert_eq!(steps.len(), 6);
 }
 
 #[test]

@@ -74,6 +74,8 @@ const TAIL: &str = "
 | `--dir DIR` | Directory of the result files; default `result` |
 | `--benchmarks FILE` | Definitions of workloads of your own (TOML) |
 | `-o NAME=VALUE` | Sets a [parameter](parameters.md): `FILE_SIZE`, `SEED`, `VERIFY`, the limits ... It wins over a flag that stands for the same one |
+| `--events FILE` | What goes on, as [JSON lines](events.md#events) to a file or FIFO; `-` is standard output |
+| `--on-lost end\\|continue` | A lost client ends the run, or the rest goes on (`ON_LOST`) |
 | `--verbose` | Says more on stderr; twice: everything. (`-v` is netmist's flag for the version) |
 | `--json`, `--no-color` | As with [`run`](commands.md) |
 
