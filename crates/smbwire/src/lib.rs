@@ -1,0 +1,28 @@
+//! SMB1 (NT LM 0.12), SMB 2.0.2 to 3.1.1, NTLM and SPNEGO as codecs: bytes in, bytes out.
+//!
+//! This room has no sockets and no clock, and random bytes are handed to it. Lengths
+//! and offsets from the wire are never trusted: every decoder borrows from the bytes it
+//! was given and fails where they end.
+//!
+//! | module | room |
+//! |---|---|
+//! | `bytes` | little-endian reading and writing |
+//! | `frame` | the four bytes before a message on direct TCP |
+//! | `error` | what can be wrong with bytes, and with a session |
+//! | `status` | NTSTATUS by name |
+//! | `auth` | the contract between a session's setup and who proves the user |
+//! | `ntlm`, `spnego` | NTLMv2 and its wrapping |
+//! | `smb1`, `smb2` | the two protocols, with their handshakes |
+//! | `crypto` | keys, signatures, encryption of SMB 2 and 3 |
+
+pub mod auth;
+pub mod bytes;
+pub mod crypto;
+pub mod error;
+pub mod frame;
+pub mod ntlm;
+pub mod settings;
+pub mod smb1;
+pub mod smb2;
+pub mod spnego;
+pub mod status;

@@ -1,0 +1,187 @@
+//! NTSTATUS values by name (MS-ERREF 2.3.1), as far as file servers use them.
+
+macro_rules! statuses {
+    ($($name:ident = $value:literal;)*) => {
+        $(
+            #[doc = concat!("STATUS_", stringify!($name), ".")]
+            pub const $name: u32 = $value;
+        )*
+        /// All of them with their names.
+        pub const ALL: &[(u32, &str)] = &[$(($value, concat!("STATUS_", stringify!($name)))),*];
+    };
+}
+
+statuses! {
+    SUCCESS = 0x0000_0000;
+    PENDING = 0x0000_0103;
+    NOTIFY_CLEANUP = 0x0000_010B;
+    NOTIFY_ENUM_DIR = 0x0000_010C;
+    OBJECT_NAME_EXISTS = 0x4000_0000;
+    BUFFER_OVERFLOW = 0x8000_0005;
+    NO_MORE_FILES = 0x8000_0006;
+    DEVICE_BUSY = 0x8000_0011;
+    NO_MORE_EAS = 0x8000_0012;
+    INVALID_EA_NAME = 0x8000_0013;
+    EA_LIST_INCONSISTENT = 0x8000_0014;
+    NO_MORE_ENTRIES = 0x8000_001A;
+    STOPPED_ON_SYMLINK = 0x8000_002D;
+    UNSUCCESSFUL = 0xC000_0001;
+    NOT_IMPLEMENTED = 0xC000_0002;
+    INVALID_INFO_CLASS = 0xC000_0003;
+    INFO_LENGTH_MISMATCH = 0xC000_0004;
+    INVALID_HANDLE = 0xC000_0008;
+    INVALID_PARAMETER = 0xC000_000D;
+    NO_SUCH_DEVICE = 0xC000_000E;
+    NO_SUCH_FILE = 0xC000_000F;
+    INVALID_DEVICE_REQUEST = 0xC000_0010;
+    END_OF_FILE = 0xC000_0011;
+    WRONG_VOLUME = 0xC000_0012;
+    NO_MEDIA_IN_DEVICE = 0xC000_0013;
+    MORE_PROCESSING_REQUIRED = 0xC000_0016;
+    NO_MEMORY = 0xC000_0017;
+    ALREADY_COMMITTED = 0xC000_0021;
+    ACCESS_DENIED = 0xC000_0022;
+    BUFFER_TOO_SMALL = 0xC000_0023;
+    OBJECT_TYPE_MISMATCH = 0xC000_0024;
+    DISK_CORRUPT_ERROR = 0xC000_0032;
+    OBJECT_NAME_INVALID = 0xC000_0033;
+    OBJECT_NAME_NOT_FOUND = 0xC000_0034;
+    OBJECT_NAME_COLLISION = 0xC000_0035;
+    PORT_DISCONNECTED = 0xC000_0037;
+    OBJECT_PATH_INVALID = 0xC000_0039;
+    OBJECT_PATH_NOT_FOUND = 0xC000_003A;
+    OBJECT_PATH_SYNTAX_BAD = 0xC000_003B;
+    DATA_ERROR = 0xC000_003E;
+    CRC_ERROR = 0xC000_003F;
+    SHARING_VIOLATION = 0xC000_0043;
+    QUOTA_EXCEEDED = 0xC000_0044;
+    EA_TOO_LARGE = 0xC000_0050;
+    NONEXISTENT_EA_ENTRY = 0xC000_0051;
+    NO_EAS_ON_FILE = 0xC000_0052;
+    FILE_LOCK_CONFLICT = 0xC000_0054;
+    LOCK_NOT_GRANTED = 0xC000_0055;
+    DELETE_PENDING = 0xC000_0056;
+    CTL_FILE_NOT_SUPPORTED = 0xC000_0057;
+    UNKNOWN_REVISION = 0xC000_0058;
+    PRIVILEGE_NOT_HELD = 0xC000_0061;
+    NO_SUCH_USER = 0xC000_0064;
+    WRONG_PASSWORD = 0xC000_006A;
+    LOGON_FAILURE = 0xC000_006D;
+    ACCOUNT_RESTRICTION = 0xC000_006E;
+    INVALID_LOGON_HOURS = 0xC000_006F;
+    INVALID_WORKSTATION = 0xC000_0070;
+    PASSWORD_EXPIRED = 0xC000_0071;
+    ACCOUNT_DISABLED = 0xC000_0072;
+    NONE_MAPPED = 0xC000_0073;
+    RANGE_NOT_LOCKED = 0xC000_007E;
+    DISK_FULL = 0xC000_007F;
+    DFS_EXIT_PATH_FOUND = 0xC000_009B;
+    INSUFFICIENT_RESOURCES = 0xC000_009A;
+    INSTANCE_NOT_AVAILABLE = 0xC000_00AB;
+    PIPE_NOT_AVAILABLE = 0xC000_00AC;
+    INVALID_PIPE_STATE = 0xC000_00AD;
+    PIPE_BUSY = 0xC000_00AE;
+    MEDIA_WRITE_PROTECTED = 0xC000_00A2;
+    IO_TIMEOUT = 0xC000_00B5;
+    FILE_FORCED_CLOSED = 0xC000_00B6;
+    FILE_IS_A_DIRECTORY = 0xC000_00BA;
+    NOT_SUPPORTED = 0xC000_00BB;
+    REMOTE_NOT_LISTENING = 0xC000_00BC;
+    BAD_NETWORK_PATH = 0xC000_00BE;
+    NETWORK_BUSY = 0xC000_00BF;
+    DEVICE_DOES_NOT_EXIST = 0xC000_00C0;
+    INVALID_NETWORK_RESPONSE = 0xC000_00C3;
+    UNEXPECTED_NETWORK_ERROR = 0xC000_00C4;
+    NETWORK_NAME_DELETED = 0xC000_00C9;
+    NETWORK_ACCESS_DENIED = 0xC000_00CA;
+    BAD_DEVICE_TYPE = 0xC000_00CB;
+    BAD_NETWORK_NAME = 0xC000_00CC;
+    TOO_MANY_SESSIONS = 0xC000_00CE;
+    REQUEST_NOT_ACCEPTED = 0xC000_00D0;
+    NOT_SAME_DEVICE = 0xC000_00D4;
+    FILE_RENAMED = 0xC000_00D5;
+    NO_TRUST_SAM_ACCOUNT = 0xC000_018B;
+    OPLOCK_NOT_GRANTED = 0xC000_00E2;
+    INVALID_OPLOCK_PROTOCOL = 0xC000_00E3;
+    INTERNAL_ERROR = 0xC000_00E5;
+    DIRECTORY_NOT_EMPTY = 0xC000_0101;
+    NOT_A_DIRECTORY = 0xC000_0103;
+    NAME_TOO_LONG = 0xC000_0106;
+    CANNOT_DELETE = 0xC000_0121;
+    FILE_DELETED = 0xC000_0123;
+    FILE_CLOSED = 0xC000_0128;
+    PIPE_BROKEN = 0xC000_014B;
+    TOO_MANY_OPENED_FILES = 0xC000_011F;
+    CANCELLED = 0xC000_0120;
+    INVALID_LEVEL = 0xC000_0148;
+    TRUSTED_RELATIONSHIP_FAILURE = 0xC000_018D;
+    TRUST_FAILURE = 0xC000_0190;
+    NETLOGON_NOT_STARTED = 0xC000_0192;
+    ACCOUNT_EXPIRED = 0xC000_0193;
+    LOGON_TYPE_NOT_GRANTED = 0xC000_015B;
+    USER_SESSION_DELETED = 0xC000_0203;
+    CONNECTION_DISCONNECTED = 0xC000_020C;
+    CONNECTION_RESET = 0xC000_020D;
+    NOT_FOUND = 0xC000_0225;
+    PASSWORD_MUST_CHANGE = 0xC000_0224;
+    ACCOUNT_LOCKED_OUT = 0xC000_0234;
+    RETRY = 0xC000_022D;
+    CONNECTION_REFUSED = 0xC000_0236;
+    HOST_UNREACHABLE = 0xC000_023D;
+    PATH_NOT_COVERED = 0xC000_0257;
+    DOMAIN_CONTROLLER_NOT_FOUND = 0xC000_0233;
+    TIME_DIFFERENCE_AT_DC = 0xC000_0133;
+    IO_REPARSE_TAG_NOT_HANDLED = 0xC000_0279;
+    NETWORK_SESSION_EXPIRED = 0xC000_035C;
+    SMB_GUEST_LOGON_BLOCKED = 0xC000_0413;
+    SMB_NO_PREAUTH_INTEGRITY_HASH_OVERLAP = 0xC05D_0000;
+    FILE_NOT_AVAILABLE = 0xC000_0467;
+    SERVER_UNAVAILABLE = 0xC000_0466;
+    INVALID_LOCK_RANGE = 0xC000_01A1;
+    VIRUS_INFECTED = 0xC000_0906;
+}
+
+/// The name of a status where it is known.
+pub fn name(status: u32) -> Option<&'static str> {
+    ALL.iter()
+        .find(|(value, _)| *value == status)
+        .map(|(_, name)| *name)
+}
+
+/// The name of a status, or its number.
+pub fn text(status: u32) -> String {
+    match name(status) {
+        Some(name) => name.to_owned(),
+        None => format!("NTSTATUS {status:#010x}"),
+    }
+}
+
+/// Whether a status is a failure (MS-ERREF 2.3: the highest two bits).
+pub const fn is_error(status: u32) -> bool {
+    status >> 30 == 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_have_one_name_each() {
+        for (value, name) in ALL {
+            let same: Vec<_> = ALL
+                .iter()
+                .filter(|(v, n)| v == value || n == name)
+                .collect();
+            assert_eq!(same.len(), 1, "{same:?}");
+        }
+        assert!(ALL.len() >= 120, "{}", ALL.len());
+    }
+
+    #[test]
+    fn a_status_is_told_by_name_or_by_number() {
+        assert_eq!(text(ACCESS_DENIED), "STATUS_ACCESS_DENIED");
+        assert_eq!(text(0xC000_FFFF), "NTSTATUS 0xc000ffff");
+        let errors = [SUCCESS, PENDING, BUFFER_OVERFLOW, ACCESS_DENIED].map(is_error);
+        assert_eq!(errors, [false, false, false, true]);
+    }
+}

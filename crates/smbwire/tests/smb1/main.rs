@@ -1,0 +1,13 @@
+//! SMB1 as its users see it: against Samba's smbd, with bytes nobody should send, and
+//! what the hot path may not do.
+
+mod allocations;
+mod answers;
+mod client;
+mod files;
+mod hostile;
+mod login;
+mod pieces;
+mod requests;
+mod sharing;
+mod wire;

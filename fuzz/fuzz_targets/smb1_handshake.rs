@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| filermark_smbwire::smb1::fuzzing::smb1_handshake(data));
