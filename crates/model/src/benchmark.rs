@@ -1,15 +1,31 @@
 //! Benchmarks: named, versioned definitions that ship as data files.
 
+mod definition;
+mod names;
+
 use crate::composite::CompositeWork;
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
+use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 
+pub use definition::DefinitionError;
+
 /// The definition files that ship with the program: (name, text).
-pub const SHIPPED: &[(&str, &str)] = &[(
-    "general-nfs3",
-    include_str!("../definitions/general-nfs3.toml"),
-)];
+pub const SHIPPED: &[(&str, &str)] = &[
+    (
+        "general-nfs3",
+        include_str!("../definitions/general-nfs3.toml"),
+    ),
+    (
+        "general-smb1",
+        include_str!("../definitions/general-smb1.toml"),
+    ),
+    (
+        "general-smb2",
+        include_str!("../definitions/general-smb2.toml"),
+    ),
+];
 
 /// A benchmark: what is done, on what, and by which rules it is judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,43 +72,10 @@ pub struct ClassicWork {
     pub read_sizes: SizeDistribution,
     /// Sizes of logical writes.
     pub write_sizes: SizeDistribution,
-}
-
-/// A classical definition file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClassicDefinition {
-    name: String,
-    version: u32,
-    title: String,
-    protocol: Protocol,
-    unit: String,
-    standard: Standard,
-    fileset: FileSetRule,
-    mix: Mix,
-    file_sizes: SizeDistribution,
-    read_sizes: SizeDistribution,
-    write_sizes: SizeDistribution,
-}
-
-impl From<ClassicDefinition> for Benchmark {
-    fn from(d: ClassicDefinition) -> Self {
-        Self {
-            name: d.name,
-            version: d.version,
-            title: d.title,
-            protocol: d.protocol,
-            unit: d.unit,
-            standard: d.standard,
-            mix: d.mix,
-            work: Work::Classic(ClassicWork {
-                fileset: d.fileset,
-                file_sizes: d.file_sizes,
-                read_sizes: d.read_sizes,
-                write_sizes: d.write_sizes,
-            }),
-        }
-    }
+    /// The order in which operations come, where they cannot come in any order
+    /// (protocols with state); its stationary mix is the benchmark's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Sequence>,
 }
 
 /// The protocols that have a driver.
@@ -103,14 +86,25 @@ pub enum Protocol {
     Nfs3,
     /// A mounted file system, by system calls.
     Posix,
+    /// SMB1 (NT LM 0.12) over TCP: the classical CIFS.
+    Smb1,
+    /// SMB 2.0.2 to 3.1.1 over TCP.
+    Smb2,
 }
 
 impl Protocol {
+    /// Whether its operations come in sequences, since it has state.
+    pub const fn is_sequential(self) -> bool {
+        matches!(self, Self::Smb1 | Self::Smb2)
+    }
+
     /// As sfssum spells it in column 6 (seed 001, section 4.4).
     pub const fn sfssum_name(self) -> &'static str {
         match self {
             Self::Nfs3 => "NFS3",
             Self::Posix => "POSIX",
+            Self::Smb1 => "CIFS",
+            Self::Smb2 => "SMB2",
         }
     }
 }
@@ -239,8 +233,24 @@ impl Benchmark {
     ///
     /// # Errors
     /// What is wrong with the text, and where.
-    pub fn classic_from_toml(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str::<ClassicDefinition>(text).map(Self::from)
+    pub fn classic_from_toml(text: &str) -> Result<Self, DefinitionError> {
+        definition::read(text)
+    }
+
+    /// Gives it another mix of operations; a sequence is solved for it anew.
+    ///
+    /// # Errors
+    /// The sequence cannot show such a mix; nothing is changed then.
+    pub fn set_mix(&mut self, mix: Mix) -> Result<(), SolveError> {
+        if let Work::Classic(ClassicWork {
+            sequence: Some(sequence),
+            ..
+        }) = &mut self.work
+        {
+            *sequence = sequence.for_mix(&mix)?;
+        }
+        self.mix = mix;
+        Ok(())
     }
 
     /// The file set and sizes, when it is a classical one.

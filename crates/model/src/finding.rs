@@ -71,6 +71,8 @@ pub enum Rule {
     ClientLost,
     /// The clients may have begun at different moments.
     ClientStart,
+    /// Others can read a password.
+    SecretExposed,
 }
 
 impl Rule {
@@ -103,6 +105,7 @@ impl Rule {
             Self::Resources => "resources",
             Self::ClientLost => "client-lost",
             Self::ClientStart => "client-start",
+            Self::SecretExposed => "secret-exposed",
         }
     }
 }

@@ -68,6 +68,17 @@ ops! {
     Copyfile = "copyfile", "Copy a whole file.";
     Custom1 = "custom1", "Whatever the first program of the user's own does.";
     Custom2 = "custom2", "Whatever the second program of the user's own does.";
+    Echo = "echo", "Ask the server for an echo: the cost of a round trip in a session.";
+    Lock = "lock", "Lock a range of an open file, or unlock it.";
+    QuerySecurity = "query_security", "Read the security descriptor of an open file.";
+    QueryFs = "query_fs", "Read the figures of the file system.";
+    QueryFile = "query_file", "Read the attributes of an open file.";
+    QueryPath = "query_path", "Read the attributes of a file by its path.";
+    SetFile = "set_file", "Change the attributes, the size or the fate of an open file.";
+    Find = "find", "List a directory by a pattern.";
+    Open = "open", "Open a file or a directory, or make one.";
+    Close = "close", "Close what is open.";
+    Flush = "flush", "Make what was written to an open file stable.";
 }
 
 impl Op {
@@ -108,6 +119,23 @@ impl Op {
         Op::Custom2,
     ];
 
+    /// Those of SMB, in the order of the classical CIFS table (seed 001, section 2.2.2).
+    pub const SMB: &'static [Op] = &[
+        Op::Echo,
+        Op::Lock,
+        Op::QuerySecurity,
+        Op::Read,
+        Op::QueryFs,
+        Op::QueryFile,
+        Op::QueryPath,
+        Op::SetFile,
+        Op::Find,
+        Op::Write,
+        Op::Open,
+        Op::Close,
+        Op::Flush,
+    ];
+
     /// The position in [`Op::ALL`], for tables indexed by operation.
     pub const fn index(self) -> usize {
         self as usize
@@ -138,6 +166,8 @@ impl OpSet {
     pub const NFS3: Self = Self::of(Op::NFS3);
     /// Those of mounted file systems.
     pub const POSIX: Self = Self::of(Op::POSIX);
+    /// Those of SMB.
+    pub const SMB: Self = Self::of(Op::SMB);
 
     const fn of(ops: &[Op]) -> Self {
         let mut set = Self::EMPTY;

@@ -7,9 +7,12 @@
 use crate::benchmark::Benchmark;
 use crate::composite::DataSet;
 use crate::finding::Finding;
+use crate::secret::Secret;
 use crate::units::{Nanos, OpsPerSec};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+pub use crate::smb::SmbPlan;
 
 /// A run, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -276,12 +279,28 @@ pub struct ClientPlan {
 pub struct MountPoint {
     /// Host name or address, without brackets.
     pub host: String,
-    /// The exported path.
+    /// The exported path; SMB: the share with a backslash before it, and perhaps a
+    /// directory in it (`\share\dir`).
     pub path: String,
+}
+
+impl MountPoint {
+    /// Whether it is a share of an SMB server.
+    pub fn is_share(&self) -> bool {
+        self.path.starts_with('\\')
+    }
 }
 
 impl fmt::Display for MountPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_share() {
+            let (open, close) = if self.host.contains(':') {
+                ("[", "]")
+            } else {
+                ("", "")
+            };
+            return write!(f, r"\\{open}{}{close}{}", self.host, self.path);
+        }
         if self.host.contains(':') {
             write!(f, "[{}]:{}", self.host, self.path)
         } else {
@@ -296,10 +315,71 @@ impl fmt::Display for MountPoint {
 pub enum DriverPlan {
     /// Speaks NFSv3 itself.
     Nfs3(Nfs3Plan),
+    /// Speaks SMB itself.
+    Smb(SmbPlan),
     /// Works on mounted file systems by system calls.
     Posix(PosixPlan),
     /// Answers every operation at once: measures the generator.
     Null,
+}
+
+impl DriverPlan {
+    /// Whether it speaks a network protocol itself, so that any client can reach any
+    /// mount point by its name.
+    pub const fn is_network(&self) -> bool {
+        matches!(self, Self::Nfs3(_) | Self::Smb(_))
+    }
+
+    /// The address family that it was told to use; `None`: it uses no network itself.
+    pub const fn ip(&self) -> Option<IpChoice> {
+        match self {
+            Self::Nfs3(nfs3) => Some(nfs3.ip),
+            Self::Smb(smb) => Some(smb.ip),
+            Self::Posix(_) | Self::Null => None,
+        }
+    }
+
+    /// How procs share connections, where it makes any.
+    pub const fn connections(&self) -> Option<Connections> {
+        match self {
+            Self::Nfs3(nfs3) => Some(nfs3.connections),
+            Self::Smb(smb) => Some(smb.connections),
+            Self::Posix(_) | Self::Null => None,
+        }
+    }
+
+    /// BIOD_MAX_READS and BIOD_MAX_WRITES.
+    pub const fn biods(&self) -> (u32, u32) {
+        match self {
+            Self::Nfs3(nfs3) => (nfs3.biod_max_reads, nfs3.biod_max_writes),
+            Self::Smb(smb) => (smb.biod_max_reads, smb.biod_max_writes),
+            Self::Posix(_) | Self::Null => (0, 0),
+        }
+    }
+
+    /// The password that it logs in with, where it does.
+    pub const fn password(&self) -> Option<&Secret> {
+        match self {
+            Self::Smb(smb) => Some(&smb.password),
+            Self::Nfs3(_) | Self::Posix(_) | Self::Null => None,
+        }
+    }
+
+    /// Gives it the password, which plans come without; no use to those that need none.
+    pub fn set_password(&mut self, password: Secret) {
+        if let Self::Smb(smb) = self {
+            smb.password = password;
+        }
+    }
+
+    /// The port by which its servers are reached; `None`: it uses no network itself.
+    pub fn server_port(&self) -> Option<u16> {
+        match self {
+            Self::Nfs3(nfs3) => Some(nfs3.nfs_port.unwrap_or(2049)),
+            Self::Smb(smb) => Some(smb.port),
+            Self::Posix(_) | Self::Null => None,
+        }
+    }
 }
 
 /// Settings of the NFSv3 driver.
