@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::data::DataSource;
 use crate::file_action::FileAction;
 use crate::name::Name;
+use crate::session_action::SessionAction;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet, WorkloadObject};
 use std::collections::BTreeMap;
@@ -148,6 +149,8 @@ pub enum Action {
     },
     /// An operation on a mounted file system.
     File(FileAction),
+    /// An operation of a protocol with open files.
+    Session(SessionAction),
 }
 
 /// One request.

@@ -4,6 +4,7 @@
 //! protocol. How an operation is carried out is a [`driver::Driver`]'s business.
 //! Below it is only `filermark-model`.
 
+pub mod claim;
 pub mod clock;
 pub mod crew;
 pub mod data;
@@ -21,8 +22,10 @@ pub mod population;
 pub mod proc;
 pub mod recorder;
 pub mod schedule;
+pub mod session_action;
 pub mod shard;
 pub mod shared_recorder;
 pub mod slice;
 pub mod sys;
 pub mod tally;
+pub mod validation;

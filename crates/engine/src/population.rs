@@ -31,6 +31,8 @@ pub struct Task {
     pub bytes: u64,
     /// The proc's books.
     pub hold: Hold,
+    /// The phase may go on though it fails: closing what a connection may have lost.
+    pub may_fail: bool,
 }
 
 /// A walk over everything that is to be made or removed.
@@ -47,7 +49,7 @@ impl Population {
     pub fn fill(procs: &[Proc]) -> Self {
         match are_trees(procs) {
             true => Self::Tree(TreeWalk::fill()),
-            false => Self::Classic(ClassicWalk::fill()),
+            false => Self::Classic(ClassicWalk::fill(procs)),
         }
     }
 

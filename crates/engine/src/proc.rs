@@ -7,6 +7,7 @@ use crate::slice::Slice;
 use crate::slice::classic::PoolId;
 use crate::slice::tree::TreeHold;
 use filermark_model::mix::MixSampler;
+use filermark_model::sequence::Step;
 use filermark_model::stats::{ProcOp, ProcStats};
 use filermark_model::{Mix, Nanos, Op, Rng};
 
@@ -27,6 +28,8 @@ pub enum Hold {
     Listing,
     /// Something in a proc's own tree.
     Tree(TreeHold),
+    /// A step of a sequence: the walker's number, the step.
+    Walk(u16, Step),
 }
 
 /// What a proc is to do for an operation.

@@ -2,7 +2,9 @@
 //! its own.
 
 pub mod classic;
+mod session;
 pub mod tree;
+pub mod walkers;
 
 use crate::proc::{Choice, Hold};
 use classic::{ClassicSet, ClassicSlice};
@@ -20,6 +22,19 @@ pub enum Slice {
 }
 
 impl Slice {
+    /// The operation that comes next, where the slice itself says so: its operations
+    /// follow a sequence.
+    #[inline]
+    pub fn next_op(&mut self, rng: &mut Rng) -> Option<Op> {
+        match self {
+            Self::Classic(set, slice) => {
+                let walk = set.walk.as_ref()?;
+                Some(slice.walkers.draw(walk, rng))
+            }
+            Self::Tree(_) => None,
+        }
+    }
+
     /// Decides on which objects `op` works, at about `now`.
     #[inline]
     pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> Choice {
@@ -34,7 +49,7 @@ impl Slice {
     pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool) {
         match (self, hold) {
             (_, Hold::None) => {}
-            (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set.layout),
+            (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set),
             (Self::Tree(tree), Hold::Tree(hold)) => tree.settle(hold, worked),
             (Self::Tree(_), _) => {}
         }

@@ -177,22 +177,23 @@ impl Link {
 
     /// Shows what [`Link::receive`] brought to `messages`, in pieces that begin at a
     /// message: in place as a rule, out of the link's own buffer where a message
-    /// came in parts. What `messages` leaves is kept for the next time.
+    /// came in parts. It may change them where they are (decrypt them), as far as it
+    /// says that they are consumed. What `messages` leaves is kept for the next time.
     ///
     /// # Errors
     /// The first of `messages`; the connection is to be closed then.
     pub fn feed<E>(
         &mut self,
-        mut input: &[u8],
+        mut input: &mut [u8],
         pool: &mut BufferPool,
-        mut messages: impl FnMut(&[u8]) -> Result<Feed, E>,
+        mut messages: impl FnMut(&mut [u8]) -> Result<Feed, E>,
     ) -> Result<(), E> {
         loop {
             if self.partial.is_empty() {
                 if input.is_empty() {
                     return Ok(());
                 }
-                let feed = messages(input)?;
+                let feed = messages(&mut *input)?;
                 let rest = input.get(feed.consumed..).unwrap_or_default();
                 if !rest.is_empty() {
                     self.partial = pool.take();
@@ -201,14 +202,14 @@ impl Link {
                 }
                 return Ok(());
             }
-            let (now, later) = input.split_at(self.wanted.min(input.len()));
+            let (now, later) = input.split_at_mut(self.wanted.min(input.len()));
             self.partial.extend_from_slice(now);
             self.wanted -= now.len();
             input = later;
             if self.wanted > 0 {
                 return Ok(());
             }
-            let feed = messages(&self.partial)?;
+            let feed = messages(&mut self.partial)?;
             if feed.consumed >= self.partial.len() {
                 pool.give_back(&mut self.partial);
             } else {

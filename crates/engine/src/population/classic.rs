@@ -7,10 +7,13 @@ use super::{Next, Task};
 use crate::driver::{Action, ObjectId, PROC_DIR};
 use crate::name::{Name, NameKind};
 use crate::proc::{Hold, Proc};
+use crate::session_action::{HandleId, Place, SessionAction};
 use crate::slice::classic::{ClassicSet, ClassicSlice, PoolId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// What RUN left open.
+    Close,
     ProcDirs,
     Dirs,
     Small,
@@ -28,6 +31,8 @@ enum Stage {
 }
 
 const FILL: &[Stage] = &[
+    Stage::Close,
+    Stage::Barrier,
     Stage::ProcDirs,
     Stage::Barrier,
     Stage::Dirs,
@@ -40,6 +45,8 @@ const FILL: &[Stage] = &[
 ];
 
 const EMPTY: &[Stage] = &[
+    Stage::Close,
+    Stage::Barrier,
     Stage::UnmakePools,
     Stage::UnmakeSmall,
     Stage::UnmakeSymlinks,
@@ -60,13 +67,16 @@ pub struct ClassicWalk {
     longest: Option<u32>,
     /// What the procs' pools hold, for CLEANUP.
     pool_names: Vec<Vec<(PoolId, u16)>>,
+    /// What walkers of the procs have open.
+    open: Vec<Vec<u16>>,
 }
 
 impl ClassicWalk {
     /// Makes what is missing: everything for procs that have nothing yet, else
     /// the new files, and grown files cut back to their size.
-    pub fn fill() -> Self {
+    pub fn fill(procs: &[Proc]) -> Self {
         Self {
+            open: open(procs),
             stages: FILL,
             item: 0,
             proc: 0,
@@ -78,6 +88,7 @@ impl ClassicWalk {
     /// Removes everything that the procs have made.
     pub fn empty(procs: &[Proc]) -> Self {
         Self {
+            open: open(procs),
             stages: EMPTY,
             item: 0,
             proc: 0,
@@ -152,6 +163,7 @@ impl ClassicWalk {
         let made = u32::from(proc.populated);
         match stage {
             Stage::Barrier => 0,
+            Stage::Close => self.open.get(at).map_or(0, |o| o.len() as u32),
             Stage::ProcDirs => first_time,
             Stage::Dirs => first_time * layout.dirs,
             Stage::Small => first_time * layout.small,
@@ -184,6 +196,14 @@ impl ClassicWalk {
         let dir_name = Name::new(NameKind::Dir, item);
         let action = match stage {
             Stage::Barrier => return None,
+            Stage::Close => {
+                let walker = *self.open.get(at)?.get(item as usize)?;
+                let handle = HandleId(u32::from(walker));
+                if item + 1 == self.open[at].len() as u32 {
+                    proc.walkers.forget();
+                }
+                Action::Session(SessionAction::Close { handle })
+            }
             Stage::ProcDirs => Action::MakeProcDir { name: proc_name },
             Stage::Dirs => Action::Mkdir {
                 dir,
@@ -228,8 +248,18 @@ impl ClassicWalk {
             action,
             bytes: 0,
             hold: Hold::None,
+            may_fail: stage == Stage::Close,
         })
     }
+}
+
+/// What the procs' walkers have open.
+fn open(procs: &[Proc]) -> Vec<Vec<u16>> {
+    let of = |proc: &Proc| {
+        let slice = proc.slice.classic();
+        slice.map_or_else(Vec::new, |s| s.walkers.with_open().collect())
+    };
+    procs.iter().map(of).collect()
 }
 
 fn empty_file(proc: &ClassicSlice, name: Name, object: ObjectId) -> Action {
@@ -262,6 +292,7 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
         },
         bytes,
         hold: Hold::None,
+        may_fail: false,
     })
 }
 
@@ -273,13 +304,24 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
         return None;
     }
     proc.files.reset_size(index, created);
-    Some(Task {
-        proc: at,
-        action: Action::Setattr {
+    let action = match set.walk {
+        None => Action::Setattr {
             object: set.layout.file(index),
             size: Some(created),
         },
+        Some(_) => Action::Session(SessionAction::Truncate {
+            place: Place {
+                dir: set.layout.dir_of(file.local),
+                name: Some(Name::new(NameKind::File, file.local)),
+            },
+            size: created,
+        }),
+    };
+    Some(Task {
+        proc: at,
+        action,
         bytes: 0,
         hold: Hold::None,
+        may_fail: false,
     })
 }

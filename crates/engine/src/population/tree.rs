@@ -55,6 +55,7 @@ impl TreeWalk {
                     action: Action::File(action),
                     bytes,
                     hold: Hold::None,
+                    may_fail: false,
                 });
             }
             self.proc += 1;

@@ -416,7 +416,10 @@ impl Shard {
                 break;
             }
             let was_free = proc.free_since <= intended;
-            let op = self.operations.draw(&mut proc.deck, &mut proc.rng);
+            let op = match proc.slice.next_op(&mut proc.rng) {
+                Some(op) => op,
+                None => self.operations.draw(&mut proc.deck, &mut proc.rng),
+            };
             proc.schedule.advance(&mut proc.rng);
             self.start_op(load, at, op, intended, was_free);
         }

@@ -18,8 +18,9 @@ pub enum Work {
         intended: Nanos,
         was_free: bool,
     },
-    /// A task of INIT or CLEANUP that writes so many bytes.
-    Task { bytes: u64 },
+    /// A task of INIT or CLEANUP that writes so many bytes; the phase may go on though it
+    /// fails.
+    Task { bytes: u64, may_fail: bool },
     /// Left over from a phase that is over.
     Stale,
 }

@@ -152,7 +152,10 @@ impl Shard {
     fn submit_task(&mut self, task: Task) {
         let token = self.slots.put(Slot {
             proc: task.proc as u32,
-            work: Work::Task { bytes: task.bytes },
+            work: Work::Task {
+                bytes: task.bytes,
+                may_fail: task.may_fail,
+            },
             hold: task.hold,
         });
         let request = Request {
@@ -178,7 +181,7 @@ impl Shard {
                 continue;
             };
             let at = slot.proc as usize;
-            let Work::Task { bytes } = slot.work else {
+            let Work::Task { bytes, may_fail } = slot.work else {
                 self.settle(&slot, &completion.outcome);
                 continue;
             };
@@ -188,7 +191,7 @@ impl Shard {
                 report.bytes += bytes;
             } else {
                 report.failed_count += 1;
-                if !go_on && result.is_ok() {
+                if !go_on && !may_fail && result.is_ok() {
                     result = Err(PhaseError::Driver(self.task_error(at, status, phase)));
                 }
             }

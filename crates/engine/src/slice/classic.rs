@@ -2,25 +2,29 @@
 //! which small files, links and directories come and go. Turns "the mix says READ"
 //! into an action on particular objects.
 
+use super::walkers::Walkers;
 use crate::driver::{Action, ObjectId, PROC_DIR};
 use crate::fileset::{AccessedFiles, Deal, FileSet};
 use crate::name::{Name, NameKind};
 use crate::pool::Pool;
 use crate::proc::{Choice, Hold};
 use filermark_model::benchmark::{ClassicWork, FileSetRule};
+use filermark_model::sequence::Walk;
 use filermark_model::{Op, Rng, SizeDistribution};
 
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
-const ALIGN: u32 = 4096;
+pub(super) const ALIGN: u32 = 4096;
 /// Names for symbolic links and directories that come and go, per proc.
 const COMING_AND_GOING: u16 = 16;
 
 /// What all procs of a classical run have in common.
 #[derive(Clone, Debug)]
 pub struct ClassicSet {
-    read_sizes: SizeDistribution,
-    write_sizes: SizeDistribution,
-    append_pcnt: f64,
+    pub(super) read_sizes: SizeDistribution,
+    pub(super) write_sizes: SizeDistribution,
+    pub(super) append_pcnt: f64,
+    /// The sequence that operations follow; `None`: they come in any order.
+    pub walk: Option<Walk>,
     /// The rule of the I/O files.
     pub files: FileSet,
     /// How objects are numbered.
@@ -36,7 +40,11 @@ impl ClassicSet {
             write_sizes: classic.write_sizes.clone(),
             append_pcnt: rule.append_pcnt,
             files: FileSet::new(seed, classic.file_sizes.clone(), rule.access_pcnt),
-            layout: Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
+            walk: classic.sequence.as_ref().map(Walk::new),
+            layout: match &classic.sequence {
+                None => Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
+                Some(_) => Layout::of_files(rule.dir_count, rule.file_count),
+            },
         }
     }
 }
@@ -49,7 +57,7 @@ pub struct Layout {
     pub dirs: u32,
     /// Small files that stay; at least one.
     pub small: u32,
-    /// Symbolic links that stay; at least one.
+    /// Symbolic links that stay; at least one, or none where the protocol has none.
     pub symlinks: u32,
     /// Small files that come and go.
     pub churn: u16,
@@ -63,6 +71,15 @@ impl Layout {
             small: small.clamp(1, FileSetRule::FILE_COUNT_MAX),
             symlinks: symlinks.clamp(1, FileSetRule::SYMLINK_COUNT_MAX),
             churn: FileSetRule::churn_count(small),
+        }
+    }
+
+    /// The numbering where there are no symbolic links and no names that come and go.
+    pub fn of_files(dirs: u32, small: u32) -> Self {
+        Self {
+            symlinks: 0,
+            churn: 0,
+            ..Self::new(dirs, small, 0)
         }
     }
 
@@ -127,6 +144,8 @@ pub struct ClassicSlice {
     pub created_bytes: u64,
     pools: [Pool; 3],
     listing_dir: u32,
+    /// Who goes through the sequence of operations, where there is one.
+    pub walkers: Walkers,
 }
 
 impl ClassicSlice {
@@ -141,6 +160,7 @@ impl ClassicSlice {
             created_bytes: 0,
             pools: std::array::from_fn(|_| Pool::new(0, 0)),
             listing_dir: deal.proc % layout.dirs,
+            walkers: Walkers::default(),
         };
         slice.forget_names(layout);
         slice
@@ -152,6 +172,7 @@ impl ClassicSlice {
         self.populated = false;
         self.files_made = 0;
         self.created_bytes = 0;
+        self.walkers.forget();
         self.pools = [
             Pool::new(layout.pools_base(), layout.churn),
             Pool::new(layout.links_base(), COMING_AND_GOING),
@@ -189,6 +210,9 @@ impl ClassicSlice {
 
     /// Decides on which objects `op` works.
     pub fn choose(&mut self, rng: &mut Rng, op: Op, set: &ClassicSet) -> Choice {
+        if set.walk.is_some() {
+            return self.choose_step(rng, set);
+        }
         let layout = set.layout;
         match op {
             Op::Null => plain(Action::Null),
@@ -235,13 +259,14 @@ impl ClassicSlice {
             Op::Remove => self.unmake(rng, PoolId::Churn, layout),
             Op::Rmdir => self.unmake(rng, PoolId::Made, layout),
             Op::Rename => self.rename(rng, layout),
-            // Operations of mounted file systems: no classical mix has them.
+            // Operations of other protocols: no classical mix has them.
             _ => Choice::Impossible,
         }
     }
 
     /// Puts the proc's books right after an operation; `end` is the outcome's.
-    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool, layout: Layout) {
+    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool, set: &ClassicSet) {
+        let layout = set.layout;
         match hold {
             Hold::None => {}
             Hold::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
@@ -259,6 +284,7 @@ impl ClassicSlice {
             Hold::Listing if end => {
                 self.listing_dir = rng.below(u64::from(layout.dirs)) as u32;
             }
+            Hold::Walk(walker, step) => self.settle_step(rng, (walker, step), worked, set),
             Hold::Listing | Hold::Tree(_) => {}
         }
     }
@@ -472,7 +498,7 @@ mod tests {
                     Choice::Prepare(_, hold) => (hold, 0),
                     Choice::Impossible => panic!("nothing is in flight"),
                 };
-                slice.settle(&mut rng, hold, true, false, set.layout);
+                slice.settle(&mut rng, hold, true, false, &set);
                 measured += is_measured;
             }
             assert!(measured >= 250, "{op}: {measured} of 500");
@@ -518,7 +544,7 @@ mod tests {
                 slice.choose(&mut rng, Op::Write, &set)
             {
                 appends += u32::from(matches!(hold, Hold::Append(..)));
-                slice.settle(&mut rng, hold, true, false, set.layout);
+                slice.settle(&mut rng, hold, true, false, &set);
             }
         }
         let share = f64::from(appends) / 20_000.0;

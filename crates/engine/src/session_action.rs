@@ -1,0 +1,110 @@
+//! What a driver of a protocol with open files (SMB) is asked to do.
+//!
+//! A file or directory is named by the directory that it is in, which the driver knows
+//! as an object, and its name there. What an open leads to is kept under a number of
+//! the proc's own ([`HandleId`]): one per walker of the proc's sequence of operations,
+//! so that a number is taken again only after its file was closed.
+
+use crate::driver::ObjectId;
+use crate::name::Name;
+
+/// A number for something open, per proc, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HandleId(pub u32);
+
+/// A file or directory below a proc's directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The directory that it is in.
+    pub dir: ObjectId,
+    /// Its name there; `None`: the directory itself.
+    pub name: Option<Name>,
+}
+
+/// What something is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpenFor {
+    /// Attributes and the security descriptor; a file or a directory.
+    Attributes,
+    /// Reading.
+    Read,
+    /// Reading and writing.
+    Update,
+    /// Writing anew: cut to nothing.
+    Replace,
+    /// A new file that goes when it is closed.
+    Temporary,
+}
+
+/// What is set about an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Setting {
+    /// Times and attributes.
+    Times,
+    /// Its size, in bytes.
+    Size(u64),
+    /// That it goes when it is closed.
+    Delete,
+}
+
+/// A request on what is open, or on a path. `file` is the file's number for its
+/// contents (see [`crate::data::DataSource`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are the words of the protocol")]
+pub enum SessionAction {
+    Echo,
+    Open {
+        place: Place,
+        handle: HandleId,
+        how: OpenFor,
+    },
+    Close {
+        handle: HandleId,
+    },
+    /// Reads a range of what has been written.
+    Read {
+        handle: HandleId,
+        file: u64,
+        offset: u64,
+        length: u32,
+    },
+    Write {
+        handle: HandleId,
+        file: u64,
+        offset: u64,
+        length: u32,
+    },
+    Flush {
+        handle: HandleId,
+    },
+    /// Locks a range exclusively, without waiting; or gives it back.
+    Lock {
+        handle: HandleId,
+        offset: u64,
+        length: u64,
+        unlock: bool,
+    },
+    QueryFile {
+        handle: HandleId,
+    },
+    QuerySecurity {
+        handle: HandleId,
+    },
+    SetFile {
+        handle: HandleId,
+        setting: Setting,
+    },
+    QueryPath {
+        place: Place,
+    },
+    QueryFs,
+    /// The first part of a listing, by a pattern that everything fits.
+    Find {
+        dir: ObjectId,
+    },
+    /// Preparation: cuts a file that nobody has open to a size, in bytes.
+    Truncate {
+        place: Place,
+        size: u64,
+    },
+}
