@@ -1,11 +1,12 @@
 //! Files that define workloads and benchmarks, in either form: the project's own
-//! (TOML) and netmist's text.
+//! (TOML) and netmist's text; and classical benchmarks, one to a file.
 
+use crate::composite::choose::defines_composites;
 use crate::error::{ConfigError, Place};
 use crate::netmist_text::parse;
 use crate::sources::read_text;
-use filermark_model::Registry;
 use filermark_model::registry::RegistryError;
+use filermark_model::{Benchmark, Registry};
 use std::path::Path;
 
 /// The forms of definition files.
@@ -47,6 +48,35 @@ impl Form {
             Self::NetmistText => "netmist text",
         }
     }
+}
+
+/// What a classical definition file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classic {
+    /// Its text.
+    pub text: String,
+    /// What it says.
+    pub benchmark: Benchmark,
+}
+
+/// Reads a file that defines a classical benchmark; `None`: it is of another kind, or
+/// cannot be read, as [`read_definitions`] tells.
+///
+/// # Errors
+/// What is wrong with the definition, with file and line.
+pub fn read_classic(path: &Path) -> Result<Option<Classic>, Vec<ConfigError>> {
+    let Ok(text) = read_text(path) else {
+        return Ok(None);
+    };
+    let begins = ["protocol", "[mix]", "[fileset]", "[[sequence"];
+    let mut lines = text.lines().map(str::trim_start);
+    let classic = lines.any(|l| begins.iter().any(|b| l.starts_with(b)));
+    if !classic || defines_composites(&text) {
+        return Ok(None);
+    }
+    let file = path.display().to_string();
+    let benchmark = crate::workload::read_classic(&file, &text).map_err(|e| vec![e])?;
+    Ok(Some(Classic { text, benchmark }))
 }
 
 /// Reads a definition file into the registry: what it defines is added or replaces

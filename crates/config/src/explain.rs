@@ -64,6 +64,11 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         b.name, b.version, b.title
     )?;
     writeln!(out, "Driver      {}", driver(plan))?;
+    if let DriverPlan::Smb(smb) = &plan.driver {
+        for (name, text) in smb.rows() {
+            writeln!(out, "{name:<11} {text}")?;
+        }
+    }
     let pacing = match plan.pacing.mode {
         PacingMode::Closed => "closed (one operation at a time per proc)",
         PacingMode::Open => "open (the rate is kept whatever the server does)",
@@ -90,22 +95,36 @@ fn driver(plan: &RunPlan) -> String {
     match &plan.driver {
         DriverPlan::Posix(_) => "mounted file systems, by system calls".into(),
         DriverPlan::Null => "null: answers at once, measures the generator".into(),
-        DriverPlan::Nfs3(nfs) => {
-            let connections = match nfs.connections {
-                Connections::PerProc => "a connection per proc".to_owned(),
-                Connections::Shared(n) => {
-                    format!("{} per server", counted(u64::from(n), "shared connection"))
-                }
-            };
-            let block = match nfs.block_size_max {
-                Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
-                None => "transfers as the server prefers".to_owned(),
-            };
-            format!(
-                "NFSv3 over TCP, {connections}, {block}, uid {} gid {}",
-                nfs.uid, nfs.gid
-            )
+        DriverPlan::Nfs3(nfs) => format!(
+            "NFSv3 over TCP, {}, {}, uid {} gid {}",
+            connections(nfs.connections),
+            block(nfs.block_size_max),
+            nfs.uid,
+            nfs.gid
+        ),
+        DriverPlan::Smb(smb) => format!(
+            "{} over TCP port {}, {}, {}",
+            smb.dialect_text(),
+            smb.port,
+            connections(smb.connections),
+            block(smb.block_size_max)
+        ),
+    }
+}
+
+fn connections(connections: Connections) -> String {
+    match connections {
+        Connections::PerProc => "a connection per proc".to_owned(),
+        Connections::Shared(n) => {
+            format!("{} per server", counted(u64::from(n), "shared connection"))
         }
+    }
+}
+
+fn block(bytes_max: Option<u32>) -> String {
+    match bytes_max {
+        Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
+        None => "transfers as the server prefers".to_owned(),
     }
 }
 

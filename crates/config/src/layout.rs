@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
-use crate::mounts::{MountWord, deal, looks_like_file, parse_mount, parse_mount_file};
+use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::PROCS_MAX;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
@@ -26,6 +26,7 @@ pub(crate) struct Layout {
 pub(crate) fn layout(
     values: &Values,
     sources: &Sources,
+    form: Form,
     findings: &mut Vec<Finding>,
     errors: &mut Vec<ConfigError>,
 ) -> Option<Layout> {
@@ -61,16 +62,19 @@ pub(crate) fn layout(
             errors.push(ConfigError::new(
                 Place::Missing,
                 "MNT_POINTS is not set",
-                "give the export to measure, e.g. MNT_POINTS=server:/export",
+                match form {
+                    Form::Nfs => "give the export to measure, e.g. MNT_POINTS=server:/export",
+                    Form::Smb => r"give the share to measure, e.g. MNT_POINTS=\\server\share",
+                },
             ));
             return None;
         }
         [file] if looks_like_file(file) => {
-            from_file(file, &clients, procs, sources, &place, errors)
+            from_file(file, form, &clients, procs, sources, &place, errors)
         }
         _ => {
             let found = words.iter().filter_map(|w| {
-                parse_mount(w)
+                form.parse(w)
                     .map_err(|(what, hint)| {
                         errors.push(ConfigError::new(place.clone(), what, hint))
                     })
@@ -114,8 +118,8 @@ pub(crate) fn mount_point_count(sources: &Sources) -> usize {
             let Ok((path, text)) = read_beside(file, &[sources.folder()]) else {
                 return 0;
             };
-            let lines = parse_mount_file(&path, &text, &mut Vec::new()).lines;
-            lines.first().map_or(0, |line| line.mounts.len())
+            let lines = parse_mount_file(&path, Form::Nfs, &text, &mut Vec::new()).lines;
+            lines.first().map_or(0, |line| line.word_count)
         }
         words => words.len(),
     }
@@ -197,6 +201,7 @@ type Dealt = (Option<Vec<ClientPlan>>, Vec<MountWord>);
 
 fn from_file(
     file: &str,
+    form: Form,
     clients: &[String],
     procs: Option<u32>,
     sources: &Sources,
@@ -212,13 +217,20 @@ fn from_file(
                     "MNT_POINTS={} is no mount point, and a file of that name {why}",
                     quoted(file)
                 ),
-                "write host:/path, or name a file with 'client host:/path ...' lines",
+                match form {
+                    Form::Nfs => {
+                        "write host:/path, or name a file with 'client host:/path ...' lines"
+                    }
+                    Form::Smb => {
+                        r"write \\host\share, or name a file with 'client \\host\share ...' lines"
+                    }
+                },
             ));
             return (Some(Vec::new()), Vec::new());
         }
     };
     let before = errors.len();
-    let file = parse_mount_file(&path, &text, errors);
+    let file = parse_mount_file(&path, form, &text, errors);
     // Who is too many has no line to be found.
     let few = procs.filter(|p| u64::from(*p) * clients.len() as u64 <= PROCS_MAX);
     let plans = match few {
@@ -236,8 +248,8 @@ fn url_port(mounts: &[MountWord], place: &Place, errors: &mut Vec<ConfigError>) 
         let list: Vec<_> = ports.iter().map(u16::to_string).collect();
         errors.push(ConfigError::new(
             place.clone(),
-            format!("the nfs:// URLs name different ports: {}", list.join(", ")),
-            "use one port for all servers, or let the portmapper tell them",
+            format!("the URLs name different ports: {}", list.join(", ")),
+            "use one port for all servers, or leave the ports out",
         ));
     }
     ports.first().copied()

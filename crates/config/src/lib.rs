@@ -22,13 +22,17 @@ pub mod mixfile;
 pub mod mounts;
 pub mod netmist;
 pub mod netmist_text;
+mod network;
 mod nfs3;
 pub mod params;
+mod protocol;
 pub mod rc;
 mod reach;
 mod reference;
 mod resolve;
+mod smb;
 mod sources;
+mod template;
 mod values;
 mod workload;
 
@@ -36,8 +40,7 @@ pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
 pub use explain::{explain, explain_launch};
 pub use params::Parameter;
-pub use reference::{
-    help_parameter, help_params, reference_markdown, template_composite_rc, template_rc,
-};
+pub use reference::{help_parameter, help_params, reference_markdown};
 pub use resolve::{NetmistOutput, Resolved, resolve};
 pub use sources::{Host, RcFile, Sources};
+pub use template::{template_rc, template_rc_of};

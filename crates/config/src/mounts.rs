@@ -1,10 +1,12 @@
-//! MNT_POINTS: the three classical forms, and which proc gets which.
+//! MNT_POINTS: the three classical forms, of NFS exports and SMB shares, and which proc
+//! gets which.
 
 mod file;
+mod share;
 
 pub(crate) use file::parse_mount_file;
+pub use share::parse_share;
 
-use crate::error::quoted;
 use filermark_model::plan::{ClientPlan, MountPoint};
 
 /// RFC 1813, section 5.1.1: MNTPATHLEN.
@@ -17,13 +19,38 @@ const HOST_BYTES_MAX: usize = 255;
 pub struct MountWord {
     /// The server and the path.
     pub mount: MountPoint,
-    /// The port, where an nfs:// URL names one.
+    /// The port, where an nfs:// or smb:// URL names one.
     pub port: Option<u16>,
+}
+
+/// How mount points are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `host:/path`
+    Nfs,
+    /// `\\host\share`
+    Smb,
+}
+
+impl Form {
+    /// Reads a word.
+    pub fn parse(self, word: &str) -> Result<MountWord, (String, String)> {
+        match self {
+            Self::Nfs => parse_mount(word),
+            Self::Smb => parse_share(word),
+        }
+    }
 }
 
 /// Whether a word is meant as a file name rather than as a mount point.
 pub(crate) fn looks_like_file(word: &str) -> bool {
-    !word.contains(":/") && !word.starts_with(r"\\") && !word.contains(':')
+    !word.contains(':') && !looks_like_share(word)
+}
+
+/// Whether a word is meant as a share of an SMB server.
+fn looks_like_share(word: &str) -> bool {
+    let starts = [r"\", "//", "smb://", "cifs://"];
+    starts.into_iter().any(|start| word.starts_with(start))
 }
 
 /// Reads `host:/path`, `[address]:/path` or `nfs://host[:port]/path`.
@@ -31,13 +58,13 @@ pub(crate) fn looks_like_file(word: &str) -> bool {
 /// # Errors
 /// (what is wrong, what to try).
 pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
-    let shown = quoted(word);
+    let shown = share::shown(word);
     let wrong =
         |what: &str, hint: &str| Err((format!("mount point '{shown}' {what}"), hint.to_owned()));
-    if word.starts_with(r"\\") || word.starts_with("//") || word.starts_with("smb://") {
+    if looks_like_share(word) {
         return wrong(
-            "is a CIFS share; SMB is not built yet",
-            "name an NFS export as host:/path",
+            "is a share of an SMB server, and NFS is to be measured",
+            "set FS_PROTOCOL=smb (SMB 2 and 3) or cifs (SMB1), or name an NFS export as host:/path",
         );
     }
     let (host, port, path) = match word.strip_prefix("nfs://") {
@@ -50,14 +77,12 @@ pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
             Err(what) => return wrong(what, "write host:/path, or [address]:/path for IPv6"),
         },
     };
-    let address = host.split('%').next().unwrap_or_default();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if host.contains(':') {
-        if address.parse::<std::net::Ipv6Addr>().is_err() {
-            return wrong("has no IPv6 address in its brackets", "write [::1]:/export");
-        }
-    } else if host.is_empty() || host.len() > HOST_BYTES_MAX || !host.chars().all(is_name) {
-        return wrong("has no host name that can be", "write host:/path");
+    if let Err(what) = check_server(host) {
+        let hint = match host.contains(':') {
+            true => "write [::1]:/export",
+            false => "write host:/path",
+        };
+        return wrong(what, hint);
     }
     if path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control) {
         return wrong(
@@ -70,6 +95,22 @@ pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
         path,
     };
     Ok(MountWord { mount, port })
+}
+
+/// Whether a server's name or address (without brackets) can be one; else what is wrong.
+fn check_server(host: &str) -> Result<(), &'static str> {
+    let address = host.split('%').next().unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if host.contains(':') {
+        return match address.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => Ok(()),
+            Err(_) => Err("has no IPv6 address in its brackets"),
+        };
+    }
+    match host.is_empty() || host.len() > HOST_BYTES_MAX || !host.chars().all(is_name) {
+        true => Err("has no host name that can be"),
+        false => Ok(()),
+    }
 }
 
 fn split_classical(word: &str) -> Result<(&str, &str), &'static str> {
@@ -99,6 +140,13 @@ fn split_classical(word: &str) -> Result<(&str, &str), &'static str> {
 fn split_url(url: &str) -> Result<(&str, Option<u16>, String), &'static str> {
     let at = url.find('/').ok_or("has no path")?;
     let (authority, path) = url.split_at(at);
+    let (host, port) = split_authority(authority)?;
+    let path = percent_decoded(path).ok_or("has a wrong %-escape in its path")?;
+    Ok((host, port, format!("/{}", path.trim_start_matches('/'))))
+}
+
+/// The host of a URL, without brackets, and its port.
+fn split_authority(authority: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or("has no closing bracket")?;
@@ -126,8 +174,7 @@ fn split_url(url: &str) -> Result<(&str, Option<u16>, String), &'static str> {
         Some(Ok(port)) if port > 0 => Some(port),
         Some(_) => return Err("has a port that is not 1 to 65535"),
     };
-    let path = percent_decoded(path).ok_or("has a wrong %-escape in its path")?;
-    Ok((host, port, format!("/{}", path.trim_start_matches('/'))))
+    Ok((host, port))
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
@@ -214,8 +261,8 @@ mod tests {
             assert_eq!(shown(word), want);
         }
         let bad = [
-            (r"\\server\share", "is a CIFS share"),
-            ("smb://server/share", "is a CIFS share"),
+            (r"\\server\share", "is a share of an SMB server"),
+            ("smb://server/share", "is a share of an SMB server"),
             ("server", "is not host:/path"),
             ("server:export", "is not host:/path"),
             (":/export", "has no host name"),

@@ -2,11 +2,11 @@
 
 use crate::error::{ConfigError, quoted};
 use crate::layout::Layout;
+use crate::network;
 use crate::sources::Sources;
 use crate::values::Values;
-use filermark_model::plan::{ClientPlan, Connections, IpChoice, Nfs3Plan};
-use filermark_model::{Finding, Rule, Severity};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use filermark_model::Finding;
+use filermark_model::plan::{Connections, Nfs3Plan};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
@@ -26,10 +26,7 @@ pub(crate) fn nfs3(
 ) -> Nfs3Plan {
     let port = |name: &str| values.int(name).and_then(|n| u16::try_from(n).ok());
     let int = |name: &str| values.int32(name).unwrap_or_default();
-    let connections = match values.int32("CONNECTIONS") {
-        Some(n) => Connections::Shared(n),
-        None => Connections::PerProc,
-    };
+    let connections = network::connections(values);
     let resvport = values.switch("RESVPORT");
     let wanted = match connections {
         Connections::PerProc => layout.map_or(0, |l| l.procs_per_client),
@@ -51,15 +48,13 @@ pub(crate) fn nfs3(
         gids: groups(values, errors),
         machine_name: machine_name(values, sources, errors),
         resvport,
-        block_size_max: values
-            .int32("BLOCK_SIZE")
-            .map(|kib| kib.saturating_mul(1024)),
+        block_size_max: network::block_size_max(values),
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),
-        nfs_port: nfs_port(port("NFS_PORT"), layout, values, errors),
+        nfs_port: network::port("NFS_PORT", layout, values, errors),
         mount_port: port("MOUNT_PORT"),
         portmap_port: port("PORTMAP_PORT").unwrap_or(111),
-        ip: ip(values, layout, findings),
+        ip: network::ip(values, layout, findings),
         connections,
         rpc_timeout_ms: int("RPC_TIMEOUT_MS"),
         rpc_retries: int("RPC_RETRIES"),
@@ -110,48 +105,4 @@ fn machine_name(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError
         ));
     }
     name
-}
-
-/// NFS_PORT, or the port of the nfs:// URLs; both only when they agree.
-fn nfs_port(
-    given: Option<u16>,
-    layout: Option<&Layout>,
-    values: &Values,
-    errors: &mut Vec<ConfigError>,
-) -> Option<u16> {
-    let url = layout.and_then(|l| l.url_port);
-    if let (Some(given), Some(url)) = (given, url)
-        && given != url
-    {
-        errors.push(ConfigError::new(
-            values.place("NFS_PORT"),
-            format!("NFS_PORT={given}, but the nfs:// URLs in MNT_POINTS name port {url}"),
-            "leave one of them out",
-        ));
-    }
-    given.or(url)
-}
-
-/// IPV6_ENABLE, unless an address in MNT_POINTS says otherwise.
-fn ip(values: &Values, layout: Option<&Layout>, findings: &mut Vec<Finding>) -> IpChoice {
-    let clients = layout.map_or(&[] as &[ClientPlan], |l| &l.clients);
-    let mut hosts = clients.iter().flat_map(|c| &c.mounts).map(|m| &m.host);
-    let is_v6 = |host: &String| host.contains(':') || host.parse::<Ipv6Addr>().is_ok();
-    let (choice, other) = match values.word("IPV6_ENABLE") {
-        "off" => (IpChoice::V4, hosts.find(|h| is_v6(h))),
-        "on" => (IpChoice::V6, hosts.find(|h| h.parse::<Ipv4Addr>().is_ok())),
-        word_any => {
-            debug_assert!(matches!(word_any, "any" | ""));
-            return IpChoice::Any;
-        }
-    };
-    let Some(other) = other else { return choice };
-    findings.push(Finding::new(
-        Rule::NotStandard,
-        Severity::Note,
-        format!(
-            "IPV6_ENABLE does not fit {other} in MNT_POINTS: every server is taken as it comes"
-        ),
-    ));
-    IpChoice::Any
 }

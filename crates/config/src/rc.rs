@@ -6,9 +6,10 @@
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::params::Parameter;
+use std::fmt;
 
 /// One assignment, as it stands in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The name before the `=`; not looked up yet.
     pub name: String,
@@ -16,6 +17,27 @@ pub struct Assignment {
     pub value: String,
     /// Where the name stands.
     pub place: Place,
+}
+
+impl fmt::Debug for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value: &dyn fmt::Debug = match may_be_secret(&self.name) {
+            true => &format_args!("(given)"),
+            false => &self.value,
+        };
+        let mut fields = f.debug_struct("Assignment");
+        fields.field("name", &self.name);
+        fields.field("value", value).field("place", &self.place);
+        fields.finish()
+    }
+}
+
+/// Whether a text looks as if it gave a password, so that no message may quote it.
+pub(crate) fn may_be_secret(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    ["PASSW", "PASWORD", "SECRET"]
+        .iter()
+        .any(|word| upper.contains(word))
 }
 
 /// What an rc file says: all that can be read beside all that is wrong, so that
@@ -45,9 +67,9 @@ pub fn parse_rc(file: &str, text: &str) -> RcText {
                 rc.assignments.extend(found);
                 at = next;
             }
-            Err(error) => {
+            Err((error, next)) => {
                 rc.errors.push(error);
-                at += 1;
+                at = next;
             }
         }
     }
@@ -55,13 +77,13 @@ pub fn parse_rc(file: &str, text: &str) -> RcText {
 }
 
 /// Reads the assignment that begins on a line, if there is one; also tells the
-/// line to go on with.
+/// line to go on with, with an error too.
 fn parse_line(
     file: &str,
     lines: &[&str],
     at: usize,
     broken: &mut Vec<String>,
-) -> Result<(Option<Assignment>, usize), ConfigError> {
+) -> Result<(Option<Assignment>, usize), (ConfigError, usize)> {
     let line = lines[at];
     let mut rest = line.trim_start();
     if rest.is_empty() || rest.starts_with('#') {
@@ -75,22 +97,24 @@ fn parse_line(
     let column = |rest: &str| line.chars().count() - rest.chars().count() + 1;
     let place = Place::line(file, at + 1, column(rest));
     let Some((name, value)) = rest.split_once('=') else {
-        return Err(ConfigError::new(
+        let error = ConfigError::new(
             place,
-            format!("'{}' has no '='", quoted(rest.trim_end())),
+            format!("{} has no '='", shown(rest.trim_end())),
             "write NAME=value, put lists in double quotes, begin comments with #",
-        ));
+        );
+        return Err((error, at + 1));
     };
     let name = name.trim_end();
     let valid = |(i, c): (usize, char)| {
         c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit())
     };
     if name.is_empty() || !name.chars().enumerate().all(valid) {
-        return Err(ConfigError::new(
+        let error = ConfigError::new(
             place,
-            format!("'{}' before '=' is not a name", quoted(name)),
+            format!("{} before '=' is not a name", shown(name)),
             "names are letters, digits and _, as in RUNTIME=300",
-        ));
+        );
+        return Err((error, at + 1));
     }
     let value = value.trim_start();
     let mut scan = Scan {
@@ -104,7 +128,13 @@ fn parse_line(
     };
     if let Err(error) = scan.run(name) {
         broken.push(name.to_owned());
-        return Err(error);
+        // The lines that a password's open quote took in may be parts of it, which the
+        // messages on them would quote.
+        let next = match may_be_secret(name) {
+            true => scan.at + 1,
+            false => at + 1,
+        };
+        return Err((error, next));
     }
     let assignment = Assignment {
         name: name.to_owned(),
@@ -112,6 +142,14 @@ fn parse_line(
         place,
     };
     Ok((Some(assignment), scan.at + 1))
+}
+
+/// A piece of the text as a message may show it.
+fn shown(text: &str) -> String {
+    match may_be_secret(text) {
+        true => "a line with a password".to_owned(),
+        false => format!("'{}'", quoted(text)),
+    }
 }
 
 /// Reads one value, from line to line while a quote is open.
@@ -279,6 +317,12 @@ mod tests {
             ("A=5$", vec![("A", "5$")]),
             ("A=\"say \\\"x\\\"\"", vec![("A", "say \"x\"")]),
             ("A=\"\\\\srv\\share\"", vec![("A", "\\\\srv\\share")]),
+            (
+                r#"A="\\testsys\test1 \\testsys\test2""#,
+                vec![("A", r"\\testsys\test1 \\testsys\test2")],
+            ),
+            (r"A=\\srv\share\new", vec![("A", r"\\srv\share\new")]),
+            (r"A='\\srv\c$ \\srv\$x'", vec![("A", r"\\srv\c$ \\srv\$x")]),
             ("A=a\"b c\"'d'", vec![("A", "ab cd")]),
             ("exported=1", vec![("exported", "1")]),
         ];
@@ -312,6 +356,28 @@ mod tests {
             assert_eq!(got.len(), 1, "{text:?}: {got:?}");
             assert!(got[0].starts_with(want), "{text:?}: {}", got[0]);
         }
+    }
+
+    #[test]
+    fn no_piece_of_a_password_is_quoted() {
+        let texts = [
+            "PASSWORD geheim",
+            "export PASSWORD geheim",
+            "password: geheim",
+            "PASSWORD geheim=geheim",
+            "PASSWORD=\"geheim\ngeheim geheim\ngeheim=1\n",
+            "PASSWORD='geheim\ngeheim",
+            "PASSWORD=geheim geheim",
+            "PASSWORD=\"geheim`geheim\"",
+        ];
+        for text in texts {
+            let rc = parse_rc("rc", text);
+            let said = format!("{:?}", rc);
+            assert_eq!(rc.errors.len(), 1, "{said}");
+            assert!(!said.contains("geheim"), "{said}");
+        }
+        let rc = parse_rc("rc", "PASSWORD='geheim\nPROCS=4\n");
+        assert_eq!((rc.errors.len(), rc.assignments.len()), (1, 1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Texts made from the parameter table: help, the reference page, the template.
+//! Texts made from the parameter table: help and the reference page.
 
 use crate::composite::choose::shipped_registry;
 use crate::debug::DEBUG_FLAGS;
@@ -8,19 +8,15 @@ use filermark_model::Benchmark;
 use std::fmt::Write;
 
 /// How wide the texts are, in columns.
-const WIDTH: usize = 78;
+pub(crate) const WIDTH: usize = 78;
 
-/// The benchmark whose standard values the texts show.
-fn shown_benchmark(composite: bool) -> Option<Benchmark> {
-    match composite {
-        false => Benchmark::shipped("general-nfs3").ok(),
-        true => shipped_registry().composite("SWBUILD").ok(),
-    }
-}
-
-/// The same for a parameter: a composite where it has no effect with classical ones.
+/// The benchmark whose standard values the texts show of a parameter: a composite where
+/// it has no effect with classical ones.
 fn benchmark_of(p: &Parameter) -> Option<Benchmark> {
-    shown_benchmark(!p.scope.holds(false))
+    match p.scope {
+        Scope::Composite => shipped_registry().composite("SWBUILD").ok(),
+        _ => Benchmark::shipped("general-nfs3").ok(),
+    }
 }
 
 fn default_text(p: &Parameter) -> String {
@@ -43,6 +39,8 @@ fn scope_text(p: &Parameter) -> &'static str {
     match p.scope {
         Scope::Every => "all",
         Scope::Classic => "classical",
+        Scope::Nfs => "NFS",
+        Scope::Smb => "SMB",
         Scope::Composite => "composites",
     }
 }
@@ -67,7 +65,8 @@ pub fn help_params() -> String {
     let mut out = String::from(
         "Parameters stand in the rc file as NAME=value (lists in double quotes) and on the\n\
          command line as -o NAME=VALUE. A star marks those that a standard run leaves alone.\n\
-         c: for composite benchmarks (BENCHMARK=SWBUILD ...) only; n: for classical ones only.\n",
+         c: for composite benchmarks (BENCHMARK=SWBUILD ...) only; n, s, w: for classical ones\n\
+         only, over NFS, over SMB, over the wire in either way.\n",
     );
     for group in Group::ALL {
         out += &format!("\n{}\n", group.title());
@@ -75,7 +74,9 @@ pub fn help_params() -> String {
             let star = if p.is_fixed() { '*' } else { ' ' };
             let scope = match p.scope {
                 Scope::Every => ' ',
-                Scope::Classic => 'n',
+                Scope::Classic => 'w',
+                Scope::Nfs => 'n',
+                Scope::Smb => 's',
                 Scope::Composite => 'c',
             };
             out += &format!("{scope}{star}{:<23} {}\n", p.name, p.one_line);
@@ -136,8 +137,9 @@ pub fn reference_markdown() -> String {
          where a parameter is for composites only): `free` may be anything; any other value than\n\
          the one named becomes a finding in the result (\"not standard: RUNTIME=5\").\n\n\
          **For** tells the benchmarks that a parameter has an effect with: all of them, the\n\
-         classical ones (`general-nfs3`), or composites (`SWBUILD`, `VDA` ...), which work on\n\
-         mounted file systems. With the others it becomes a note and does nothing.\n",
+         classical ones, those of them over NFS (`general-nfs3`) or over SMB (`general-smb1`,\n\
+         `general-smb2`), or composites (`SWBUILD`, `VDA` ...), which work on mounted file\n\
+         systems. With the others it becomes a note and does nothing.\n",
     );
     // Writing to a String cannot fail, here and below.
     for group in Group::ALL {
@@ -188,92 +190,8 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The commented rc file to start from: `filermark template`, examples/sfs_rc.
-pub fn template_rc() -> String {
-    let head =
-        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
-    template(head, shown_benchmark(false).as_ref(), false)
-}
-
-/// The same for a composite benchmark: `filermark template SWBUILD`.
-///
-/// # Errors
-/// There is no such benchmark; the text says which may be meant.
-pub fn template_composite_rc(name: &str) -> Result<String, String> {
-    let benchmark = shipped_registry()
-        .composite(name)
-        .map_err(|e| e.to_string())?;
-    let head = format!(
-        "# A Filermark rc file for {}: {}.\n\
-         # Set LOAD (in {}s) and CLIENT_MOUNTPOINTS, then: filermark plan -r sfs_rc\n",
-        benchmark.name, benchmark.title, benchmark.unit
-    );
-    Ok(template(&head, Some(&benchmark), true))
-}
-
-fn template(head: &str, benchmark: Option<&Benchmark>, composite: bool) -> String {
-    let mut out = format!(
-        "{head}\
-         # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
-         # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
-         # A parameter marked [standard] makes the run not standard when it is changed.\n",
-    );
-    for group in Group::ALL.iter().filter(|g| **g != Group::Legacy) {
-        let title = group.title();
-        let _ = write!(
-            out,
-            "\n### {title} {}\n",
-            "#".repeat(WIDTH.saturating_sub(title.len() + 5))
-        );
-        let here = |p: &&Parameter| p.group == *group && p.scope.holds(composite);
-        for p in Parameter::all().filter(here) {
-            out.push('\n');
-            let mark = if p.is_fixed() { " [standard]" } else { "" };
-            for line in wrapped(&format!("{}{mark}", p.one_line), WIDTH - 2) {
-                let _ = writeln!(out, "# {line}");
-            }
-            template_line(&mut out, p, benchmark, composite);
-        }
-    }
-    out
-}
-
-/// What has to be set, in either dialect.
-const MUST_BE_SET: [&str; 5] = [
-    "LOAD",
-    "INCR_LOAD",
-    "PROCS",
-    "MNT_POINTS",
-    "CLIENT_MOUNTPOINTS",
-];
-
-fn template_line(out: &mut String, p: &Parameter, benchmark: Option<&Benchmark>, composite: bool) {
-    let quote = |text: &str| match p.kind {
-        Kind::List => format!("\"{text}\""),
-        _ => text.to_owned(),
-    };
-    let example = match p.name {
-        "LOAD" | "INCR_LOAD" if composite => "1",
-        _ => p.example,
-    };
-    let default = benchmark.and_then(|b| p.default_text(b));
-    // The driver follows from the benchmark.
-    let default = default.filter(|_| !(composite && p.name == "DRIVER"));
-    let _ = match (default, example) {
-        _ if composite && p.name == "BENCHMARK" => {
-            writeln!(out, "BENCHMARK={}", benchmark.map_or("", |b| &b.name))
-        }
-        (_, example) if MUST_BE_SET.contains(&p.name) => {
-            writeln!(out, "{}={}", p.name, quote(example))
-        }
-        (Some(default), _) => writeln!(out, "#{}={}", p.name, quote(&default)),
-        (None, "") => writeln!(out, "#{}=", p.name),
-        (None, example) => writeln!(out, "#{}={}   # e.g.", p.name, quote(example)),
-    };
-}
-
 /// Breaks a text at blanks into lines of at most `width` columns.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -3,12 +3,13 @@
 use crate::composite::{self, choose::Choice};
 use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
-use crate::params::{Parameter, Standard};
+use crate::mounts::Form;
+use crate::params::{Family, Parameter, Standard};
 use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
 use crate::sources::Sources;
 use crate::values::{Given, Value, Values, check};
-use crate::{layout, loads, nfs3, workload};
+use crate::{layout, loads, nfs3, protocol, smb, workload};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
@@ -108,10 +109,26 @@ fn classic(
     let debug = debug(values, errors);
 
     let definition = workload::definition(values, sources, errors);
-    let layout = layout::layout(values, sources, &mut findings, errors);
+    if let Some(definition) = &definition {
+        protocol::refuse(values, definition, errors);
+    }
+    let protocol = protocol::of(values, definition.as_ref());
+    let form = match protocol::is_smb(protocol) {
+        true => Form::Smb,
+        false => Form::Nfs,
+    };
+    let layout = layout::layout(values, sources, form, &mut findings, errors);
     let asked = loads::asked(values, loads::OPS, &mut findings, errors);
     let driver = match values.word("DRIVER") {
         "null" => DriverPlan::Null,
+        _ if protocol::is_smb(protocol) => DriverPlan::Smb(smb::smb(
+            values,
+            sources,
+            protocol,
+            layout.as_ref(),
+            &mut findings,
+            errors,
+        )),
         _ => DriverPlan::Nfs3(nfs3::nfs3(
             values,
             sources,
@@ -181,10 +198,6 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     let mut error = |name: &str, message: String, hint: &str| {
         errors.push(ConfigError::new(values.place(name), message, hint));
     };
-    if values.word("FS_PROTOCOL") == "cifs" {
-        let hint = "set FS_PROTOCOL=nfs, or wait for a version with SMB";
-        error("FS_PROTOCOL", "CIFS (SMB) is not built yet".into(), hint);
-    }
     if values.given("TCP").is_some() && !values.is_bad("TCP") && !values.switch("TCP") {
         error(
             "TCP",
@@ -196,14 +209,6 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
         let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";
         let hint = "set BENCHMARK to one of them, e.g. SWBUILD, or leave DRIVER out";
         error("DRIVER", message.into(), hint);
-    }
-    for given in values.all() {
-        let classic = given.parameter.scope.holds(false);
-        if classic && matches!(given.parameter.standard, Standard::Refused) {
-            let name = given.parameter.name;
-            let message = format!("{name} belongs to CIFS (SMB), which is not built yet");
-            error(name, message, "leave it out or empty");
-        }
     }
 }
 
@@ -305,7 +310,7 @@ pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
 fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
     let mut findings: Vec<Finding> = values
         .all()
-        .filter_map(|g| match g.parameter.scope.holds(false) {
+        .filter_map(|g| match g.parameter.scope.holds(Family::of(definition)) {
             true => not_standard(g, definition).or_else(|| without_effect(g)),
             false => foreign(g, definition),
         })
@@ -322,7 +327,7 @@ pub(crate) fn replaced(values: &Values) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// A parameter of composite benchmarks.
+/// A parameter of benchmarks of other kinds.
 fn foreign(given: &Given, definition: &Benchmark) -> Option<Finding> {
     if is_idle(given) {
         return None;

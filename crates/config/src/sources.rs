@@ -1,7 +1,10 @@
 //! Where parameters come from: an rc file, the command line, this host.
 
 use crate::error::{ConfigError, Place};
+use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
+use filermark_model::secret::Secret;
+use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -23,14 +26,24 @@ pub struct Sources {
 }
 
 /// An rc file, read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RcFile {
     /// What messages call it: the name that the user gave.
     pub name: String,
     /// Its folder; mount point files and the like are looked for there.
     pub folder: PathBuf,
-    /// Its text.
+    /// Its text, which may have a password in it.
     pub text: String,
+    /// Whether users who are not its owner can read it.
+    pub others_can_read: bool,
+}
+
+impl fmt::Debug for RcFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("RcFile");
+        fields.field("name", &self.name);
+        fields.finish_non_exhaustive()
+    }
 }
 
 /// This host and the user, as far as defaults need them.
@@ -44,6 +57,8 @@ pub struct Host {
     pub gid: u32,
     /// Its memory, in bytes, where it can be known.
     pub mem_bytes: Option<u64>,
+    /// The password that the environment holds (FILERMARK_PASSWORD).
+    pub password: Secret,
     /// The nodes of the Slurm allocation that we are in, as Slurm writes them.
     pub slurm_nodes: Option<String>,
 }
@@ -65,16 +80,29 @@ impl Sources {
     /// Adds a `-o NAME=VALUE`; quotes around the value, as in an rc file, are not part of it.
     ///
     /// # Errors
-    /// There is no `=` in it.
+    /// There is no `=` in it, or it is a password.
     pub fn set_option(&mut self, text: &str) -> Result<(), ConfigError> {
         let Some((name, value)) = text.split_once('=') else {
+            let shown = match crate::rc::may_be_secret(text) {
+                true => "...".to_owned(),
+                false => crate::error::quoted(text),
+            };
             return Err(ConfigError::new(
-                Place::Option(format!("-o {}", crate::error::quoted(text))),
+                Place::Option(format!("-o {shown}")),
                 "there is no '='",
                 "write -o NAME=VALUE, e.g. -o RUNTIME=60",
             ));
         };
         let (name, value) = (name.trim(), without_quotes(value));
+        let is_secret = Parameter::find(name).is_some_and(|p| p.kind == Kind::Secret);
+        if is_secret && !value.trim().is_empty() {
+            return Err(ConfigError::new(
+                Place::Option(format!("-o {name}")),
+                "a password on the command line is in the list of processes, for everybody to see",
+                "set PASSWORD_FILE, write PASSWORD to the rc file, or put it into the environment: \
+                 FILERMARK_PASSWORD",
+            ));
+        }
         self.set(&format!("-o {}", crate::error::quoted(name)), name, value);
         Ok(())
     }
@@ -126,7 +154,12 @@ impl RcFile {
             )
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { name, folder, text })
+        Ok(Self {
+            name,
+            folder,
+            text,
+            others_can_read: crate::smb::others_can_read(path),
+        })
     }
 
     /// A text that is already there, e.g. in tests.
@@ -135,6 +168,7 @@ impl RcFile {
             name: name.to_owned(),
             folder: folder.to_owned(),
             text: text.to_owned(),
+            others_can_read: false,
         }
     }
 }
@@ -148,6 +182,7 @@ impl Host {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
             mem_bytes: mem_bytes(),
+            password: crate::smb::password_of_environment(),
             slurm_nodes: std::env::var(crate::hosts::SLURM_VARIABLE).ok(),
         }
     }

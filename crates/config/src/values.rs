@@ -5,6 +5,10 @@ use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
 use filermark_model::Bytes;
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// What stands for a secret that is set.
+const GIVEN: &str = "(given)";
 
 /// A value of one of the kinds.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +22,7 @@ pub(crate) enum Value {
 }
 
 /// A parameter as it was given.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Given {
     pub parameter: &'static Parameter,
     /// As written.
@@ -26,6 +30,12 @@ pub(crate) struct Given {
     /// `None`: it was wrong, which has been told.
     pub value: Option<Value>,
     pub place: Place,
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.shown(), self.place)
+    }
 }
 
 impl Given {
@@ -37,7 +47,7 @@ impl Given {
     /// The value as messages and records may show it.
     pub fn shown_value(&self) -> String {
         match self.parameter.kind {
-            Kind::Secret => "********".to_owned(),
+            Kind::Secret => GIVEN.to_owned(),
             _ => self.raw.split_whitespace().collect::<Vec<_>>().join(" "),
         }
     }
@@ -66,8 +76,13 @@ impl Values {
             if a.value.trim().is_empty() && a.name != parameter.name {
                 continue;
             }
-            let value = match check(parameter, a.value.trim()) {
-                _ if a.value.trim().is_empty() => None,
+            // A password's blanks are its own.
+            let text = match parameter.kind {
+                Kind::Secret if !a.value.trim().is_empty() => a.value.as_str(),
+                _ => a.value.trim(),
+            };
+            let value = match check(parameter, text) {
+                _ if text.is_empty() => None,
                 Ok(value) => Some(value),
                 Err((message, hint)) => {
                     errors.push(ConfigError::new(a.place.clone(), message, hint));
@@ -76,7 +91,7 @@ impl Values {
             };
             let given = Given {
                 parameter,
-                raw: a.value.trim().to_owned(),
+                raw: text.to_owned(),
                 value,
                 place: a.place.clone(),
             };
@@ -180,7 +195,7 @@ fn unknown(a: &Assignment) -> ConfigError {
 pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)> {
     let wrong = |what: &str, hint: String| {
         let shown = match p.kind {
-            Kind::Secret => "********".to_owned(),
+            Kind::Secret => GIVEN.to_owned(),
             _ => quoted(text),
         };
         Err((format!("{}={shown} {what}", p.name), hint))
@@ -327,5 +342,15 @@ mod tests {
     fn a_secret_is_never_shown() {
         let error = checked("PASSWORD", "geheim\n").unwrap_err();
         assert!(!error.contains("geheim"), "{error}");
+        let assignment = Assignment {
+            name: "PASSWORD".into(),
+            value: " geheim ".into(),
+            place: Place::Missing,
+        };
+        let mut values = Values::default();
+        values.take(std::slice::from_ref(&assignment), &mut Vec::new());
+        assert_eq!(values.text("PASSWORD").as_deref(), Some(" geheim "));
+        let shown = format!("{assignment:?} {values:?}");
+        assert!(!shown.contains("geheim"), "{shown}");
     }
 }

@@ -4,10 +4,11 @@
 use crate::blockfile::parse_blockfile;
 use crate::error::{ConfigError, Place};
 use crate::mixfile::parse_mixfile;
+use crate::protocol;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
 use filermark_model::Benchmark;
-use filermark_model::benchmark::FileSetRule;
+use filermark_model::benchmark::{DefinitionError, FileSetRule};
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
@@ -20,7 +21,7 @@ pub(crate) fn definition(
         return None;
     }
     let Some(file) = values.text("BENCHMARK_FILE") else {
-        let name = values.text("BENCHMARK").unwrap_or_default();
+        let name = protocol::benchmark_name(values);
         return Benchmark::shipped(&name)
             .map_err(|_| {
                 let registry = crate::composite::choose::shipped_registry();
@@ -39,31 +40,27 @@ pub(crate) fn definition(
             ));
         })
         .ok()?;
-    let benchmark = Benchmark::classic_from_toml(&text)
-        .map_err(|e| errors.push(toml_error(&path, &text, &e)))
-        .ok()?;
+    read_classic(&path, &text).map_err(|e| errors.push(e)).ok()
+}
+
+/// Reads a classical definition; `file` is what messages call it.
+pub(crate) fn read_classic(file: &str, text: &str) -> Result<Benchmark, ConfigError> {
+    let benchmark = Benchmark::classic_from_toml(text).map_err(|e| toml_error(file, &e))?;
     match nonsense(&benchmark) {
-        None => Some(benchmark),
+        None => Ok(benchmark),
         Some(what) => {
-            let hint = "compare with crates/model/definitions/general-nfs3.toml";
-            errors.push(ConfigError::new(Place::File(path), what, hint));
-            None
+            let place = Place::File(file.to_owned());
+            Err(ConfigError::new(place, what, CLASSIC_HINT))
         }
     }
 }
 
-fn toml_error(path: &str, text: &str, e: &toml::de::Error) -> ConfigError {
-    let place = match e.span().and_then(|s| text.get(..s.start)) {
-        Some(before) => {
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            Place::line(path, line, column)
-        }
-        None => Place::File(path.to_owned()),
-    };
-    let message = e.message().lines().collect::<Vec<_>>().join(" ");
-    let hint = "compare with crates/model/definitions/general-nfs3.toml";
-    ConfigError::new(place, message, hint)
+const CLASSIC_HINT: &str =
+    "compare with a shipped one: `filermark workload export general-nfs3` or general-smb2";
+
+fn toml_error(path: &str, e: &DefinitionError) -> ConfigError {
+    let place = Place::line(path, e.line, e.column);
+    ConfigError::new(place, e.reason.clone(), CLASSIC_HINT)
 }
 
 /// The first figure of a definition that no run could work with.
@@ -113,7 +110,12 @@ fn nonsense(b: &Benchmark) -> Option<String> {
         (
             "fileset.symlink_count",
             f64::from(f.symlink_count),
-            1.0,
+            // SMB has none.
+            if protocol::is_smb(b.protocol) {
+                0.0
+            } else {
+                1.0
+            },
             f64::from(FileSetRule::SYMLINK_COUNT_MAX),
         ),
         (
@@ -137,6 +139,7 @@ pub(crate) fn change(
     work_dir: &Path,
     errors: &mut Vec<ConfigError>,
 ) {
+    let smb = protocol::is_smb(benchmark.protocol);
     let Some(classic) = benchmark.classic_mut() else {
         return;
     };
@@ -148,7 +151,9 @@ pub(crate) fn change(
     rule.append_pcnt = real("APPEND_PCNT", rule.append_pcnt);
     rule.dir_count = count("DIR_COUNT", rule.dir_count);
     rule.file_count = count("FILE_COUNT", rule.file_count);
-    rule.symlink_count = count("SYMLINK_COUNT", rule.symlink_count);
+    if !smb {
+        rule.symlink_count = count("SYMLINK_COUNT", rule.symlink_count);
+    }
 
     let folders = [work_dir, sources.folder()];
     let read = |name: &str, errors: &mut Vec<ConfigError>| {
@@ -162,8 +167,13 @@ pub(crate) fn change(
             .ok()
     };
     if let Some((path, text)) = read("MIXFILE", errors) {
-        match parse_mixfile(&path, &text) {
-            Ok(mix) => benchmark.mix = mix,
+        match parse_mixfile(&path, &text, benchmark.protocol) {
+            Ok(mix) => {
+                if let Err(e) = benchmark.set_mix(mix) {
+                    let hint = "or draw another sequence: copy the definition, set BENCHMARK_FILE";
+                    errors.push(ConfigError::new(Place::File(path), e.to_string(), hint));
+                }
+            }
             Err(found) => errors.extend(found),
         }
     }

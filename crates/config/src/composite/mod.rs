@@ -137,12 +137,13 @@ fn ip(values: &Values) -> IpChoice {
 fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     refuse_windows(values, errors);
     if let Some(given) = values.given("DRIVER")
-        && values.word("DRIVER") == "nfs3"
+        && ["nfs3", "smb"].contains(&values.word("DRIVER"))
     {
         errors.push(ConfigError::new(
             given.place.clone(),
             format!(
-                "DRIVER=nfs3 cannot do what {} asks for",
+                "{} cannot do what {} asks for",
+                given.shown(),
                 quoted(&values.text("BENCHMARK").unwrap_or_default())
             ),
             "leave it out: composite benchmarks work on mounted file systems",

@@ -1,7 +1,7 @@
 //! What there is to say about a composite run: changed parameters, parameters
 //! without effect, load points, memory.
 
-use crate::params::Standard;
+use crate::params::{Family, Standard};
 use crate::resolve::{is_idle, not_standard};
 use crate::sources::Host;
 use crate::values::{Given, Values};
@@ -39,7 +39,7 @@ fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
 /// A parameter that does nothing in a composite run; `with` says in which.
 pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
     let p = given.parameter;
-    let foreign = !p.scope.holds(true);
+    let foreign = !p.scope.holds(Family::Composite);
     let idle = p.name != "PASSWORD" && matches!(p.standard, Standard::NoEffect);
     if !foreign && !idle || is_idle(given) {
         return None;

@@ -1,6 +1,6 @@
 //! The file that MNT_POINTS may name: a line with its mount points for every client.
 
-use super::{MountWord, parse_mount};
+use super::{Form, MountWord};
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::{CLIENTS_MAX, Pattern, fold_hosts, key};
 use filermark_model::plan::ClientPlan;
@@ -24,11 +24,18 @@ pub(crate) struct MountFile {
 #[derive(Debug)]
 pub(crate) struct MountLine {
     place: Place,
+    /// How many mount points it has, those included that are wrong.
+    pub word_count: usize,
     pub mounts: Vec<MountWord>,
 }
 
-/// Reads `client host:/path ...` lines; `#` begins a comment.
-pub(crate) fn parse_mount_file(file: &str, text: &str, errors: &mut Vec<ConfigError>) -> MountFile {
+/// Reads `client host:/path ...` or `client \\host\share ...` lines; `#` begins a comment.
+pub(crate) fn parse_mount_file(
+    file: &str,
+    form: Form,
+    text: &str,
+    errors: &mut Vec<ConfigError>,
+) -> MountFile {
     let mut found = MountFile::default();
     let before = errors.len();
     for (i, line) in text.lines().enumerate() {
@@ -44,8 +51,10 @@ pub(crate) fn parse_mount_file(file: &str, text: &str, errors: &mut Vec<ConfigEr
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         let mut mounts = Vec::new();
+        let mut word_count = 0;
         for word in words {
-            match parse_mount(word) {
+            word_count += 1;
+            match form.parse(word) {
                 Ok(mount) => mounts.push(mount),
                 Err((message, hint)) => complain(message, hint),
             }
@@ -73,7 +82,11 @@ pub(crate) fn parse_mount_file(file: &str, text: &str, errors: &mut Vec<ConfigEr
             }
             found.of_client.insert(key(&name), found.lines.len());
         }
-        found.lines.push(MountLine { place, mounts });
+        found.lines.push(MountLine {
+            place,
+            word_count,
+            mounts,
+        });
     }
     found
 }
@@ -95,7 +108,7 @@ impl MountFile {
                 without.push(client.as_str());
                 continue;
             };
-            let MountLine { place, mounts } = &self.lines[*number];
+            let MountLine { place, mounts, .. } = &self.lines[*number];
             if mounts.len() == procs as usize {
                 plans.push(ClientPlan {
                     name: client.clone(),
@@ -136,13 +149,13 @@ mod tests {
     fn a_mount_file_gives_each_client_its_line() {
         let mut errors = Vec::new();
         let text = "# who what\r\na s:/1 s:/2\r\n\nb s:/3 nfs://s/4 # x\n";
-        let file = parse_mount_file("mounts", text, &mut errors);
+        let file = parse_mount_file("mounts", Form::Nfs, text, &mut errors);
         let plans = file.deal("mounts", &["b".into(), "A".into()], 2, &mut errors);
         assert_eq!(errors, []);
         assert_eq!(plans[0].mounts[1].to_string(), "s:/4");
         assert_eq!(plans[1].mounts[0].to_string(), "s:/1");
 
-        let file = parse_mount_file("mounts", "a s:/1\na s:/2\nb s/3\n", &mut errors);
+        let file = parse_mount_file("mounts", Form::Nfs, "a s:/1\na s:/2\nb s/3\n", &mut errors);
         file.deal("mounts", &["a".into(), "c".into()], 2, &mut errors);
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("mounts:2:1: client a has a line already"));

@@ -79,17 +79,21 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "MNT_POINTS",
         Group::Load,
         Kind::List,
-        "What to measure: host:/path for every proc, or a file that lists them",
+        "What to measure: host:/path or \\\\host\\share for every proc, or a file",
     )
     .classic()
     .example("server:/export")
     .help(
-        "Three forms. A list of PROCS mount points: proc N of every client uses number N. A \
+        "host:/path for NFS, \\\\host\\share for SMB. Three forms. A list of PROCS mount points: proc N of every client uses number N. A \
          list of PROCS times the number of CLIENTS: the first client takes the first PROCS of \
          them, and so on. A file name (relative to the rc file): every line has a client's name \
          (or several, as a range) and its PROCS mount points. A single mount point is used by all procs. Nothing needs \
          to be mounted. IPv6 addresses stand in brackets: [::1]:/export. nfs://host:port/path \
-         works too; its port counts as NFS_PORT.",
+         works too; its port counts as NFS_PORT. SMB (FS_PROTOCOL=cifs or smb): \\\\host\\share or \
+         \\\\host\\share\\directory, also with slashes (//host/share) or as \
+         smb://host:port/share/directory, where a blank is %20 and the port counts as SMB_PORT. \
+         Backslashes stand as they are, in double quotes too; only before a closing quote there \
+         can be none.",
     ),
     p(
         "BIOD_MAX_WRITES",
@@ -99,7 +103,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .default("2")
-    .help("0 works as 1: each waits for the one before."),
+    .help("0 works as 1: each waits for the one before. NFS and SMB."),
     p(
         "BIOD_MAX_READS",
         Group::Transport,
@@ -108,7 +112,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .default("2")
-    .help("0 works as 1: each waits for the one before."),
+    .help("0 works as 1: each waits for the one before. NFS and SMB."),
     p(
         "IPV6_ENABLE",
         Group::Server,
@@ -123,36 +127,47 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     p(
         "FS_PROTOCOL",
         Group::Server,
-        Kind::Choice(&["nfs", "cifs"]),
-        "The protocol; nfs is NFS version 3",
+        Kind::Choice(&["nfs", "cifs", "smb"]),
+        "The protocol: NFS version 3, SMB1 (cifs), or SMB 2 and 3 (smb)",
     )
     .classic()
     .default("nfs")
-    .help("cifs is known and refused: SMB is not built yet."),
+    .help(
+        "It chooses the benchmark where BENCHMARK is not set: general-nfs3, general-smb1 or \
+         general-smb2. With BENCHMARK it may be left out: the benchmark has its protocol.",
+    ),
     p(
         "USERNAME",
-        Group::Legacy,
+        Group::Server,
         Kind::Text,
-        "CIFS user name; not built yet",
+        "The user who logs in to the SMB server",
     )
-    .classic()
-    .standard(Standard::Refused),
+    .smb()
+    .example("bench")
+    .help("Without the domain, which is DOMAIN. SMB_AUTH tells when it is not needed."),
     p(
         "PASSWORD",
-        Group::Legacy,
+        Group::Server,
         Kind::Secret,
-        "CIFS password; not built yet",
+        "The password of USERNAME; better: PASSWORD_FILE",
     )
-    .classic()
-    .standard(Standard::Refused),
+    .smb()
+    .help(
+        "In the rc file only: a command line can be seen by everybody on the host, so \
+         -o PASSWORD=... is refused. The first of these that is given counts: PASSWORD_FILE, \
+         PASSWORD, the environment variable FILERMARK_PASSWORD. Single quotes keep every \
+         character as it is. No message, plan, record or log shows it, and agents get it \
+         encrypted.",
+    ),
     p(
         "DOMAIN",
-        Group::Legacy,
+        Group::Server,
         Kind::Text,
-        "CIFS domain; not built yet",
+        "The domain of USERNAME; with Kerberos the realm",
     )
-    .classic()
-    .standard(Standard::Refused),
+    .smb()
+    .example("WORKGROUP")
+    .help("Not set: the server's own accounts, or the system's default realm."),
     p(
         "SFS_DIR",
         Group::Legacy,
@@ -210,14 +225,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .example("32")
-    .help("In binary kilobytes. It caps what FSINFO negotiates, never raises it."),
+    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it."),
     p(
         "SFS_NFS_USER_ID",
         Group::Server,
         Kind::Int(0, u32::MAX as u64, "user id"),
         "AUTH_SYS user id; not set: that of the user who starts Filermark",
     )
-    .classic()
+    .nfs()
     .example("500"),
     p(
         "SFS_NFS_GROUP_ID",
@@ -225,7 +240,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, u32::MAX as u64, "group id"),
         "AUTH_SYS group id; not set: that of the user who starts Filermark",
     )
-    .classic()
+    .nfs()
     .example("500"),
     p(
         "RUNTIME",
@@ -248,7 +263,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "A file with another operation mix",
     )
     .classic()
-    .example("getattr.mix")
+    .example("my.mix")
     .standard(Standard::Unset)
     .help(
         "Looked for in WORK_DIR, then beside the rc file. The first line is exactly \
@@ -256,7 +271,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          an operation's name and its share: 'getattr 26%', one to three digits, 100 in total. \
          Names: null getattr setattr lookup access readlink read write create mkdir symlink \
          mknod remove rmdir rename link readdir readdirplus fsstat fsinfo pathconf commit; root \
-         and wrcache are NFSv2 and refused.",
+         and wrcache are NFSv2 and refused. With SMB: echo lock query_security read query_fs \
+         query_file query_path set_file find write open close flush, shares may have decimals \
+         ('open 9.7%'), open and close have the same, and the sequence of operations is solved \
+         for the mix anew (docs/src/reference/smb-workload.md).",
     ),
     p(
         "ACCESS_PCNT",
@@ -312,7 +330,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
     )
-    .classic()
+    .nfs()
     .standard(Standard::Benchmark(|b| {
         rule(b, |r| f64::from(r.symlink_count))
     })),

@@ -5,11 +5,12 @@ mod classic;
 mod composite;
 mod own;
 mod reach;
+mod smb;
 
 pub(crate) use classic::{LOAD_MAX, PROCS_MAX, RUNS_MAX};
 
 use filermark_model::Benchmark;
-use filermark_model::benchmark::FileSetRule;
+use filermark_model::benchmark::{FileSetRule, Protocol, Work};
 use std::fmt;
 
 /// One parameter.
@@ -44,19 +45,47 @@ pub struct Parameter {
 pub enum Scope {
     /// All of them.
     Every,
-    /// Classical ones, whose driver speaks the protocol itself.
+    /// Classical ones, whose driver speaks the protocol itself: NFS and SMB.
     Classic,
+    /// Classical ones over NFS.
+    Nfs,
+    /// Classical ones over SMB.
+    Smb,
     /// Composites, which work on mounted file systems.
     Composite,
 }
 
+/// What a run is about, as far as parameters differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A classical benchmark over NFS.
+    Nfs,
+    /// A classical benchmark over SMB, of either generation.
+    Smb,
+    /// A composite.
+    Composite,
+}
+
+impl Family {
+    /// That of a benchmark.
+    pub fn of(benchmark: &Benchmark) -> Self {
+        match (&benchmark.work, benchmark.protocol) {
+            (Work::Composite(_), _) => Self::Composite,
+            (Work::Classic(_), Protocol::Smb1 | Protocol::Smb2) => Self::Smb,
+            (Work::Classic(_), Protocol::Nfs3 | Protocol::Posix) => Self::Nfs,
+        }
+    }
+}
+
 impl Scope {
-    /// Whether it takes in composites (`true`) or classical benchmarks (`false`).
-    pub fn holds(self, composite: bool) -> bool {
+    /// Whether it takes in benchmarks of a family.
+    pub fn holds(self, family: Family) -> bool {
         match self {
             Self::Every => true,
-            Self::Classic => !composite,
-            Self::Composite => composite,
+            Self::Classic => family != Family::Composite,
+            Self::Nfs => family == Family::Nfs,
+            Self::Smb => family == Family::Smb,
+            Self::Composite => family == Family::Composite,
         }
     }
 }
@@ -95,6 +124,8 @@ pub enum Standard {
     Fixed(&'static str),
     /// What the benchmark's definition says.
     Benchmark(fn(&Benchmark) -> f64),
+    /// The word that follows from the benchmark.
+    Word(fn(&Benchmark) -> &'static str),
     /// Not set.
     Unset,
     /// Filermark accepts it and does nothing with it.
@@ -220,6 +251,14 @@ impl Parameter {
         self.scope = Scope::Classic;
         self
     }
+    const fn nfs(mut self) -> Self {
+        self.scope = Scope::Nfs;
+        self
+    }
+    const fn smb(mut self) -> Self {
+        self.scope = Scope::Smb;
+        self
+    }
     const fn composite(mut self, origin: Origin) -> Self {
         self.scope = Scope::Composite;
         self.origin = origin;
@@ -231,10 +270,11 @@ impl Parameter {
     }
 
     /// All of them: the 2008 ones in their classical order, those of composite
-    /// benchmarks, those of client hosts, then Filermark's own.
+    /// benchmarks, those of client hosts, Filermark's own, then those of SMB.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
-        known.chain(reach::PARAMETERS).chain(own::PARAMETERS)
+        let known = known.chain(reach::PARAMETERS).chain(own::PARAMETERS);
+        known.chain(smb::PARAMETERS)
     }
 
     /// Looks one up by name or alias (upper case, as in rc files).
@@ -246,6 +286,7 @@ impl Parameter {
     pub fn default_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
             Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::Word(word) => Some(word(benchmark).to_owned()),
             _ if self.default.is_empty() => None,
             _ => Some(self.default.to_owned()),
         }
@@ -256,6 +297,7 @@ impl Parameter {
         match self.standard {
             Standard::Fixed(text) => Some(text.to_owned()),
             Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::Word(word) => Some(word(benchmark).to_owned()),
             Standard::Unset => Some("not set".to_owned()),
             Standard::Free | Standard::NoEffect | Standard::Refused => None,
         }
@@ -265,7 +307,7 @@ impl Parameter {
     pub const fn is_fixed(&self) -> bool {
         matches!(
             self.standard,
-            Standard::Fixed(_) | Standard::Benchmark(_) | Standard::Unset
+            Standard::Fixed(_) | Standard::Benchmark(_) | Standard::Word(_) | Standard::Unset
         )
     }
 }

@@ -1,12 +1,23 @@
 //! Filermark's own parameters: what the 2008 generation had no name for.
 
 use super::{Group, Kind, Parameter, Standard, rule};
+use filermark_model::Benchmark;
+use filermark_model::benchmark::Protocol;
 
 const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, group, kind, one_line).own()
 }
 
-const PORT: Kind = Kind::Int(1, 65_535, "port");
+/// The driver that a benchmark's operations belong to.
+const fn driver(benchmark: &Benchmark) -> &'static str {
+    match benchmark.protocol {
+        Protocol::Nfs3 => "nfs3",
+        Protocol::Smb1 | Protocol::Smb2 => "smb",
+        Protocol::Posix => "posix",
+    }
+}
+
+pub(super) const PORT: Kind = Kind::Int(1, 65_535, "port");
 const TIMEOUT_MS: Kind = Kind::Int(1, 86_400_000, "ms");
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -17,7 +28,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are its like over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
     p(
         "BENCHMARK_FILE",
         Group::Workload,
@@ -30,12 +41,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     p(
         "DRIVER",
         Group::Workload,
-        Kind::Choice(&["nfs3", "posix", "null"]),
+        Kind::Choice(&["nfs3", "smb", "posix", "null"]),
         "What makes the operations; null measures the generator",
     )
-    .default("nfs3")
-    .standard(Standard::Fixed("nfs3"))
-    .help("nfs3 for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS."),
+    .standard(Standard::Word(driver))
+    .help("nfs3 and smb for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS."),
     p(
         "SEED",
         Group::Workload,
@@ -129,29 +139,29 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .classic()
     .default("proc")
     .standard(Standard::Fixed("proc"))
-    .help("A number shares connections as kernel clients do (nconnect)."),
+    .help("A number shares connections as kernel clients do (nconnect). Over SMB every proc keeps a session of its own."),
     p(
         "RPC_TIMEOUT_MS",
         Group::Transport,
         TIMEOUT_MS,
-        "How long a reply may take before the call is sent again",
+        "How long a reply may take before its connection is given up",
     )
     .classic()
     .default("60000")
-    .help("It is sent again on a new connection, as RFC 1813 servers expect over TCP."),
+    .help("NFS: the call is sent again on a new connection, as RFC 1813 servers expect over TCP. SMB: the operation fails, and the proc opens a new session."),
     p(
         "RPC_RETRIES",
         Group::Transport,
         Kind::Int(0, 1000, "times"),
         "How often a call is sent again before its operation fails",
     )
-    .classic()
+    .nfs()
     .default("5"),
     p(
         "CONNECT_TIMEOUT_MS",
         Group::Transport,
         TIMEOUT_MS,
-        "Longest wait for a connection or a mount",
+        "Longest wait for a connection, a mount or an SMB session",
     )
     .classic()
     .default("10000"),
@@ -161,7 +171,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         TIMEOUT_MS,
         "First wait after NFS3ERR_JUKEBOX; doubled each time",
     )
-    .classic()
+    .nfs()
     .default("100"),
     p(
         "JUKEBOX_RETRIES",
@@ -169,7 +179,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Int(0, 30, "times"),
         "How often an operation waits for NFS3ERR_JUKEBOX before it fails",
     )
-    .classic()
+    .nfs()
     .default("8"),
     p(
         "NFS_PORT",
@@ -177,7 +187,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the NFS program; not set: ask the portmapper",
     )
-    .classic()
+    .nfs()
     .example("2049"),
     p(
         "MOUNT_PORT",
@@ -185,7 +195,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the MOUNT program; not set: ask the portmapper",
     )
-    .classic()
+    .nfs()
     .example("20048"),
     p(
         "PORTMAP_PORT",
@@ -193,7 +203,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         PORT,
         "Port of the portmapper (rpcbind)",
     )
-    .classic()
+    .nfs()
     .default("111"),
     p(
         "RESVPORT",
@@ -201,7 +211,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Switch,
         "Call from a source port below 1024, as exports without 'insecure' want",
     )
-    .classic()
+    .nfs()
     .default("off")
     .help("Needs root or CAP_NET_BIND_SERVICE. Ports from 512 to 1023 are taken, so 500 connections at most: use CONNECTIONS with more procs."),
     p(
@@ -210,7 +220,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::List,
         "AUTH_SYS supplementary groups, 16 at most",
     )
-    .classic()
+    .nfs()
     .example("100 1000"),
     p(
         "MACHINE_NAME",
@@ -218,7 +228,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         Kind::Text,
         "AUTH_SYS machine name; not set: this host's name",
     )
-    .classic()
+    .nfs()
     .example("client1"),
     p(
         "RESPONSE_LIMIT_MS",

@@ -2,10 +2,10 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p filermark-config` writes them anew.
 
-use crate::{LEAST, bad, good};
+use crate::{LEAST, bad, good, sources};
 use filermark_config::{
     RcFile, Sources, explain, help_parameter, help_params, reference_markdown, resolve,
-    template_composite_rc, template_rc,
+    template_rc, template_rc_of,
 };
 use std::path::{Path, PathBuf};
 
@@ -56,15 +56,8 @@ fn the_template_is_the_example_and_resolves() {
     let resolved = good(&template_rc(), &[]);
     assert_eq!(resolved.plan.points.len(), 10);
     // What is commented out has the value shown: uncommented, the run is the same.
-    let uncommented: String = template_rc()
-        .lines()
-        .filter(|l| !l.contains("# e.g."))
-        .map(|l| match l.strip_prefix('#') {
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => format!("{rest}\n"),
-            _ => format!("{l}\n"),
-        })
-        .collect();
-    let mut all = good(&uncommented, &[]);
+    let all: String = template_rc().lines().filter_map(uncommented).collect();
+    let mut all = good(&all, &[]);
     assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
     all.plan.parameters.clone_from(&resolved.plan.parameters);
     assert_eq!(all, resolved);
@@ -72,20 +65,13 @@ fn the_template_is_the_example_and_resolves() {
 
 #[test]
 fn a_composite_has_its_template_too() {
-    let text = template_composite_rc("swbuild").unwrap();
+    let text = template_rc_of("swbuild").unwrap();
     equal(&root().join("examples/sfs_rc_swbuild"), &text);
     let resolved = good(&text, &[]);
     assert_eq!(resolved.plan.benchmark.name, "SWBUILD");
     assert_eq!(resolved.plan.points.len(), 10);
-    let uncommented: String = text
-        .lines()
-        .filter(|l| !l.contains("# e.g."))
-        .map(|l| match l.strip_prefix('#') {
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => format!("{rest}\n"),
-            _ => format!("{l}\n"),
-        })
-        .collect();
-    let mut all = good(&uncommented, &[]);
+    let all: String = text.lines().filter_map(uncommented).collect();
+    let mut all = good(&all, &[]);
     assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 20);
     // PIT_PORT without PIT_SERVER is worth a note.
     all.plan
@@ -93,11 +79,40 @@ fn a_composite_has_its_template_too() {
         .retain(|f| !f.message.contains("PIT_PORT"));
     all.plan.parameters.clone_from(&resolved.plan.parameters);
     assert_eq!(all, resolved);
-    assert!(
-        template_composite_rc("SWBIULD")
-            .unwrap_err()
-            .contains("SWBUILD")
-    );
+    assert!(template_rc_of("SWBIULD").unwrap_err().contains("SWBUILD"));
+}
+
+#[test]
+fn smb_has_its_templates_too() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("smb.password"), "geheim\n").unwrap();
+    for (name, protocol, file) in [
+        ("general-smb1", "cifs", "sfs_cifs_rc"),
+        ("general-smb2", "smb", "sfs_smb_rc"),
+    ] {
+        let text = template_rc_of(name).unwrap();
+        assert_eq!(template_rc_of(protocol).unwrap(), text);
+        equal(&root().join("examples").join(file), &text);
+        let resolved = resolve(&sources(dir.path(), &text, &[])).unwrap();
+        assert_eq!(resolved.plan.benchmark.name, name);
+        assert_eq!(resolved.plan.points.len(), 10);
+        let all: String = text.lines().filter_map(uncommented).collect();
+        let mut all = resolve(&sources(dir.path(), &all, &[])).unwrap();
+        assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
+        all.plan.parameters.clone_from(&resolved.plan.parameters);
+        assert_eq!(all, resolved);
+    }
+}
+
+/// A line of a template with what is commented out in effect; examples are left out.
+fn uncommented(line: &str) -> Option<String> {
+    if line.contains("# e.g.") {
+        return None;
+    }
+    Some(match line.strip_prefix('#') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => format!("{rest}\n"),
+        _ => format!("{line}\n"),
+    })
 }
 
 #[test]
@@ -136,6 +151,9 @@ fn the_texts_for_the_terminal() {
         &help_parameter("MNT_POINTS").unwrap(),
     );
     golden("plan.txt", &explain(&good(LEAST, &[])));
+    let smb = "FS_PROTOCOL=smb\nUSERNAME=me\nPASSWORD=geheim\nDOMAIN=LAB\nPROCS=8\nLOAD=80\n\
+               MNT_POINTS=\\\\srv\\share\nSMB_SIGNING=aes-gmac\n";
+    golden("plan_smb.txt", &explain(&good(smb, &[])));
     let options = [
         "RUNTIME=5",
         "WARMUP_TIME=1",

@@ -9,8 +9,10 @@ mod netmist;
 mod never_panics;
 mod plans;
 mod refusals;
+mod smb;
 
 use filermark_config::{Host, RcFile, Resolved, Sources, resolve};
+use filermark_model::secret::Secret;
 use std::path::Path;
 
 /// A host named `testhost` with user 1000 and 8 GiB.
@@ -21,6 +23,7 @@ fn host() -> Host {
         gid: 100,
         mem_bytes: Some(8 << 30),
         slurm_nodes: None,
+        password: Secret::NONE,
     }
 }
 

@@ -5,6 +5,7 @@ use filermark_config::mixfile::{MIXFILE_HEADER, parse_mixfile};
 use filermark_config::netmist::parse_tokens;
 use filermark_config::{Parameter, rc};
 use filermark_config::{blockfile, explain, mounts, parse_debug, resolve};
+use filermark_model::benchmark::Protocol;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -19,6 +20,9 @@ fn rc_like() -> impl Strategy<Value = String> {
         Just("\"c[1-30] d[01-09],e\"".to_owned()),
         Just("\"c[1-30]:/mnt [::1]:/mnt\"".to_owned()),
         Just("slurm".to_owned()),
+        Just(r#""\\srv\share //srv/share/d""#.to_owned()),
+        Just("2.1-3.1.1".to_owned()),
+        Just("aes-128-gcm".to_owned()),
         Just("on".to_owned()),
         "\\PC{0,10}",
     ];
@@ -76,10 +80,20 @@ proptest! {
     fn on_any_text(text in "(?s).{0,300}") {
         check(&text);
         let _ = rc::parse_rc("rc", &text);
-        let _ = parse_mixfile("mix", &text);
-        let _ = parse_mixfile("mix", &format!("{MIXFILE_HEADER}\n{text}"));
+        for protocol in [Protocol::Nfs3, Protocol::Smb1] {
+            let _ = parse_mixfile("mix", &text, protocol);
+            let _ = parse_mixfile("mix", &format!("{MIXFILE_HEADER}\n{text}"), protocol);
+        }
         let _ = blockfile::parse_blockfile("blocks", &text);
         let _ = mounts::parse_mount(&text);
+        for start in ["", "\\\\", "//", "smb://", "\\\\[", "smb://["] {
+            if let Ok(word) = mounts::parse_share(&format!("{start}{text}")) {
+                assert!(word.mount.is_share());
+                // What is shown is read again as the same, up to blanks, which lists cannot have.
+                let again = mounts::parse_share(&word.mount.to_string()).unwrap();
+                assert_eq!(again.mount, word.mount);
+            }
+        }
         let _ = parse_debug(&text);
         let _ = parse_tokens("t", &text);
     }
@@ -101,6 +115,13 @@ proptest! {
                 assert!(!errors.iter().any(controls), "{errors:?}");
             }
         }
+    }
+
+    #[test]
+    fn on_text_like_an_rc_file_of_smb(text in rc_like()) {
+        check(&format!(
+            "FS_PROTOCOL=smb\nLOAD=100\nPROCS=4\nMNT_POINTS=//s/x\nUSERNAME=a\nPASSWORD=b\n{text}"
+        ));
     }
 
     #[test]

@@ -1,0 +1,100 @@
+//! Which protocol a classical run speaks: FS_PROTOCOL, BENCHMARK, BENCHMARK_FILE and
+//! DRIVER say it, each for itself, and have to agree.
+
+use crate::error::{ConfigError, quoted};
+use crate::values::Values;
+use filermark_model::Benchmark;
+use filermark_model::benchmark::Protocol;
+
+/// What people call a protocol.
+pub(crate) const fn name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Nfs3 => "NFS",
+        Protocol::Smb1 => "SMB1",
+        Protocol::Smb2 => "SMB 2 and 3",
+        Protocol::Posix => "a mounted file system",
+    }
+}
+
+/// Whether it is SMB, of either generation.
+pub(crate) const fn is_smb(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Smb1 | Protocol::Smb2)
+}
+
+/// What FS_PROTOCOL says, where it is given.
+fn given(values: &Values) -> Option<Protocol> {
+    values.given("FS_PROTOCOL")?;
+    match values.word("FS_PROTOCOL") {
+        "cifs" => Some(Protocol::Smb1),
+        "smb" => Some(Protocol::Smb2),
+        _ => Some(Protocol::Nfs3),
+    }
+}
+
+/// The name of the benchmark: BENCHMARK, or that of the protocol.
+pub(crate) fn benchmark_name(values: &Values) -> String {
+    if let (Some(name), true) = (
+        values.text("BENCHMARK"),
+        values.given("BENCHMARK").is_some(),
+    ) {
+        return name;
+    }
+    let by_driver = || match values.word("DRIVER") {
+        "smb" => Protocol::Smb2,
+        _ => Protocol::Nfs3,
+    };
+    match given(values).unwrap_or_else(by_driver) {
+        Protocol::Smb1 => "general-smb1",
+        Protocol::Smb2 => "general-smb2",
+        Protocol::Nfs3 | Protocol::Posix => "general-nfs3",
+    }
+    .to_owned()
+}
+
+/// The protocol of a run; where its definition is wrong, as has been told, the one that
+/// is probably meant.
+pub(crate) fn of(values: &Values, definition: Option<&Benchmark>) -> Protocol {
+    if let Some(definition) = definition {
+        return definition.protocol;
+    }
+    given(values).unwrap_or_else(|| match benchmark_name(values).as_str() {
+        "general-smb1" => Protocol::Smb1,
+        "general-smb2" => Protocol::Smb2,
+        _ => Protocol::Nfs3,
+    })
+}
+
+/// What does not fit the protocol of the definition.
+pub(crate) fn refuse(values: &Values, definition: &Benchmark, errors: &mut Vec<ConfigError>) {
+    let is = definition.protocol;
+    let of = format!(
+        "the benchmark {} is for {}",
+        quoted(&definition.name),
+        name(is)
+    );
+    let mut error = |parameter: &str, hint: &str| {
+        let shown = values.given(parameter).map(|g| g.shown());
+        let message = format!("{}, but {of}", shown.unwrap_or_default());
+        errors.push(ConfigError::new(values.place(parameter), message, hint));
+    };
+    if given(values).is_some_and(|wanted| wanted != is) && !values.is_bad("FS_PROTOCOL") {
+        error("FS_PROTOCOL", "leave FS_PROTOCOL or the benchmark out");
+    }
+    let fits = match values.word("DRIVER") {
+        "nfs3" => is == Protocol::Nfs3,
+        "smb" => is_smb(is),
+        _ => true,
+    };
+    if !fits {
+        error("DRIVER", "leave DRIVER out: it follows from the benchmark");
+    }
+    if is == Protocol::Posix {
+        let hint = "write it as a composite: [[benchmark]] and [[workload]] tables";
+        let message = format!("{of}, which classical benchmarks do not work on");
+        errors.push(ConfigError::new(
+            values.place("BENCHMARK_FILE"),
+            message,
+            hint,
+        ));
+    }
+}

@@ -1,0 +1,243 @@
+//! SMB_DIALECT, SMB_SIGNING and SMB_ENCRYPTION, which have to fit each other.
+
+use crate::error::{ConfigError, quoted};
+use crate::protocol;
+use crate::values::Values;
+use filermark_model::benchmark::Protocol;
+use filermark_model::smb::{Dialect, Encryption, Signing};
+use filermark_model::{Finding, Rule, Severity};
+
+/// Lowest and highest.
+type Range = (Dialect, Dialect);
+
+const SMB1: Range = (Dialect::Nt1, Dialect::Nt1);
+const SMB2: Range = (Dialect::V202, Dialect::V311);
+
+/// SMB_SIGNING.
+pub(super) fn signing(values: &Values) -> Signing {
+    match values.word("SMB_SIGNING") {
+        "off" => Signing::Off,
+        "required" => Signing::Required,
+        "hmac-sha256" => Signing::HmacSha256,
+        "aes-cmac" => Signing::AesCmac,
+        "aes-gmac" => Signing::AesGmac,
+        _ => Signing::Auto,
+    }
+}
+
+/// SMB_ENCRYPTION.
+pub(super) fn encryption(values: &Values) -> Encryption {
+    match values.word("SMB_ENCRYPTION") {
+        "off" => Encryption::Off,
+        "required" => Encryption::Required,
+        "aes-128-ccm" => Encryption::Aes128Ccm,
+        "aes-128-gcm" => Encryption::Aes128Gcm,
+        "aes-256-ccm" => Encryption::Aes256Ccm,
+        "aes-256-gcm" => Encryption::Aes256Gcm,
+        _ => Encryption::Auto,
+    }
+}
+
+/// Whether a dialect can sign so (MS-SMB2 3.1.4.1).
+fn can_sign(dialect: Dialect, signing: Signing) -> bool {
+    use Dialect::{Nt1, V202, V210, V300, V302, V311};
+    match signing {
+        Signing::Auto | Signing::Off | Signing::Required => true,
+        Signing::HmacSha256 => matches!(dialect, V202 | V210 | V311),
+        Signing::AesCmac => !matches!(dialect, Nt1 | V202 | V210),
+        Signing::AesGmac => !matches!(dialect, Nt1 | V202 | V210 | V300 | V302),
+    }
+}
+
+/// Whether a dialect can encrypt so (MS-SMB2 3.1.4.3).
+fn can_encrypt(dialect: Dialect, encryption: Encryption) -> bool {
+    match encryption {
+        Encryption::Auto | Encryption::Off => true,
+        Encryption::Required | Encryption::Aes128Ccm => dialect >= Dialect::V300,
+        Encryption::Aes128Gcm | Encryption::Aes256Ccm | Encryption::Aes256Gcm => {
+            dialect == Dialect::V311
+        }
+    }
+}
+
+/// The dialects to offer: those of SMB_DIALECT, as far as they can protect messages as
+/// the two other parameters want.
+pub(super) fn dialects(
+    values: &Values,
+    protocol: Protocol,
+    signing: Signing,
+    encryption: Encryption,
+    findings: &mut Vec<Finding>,
+    errors: &mut Vec<ConfigError>,
+) -> Range {
+    let Some(asked) = asked(values, protocol, errors) else {
+        return if protocol == Protocol::Smb1 {
+            SMB1
+        } else {
+            SMB2
+        };
+    };
+    let signed = narrowed(asked, |d| can_sign(d, signing));
+    if signed.is_none() {
+        errors.push(impossible(values, "SMB_SIGNING", asked));
+    }
+    let encrypted = narrowed(asked, |d| can_encrypt(d, encryption));
+    if encrypted.is_none() {
+        errors.push(impossible(values, "SMB_ENCRYPTION", asked));
+    }
+    let (Some(_), Some(encrypted)) = (signed, encrypted) else {
+        return asked;
+    };
+    let Some(both) = narrowed(encrypted, |d| can_sign(d, signing)) else {
+        errors.push(impossible(values, "SMB_SIGNING", encrypted));
+        return asked;
+    };
+    if both != asked && values.given("SMB_DIALECT").is_some() {
+        let text = format!(
+            "of SMB_DIALECT={} only {} can protect messages as wanted",
+            range_text(asked),
+            range_text(both)
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    }
+    both
+}
+
+/// SMB_DIALECT or what the protocol has; `None`: wrong, as told.
+fn asked(values: &Values, protocol: Protocol, errors: &mut Vec<ConfigError>) -> Option<Range> {
+    let all = if protocol == Protocol::Smb1 {
+        SMB1
+    } else {
+        SMB2
+    };
+    let Some(text) = values.text("SMB_DIALECT") else {
+        return (!values.is_bad("SMB_DIALECT")).then_some(all);
+    };
+    let mut wrong = |what: String, hint: String| {
+        let message = format!("SMB_DIALECT={} {what}", quoted(&text));
+        errors.push(ConfigError::new(values.place("SMB_DIALECT"), message, hint));
+        None
+    };
+    let range = match parse(&text) {
+        Ok(range) => range,
+        Err((what, hint)) => return wrong(what, hint),
+    };
+    let fits = |d: Dialect| (d == Dialect::Nt1) == (protocol == Protocol::Smb1);
+    if fits(range.0) && fits(range.1) {
+        return Some(range);
+    }
+    let other = match (protocol, range) {
+        (Protocol::Smb1, (low, _)) if low > Dialect::Nt1 => {
+            "or set FS_PROTOCOL=smb (BENCHMARK=general-smb2)"
+        }
+        (Protocol::Smb1, _) => "or take SMB1 alone",
+        (_, SMB1) => "or set FS_PROTOCOL=cifs (BENCHMARK=general-smb1)",
+        (_, _) => "or begin at 2.0.2: SMB1 is a benchmark of its own",
+    };
+    wrong(
+        format!("does not fit a benchmark for {}", protocol::name(protocol)),
+        format!("leave it out, {other}"),
+    )
+}
+
+/// A dialect, or two with a hyphen.
+fn parse(text: &str) -> Result<Range, (String, String)> {
+    let one = |name: &str| {
+        let name = name.trim();
+        let mut all = Dialect::ALL.into_iter();
+        all.find(|d| d.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| {
+                let known = Dialect::ALL.map(Dialect::name).join(", ");
+                let what = format!("names no dialect: '{}'", quoted(name));
+                let hint = format!("choose of {known}, or a range such as 2.1-3.1.1");
+                (what, hint)
+            })
+    };
+    let (low, high) = match text.split_once('-') {
+        Some((low, high)) => (one(low)?, one(high)?),
+        None => (one(text)?, one(text)?),
+    };
+    match low <= high {
+        true => Ok((low, high)),
+        false => Err((
+            "begins above its end".into(),
+            format!("write SMB_DIALECT={high}-{low}"),
+        )),
+    }
+}
+
+/// The part of a range from the first dialect that can do something to the last.
+fn narrowed(range: Range, can: impl Fn(Dialect) -> bool) -> Option<Range> {
+    let all = Dialect::ALL.into_iter();
+    let mut able = all.filter(|d| (range.0..=range.1).contains(d) && can(*d));
+    let first = able.next()?;
+    Some((first, able.next_back().unwrap_or(first)))
+}
+
+/// A protection that none of the dialects has.
+fn impossible(values: &Values, parameter: &str, dialects: Range) -> ConfigError {
+    let shown = values.given(parameter).map(|g| g.shown());
+    let hint = match parameter {
+        _ if dialects == SMB1 && parameter == "SMB_ENCRYPTION" => {
+            "leave it out: SMB1 has no encryption".to_owned()
+        }
+        _ if dialects == SMB1 => "SMB1 has one way only: set SMB_SIGNING=required".to_owned(),
+        _ => format!(
+            "set SMB_DIALECT={}, or leave {parameter} out",
+            match values.word(parameter) {
+                "hmac-sha256" => "2.0.2-2.1",
+                "aes-cmac" | "required" | "aes-128-ccm" => "3.0-3.1.1",
+                _ => "3.1.1",
+            }
+        ),
+    };
+    let message = format!(
+        "{} cannot be had with SMB {}",
+        shown.unwrap_or_default(),
+        range_text(dialects)
+    );
+    ConfigError::new(values.place(parameter), message, hint)
+}
+
+fn range_text((low, high): Range) -> String {
+    match low == high {
+        true => low.to_string(),
+        false => format!("{low}-{high}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dialects_and_ranges() {
+        assert_eq!(parse("nt1"), Ok(SMB1));
+        assert_eq!(parse("2.0.2-3.1.1"), Ok(SMB2));
+        assert_eq!(parse("2.1 - 3.0"), Ok((Dialect::V210, Dialect::V300)));
+        for text in ["", "-", "3", "2.1-", "3.1.1-2.1", "2.1-3.0-3.1.1", "SMB3"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_keeps_what_can_protect() {
+        let sign = |range, signing| narrowed(range, |d| can_sign(d, signing));
+        let seal = |range, encryption| narrowed(range, |d| can_encrypt(d, encryption));
+        let only = |d| Some((d, d));
+        assert_eq!(sign(SMB2, Signing::AesGmac), only(Dialect::V311));
+        assert_eq!(sign(SMB2, Signing::HmacSha256), Some(SMB2));
+        assert_eq!(
+            sign((Dialect::V300, Dialect::V302), Signing::HmacSha256),
+            None
+        );
+        assert_eq!(sign(SMB1, Signing::Required), Some(SMB1));
+        assert_eq!(sign(SMB1, Signing::AesCmac), None);
+        assert_eq!(
+            seal(SMB2, Encryption::Required),
+            Some((Dialect::V300, Dialect::V311))
+        );
+        assert_eq!(seal(SMB2, Encryption::Aes256Gcm), only(Dialect::V311));
+        assert_eq!(seal(SMB1, Encryption::Required), None);
+    }
+}

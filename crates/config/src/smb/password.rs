@@ -1,0 +1,105 @@
+//! Where the password comes from. Nothing here shows a piece of it.
+
+use crate::error::{ConfigError, quoted};
+use crate::sources::{Sources, read_text};
+use crate::values::Values;
+use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
+use filermark_model::{Finding, Rule, Severity};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The longest password that is taken for meant, in characters.
+const CHARS_MAX: usize = 256;
+const FILE: &str = "PASSWORD_FILE";
+const PLAIN: &str = "PASSWORD";
+
+/// The parameters that give one, as far as they are set.
+pub(super) fn given(values: &Values) -> impl Iterator<Item = &'static str> {
+    let names = [FILE, PLAIN].into_iter();
+    names.filter(|name| values.given(name).is_some())
+}
+
+/// Whether one was tried to be given and is wrong, as has been told.
+pub(super) fn is_bad(values: &Values) -> bool {
+    values.is_bad(FILE) || values.is_bad(PLAIN)
+}
+
+/// PASSWORD_FILE, PASSWORD or the environment, in this order.
+pub(super) fn find(
+    values: &Values,
+    sources: &Sources,
+    findings: &mut Vec<Finding>,
+    errors: &mut Vec<ConfigError>,
+) -> Secret {
+    let mut note = |severity, text: String| {
+        findings.push(Finding::new(Rule::SecretExposed, severity, text));
+    };
+    let rc = sources.rc.as_ref().filter(|rc| rc.others_can_read);
+    if let (Some(rc), true) = (rc, values.given(PLAIN).is_some()) {
+        let text = format!(
+            "PASSWORD stands in {}, which others can read: chmod 600 it, or set PASSWORD_FILE",
+            quoted(&rc.name)
+        );
+        note(Severity::Warning, text);
+    }
+    if let Some(name) = values.text(FILE) {
+        if values.given(PLAIN).is_some() {
+            let text = "PASSWORD has no effect: PASSWORD_FILE is set as well";
+            note(Severity::Note, text.to_owned());
+        }
+        let path = sources.folder().join(&name);
+        if others_can_read(&path) {
+            let text = format!(
+                "others can read PASSWORD_FILE={}: chmod 600 it",
+                quoted(&name)
+            );
+            note(Severity::Warning, text);
+        }
+        return of_file(&name, &path, values, errors);
+    }
+    if let Some(word) = values.text(PLAIN) {
+        return checked(&word, PLAIN, values, errors);
+    }
+    match sources.host.password.reveal() {
+        Some(word) if !is_bad(values) => checked(word, PASSWORD_VARIABLE, values, errors),
+        _ => Secret::NONE,
+    }
+}
+
+/// The first line of a file.
+fn of_file(name: &str, path: &Path, values: &Values, errors: &mut Vec<ConfigError>) -> Secret {
+    let mut wrong = |what: &str, hint: &str| {
+        let message = format!("PASSWORD_FILE={} {what}", quoted(name));
+        errors.push(ConfigError::new(values.place(FILE), message, hint));
+        Secret::NONE
+    };
+    let text = match read_text(path) {
+        Ok(text) => text,
+        Err(why) => return wrong(&why, "write the password to the first line of a file"),
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => checked(line, FILE, values, errors),
+        _ => wrong("has nothing in its first line", "write the password there"),
+    }
+}
+
+/// A password that can be one.
+fn checked(word: &str, from: &str, values: &Values, errors: &mut Vec<ConfigError>) -> Secret {
+    let what = match () {
+        () if word.chars().any(char::is_control) => "a control character",
+        () if word.chars().count() > CHARS_MAX => "more than 256 characters",
+        () => return Secret::new(word),
+    };
+    errors.push(ConfigError::new(
+        values.place(from),
+        format!("the password of {from} has {what}"),
+        "look whether it is the right one",
+    ));
+    Secret::NONE
+}
+
+/// Whether a file lets users in who are not its owner. `false` where that cannot be told.
+pub(crate) fn others_can_read(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o044 != 0)
+}

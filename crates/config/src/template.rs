@@ -1,0 +1,142 @@
+//! rc files to start from: every parameter of a benchmark, commented.
+
+use crate::composite::choose::shipped_registry;
+use crate::error::nearest;
+use crate::params::{Family, Group, Kind, Parameter};
+use crate::reference::{WIDTH, wrapped};
+use filermark_model::Benchmark;
+use filermark_model::benchmark::{Protocol, SHIPPED};
+use std::fmt::Write;
+
+/// The commented rc file to start from: `filermark template`, examples/sfs_rc.
+pub fn template_rc() -> String {
+    let head =
+        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
+    match Benchmark::shipped("general-nfs3") {
+        Ok(benchmark) => template(head, &benchmark),
+        // The benchmark ships with the program; a test holds it to be right.
+        Err(e) => format!("# {e}\n"),
+    }
+}
+
+/// The same for a benchmark by its name: `filermark template general-smb2`,
+/// `filermark template SWBUILD`. `cifs` and `smb` mean the benchmarks of SMB.
+///
+/// # Errors
+/// There is no such benchmark; the text says which may be meant.
+pub fn template_rc_of(name: &str) -> Result<String, String> {
+    let name = match name {
+        "nfs" => "general-nfs3",
+        "cifs" => "general-smb1",
+        "smb" => "general-smb2",
+        other => other,
+    };
+    let mut classic = SHIPPED.iter().map(|(known, _)| *known);
+    if let Some(known) = classic.find(|known| known.eq_ignore_ascii_case(name)) {
+        let benchmark = Benchmark::shipped(known).map_err(|e| e.to_string())?;
+        return Ok(match Family::of(&benchmark) {
+            Family::Smb => smb(&benchmark),
+            Family::Nfs | Family::Composite => template_rc(),
+        });
+    }
+    composite(name)
+}
+
+fn composite(name: &str) -> Result<String, String> {
+    let benchmark = shipped_registry().composite(name).map_err(|e| {
+        let mut classic = SHIPPED.iter().map(|(known, _)| *known);
+        match nearest(name, classic.by_ref()) {
+            Some(near) => format!("there is no benchmark '{name}'; did you mean {near}?"),
+            None => e.to_string(),
+        }
+    })?;
+    let head = format!(
+        "# A Filermark rc file for {}: {}.\n\
+         # Set LOAD (in {}s) and CLIENT_MOUNTPOINTS, then: filermark plan -r sfs_rc\n",
+        benchmark.name, benchmark.title, benchmark.unit
+    );
+    Ok(template(&head, &benchmark))
+}
+
+fn smb(benchmark: &Benchmark) -> String {
+    let head = format!(
+        "# A Filermark rc file for {}: {}.\n\
+         # Set LOAD, PROCS, MNT_POINTS and USERNAME, write the password to the first line of a\n\
+         # file that nobody else can read (PASSWORD_FILE), then: filermark plan -r sfs_rc\n",
+        benchmark.name, benchmark.title
+    );
+    template(&head, benchmark)
+}
+
+fn template(head: &str, benchmark: &Benchmark) -> String {
+    let mut out = format!(
+        "{head}\
+         # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
+         # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
+         # A parameter marked [standard] makes the run not standard when it is changed.\n",
+    );
+    let family = Family::of(benchmark);
+    for group in Group::ALL.iter().filter(|g| **g != Group::Legacy) {
+        let title = group.title();
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            out,
+            "\n### {title} {}\n",
+            "#".repeat(WIDTH.saturating_sub(title.len() + 5))
+        );
+        let here = |p: &&Parameter| p.group == *group && p.scope.holds(family);
+        for p in Parameter::all().filter(here) {
+            out.push('\n');
+            let mark = if p.is_fixed() { " [standard]" } else { "" };
+            for line in wrapped(&format!("{}{mark}", p.one_line), WIDTH - 2) {
+                let _ = writeln!(out, "# {line}");
+            }
+            template_line(&mut out, p, benchmark, family);
+        }
+    }
+    out
+}
+
+/// What has to be set, in any of the templates.
+const MUST_BE_SET: [&str; 7] = [
+    "LOAD",
+    "INCR_LOAD",
+    "PROCS",
+    "MNT_POINTS",
+    "CLIENT_MOUNTPOINTS",
+    "USERNAME",
+    "PASSWORD_FILE",
+];
+
+fn template_line(out: &mut String, p: &Parameter, benchmark: &Benchmark, family: Family) {
+    let quote = |text: &str| match p.kind {
+        Kind::List => format!("\"{text}\""),
+        _ => text.to_owned(),
+    };
+    let example = match (p.name, family) {
+        ("LOAD" | "INCR_LOAD", Family::Composite) => "1",
+        ("MNT_POINTS", Family::Smb) => r"\\server\share",
+        _ => p.example,
+    };
+    let default = match (p.name, family) {
+        // The driver follows from the benchmark.
+        ("DRIVER", Family::Composite) => None,
+        ("BENCHMARK", _) => Some(benchmark.name.clone()),
+        _ => p.default_text(benchmark),
+    };
+    let _ = match (default, example) {
+        _ if p.name == "BENCHMARK" && family == Family::Composite => {
+            writeln!(out, "BENCHMARK={}", benchmark.name)
+        }
+        _ if p.name == "FS_PROTOCOL" && family == Family::Smb => {
+            let smb1 = benchmark.protocol == Protocol::Smb1;
+            writeln!(out, "FS_PROTOCOL={}", if smb1 { "cifs" } else { "smb" })
+        }
+        (_, example) if MUST_BE_SET.contains(&p.name) => {
+            writeln!(out, "{}={}", p.name, quote(example))
+        }
+        (Some(default), _) => writeln!(out, "#{}={}", p.name, quote(&default)),
+        (None, "") => writeln!(out, "#{}=", p.name),
+        (None, example) => writeln!(out, "#{}={}   # e.g.", p.name, quote(example)),
+    };
+}
