@@ -1,0 +1,93 @@
+//! Claiming a run's directory on a share, and giving it back.
+//!
+//! The rules are [`filermark_engine::claim`]'s; what they need of a share is in `ground`.
+//! Everything blocks; nothing here is measured.
+
+mod ground;
+
+use crate::client::Client;
+use crate::login::Refusals;
+use crate::target::Target;
+use filermark_engine::claim::{self, Emptied};
+use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
+use filermark_model::plan::{MountPoint, SmbPlan};
+use ground::Share;
+use std::net::SocketAddr;
+
+/// Reaches `mount`, makes the run's directory and marks it as ours: what
+/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. Also tells at
+/// which address the server was reached.
+///
+/// # Errors
+/// Unreachable, refused, read-only, full, not ours: one sentence each.
+pub fn claim(
+    plan: &SmbPlan,
+    mount: &MountPoint,
+    claim: &Claim,
+    refusals: &Refusals,
+) -> Result<(ClaimReport, SocketAddr), DriverError> {
+    let target = Target::of(mount)?;
+    let (mut client, address) = Client::connect(&target, plan, refusals)?;
+    let mut share = Share::new(&mut client, plan, &target, claim);
+    let claimed = claim::claim(&mut share, claim);
+    let report = claimed.map(|emptied| report(&mut client, plan, &target, emptied));
+    client.files().log_off();
+    Ok((report?, address))
+}
+
+/// Removes the marker and the run's directory, and what is ours in it: what
+/// [`Driver::release`](filermark_engine::driver::Driver::release) promises.
+///
+/// # Errors
+/// The server could not be reached or refused, or the directory belongs to another run
+/// by now; names what stays.
+pub fn release(
+    plan: &SmbPlan,
+    mount: &MountPoint,
+    claim: &Claim,
+    reach: Reach,
+    refusals: &Refusals,
+) -> Result<ClaimReport, DriverError> {
+    let target = Target::of(mount)?;
+    let (mut client, _) = Client::connect(&target, plan, refusals).map_err(|mut error| {
+        let stays = format!(r"{}\{} stays", mount, claim.dir_name);
+        error.advice = match error.advice.is_empty() {
+            true => stays,
+            false => format!("{stays}; {}", error.advice),
+        };
+        error
+    })?;
+    let mut share = Share::new(&mut client, plan, &target, claim);
+    let released = claim::release(&mut share, claim, reach);
+    let report = released.map(|emptied| report(&mut client, plan, &target, emptied));
+    client.files().log_off();
+    report
+}
+
+/// What a claim tells of the server.
+pub(crate) fn report(
+    client: &mut Client,
+    plan: &SmbPlan,
+    target: &Target,
+    emptied: Emptied,
+) -> ClaimReport {
+    let limits = client.limits();
+    let most = plan.block_size_max.unwrap_or(u32::MAX);
+    let files = client.files();
+    // What a server does not tell stays unknown.
+    let space = files.space(&target.dir).ok();
+    let mut facts = vec![("smb address".to_owned(), files.peer().to_string())];
+    facts.extend(files.server_facts());
+    if let Some(space) = space {
+        facts.push(("total bytes".to_owned(), space.total.to_string()));
+        facts.push(("free bytes".to_owned(), space.free.to_string()));
+    }
+    ClaimReport {
+        removed_count: emptied.removed_count,
+        foreign: emptied.foreign,
+        transfer_bytes: (limits.read_max.min(most), limits.write_max.min(most)),
+        free_bytes: space.map(|space| space.free),
+        lacking: Vec::new(),
+        server_facts: facts,
+    }
+}

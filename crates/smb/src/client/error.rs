@@ -1,0 +1,134 @@
+//! What can go wrong between a request and its reply, and what a refusal is.
+
+use filermark_smbwire::error::DecodeError;
+use filermark_smbwire::frame::FrameError;
+use filermark_smbwire::status;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why a request has no reply. A refusal by the server (an NTSTATUS) is a reply and not
+/// among these.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No connection came about.
+    #[error("cannot connect to {address}: {}", io_text(source))]
+    Connect {
+        /// Whom we called.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No connection within the limit.
+    #[error("no answer to the connection request to {address} within {} ms", waited.as_millis())]
+    ConnectTimedOut {
+        /// Whom we called.
+        address: SocketAddr,
+        /// The limit.
+        waited: Duration,
+    },
+    /// The connection broke.
+    #[error("the connection to {address} broke: {}", io_text(source))]
+    Broken {
+        /// The other end.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The server closed the connection.
+    #[error("{address} closed the connection instead of answering")]
+    Closed {
+        /// The other end.
+        address: SocketAddr,
+    },
+    /// No reply within the limit.
+    #[error("{address} took the connection but did not answer within {} ms", waited.as_millis())]
+    TimedOut {
+        /// The other end.
+        address: SocketAddr,
+        /// The limit.
+        waited: Duration,
+    },
+    /// The stream is not made of messages.
+    #[error("{address}: {source}")]
+    Frame {
+        /// The other end.
+        address: SocketAddr,
+        /// What is wrong.
+        source: FrameError,
+    },
+    /// A message makes no sense, or is not this session's.
+    #[error("{address} sent a message that makes no sense: {source}")]
+    Garbage {
+        /// The other end.
+        address: SocketAddr,
+        /// What is wrong.
+        source: DecodeError,
+    },
+    /// Nothing is under way, and still the server lets nothing more be sent.
+    #[error("{address} grants no credits to send anything with")]
+    NoCredits {
+        /// The other end.
+        address: SocketAddr,
+    },
+}
+
+impl ClientError {
+    /// Whether the connection was there and is no more.
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Broken { .. } | Self::Closed { .. })
+    }
+}
+
+/// What the system said, without the number in brackets.
+fn io_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((front, _)) => front.to_lowercase(),
+        None => text,
+    }
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The server refused it.
+    #[error("{step}: {}", status::text(*status))]
+    Refused {
+        /// What was asked: the command as the specification calls it.
+        step: &'static str,
+        /// Its NTSTATUS.
+        status: u32,
+    },
+    /// There is no reply.
+    #[error("{step}: {error}")]
+    Lost {
+        /// What was asked.
+        step: &'static str,
+        /// Why.
+        error: ClientError,
+    },
+}
+
+impl Failure {
+    /// The NTSTATUS of a refusal.
+    pub const fn status(&self) -> Option<u32> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            Self::Lost { .. } => None,
+        }
+    }
+
+    /// Whether the server refused it with one of these.
+    pub fn is(&self, statuses: &[u32]) -> bool {
+        self.status()
+            .is_some_and(|status| statuses.contains(&status))
+    }
+}
+
+/// Whether nothing has this name: the name or the way to it is missing.
+pub const NOT_THERE: [u32; 3] = [
+    status::OBJECT_NAME_NOT_FOUND,
+    status::OBJECT_PATH_NOT_FOUND,
+    status::NO_SUCH_FILE,
+];

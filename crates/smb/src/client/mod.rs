@@ -1,0 +1,107 @@
+//! The blocking side of the SMB client: one request, one reply.
+//!
+//! For everything that is not load: claiming and clearing directories, looking at servers
+//! before a run, and the protocol checks of the validator. It allocates and blocks
+//! freely, so no measured operation may go through here; that is the driver's business.
+//!
+//! | module | room |
+//! |---|---|
+//! | `connect` | from a mount point to a session |
+//! | `offered` | which dialects a server has, where it takes none of ours |
+//! | `files` | files, by the same methods for both protocols (`one`, `two`) |
+//! | `purpose`, `facts` | what both protocols have in common there |
+//! | `raw` | requests and replies as they are on the wire |
+//! | `wire` | the connection |
+//! | `advice` | failures as sentences |
+
+pub(crate) mod advice;
+mod connect;
+mod error;
+mod facts;
+mod files;
+mod offered;
+pub(crate) mod one;
+mod purpose;
+pub mod raw;
+pub(crate) mod two;
+mod wire;
+
+pub use connect::try_connection;
+pub(crate) use connect::{Trouble, session_at};
+pub use error::{ClientError, Failure, NOT_THERE};
+pub use files::{Entry, File, Files, Gone, Listing, OpenFor, Space};
+pub use offered::{dialects_offered, names_of};
+
+use crate::login::Refusals;
+use crate::target::Target;
+use filermark_engine::driver::DriverError;
+use filermark_model::plan::SmbPlan;
+use filermark_smbwire::settings::TransferLimits;
+use raw::{Raw, RawOne, RawTwo};
+use std::net::SocketAddr;
+
+/// A session on a share.
+#[derive(Debug)]
+pub struct Client {
+    raw: Raw,
+}
+
+impl Client {
+    /// Reaches a mount point's server, logs in, enters the share; also tells at which of
+    /// the server's addresses. Once the server has refused the user, nobody who shares
+    /// `refusals` tries again.
+    ///
+    /// # Errors
+    /// Unreachable, refused, no dialect in common (with those that the server has), no
+    /// such share.
+    pub fn connect(
+        target: &Target,
+        plan: &SmbPlan,
+        refusals: &Refusals,
+    ) -> Result<(Self, SocketAddr), DriverError> {
+        let (raw, address) = connect::connect(target, plan, refusals)?;
+        Ok((Self { raw }, address))
+    }
+
+    /// Of a session that [`session_at`] has set up.
+    pub(crate) const fn of(raw: Raw) -> Self {
+        Self { raw }
+    }
+
+    /// Files, by whichever protocol the session speaks.
+    pub fn files(&mut self) -> &mut dyn Files {
+        match &mut self.raw {
+            Raw::One(one) => one,
+            Raw::Two(two) => two,
+        }
+    }
+
+    /// Requests and replies as they are.
+    pub const fn raw(&mut self) -> &mut Raw {
+        &mut self.raw
+    }
+
+    /// The same, where the session speaks SMB1.
+    pub const fn one(&mut self) -> Option<&mut RawOne> {
+        match &mut self.raw {
+            Raw::One(one) => Some(one),
+            Raw::Two(_) => None,
+        }
+    }
+
+    /// The same, where it speaks SMB2 or 3.
+    pub const fn two(&mut self) -> Option<&mut RawTwo> {
+        match &mut self.raw {
+            Raw::One(_) => None,
+            Raw::Two(two) => Some(two),
+        }
+    }
+
+    /// How large transfers may be.
+    pub const fn limits(&self) -> TransferLimits {
+        match &self.raw {
+            Raw::One(one) => one.session().limits,
+            Raw::Two(two) => two.session().limits,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The state of a shard without its sockets: procs, operations, calls, timers.
+//!
+//! It makes calls and judges what came of them, and never touches a connection itself:
+//! it puts calls into the queues of connections and marks those `dirty`.
+
+use super::begin::Verdict;
+use super::calls::{Call, Calls, Kind};
+use super::counters::Counters;
+use super::ops::Ops;
+use filermark_engine::clock::Clock;
+use filermark_engine::data::DataSource;
+use filermark_engine::driver::{Completion, ObjectId, Status, StopFlag};
+use filermark_engine::name::{Name, NameKind};
+use filermark_engine::session_action::{HandleId, Place};
+use filermark_model::Nanos;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Most files of one proc that can be open at once.
+const HANDLES_MAX: usize = 1 << 16;
+
+/// What the server calls an open file: both halves with SMB2, the second with SMB1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(pub(crate) u64, pub(crate) u64);
+
+impl FileId {
+    /// Nothing is open.
+    pub(crate) const NONE: Self = Self(u64::MAX, u64::MAX);
+}
+
+/// How the driver behaves; the same for all connections of a shard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// Reads and writes of one operation under way at once.
+    pub(crate) reads_max: u32,
+    pub(crate) writes_max: u32,
+    /// Largest transfer that the user allows, in bytes.
+    pub(crate) block_max: u32,
+    pub(crate) reply_timeout: Nanos,
+    pub(crate) connect_timeout: Nanos,
+}
+
+/// A proc of the shard.
+#[derive(Debug)]
+pub(crate) struct Proc {
+    pub(crate) conn: u32,
+    /// Path of its directory from the share on, without a backslash at either end.
+    pub(crate) base: Box<str>,
+    /// Names of the directories in it, by object.
+    dirs: Vec<Option<Name>>,
+    /// What is open, by the engine's number.
+    handles: Vec<FileId>,
+}
+
+impl Proc {
+    /// A proc that works below `run_dir`.
+    pub(crate) fn new(number: u32, conn: u32, run_dir: &str) -> Self {
+        let mut base = String::from(run_dir);
+        push_name(&mut base, Name::new(NameKind::ProcDir, number));
+        Self {
+            conn,
+            base: base.into(),
+            dirs: Vec::new(),
+            handles: Vec::new(),
+        }
+    }
+
+    /// A directory that was made or is about to be.
+    pub(crate) fn keep_dir(&mut self, object: ObjectId, name: Name) {
+        let at = object.0 as usize;
+        if at > filermark_model::benchmark::FileSetRule::DIR_COUNT_MAX as usize {
+            return;
+        }
+        if self.dirs.len() <= at {
+            self.dirs.resize(at + 1, None);
+        }
+        self.dirs[at] = Some(name);
+    }
+
+    pub(crate) fn knows_dir(&self, object: ObjectId) -> bool {
+        object.0 == 0
+            || self
+                .dirs
+                .get(object.0 as usize)
+                .is_some_and(Option::is_some)
+    }
+
+    pub(crate) fn forget_objects(&mut self, from: ObjectId) {
+        self.dirs.truncate(from.0 as usize);
+    }
+
+    /// Puts the path of a place into `out`.
+    pub(crate) fn path(&self, place: Place, out: &mut String) {
+        out.clear();
+        out.push_str(&self.base);
+        if let Some(Some(name)) = self.dirs.get(place.dir.0 as usize) {
+            push_name(out, *name);
+        }
+        if let Some(name) = place.name {
+            push_name(out, name);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn file(&self, handle: HandleId) -> Option<FileId> {
+        let file = self.handles.get(handle.0 as usize).copied()?;
+        (file != FileId::NONE).then_some(file)
+    }
+
+    pub(crate) fn set_file(&mut self, handle: HandleId, file: FileId) {
+        let at = handle.0 as usize;
+        if at >= HANDLES_MAX {
+            return;
+        }
+        if self.handles.len() <= at {
+            self.handles.resize(at + 1, FileId::NONE);
+        }
+        self.handles[at] = file;
+    }
+
+    /// The connection on which its files were open is gone.
+    pub(crate) fn forget_files(&mut self) {
+        self.handles.clear();
+    }
+}
+
+fn push_name(path: &mut String, name: Name) {
+    let text = name.text();
+    let text = std::str::from_utf8(text.as_bytes()).unwrap_or_default();
+    // Writing to a string cannot fail.
+    let _ = match path.is_empty() {
+        true => write!(path, "{text}"),
+        false => write!(path, "\\{text}"),
+    };
+}
+
+/// What a reply says of the session that it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionState {
+    /// It is there.
+    Good,
+    /// It has expired: the user is to be proved anew.
+    Expired,
+    /// The server has ended it, or its tree: the connection is to be made anew.
+    Gone,
+}
+
+/// Something that is to happen later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A connection has waited long enough to be tried again.
+    Reconnect { conn: u32, epoch: u32 },
+    /// A connection and its session should be there by now.
+    Connect { conn: u32, setup: u32 },
+    /// The time-outs of all connections are looked at.
+    Look,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) clock: Clock,
+    /// The clock as it was read last: good enough for time-outs.
+    pub(crate) now: Nanos,
+    pub(crate) settings: Settings,
+    pub(crate) data: Arc<DataSource>,
+    pub(crate) stop: StopFlag,
+    /// The wish to stop has been seen and acted on.
+    pub(crate) stopping: bool,
+    pub(crate) procs: Vec<Proc>,
+    pub(crate) ops: Ops,
+    pub(crate) calls: Calls,
+    /// Calls that wait to be sent, by connection.
+    pub(crate) queues: Vec<VecDeque<u32>>,
+    /// How often each connection has ended: what was open on an earlier one is gone.
+    pub(crate) epochs: Vec<u32>,
+    /// Largest transfers of each connection, in bytes: reads, writes.
+    pub(crate) transfers: Vec<(u32, u32)>,
+    pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
+    pub(crate) counters: Counters,
+    /// Connections with calls to send; `is_dirty` says who is in it already.
+    pub(crate) dirty: Vec<u32>,
+    pub(crate) is_dirty: Vec<bool>,
+    pub(crate) done: Vec<Completion>,
+    /// Paths are put together here.
+    pub(crate) path: String,
+    /// What the message being looked at has said of its session.
+    pub(crate) session: SessionState,
+    /// The time of day when the clock was at zero, in 100 ns since 1601 (MS-DTYP 2.3.3).
+    pub(crate) filetime_base: u64,
+}
+
+impl Core {
+    /// Puts a call of `op` into the queue of its connection.
+    pub(crate) fn call(&mut self, op: u32, kind: Kind, offset: u64, length: u32) {
+        let logical = self.ops.get_mut(op);
+        logical.outstanding += 1;
+        let conn = self.procs[logical.proc as usize].conn;
+        let slot = self.calls.begin(Call {
+            op,
+            kind,
+            offset,
+            length,
+            left: 0,
+            status: 0,
+            is_garbage: false,
+            is_lost: false,
+            is_sent: false,
+            since: self.now,
+            received: 0,
+            reply_sequence: 0,
+        });
+        self.queues[conn as usize].push_back(slot);
+        self.mark_dirty(conn);
+    }
+
+    /// This connection has something to send.
+    #[inline]
+    pub(crate) fn mark_dirty(&mut self, conn: u32) {
+        let is_dirty = &mut self.is_dirty[conn as usize];
+        if !*is_dirty {
+            *is_dirty = true;
+            self.dirty.push(conn);
+        }
+    }
+
+    /// A call that found the session expired goes once more, when it is renewed.
+    #[cold]
+    pub(crate) fn call_again(&mut self, slot: u32) {
+        let Some(call) = self.calls.get_mut(slot) else {
+            return;
+        };
+        call.status = 0;
+        call.received = 0;
+        call.is_sent = false;
+        let conn = self.procs[self.ops.get(call.op).proc as usize].conn;
+        self.queues[conn as usize].push_front(slot);
+        self.session = SessionState::Expired;
+    }
+
+    /// Makes a transfer that waits for credits so small that `bytes` pay for it; the rest
+    /// becomes a call of its own.
+    #[cold]
+    pub(crate) fn split(&mut self, slot: u32, bytes: u32) {
+        let Some(call) = self.calls.get_mut(slot) else {
+            return;
+        };
+        if !matches!(call.kind, Kind::Read | Kind::Write) || bytes == 0 || call.length <= bytes {
+            return;
+        }
+        let rest = call.length - bytes;
+        call.length = bytes;
+        let (op, kind, offset) = (call.op, call.kind, call.offset + u64::from(bytes));
+        self.call(op, kind, offset, rest);
+    }
+
+    /// The connection has ended, and with it all that was open on it.
+    pub(crate) fn end_epoch(&mut self, conn: u32) {
+        self.epochs[conn as usize] = self.epochs[conn as usize].wrapping_add(1);
+        for proc in self.procs.iter_mut().filter(|p| p.conn == conn) {
+            proc.forget_files();
+        }
+    }
+
+    /// Whether the file that a call is on was lost with an earlier connection. (The same
+    /// number may be another file by now.)
+    pub(crate) fn is_on_lost_file(&self, call: &Call) -> bool {
+        let op = self.ops.get(call.op);
+        let conn = self.procs[op.proc as usize].conn;
+        call.kind.is_on_file() && op.epoch != self.epochs[conn as usize]
+    }
+
+    /// Calls that have waited for room or credits for as long as a reply may take fail.
+    #[cold]
+    pub(crate) fn fail_late(&mut self, conn: u32) {
+        let now = self.now;
+        let limit = self.settings.reply_timeout;
+        while let Some(slot) = self.queues[conn as usize].front().copied() {
+            let since = self.calls.get(slot).map_or(now, |call| call.since);
+            if now.since(since) <= limit {
+                return;
+            }
+            self.queues[conn as usize].pop_front();
+            self.end_call(slot, Verdict::Ends(Status::TimedOut), 0, now);
+        }
+    }
+
+    /// Everything that waits for a connection fails.
+    #[cold]
+    pub(crate) fn fail_queue(&mut self, conn: u32, status: Status) {
+        let now = self.now;
+        // What goes on after a failure (the close of a file) may come in behind.
+        while let Some(slot) = self.queues[conn as usize].pop_front() {
+            self.end_call(slot, Verdict::Ends(status), 0, now);
+        }
+    }
+
+    /// The connection that an operation's proc uses.
+    #[inline]
+    pub(crate) fn conn_of(&self, op: u32) -> u32 {
+        self.procs[self.ops.get(op).proc as usize].conn
+    }
+
+    /// The time of day, in 100 ns since 1601.
+    pub(crate) fn filetime(&self) -> u64 {
+        self.filetime_base + self.now.0 / 100
+    }
+
+    /// When something is to be done though nothing arrives.
+    pub(crate) fn next_wake(&self) -> Nanos {
+        self.timers.peek().map_or(Nanos::MAX, |t| t.0.0)
+    }
+
+    pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+    }
+
+    /// A timer that is due.
+    pub(crate) fn due(&mut self, now: Nanos) -> Option<Timer> {
+        let Reverse((at, timer)) = *self.timers.peek()?;
+        if at > now {
+            return None;
+        }
+        self.timers.pop();
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_put_together_from_names() {
+        let mut proc = Proc::new(7, 0, r"sub\filermark.x");
+        let mut path = String::new();
+        let file = Name::new(NameKind::File, 12);
+        proc.keep_dir(ObjectId(3), Name::new(NameKind::Dir, 2));
+        for (dir, name, wanted) in [
+            (0, None, r"sub\filermark.x\p000007"),
+            (3, None, r"sub\filermark.x\p000007\d0002"),
+            (3, Some(file), r"sub\filermark.x\p000007\d0002\f0000000012"),
+        ] {
+            proc.path(
+                Place {
+                    dir: ObjectId(dir),
+                    name,
+                },
+                &mut path,
+            );
+            assert_eq!(path, wanted);
+        }
+        assert!(proc.knows_dir(ObjectId(3)) && !proc.knows_dir(ObjectId(2)));
+        proc.forget_objects(ObjectId(0));
+        assert!(!proc.knows_dir(ObjectId(3)));
+    }
+}

@@ -1,0 +1,134 @@
+//! The SMB load driver: many procs, few threads, no waiting.
+//!
+//! | module | room |
+//! |---|---|
+//! | `open` | which connections a shard has and who uses them |
+//! | `shard` | the loop: timers, sockets, completions |
+//! | `conn` | one connection: made, fed, made anew |
+//! | `talk` | what is said on it: the handshake, then calls and replies; touches no socket |
+//! | `window` | which message belongs to which call; credits |
+//! | `core` | the state behind: procs, operations, calls; touches no socket |
+//! | `begin` | which calls an operation makes, one after another |
+//! | `one`, `two` | calls as messages of SMB1 and SMB2, and what the replies mean |
+//! | `calls`, `ops`, `counters`, `status` | the tables |
+//!
+//! A request becomes an entry in a table and a call in its connection's queue;
+//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued and
+//! hands it over in one write per connection. Nothing is allocated per operation once
+//! the tables have grown to what is under way at once.
+
+mod begin;
+mod calls;
+mod conn;
+mod core;
+mod counters;
+mod one;
+mod open;
+mod ops;
+mod shard;
+mod status;
+mod talk;
+mod two;
+pub(crate) mod window;
+
+use crate::login::Refusals;
+use crate::target::Target;
+use filermark_engine::driver::{
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
+};
+use filermark_model::OpSet;
+use filermark_model::plan::{Connections, MountPoint, SmbPlan};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use shard::Shard;
+
+/// Speaks SMB over TCP; see the module.
+#[derive(Debug)]
+pub struct SmbDriver {
+    plan: SmbPlan,
+    refusals: Refusals,
+    /// Where servers were reached, so that not every shard looks anew. Locked only while
+    /// shards are opened.
+    addresses: Mutex<HashMap<String, SocketAddr>>,
+}
+
+impl SmbDriver {
+    /// A driver with these settings. Nothing is reached yet.
+    pub fn new(plan: SmbPlan) -> Self {
+        Self {
+            plan,
+            refusals: Refusals::default(),
+            addresses: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn known_addresses(&self) -> MutexGuard<'_, HashMap<String, SocketAddr>> {
+        self.addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The address of a target's server: the one that a claim has reached, else the first.
+    fn address(&self, target: &Target) -> Result<SocketAddr, DriverError> {
+        let mut known = self.known_addresses();
+        if let Some(address) = known.get(&target.mount.host) {
+            return Ok(*address);
+        }
+        let all = target.addresses(&self.plan)?;
+        let first = *all.first().ok_or_else(|| DriverError {
+            place: target.mount.host.clone(),
+            step: "find its address".into(),
+            reason: "it has none".into(),
+            advice: String::new(),
+        })?;
+        known.insert(target.mount.host.clone(), first);
+        Ok(first)
+    }
+}
+
+impl Driver for SmbDriver {
+    fn name(&self) -> &'static str {
+        "smb"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::SMB,
+            blocking: false,
+            // A shared connection is one shard's.
+            shards_max: match self.plan.connections {
+                Connections::PerProc => None,
+                Connections::Shared(count) => Some(count.max(1)),
+            },
+        }
+    }
+
+    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        let (report, address) = crate::claim::claim(&self.plan, mount, claim, &self.refusals)?;
+        self.known_addresses().insert(mount.host.clone(), address);
+        Ok(report)
+    }
+
+    fn release(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        reach: Reach,
+    ) -> Result<ClaimReport, DriverError> {
+        crate::claim::release(&self.plan, mount, claim, reach, &self.refusals)
+    }
+
+    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
+        Ok(Box::new(self.shard(setup)?))
+    }
+
+    fn status_text(&self, code: u32) -> String {
+        status::text(code)
+    }
+
+    fn fatal_advice(&self, code: u32) -> Option<&'static str> {
+        status::fatal_advice(code)
+    }
+}

@@ -1,0 +1,269 @@
+//! Which message of a connection belongs to which call, and how many may go.
+//!
+//! SMB2: ids count up, and every message costs credits that the server grants (MS-SMB2
+//! 3.2.4.1.5). SMB1: ids are ours to choose, and the server says how many requests it
+//! takes at once (MS-CIFS 2.2.4.52, MaxMpxCount).
+
+use filermark_smbwire::smb2;
+
+/// No call.
+const NONE: u32 = u32::MAX;
+/// Credits that a connection strives for.
+const CREDITS_WANTED: u32 = 512;
+/// Ids of a connection that may be under way at most; a server that leaves one
+/// unanswered while so many others go is broken.
+const SPAN_MAX: u64 = 1 << 16;
+
+/// The messages of a connection that are under way.
+#[derive(Debug)]
+pub(crate) enum Window {
+    Two(Credits),
+    One(Multiplex),
+}
+
+/// SMB2.
+#[derive(Debug)]
+pub(crate) struct Credits {
+    next_id: u64,
+    credits: u32,
+    /// Calls by id, at the id's low bits; as large as the span of ids under way.
+    by_id: Vec<(u64, u32)>,
+    under_way: u32,
+}
+
+/// SMB1.
+#[derive(Debug)]
+pub(crate) struct Multiplex {
+    /// Calls by id less one.
+    by_id: Vec<u32>,
+    free: Vec<u16>,
+}
+
+impl Credits {
+    /// Goes on behind a handshake.
+    pub(crate) fn new(next_id: u64, credits: u32) -> Self {
+        Self {
+            next_id,
+            credits,
+            by_id: vec![(0, NONE); 16],
+            under_way: 0,
+        }
+    }
+
+    /// Takes an id for a message that costs `charge` credits.
+    fn take(&mut self, slot: u32, charge: u32) -> Option<u64> {
+        if self.credits < charge {
+            return None;
+        }
+        let id = self.next_id;
+        while self.place(id).1 != NONE {
+            if self.by_id.len() as u64 >= SPAN_MAX {
+                return None;
+            }
+            self.grow();
+        }
+        self.credits -= charge;
+        self.next_id += u64::from(charge.max(1));
+        let at = self.index(id);
+        self.by_id[at] = (id, slot);
+        self.under_way += 1;
+        Some(id)
+    }
+
+    /// Whether ids can be had though the oldest ones may be under way for long.
+    fn has_places(&self, charge: u32) -> bool {
+        let grows = (self.by_id.len() as u64) < SPAN_MAX;
+        grows || (0..u64::from(charge.max(1))).all(|n| self.place(self.next_id + n).1 == NONE)
+    }
+
+    fn index(&self, id: u64) -> usize {
+        (id as usize) & (self.by_id.len() - 1)
+    }
+
+    fn place(&self, id: u64) -> (u64, u32) {
+        self.by_id[self.index(id)]
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![(0, NONE); self.by_id.len() * 2];
+        let old = std::mem::replace(&mut self.by_id, larger);
+        for entry in old.into_iter().filter(|e| e.1 != NONE) {
+            let at = self.index(entry.0);
+            self.by_id[at] = entry;
+        }
+    }
+
+    /// What to ask for with a message: what it costs, and what is lacking.
+    fn request(&self, charge: u32) -> u16 {
+        let lacking = CREDITS_WANTED.saturating_sub(self.credits);
+        lacking.max(charge).clamp(1, u32::from(u16::MAX)) as u16
+    }
+}
+
+impl Multiplex {
+    /// Room for so many requests at once.
+    pub(crate) fn new(max_mpx: u16) -> Self {
+        // One id stays the server's own: oplock breaks (MS-CIFS 3.2.5.42).
+        let count = max_mpx.clamp(1, 4096);
+        Self {
+            by_id: vec![NONE; usize::from(count)],
+            free: (1..=count).rev().collect(),
+        }
+    }
+}
+
+impl Window {
+    /// The credits that a message costs are there, for `messages` of one call.
+    pub(crate) fn has_room(&self, charge: u32, messages: u32) -> bool {
+        match self {
+            Self::Two(credits) => credits.credits >= charge && credits.has_places(charge),
+            Self::One(multiplex) => multiplex.free.len() >= messages as usize,
+        }
+    }
+
+    /// An id for the next message of the call in `slot`.
+    pub(crate) fn take(&mut self, slot: u32, charge: u32) -> Option<u64> {
+        match self {
+            Self::Two(credits) => credits.take(slot, charge),
+            Self::One(multiplex) => {
+                let id = multiplex.free.pop()?;
+                multiplex.by_id[usize::from(id) - 1] = slot;
+                Some(u64::from(id))
+            }
+        }
+    }
+
+    /// Bytes of a transfer that the credits at hand pay for.
+    pub(crate) fn bytes_payable(&self) -> u32 {
+        match self {
+            Self::Two(credits) => credits.credits.saturating_mul(smb2::credits::CREDIT_BYTES),
+            Self::One(_) => u32::MAX,
+        }
+    }
+
+    /// The credits to ask for with a message.
+    pub(crate) fn request(&self, charge: u32) -> u16 {
+        match self {
+            Self::Two(credits) => credits.request(charge),
+            Self::One(_) => 0,
+        }
+    }
+
+    /// The call that a message belongs to; it stays under way.
+    #[inline]
+    pub(crate) fn find(&self, id: u64) -> Option<u32> {
+        let slot = match self {
+            Self::Two(credits) => {
+                let (known, slot) = credits.place(id);
+                if known == id { slot } else { NONE }
+            }
+            Self::One(multiplex) => {
+                let at = usize::try_from(id.checked_sub(1)?).ok()?;
+                *multiplex.by_id.get(at)?
+            }
+        };
+        (slot != NONE).then_some(slot)
+    }
+
+    /// A message was answered.
+    pub(crate) fn answered(&mut self, id: u64) {
+        match self {
+            Self::Two(credits) => {
+                let at = credits.index(id);
+                if credits.by_id[at].0 == id && credits.by_id[at].1 != NONE {
+                    credits.by_id[at].1 = NONE;
+                    credits.under_way -= 1;
+                }
+            }
+            Self::One(multiplex) => {
+                let at = (id as usize).wrapping_sub(1);
+                if let Some(slot) = multiplex.by_id.get_mut(at).filter(|s| **s != NONE) {
+                    *slot = NONE;
+                    multiplex.free.push(id as u16);
+                }
+            }
+        }
+    }
+
+    /// The server grants credits with a reply.
+    pub(crate) fn grant(&mut self, granted: u16) {
+        if let Self::Two(credits) = self {
+            credits.credits = credits.credits.saturating_add(granted.into()).min(1 << 16);
+        }
+    }
+
+    /// Hands credits and the next id over to a handshake; nothing is under way.
+    pub(crate) fn give_back(&self, to: &mut smb2::Credits) {
+        if let Self::Two(credits) = self {
+            *to = smb2::Credits {
+                available: credits.credits,
+                next_message_id: credits.next_id,
+            };
+        }
+    }
+
+    /// The calls under way, each as often as it has messages.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        let (two, one) = match self {
+            Self::Two(credits) => (&credits.by_id[..], &[][..]),
+            Self::One(multiplex) => (&[][..], &multiplex.by_id[..]),
+        };
+        let all = two.iter().map(|e| e.1).chain(one.iter().copied());
+        all.filter(|slot| *slot != NONE)
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Two(credits) => credits.under_way == 0,
+            Self::One(multiplex) => multiplex.free.len() == multiplex.by_id.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is answered in whatever order: every id finds its own call, none
+        /// is used twice, and no more goes than was granted.
+        #[test]
+        fn ids_find_their_calls(
+            steps in prop::collection::vec((any::<bool>(), 1u32..9, any::<prop::sample::Index>()), 1..400),
+            one in any::<bool>(),
+        ) {
+            let mut window = match one {
+                true => Window::One(Multiplex::new(10)),
+                false => Window::Two(Credits::new(7, 4)),
+            };
+            let mut under_way: Vec<(u64, u32, u32)> = Vec::new();
+            let mut next = 0;
+            let mut credits = 4u32;
+            for (begin, charge, at) in steps {
+                if begin {
+                    let may = window.has_room(charge, 1);
+                    prop_assert_eq!(may, if one { under_way.len() < 10 } else { credits >= charge });
+                    let taken = window.take(next, charge);
+                    prop_assert_eq!(taken.is_some(), may);
+                    if let Some(id) = taken {
+                        prop_assert!(under_way.iter().all(|u| u.0 != id));
+                        under_way.push((id, next, charge));
+                        credits = credits.saturating_sub(charge);
+                        next += 1;
+                    }
+                } else if !under_way.is_empty() {
+                    let (id, slot, charge) = under_way.swap_remove(at.index(under_way.len()));
+                    prop_assert_eq!(window.find(id), Some(slot));
+                    window.answered(id);
+                    prop_assert_eq!(window.find(id), None);
+                    window.grant(charge as u16 + 1);
+                    credits += charge + 1;
+                }
+                prop_assert_eq!(window.slots().count(), under_way.len());
+                prop_assert_eq!(window.is_empty(), under_way.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The system's GSS-API library (RFC 2743, 2744), opened at run time: the calls that
+//! Kerberos takes, with handles that release themselves.
+#![allow(
+    unsafe_code,
+    reason = "calls into a C library; tests/kerberos.rs runs all of them against a real KDC, the \
+              tests below those that need none"
+)]
+
+mod calls;
+mod handles;
+
+use calls::{Buffer, Functions, Oid, OidSet};
+pub use handles::{Context, Credential, Name};
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+/// What Linux names it, with the version that all of today have; what macOS's Kerberos
+/// from a package manager does.
+const NAMES: [&str; 2] = ["libgssapi_krb5.so.2", "libgssapi_krb5.dylib"];
+
+/// 1.2.840.113554.1.2.2: Kerberos.
+static KERBEROS: [u8; 9] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2];
+/// 1.2.840.113554.1.2.1.1: a user's name.
+static USER: [u8; 10] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 1, 1];
+/// 1.2.840.113554.1.2.1.4: a service on a host.
+static SERVICE: [u8; 10] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 1, 4];
+
+/// GSS_C_INITIATE.
+const INITIATE: i32 = 1;
+/// Errors are in the upper half of a major status.
+const ERRORS: u32 = 0xFFFF_0000;
+/// Lines that are read of an explanation.
+const LINES_MAX: usize = 4;
+
+/// Why a call failed, in the library's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// With these words.
+    pub fn new(words: &str) -> Self {
+        Self(words.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The library, opened once and for good.
+#[derive(Clone, Copy, Debug)]
+pub struct Library(&'static Functions);
+
+impl Library {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It is not there; what to install.
+    pub fn open() -> Result<Self, String> {
+        static OPENED: OnceLock<Result<Functions, String>> = OnceLock::new();
+        let opened = OPENED.get_or_init(|| open(&NAMES));
+        opened.as_ref().map(Self).map_err(String::clone)
+    }
+
+    /// A user by the principal's name.
+    pub fn user(self, principal: &str) -> Result<Name, Failure> {
+        self.name(principal, &USER)
+    }
+
+    /// A service: `cifs@host`.
+    pub fn service(self, service: &str) -> Result<Name, Failure> {
+        self.name(service, &SERVICE)
+    }
+
+    fn name(self, text: &str, kind: &'static [u8]) -> Result<Name, Failure> {
+        let mut name = Name(null_mut(), self);
+        let (text, kind) = (Buffer::of(text.as_bytes()), Oid::of(kind));
+        // SAFETY: text and kind live beyond the call, which copies them.
+        self.call(|f, minor| unsafe { f.import_name(minor, &text, &kind, &mut name.0) })?;
+        Ok(name)
+    }
+
+    /// The tickets of the caller's cache: a user's, or whoever's they are.
+    pub fn credential(self, user: Option<&Name>) -> Result<Credential, Failure> {
+        let mut credential = Credential(null_mut(), self);
+        let mut kerberos = Oid::of(&KERBEROS);
+        let mechanisms = OidSet::of(&mut kerberos);
+        let user = user.map_or(null_mut(), |name| name.0);
+        // SAFETY: the handles are the library's own or null, and what is pointed to
+        // lives beyond the call.
+        self.call(|f, minor| unsafe {
+            let (actual, time) = (null_mut(), null_mut());
+            let out = &mut credential.0;
+            f.acquire_cred(minor, user, 0, &mechanisms, INITIATE, out, actual, time)
+        })?;
+        Ok(credential)
+    }
+
+    /// Tickets that the KDC gives for a password.
+    pub fn credential_with_password(
+        self,
+        user: &Name,
+        password: &str,
+    ) -> Result<Credential, Failure> {
+        let mut credential = Credential(null_mut(), self);
+        let mut kerberos = Oid::of(&KERBEROS);
+        let mechanisms = OidSet::of(&mut kerberos);
+        let password = Buffer::of(password.as_bytes());
+        // SAFETY: as above; the library copies the password.
+        self.call(|f, minor| unsafe {
+            f.acquire_cred_with_password(
+                minor,
+                user.0,
+                &password,
+                0,
+                &mechanisms,
+                INITIATE,
+                &mut credential.0,
+                null_mut(),
+                null_mut(),
+            )
+        })?;
+        Ok(credential)
+    }
+
+    /// A context that has not begun.
+    pub const fn context(self) -> Context {
+        Context(null_mut(), self)
+    }
+
+    /// Makes a call and says why it failed.
+    fn call(self, call: impl FnOnce(&Functions, &mut u32) -> u32) -> Result<u32, Failure> {
+        let mut minor = 0;
+        let major = call(self.0, &mut minor);
+        match major & ERRORS {
+            0 => Ok(major),
+            _ => Err(self.failure(major, minor)),
+        }
+    }
+
+    /// The words for a status: the mechanism's, and the general ones where it has none.
+    fn failure(self, major: u32, minor: u32) -> Failure {
+        const GENERAL: i32 = 1;
+        const OF_MECHANISM: i32 = 2;
+        let mut words = match minor {
+            0 => String::new(),
+            _ => self.words(minor, OF_MECHANISM),
+        };
+        if words.is_empty() {
+            words = self.words(major, GENERAL);
+        }
+        Failure(words)
+    }
+
+    fn words(self, status: u32, kind: i32) -> String {
+        let kerberos = Oid::of(&KERBEROS);
+        let mut lines = Vec::new();
+        let mut more = 0;
+        while lines.len() < LINES_MAX {
+            let (mut minor, mut line) = (0, Filled::new(self));
+            // SAFETY: everything pointed to lives beyond the call.
+            let major = unsafe {
+                self.0
+                    .display_status(&mut minor, status, kind, &kerberos, &mut more, &mut line.0)
+            };
+            if major & ERRORS != 0 {
+                break;
+            }
+            lines.push(String::from_utf8_lossy(line.bytes()).into_owned());
+            if more == 0 {
+                break;
+            }
+        }
+        lines.join("; ")
+    }
+}
+
+/// Opens the first of these libraries that is there.
+fn open(names: &[&str]) -> Result<Functions, String> {
+    let mut reasons = Vec::new();
+    for name in names {
+        match Functions::load(name) {
+            Ok(functions) => return Ok(functions),
+            // What the system says is behind what the crate says.
+            Err(error) => reasons.push(match std::error::Error::source(&error) {
+                Some(source) => source.to_string(),
+                None => format!("{name}: {error}"),
+            }),
+        }
+    }
+    Err(format!(
+        "Kerberos takes the system's GSS-API library, which cannot be opened ({}); install \
+         libgssapi-krb5-2 (Debian, Ubuntu) or krb5-libs (Fedora, RHEL)",
+        reasons.join("; ")
+    ))
+}
+
+/// A buffer that the library fills, and that is given back to it.
+struct Filled(Buffer, Library);
+
+impl Filled {
+    const fn new(library: Library) -> Self {
+        Self(Buffer::EMPTY, library)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the library filled it, or it is empty; it lives as long as this.
+        unsafe { self.0.bytes() }
+    }
+}
+
+impl Drop for Filled {
+    fn drop(&mut self) {
+        // SAFETY: what is in it is the library's, and is not used again.
+        unsafe { self.1.0.release_buffer(&mut 0, &mut self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_told_with_what_to_install() {
+        let said = open(&["libno-such-thing.so.9"]).expect_err("missing");
+        assert!(said.contains("libno-such-thing.so.9"), "{said}");
+        assert!(said.contains("install libgssapi-krb5-2"), "{said}");
+    }
+
+    /// Runs where the library is; elsewhere there is nothing to try.
+    #[test]
+    fn names_and_failures_come_and_go() {
+        let Ok(library) = Library::open() else {
+            return;
+        };
+        let user = library.user("nobody@NOWHERE.EXAMPLE").expect("a name");
+        let failed = library.credential(Some(&user)).expect_err("no ticket");
+        assert!(!failed.to_string().is_empty());
+        let mut context = library.context();
+        assert!(context.session_key().is_err() && context.sign(b"x").is_err());
+        assert!(context.verify(b"x", b"y").is_err());
+    }
+}

@@ -1,0 +1,378 @@
+//! Who logs in where: what a handshake is begun with, by driver, claims and validator
+//! alike, and what its failure means.
+//!
+//! Once the server has refused the user, nobody of this process tries again: accounts
+//! are locked after a few wrong passwords.
+
+use crate::driver::window::{Credits, Multiplex, Window};
+use crate::kerberos::Credentials;
+use crate::target::Target;
+use filermark_engine::driver::DriverError;
+use filermark_model::Nanos;
+use filermark_model::plan::SmbPlan;
+use filermark_model::smb::{Auth, Dialect};
+use filermark_smbwire::auth::{AuthError, Authenticator};
+use filermark_smbwire::error::SetupError;
+use filermark_smbwire::ntlm;
+use filermark_smbwire::settings::{Next, Settings, TransferLimits};
+use filermark_smbwire::{smb1, smb2};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tickets older than this are asked for anew before somebody logs in with them: servers
+/// end sessions when their tickets end.
+const TICKETS_FRESH: Duration = Duration::from_secs(60);
+/// So long after the server has let the user in, others log in without asking.
+const OPEN_FOR: Nanos = Nanos::from_secs(2);
+
+/// The user name of a guest.
+const GUEST: &str = "guest";
+
+/// That the server has refused the user, or the KDC has; shared by all logins of a
+/// process's driver.
+#[derive(Clone, Debug, Default)]
+pub struct Refusals(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    refused: AtomicBool,
+    /// After a loss somebody is finding out whether the user is still let in.
+    trial: AtomicBool,
+    /// Until when everybody may log in again without asking, in nanoseconds of the
+    /// agent's clock.
+    open_until_ns: AtomicU64,
+    /// Kerberos' tickets and when they were asked for, or why there are none.
+    tickets: Mutex<Option<(Instant, Result<Credentials, AuthError>)>>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Login {
+    /// The mount point as the user names it.
+    pub place: String,
+    plan: SmbPlan,
+    server: String,
+    share: String,
+    refusals: Refusals,
+}
+
+/// A handshake of either protocol.
+pub enum Handshake {
+    /// SMB1.
+    One(Box<smb1::Handshake>),
+    /// SMB2 and 3.
+    Two(Box<smb2::Handshake>),
+}
+
+/// A session of either protocol, with its tree.
+#[derive(Debug)]
+pub enum Session {
+    /// SMB1.
+    One(Box<smb1::Session>),
+    /// SMB2 and 3.
+    Two(Box<smb2::Session>),
+}
+
+impl Login {
+    /// The login on a target's share.
+    pub fn new(target: &Target, plan: &SmbPlan, refusals: &Refusals) -> Self {
+        Self {
+            place: target.mount.to_string(),
+            plan: plan.clone(),
+            server: target.mount.host.clone(),
+            share: target.share.clone(),
+            refusals: refusals.clone(),
+        }
+    }
+
+    /// Asks, after a loss, for leave to log in again: one finds out first, for the
+    /// password may have changed meanwhile, and hundreds of wrong ones at once lock an
+    /// account. `Some(true)`: this one is to find out; `None`: somebody is at it.
+    pub(crate) fn try_again(&self, now: Nanos) -> Option<bool> {
+        let shared = &self.refusals.0;
+        if now.0 < shared.open_until_ns.load(Ordering::Relaxed) {
+            return Some(false);
+        }
+        let is_busy = shared.trial.swap(true, Ordering::Relaxed);
+        (!is_busy).then_some(true)
+    }
+
+    /// The server has let the user in.
+    pub(crate) fn let_in(&self, now: Nanos) {
+        let until = now + OPEN_FOR;
+        let shared = &self.refusals.0;
+        shared.open_until_ns.store(until.0, Ordering::Relaxed);
+        self.end_trial();
+    }
+
+    /// Whoever was finding out has an answer, or its connection is gone.
+    pub(crate) fn end_trial(&self) {
+        self.refusals.0.trial.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether trying again cannot help: the server has said no to the user, or to what
+    /// is asked for. All else may be a server that is just coming up.
+    pub(crate) fn is_final(error: &SetupError) -> bool {
+        match error {
+            SetupError::Refused { .. } => is_refusal_of_user(error),
+            SetupError::Reply { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// A handshake that has not begun.
+    ///
+    /// # Errors
+    /// The user was refused before; no random bytes; no Kerberos.
+    pub fn handshake(&self) -> Result<Handshake, SetupError> {
+        let (settings, who) = self.parts()?;
+        Ok(match self.plan.dialects.0 {
+            Dialect::Nt1 => Handshake::One(Box::new(smb1::Handshake::new(settings, who))),
+            _ => Handshake::Two(Box::new(smb2::Handshake::new(settings, who))),
+        })
+    }
+
+    fn parts(&self) -> Result<(Settings, Box<dyn Authenticator>), SetupError> {
+        if self.refusals.0.refused.load(Ordering::Relaxed) {
+            let reason = "the server has refused the user before; it is not tried again, for accounts are locked after a few wrong passwords";
+            return Err(AuthError::Library(reason.into()).into());
+        }
+        if matches!(self.plan.auth, Auth::Ntlm { .. }) && !self.plan.password.is_given() {
+            let reason = "no password is at hand, and a wrong one is not tried: set PASSWORD_FILE, PASSWORD or FILERMARK_PASSWORD";
+            return Err(AuthError::Library(reason.into()).into());
+        }
+        let mut random = [0; 32];
+        let mut client_guid = [0; 16];
+        let system = SystemRandom::new();
+        if system.fill(&mut random).is_err() || system.fill(&mut client_guid).is_err() {
+            return Err(AuthError::Library("the system gives no random bytes".into()).into());
+        }
+        let settings = Settings {
+            dialects: self.plan.dialects,
+            signing: self.plan.signing,
+            encryption: self.plan.encryption,
+            server: self.server.clone(),
+            share: self.share.clone(),
+            guest_allowed: matches!(self.plan.auth, Auth::Guest | Auth::Anonymous),
+            client_guid,
+            random,
+        };
+        let who = self.authenticator(random)?;
+        Ok((settings, who))
+    }
+
+    /// A handshake that proves the user anew in a session that has expired. Only what the
+    /// server has let in before is tried.
+    ///
+    /// # Errors
+    /// As [`Login::handshake`].
+    pub fn handshake_again(&self, session: &smb2::Session) -> Result<Handshake, SetupError> {
+        let (settings, who) = self.parts()?;
+        let again = smb2::Handshake::again(session, settings, who);
+        Ok(Handshake::Two(Box::new(again)))
+    }
+
+    fn authenticator(&self, random: [u8; 32]) -> Result<Box<dyn Authenticator>, AuthError> {
+        let ntlm = |username: &str, domain: &str| {
+            ntlm::Ntlm::new(ntlm::Identity {
+                username: username.to_owned(),
+                domain: domain.to_owned(),
+                password: self.plan.password.clone(),
+                workstation: String::new(),
+                server: self.server.clone(),
+                random,
+                filetime: 0,
+            })
+        };
+        Ok(match &self.plan.auth {
+            Auth::Ntlm { username, domain } => Box::new(ntlm(username, domain)),
+            Auth::Guest => Box::new(ntlm(GUEST, "")),
+            Auth::Anonymous => Box::new(ntlm::Anonymous::default()),
+            Auth::Kerberos { username, domain } => {
+                let tickets = self.tickets(username, domain)?;
+                Box::new(tickets.authenticator(&self.server)?)
+            }
+        })
+    }
+
+    /// Kerberos' tickets: asked for once for hundreds of sessions, and again when they may
+    /// have run out meanwhile. What was refused is not asked for again.
+    fn tickets(&self, username: &str, domain: &str) -> Result<Credentials, AuthError> {
+        let known = &self.refusals.0.tickets;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((_, Err(refused))) => return Err(refused.clone()),
+            Some((since, Ok(tickets))) if since.elapsed() < TICKETS_FRESH => {
+                return Ok(tickets.clone());
+            }
+            _ => {}
+        }
+        let tickets = Credentials::obtain(username, domain, &self.plan.password);
+        *known = Some((Instant::now(), tickets.clone()));
+        tickets
+    }
+
+    /// What a failed handshake means for the user, with the next thing to try. A user
+    /// that was refused is not tried again from now on.
+    pub fn explain(&self, error: &SetupError) -> DriverError {
+        if is_refusal_of_user(error) {
+            self.refusals.0.refused.store(true, Ordering::Relaxed);
+        }
+        DriverError {
+            place: self.place.clone(),
+            step: "set an SMB session up".into(),
+            reason: error.to_string(),
+            advice: match (&self.plan.auth, is_refusal_of_user(error)) {
+                (Auth::Guest, true) => "the server lets no guests in: log in as a user",
+                (Auth::Anonymous, true) => {
+                    "the server lets nobody in without a name: log in as a user"
+                }
+                _ => advice(error, self.plan.dialects),
+            }
+            .into(),
+        }
+    }
+}
+
+/// Whether the server has looked at the user and said no.
+fn is_refusal_of_user(error: &SetupError) -> bool {
+    match error {
+        SetupError::GuestOnly => true,
+        SetupError::Refused { step, status } => {
+            step.contains("SESSION_SETUP") && LOGON_REFUSALS.contains(status)
+        }
+        _ => false,
+    }
+}
+
+/// What servers say of a user whom they do not let in (MS-ERREF 2.3.1).
+const LOGON_REFUSALS: &[u32] = &[
+    0xC000_006D, // LOGON_FAILURE
+    0xC000_006A, // WRONG_PASSWORD
+    0xC000_0064, // NO_SUCH_USER
+    0xC000_006E, // ACCOUNT_RESTRICTION
+    0xC000_006F, // INVALID_LOGON_HOURS
+    0xC000_0070, // INVALID_WORKSTATION
+    0xC000_0071, // PASSWORD_EXPIRED
+    0xC000_0072, // ACCOUNT_DISABLED
+    0xC000_015B, // LOGON_TYPE_NOT_GRANTED
+    0xC000_0193, // ACCOUNT_EXPIRED
+    0xC000_0224, // PASSWORD_MUST_CHANGE
+    0xC000_0234, // ACCOUNT_LOCKED_OUT
+    0xC000_0022, // ACCESS_DENIED
+    0xC000_018B, // NO_TRUST_SAM_ACCOUNT
+    0xC000_0413, // AUTHENTICATION_FIREWALL_FAILED
+];
+
+fn advice(error: &SetupError, dialects: (Dialect, Dialect)) -> &'static str {
+    match error {
+        SetupError::Refused { step, status } if step.contains("SESSION_SETUP") => match *status {
+            0xC000_006D | 0xC000_006A | 0xC000_0064 => {
+                "check USERNAME, PASSWORD and DOMAIN; it was tried once and is not tried again"
+            }
+            0xC000_0234 => "the account is locked: have it unlocked before anything is tried again",
+            0xC000_0072 => "the account is disabled: have it enabled, or name another user",
+            0xC000_0071 | 0xC000_0224 => "the password has expired: set a new one",
+            0xC000_0022 => {
+                "the server allows no such session: see whether it requires encryption or signing (SMB_ENCRYPTION, SMB_SIGNING), wants a newer dialect, or name another user"
+            }
+            _ => "see the server's log",
+        },
+        SetupError::Refused {
+            status: 0xC000_00CC,
+            ..
+        } => "there is no share of that name: check MNT_POINTS (smbclient -L lists the shares)",
+        SetupError::Refused {
+            status: 0xC000_0022,
+            ..
+        } => {
+            "the user may not use this share, or it has to be encrypted (SMB_ENCRYPTION, SMB_DIALECT 3.0 or later): name another user, or have the right given"
+        }
+        SetupError::NoDialect | SetupError::WrongDialect(_) => match dialects.1 {
+            Dialect::Nt1 => {
+                "the server has SMB1 switched off: measure it with FS_PROTOCOL=smb, or allow NT1 there"
+            }
+            _ => "widen SMB_DIALECT, or set FS_PROTOCOL=cifs for an old server that has SMB1 only",
+        },
+        SetupError::Requires("signing") => "set SMB_SIGNING=auto or required",
+        SetupError::Requires(_) => "set SMB_ENCRYPTION=auto or required",
+        SetupError::Lacking { .. } => {
+            "ask for something else with SMB_SIGNING, SMB_ENCRYPTION or SMB_DIALECT"
+        }
+        SetupError::Dfs => "name the share on the server that has it in MNT_POINTS",
+        SetupError::GuestOnly => "check USERNAME and DOMAIN, or set SMB_AUTH=guest",
+        SetupError::Auth(_) | SetupError::Reply { .. } | SetupError::Tampered(_) => "",
+        SetupError::Refused { .. } => "see the server's log",
+    }
+}
+
+impl std::fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::One(_) => "SMB1",
+            Self::Two(_) => "SMB2",
+        })
+    }
+}
+
+impl Handshake {
+    /// Appends the first message, framed.
+    ///
+    /// # Errors
+    /// There is nothing to offer, or the user cannot be proved.
+    pub fn first(&mut self, out: &mut Vec<u8>) -> Result<(), SetupError> {
+        match self {
+            Self::One(one) => {
+                one.first(out);
+                Ok(())
+            }
+            Self::Two(two) => two.first(out),
+        }
+    }
+
+    /// Takes a whole message and goes on.
+    ///
+    /// # Errors
+    /// There is no session to be had.
+    pub fn reply(
+        &mut self,
+        message: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Next<Session>, SetupError> {
+        Ok(match self {
+            Self::One(one) => match one.reply(message, out)? {
+                Next::Send => Next::Send,
+                Next::Wait => Next::Wait,
+                Next::Ready(session) => Next::Ready(Box::new(Session::One(session))),
+            },
+            Self::Two(two) => match two.reply(message, out)? {
+                Next::Send => Next::Send,
+                Next::Wait => Next::Wait,
+                Next::Ready(session) => Next::Ready(Box::new(Session::Two(session))),
+            },
+        })
+    }
+}
+
+impl Session {
+    /// How large its transfers may be.
+    pub fn limits(&self) -> TransferLimits {
+        match self {
+            Self::One(one) => one.limits,
+            Self::Two(two) => two.limits,
+        }
+    }
+
+    /// Its messages under way: none yet.
+    pub(crate) fn window(&self) -> Window {
+        match self {
+            Self::One(one) => Window::One(Multiplex::new(one.max_mpx)),
+            Self::Two(two) => Window::Two(Credits::new(
+                two.credits.next_message_id,
+                two.credits.available,
+            )),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A look at servers before a run: whether they take connections, how quickly, whether
+//! shares let us in and may be written to. Makes nothing on the server.
+
+use crate::claim::report;
+use crate::client::{Client, Failure, OpenFor, advice, try_connection};
+use crate::login::Refusals;
+use crate::target::Target;
+use filermark_engine::claim::Emptied;
+use filermark_engine::driver::{ClaimReport, DriverError};
+use filermark_model::plan::{MountPoint, SmbPlan};
+use filermark_smbwire::status;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Longest waits of a look, in milliseconds: a run is more patient.
+const WAIT_MS_MAX: u32 = 5_000;
+
+/// A server, and the shares of it that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// Its name, as the mount points give it.
+    pub host: String,
+    /// Where it was tried; `None`: the name has no address.
+    pub address: Option<SocketAddr>,
+    /// How long the connection took to be made; or why there is none.
+    pub connected: Result<Duration, String>,
+    /// Its shares, in the order of the mount points.
+    pub shares: Vec<Share>,
+}
+
+/// A share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// The mount point.
+    pub mount: MountPoint,
+    /// What came of logging in to it.
+    pub entered: Result<Entered, DriverError>,
+}
+
+/// A share that lets us in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entered {
+    /// Whether files and directories may be made in the mount point's directory.
+    pub writable: bool,
+    /// Free space, dialect, signing, encryption, user: as for a claim.
+    pub report: ClaimReport,
+}
+
+/// The same plan with short waits.
+#[must_use]
+pub fn hasty(plan: &SmbPlan) -> SmbPlan {
+    SmbPlan {
+        connect_timeout_ms: plan.connect_timeout_ms.min(WAIT_MS_MAX),
+        reply_timeout_ms: plan.reply_timeout_ms.min(WAIT_MS_MAX),
+        ..plan.clone()
+    }
+}
+
+/// Looks at mount points, server by server; once one has refused the user, nobody who
+/// shares `refusals` logs in again.
+pub fn survey(mounts: &[MountPoint], plan: &SmbPlan, refusals: &Refusals) -> Vec<Server> {
+    let mut hosts: Vec<&str> = Vec::new();
+    for mount in mounts {
+        if !hosts.contains(&mount.host.as_str()) {
+            hosts.push(&mount.host);
+        }
+    }
+    let of = |host: &str| -> Vec<MountPoint> {
+        let own = mounts.iter().filter(|m| m.host == host);
+        own.cloned().collect()
+    };
+    hosts
+        .into_iter()
+        .map(|host| server(host, &of(host), plan, refusals))
+        .collect()
+}
+
+/// Looks at one server, by mount points that are all on it.
+pub fn server(host: &str, mounts: &[MountPoint], plan: &SmbPlan, refusals: &Refusals) -> Server {
+    let plan = hasty(plan);
+    let (address, connected) = reach(mounts, &plan);
+    // What does not even take connections would cost a time-out per share.
+    let looked_at = match connected {
+        Ok(_) => mounts,
+        Err(_) => &[],
+    };
+    let shares = looked_at.iter().map(|mount| Share {
+        mount: mount.clone(),
+        entered: enter(mount, &plan, refusals),
+    });
+    Server {
+        host: host.to_owned(),
+        address,
+        connected,
+        shares: shares.collect(),
+    }
+}
+
+/// Of a name with several addresses, the first at which something answers counts.
+fn reach(mounts: &[MountPoint], plan: &SmbPlan) -> (Option<SocketAddr>, Result<Duration, String>) {
+    let addresses = match mounts
+        .first()
+        .map(|mount| Target::of(mount)?.addresses(plan))
+    {
+        Some(Ok(addresses)) => addresses,
+        Some(Err(error)) => return (None, Err(error.to_string())),
+        None => Vec::new(),
+    };
+    let mut first = (None, Err("it has no address".to_owned()));
+    for address in addresses {
+        match try_connection(address, plan) {
+            Ok(took) => return (Some(address), Ok(took)),
+            Err(error) if first.0.is_none() => first = (Some(address), Err(error.to_string())),
+            Err(_) => {}
+        }
+    }
+    first
+}
+
+/// Logs in to a share and leaves it again.
+///
+/// # Errors
+/// As [`Client::connect`], and: the share has no such directory.
+pub fn enter(
+    mount: &MountPoint,
+    plan: &SmbPlan,
+    refusals: &Refusals,
+) -> Result<Entered, DriverError> {
+    let target = Target::of(mount)?;
+    let (mut client, _) = Client::connect(&target, plan, refusals)?;
+    let writable = is_writable(&mut client, &target.dir).map_err(|failure| {
+        let step = "open the mount point's directory";
+        advice::explain(&mount.to_string(), step, &failure, plan)
+    });
+    let entered = writable.map(|writable| Entered {
+        writable,
+        report: report(&mut client, plan, &target, Emptied::default()),
+    });
+    client.files().log_off();
+    entered
+}
+
+/// Opens a directory for making things in it, and makes nothing.
+fn is_writable(client: &mut Client, dir: &str) -> Result<bool, Failure> {
+    let files = client.files();
+    match files.open(dir, OpenFor::MakeIn) {
+        Ok(file) => files.close(file).map(|()| true),
+        Err(failure) if failure.is(&[status::ACCESS_DENIED, status::MEDIA_WRITE_PROTECTED]) => {
+            let file = files.open(dir, OpenFor::Attributes)?;
+            files.close(file).map(|()| false)
+        }
+        Err(failure) => Err(failure),
+    }
+}

@@ -1,0 +1,217 @@
+//! Compounds: several requests in one frame.
+
+use super::Check;
+use crate::client::ClientError;
+use crate::client::raw::{RawTwo, ReplyTwo};
+use crate::validate::bench::{Bench, Stop, pattern, same};
+use filermark_model::smb::Dialect;
+use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
+use filermark_smbwire::smb2::{
+    CloseRequest, CreateRequest, CreateResponse, EchoRequest, FileClass, FileId, FlushRequest,
+    OutputResponse, Query, QueryInfoRequest, ReadRequest, ReadResponse, RequestedOplock,
+};
+use filermark_smbwire::status;
+
+const COMPOUND: super::Rule = ("", "MS-SMB2 3.3.5.2.7");
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "compound.related",
+        "COMPOUND",
+        "open, look, read and close in one",
+        COMPOUND,
+        related,
+    )
+    .from(Dialect::V202),
+    Check::new(
+        "compound.failing",
+        "COMPOUND",
+        "what is related to a failed open fails as it did",
+        COMPOUND,
+        failing,
+    )
+    .from(Dialect::V202),
+    Check::new(
+        "compound.unrelated",
+        "COMPOUND",
+        "one that fails takes no other with it",
+        COMPOUND,
+        unrelated,
+    )
+    .from(Dialect::V202),
+    Check::new(
+        "compound.many",
+        "COMPOUND",
+        "many compounds under way are answered once each",
+        COMPOUND,
+        many,
+    )
+    .from(Dialect::V202),
+    Check::new(
+        "compound.first_related",
+        "COMPOUND",
+        "nothing is related to nothing: INVALID_PARAMETER",
+        COMPOUND,
+        first_related,
+    )
+    .from(Dialect::V202),
+];
+
+const FILE: FileId = FileId::RELATED;
+const CLOSE: CloseRequest = CloseRequest {
+    file: FILE,
+    facts: false,
+};
+const LOOK: QueryInfoRequest = QueryInfoRequest {
+    file: FILE,
+    query: Query::File(FileClass::Standard),
+    max_output: 1024,
+};
+
+const fn open(path: &str) -> CreateRequest<'_> {
+    CreateRequest {
+        path,
+        access: access::READ_DATA | access::READ_ATTRIBUTES | access::SYNCHRONIZE,
+        attributes: attributes::NORMAL,
+        share: share::ALL,
+        disposition: disposition::OPEN,
+        options: options::NON_DIRECTORY_FILE,
+        oplock: RequestedOplock::None,
+        maximal_access: false,
+    }
+}
+
+const fn read(length: u32) -> ReadRequest {
+    ReadRequest {
+        file: FILE,
+        offset: 0,
+        length,
+        minimum: 0,
+    }
+}
+
+fn two<'b>(b: &'b mut Bench<'_>) -> Result<&'b mut RawTwo, Stop> {
+    let two = b.smb.two();
+    two.ok_or_else(|| Stop::skip("there is no session by SMB2"))
+}
+
+fn lost(error: impl std::fmt::Display) -> Stop {
+    Stop::fail("a compound: an answer to each", error)
+}
+
+fn statuses(replies: &[ReplyTwo]) -> Vec<String> {
+    replies
+        .iter()
+        .map(|reply| status::text(reply.status()))
+        .collect()
+}
+
+fn texts<const N: usize>(wanted: [u32; N]) -> Vec<String> {
+    wanted.map(status::text).into()
+}
+
+fn related(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let data = pattern(3000, 1);
+    b.put("file", &data)?;
+    let path = b.path("file");
+    let raw = two(b)?;
+    let compound = raw.compound().add(&open(&path)).related(&LOOK);
+    let replies = compound.related(&read(3000)).related(&CLOSE).call();
+    let replies = replies.map_err(lost)?;
+    same(
+        "open, look, read, close",
+        texts([status::SUCCESS; 4]),
+        statuses(&replies),
+    )?;
+    let [opened, looked, got, _] = &replies[..] else {
+        return Err(lost("not as many"));
+    };
+    let size = opened
+        .decode::<CreateResponse<'_>>()
+        .map_err(lost)?
+        .facts
+        .end_of_file;
+    same("the size that the open tells", 3000, size)?;
+    let output = looked.decode::<OutputResponse<'_>>().map_err(lost)?.output;
+    same("bytes of FileStandardInformation", 24, output.len())?;
+    let got = got.decode::<ReadResponse<'_>>().map_err(lost)?.data;
+    crate::validate::bench::same_bytes(0, &data, got)
+}
+
+fn failing(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let path = b.path("nothing");
+    let raw = two(b)?;
+    let compound = raw.compound().add(&open(&path)).related(&LOOK);
+    let replies = compound.related(&CLOSE).call().map_err(lost)?;
+    let wanted = texts([status::OBJECT_NAME_NOT_FOUND; 3]);
+    same("open of nothing, look, close", wanted, statuses(&replies))
+}
+
+fn unrelated(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let file = b.make("file", b"some")?;
+    let nothing = b.path("nothing");
+    let raw = two(b)?;
+    let compound = raw
+        .compound()
+        .add(&FlushRequest { file })
+        .add(&open(&nothing));
+    let replies = compound.add(&EchoRequest).call().map_err(lost)?;
+    let wanted = texts([
+        status::SUCCESS,
+        status::OBJECT_NAME_NOT_FOUND,
+        status::SUCCESS,
+    ]);
+    same("flush, open of nothing, echo", wanted, statuses(&replies))
+}
+
+fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
+    const MANY: usize = 20;
+    let data = pattern(2000, 2);
+    b.put("file", &data)?;
+    let path = b.path("file");
+    let raw = two(b)?;
+    let before = raw.strays();
+    let mut sent = Vec::new();
+    for _ in 0..MANY {
+        let compound = raw.compound().add(&open(&path)).related(&read(2000));
+        sent.push(compound.related(&CLOSE).send().map_err(lost)?);
+    }
+    for ids in sent {
+        for id in ids {
+            let reply = raw.wait(id).map_err(lost)?;
+            same(
+                "a status",
+                status::text(status::SUCCESS),
+                status::text(reply.status()),
+            )?;
+            if let Ok(got) = reply.decode::<ReadResponse<'_>>() {
+                crate::validate::bench::same_bytes(0, &data, got.data)?;
+            }
+        }
+    }
+    raw.call(&EchoRequest).map_err(lost)?;
+    same("answers that nobody waits for", before, raw.strays())
+}
+
+fn first_related(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let raw = two(b)?;
+    let limit = raw.limit();
+    let sent = raw.send_built(1, |session, id, out| {
+        session.related(out, id, &FlushRequest { file: FILE });
+    });
+    let what = "FLUSH, related, alone";
+    let wanted = status::text(status::INVALID_PARAMETER);
+    match sent.and_then(|id| raw.wait_within(id, limit)) {
+        Ok(Some(reply)) => same(what, wanted, status::text(reply.status())),
+        Ok(None) => Err(Stop::fail(format!("{what}: {wanted}"), "no answer")),
+        // It is refused before the server looks whose it is, and so without protection.
+        Err(ClientError::Garbage { source, .. }) => {
+            raw.call(&EchoRequest).map_err(lost)?;
+            b.note(format!(
+                "{what}: the refusal is not protected as the session is ({source})"
+            ));
+            Ok(())
+        }
+        Err(error) => Err(lost(error)),
+    }
+}

@@ -1,0 +1,147 @@
+//! LOCK that waits, and is taken back.
+
+use super::lock::{exclusive, free, two};
+use super::{Check, LOCK};
+use crate::validate::bench::{Bench, Judge, Stop, names_of, same};
+use crate::validate::session::{Session, Ticket};
+use filermark_smbwire::smb2::{FileId, LockRange};
+use filermark_smbwire::status;
+use std::time::{Duration, Instant};
+
+const CANCEL: super::Rule = ("MS-CIFS 2.2.4.65", "MS-SMB2 3.3.5.16");
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "lock.waits",
+        "LOCK",
+        "a lock that may wait is promised, and granted when the range is free",
+        LOCK,
+        waits,
+    ),
+    Check::new(
+        "lock.cancel",
+        "LOCK",
+        "a waiting lock that is taken back answers CANCELLED",
+        CANCEL,
+        cancel,
+    ),
+    Check::new(
+        "lock.waits_for_close",
+        "LOCK",
+        "a waiting lock is granted when the owner closes",
+        LOCK,
+        waits_for_close,
+    ),
+];
+
+/// How long nothing may come of a lock that has to wait.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// A lock that waits.
+fn patient(offset: u64, length: u64) -> [LockRange; 1] {
+    exclusive(offset, length).map(|range| LockRange {
+        fail_immediately: false,
+        ..range
+    })
+}
+
+/// Asks for a range that is taken; the answer has to keep one waiting.
+fn ask(other: &mut Session, file: FileId) -> Result<Ticket, Stop> {
+    let ticket = other
+        .calls()
+        .send_lock(file, &patient(0, 10))
+        .done("LOCK that waits")?;
+    let early = other
+        .calls()
+        .wait_status(ticket, QUIET)
+        .done("LOCK that waits")?;
+    if let Some(status) = early {
+        return Err(Stop::fail(
+            "LOCK that waits: no answer yet",
+            status::text(status),
+        ));
+    }
+    if other.calls().is_pending(ticket) == Some(false) {
+        return Err(Stop::fail(
+            "LOCK that waits: STATUS_PENDING",
+            format!("nothing within {} ms", QUIET.as_millis()),
+        ));
+    }
+    Ok(ticket)
+}
+
+fn granted(other: &mut Session, ticket: Ticket) -> Result<(), Stop> {
+    let limit = other.limit();
+    let came = other
+        .calls()
+        .wait_status(ticket, limit)
+        .done("LOCK that waits")?;
+    let came = came.map_or_else(|| "no answer".to_owned(), status::text);
+    same(
+        "LOCK that waits, once the range is free",
+        status::text(status::SUCCESS),
+        came,
+    )
+}
+
+fn waits(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (ours, theirs) = two(b)?;
+    let (smb, other) = b.pair()?;
+    smb.lock(ours, &exclusive(0, 10)).done("LOCK")?;
+    let ticket = ask(other, theirs)?;
+    // Others are served meanwhile.
+    other.echo().done("ECHO while a lock waits")?;
+    smb.lock(ours, &free(0, 10)).done("LOCK to unlock")?;
+    granted(other, ticket)?;
+    other
+        .lock(theirs, &free(0, 10))
+        .done("LOCK to unlock what was waited for")
+}
+
+fn waits_for_close(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (ours, theirs) = two(b)?;
+    let (smb, other) = b.pair()?;
+    smb.lock(ours, &exclusive(0, 10)).done("LOCK")?;
+    let ticket = ask(other, theirs)?;
+    smb.close(ours).done("CLOSE")?;
+    granted(other, ticket)
+}
+
+fn cancel(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (ours, theirs) = two(b)?;
+    let is_smb1 = b.is_smb1();
+    let (smb, other) = b.pair()?;
+    smb.lock(ours, &exclusive(0, 10)).done("LOCK")?;
+    let ticket = ask(other, theirs)?;
+    let begun = Instant::now();
+    other.calls().cancel(ticket).done("CANCEL")?;
+    let limit = other.limit();
+    let came = other
+        .calls()
+        .wait_status(ticket, limit)
+        .done("LOCK that is taken back")?;
+    let wanted: &[u32] = match is_smb1 {
+        true => &[
+            status::CANCELLED,
+            status::FILE_LOCK_CONFLICT,
+            status::LOCK_NOT_GRANTED,
+        ],
+        false => &[status::CANCELLED],
+    };
+    match came {
+        Some(status) if wanted.contains(&status) => {}
+        came => {
+            return Err(Stop::fail(
+                format!("LOCK that is taken back: {}", names_of(wanted)),
+                came.map_or_else(
+                    || format!("nothing within {:?}", begun.elapsed()),
+                    status::text,
+                ),
+            ));
+        }
+    }
+    // It has not been locked after all.
+    smb.lock(ours, &free(0, 10)).done("LOCK to unlock")?;
+    smb.lock(ours, &exclusive(0, 10))
+        .done("LOCK after a CANCEL of another's")
+}

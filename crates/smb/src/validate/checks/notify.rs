@@ -1,0 +1,173 @@
+//! CHANGE_NOTIFY: changes of a directory are told, and the wait for them can be ended.
+
+use super::Check;
+use crate::validate::bench::{Bench, Judge, Stop, names_of};
+use crate::validate::session::{Open, Ticket};
+use filermark_smbwire::smb2::FileId;
+use filermark_smbwire::status;
+use std::time::Duration;
+
+const NOTIFY: super::Rule = ("MS-CIFS 2.2.7.4", "MS-SMB2 3.3.5.19");
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "notify.told",
+        "CHANGE_NOTIFY",
+        "a new name and a removed one are told",
+        NOTIFY,
+        told,
+    ),
+    Check::new(
+        "notify.cancel",
+        "CHANGE_NOTIFY",
+        "a wait that is taken back answers CANCELLED",
+        NOTIFY,
+        cancel,
+    ),
+    Check::new(
+        "notify.close",
+        "CHANGE_NOTIFY",
+        "a close ends the wait: NOTIFY_CLEANUP",
+        NOTIFY,
+        close,
+    ),
+    Check::new(
+        "notify.file",
+        "CHANGE_NOTIFY",
+        "of a file answers INVALID_PARAMETER",
+        NOTIFY,
+        of_file,
+    ),
+];
+
+/// How long nothing may come where nothing happens.
+const QUIET: Duration = Duration::from_millis(200);
+/// Actions (MS-FSCC 2.7.1).
+const ADDED: u32 = 1;
+const REMOVED: u32 = 2;
+
+/// The check's directory, open and watched.
+fn watch(b: &mut Bench<'_>) -> Result<(FileId, Ticket), Stop> {
+    let path = b.dir.clone();
+    let dir = b
+        .smb
+        .open(&Open::dir(&path))
+        .done("OPEN of a directory")?
+        .file;
+    let ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?;
+    match b
+        .smb
+        .calls()
+        .wait_watch(ticket, QUIET)
+        .either("CHANGE_NOTIFY")?
+    {
+        Ok(None) => {}
+        Ok(Some(told)) => {
+            return Err(Stop::fail(
+                "CHANGE_NOTIFY: no answer yet",
+                format!("{told:?}"),
+            ));
+        }
+        Err(status @ (status::NOT_SUPPORTED | status::NOT_IMPLEMENTED)) => {
+            return Err(Stop::skip(format!(
+                "the server tells of no changes: {}",
+                status::text(status)
+            )));
+        }
+        Err(status) => {
+            return Err(Stop::fail(
+                "CHANGE_NOTIFY: no answer yet",
+                status::text(status),
+            ));
+        }
+    }
+    match b.smb.calls().is_pending(ticket) {
+        Some(false) => Err(Stop::fail("CHANGE_NOTIFY: STATUS_PENDING", "nothing")),
+        _ => Ok((dir, ticket)),
+    }
+}
+
+fn told(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (dir, mut ticket) = watch(b)?;
+    let path = b.path("news");
+    for action in [ADDED, REMOVED] {
+        let files = b.other()?.client().files();
+        if action == ADDED {
+            let file = files.create_new(&path).done("OPEN of a new file")?;
+            files.close(file).done("CLOSE")?;
+        } else {
+            files.remove_file(&path).done("removing it")?;
+        }
+        let limit = b.smb.limit();
+        let told = b.smb.calls().wait_watch(ticket, limit);
+        let told = told.either("CHANGE_NOTIFY")?;
+        match told {
+            Ok(Some(told)) if told.iter().any(|t| t.action == action && t.name == "news") => {}
+            // Too much for the room; the client has to look itself.
+            Ok(Some(told)) if told.is_empty() => {
+                b.note("the server tells that something changed, not what")
+            }
+            Ok(other) => {
+                return Err(Stop::fail(
+                    format!("CHANGE_NOTIFY: action {action} for news"),
+                    format!("{other:?}"),
+                ));
+            }
+            Err(status) => {
+                return Err(Stop::fail(
+                    "CHANGE_NOTIFY: STATUS_SUCCESS",
+                    status::text(status),
+                ));
+            }
+        }
+        ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?;
+    }
+    Ok(())
+}
+
+/// The status that ends the wait has to be one of these.
+fn ends(b: &mut Bench<'_>, ticket: Ticket, what: &str, wanted: &[u32]) -> Result<(), Stop> {
+    let limit = b.smb.limit();
+    let came = b.smb.calls().wait_status(ticket, limit).done(what)?;
+    match came {
+        Some(status) if wanted.contains(&status) => Ok(()),
+        other => Err(Stop::fail(
+            format!("{what}: {}", names_of(wanted)),
+            other.map_or_else(|| "no answer".to_owned(), status::text),
+        )),
+    }
+}
+
+fn cancel(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (_, ticket) = watch(b)?;
+    b.smb.calls().cancel(ticket).done("CANCEL")?;
+    ends(
+        b,
+        ticket,
+        "CHANGE_NOTIFY that is taken back",
+        &[status::CANCELLED],
+    )?;
+    b.smb.echo().done("ECHO afterwards")
+}
+
+fn close(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let (dir, ticket) = watch(b)?;
+    b.smb.close(dir).done("CLOSE")?;
+    // SMB1 says CANCELLED in places.
+    let wanted: &[u32] = match b.is_smb1() {
+        true => &[status::NOTIFY_CLEANUP, status::CANCELLED, status::SUCCESS],
+        false => &[status::NOTIFY_CLEANUP],
+    };
+    ends(b, ticket, "CHANGE_NOTIFY of what is closed", wanted)
+}
+
+fn of_file(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let file = b.make("file", &[])?;
+    let ticket = b.smb.calls().send_watch(file).done("CHANGE_NOTIFY")?;
+    ends(
+        b,
+        ticket,
+        "CHANGE_NOTIFY of a file",
+        &[status::INVALID_PARAMETER],
+    )
+}

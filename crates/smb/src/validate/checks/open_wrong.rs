@@ -1,0 +1,129 @@
+//! OPEN of what it cannot be, by names and numbers that there are not.
+
+use super::open::refused;
+use super::{Check, OPEN};
+use crate::validate::bench::{Bench, Stop};
+use crate::validate::session::Open;
+use filermark_model::smb::Dialect;
+use filermark_smbwire::smb2::file::{attributes, options};
+use filermark_smbwire::status;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "open.is_a_directory",
+        "OPEN",
+        "a directory is no file: FILE_IS_A_DIRECTORY",
+        OPEN,
+        is_a_directory,
+    ),
+    Check::new(
+        "open.not_a_directory",
+        "OPEN",
+        "a file is no directory: NOT_A_DIRECTORY",
+        OPEN,
+        not_a_directory,
+    ),
+    Check::new(
+        "open.in_a_file",
+        "OPEN",
+        "nothing is below a file",
+        OPEN,
+        in_a_file,
+    ),
+    Check::new(
+        "open.bad_name",
+        "OPEN",
+        "characters that no name has answer OBJECT_NAME_INVALID",
+        OPEN,
+        bad_name,
+    ),
+    Check::new(
+        "open.bad_disposition",
+        "OPEN",
+        "an unknown disposition answers INVALID_PARAMETER",
+        OPEN,
+        bad_disposition,
+    ),
+    Check::new(
+        "open.bad_options",
+        "OPEN",
+        "a file that is a directory answers INVALID_PARAMETER",
+        OPEN,
+        bad_options,
+    ),
+    Check::new(
+        "open.leading_backslash",
+        "OPEN",
+        "a path that begins with a backslash answers INVALID_PARAMETER",
+        OPEN,
+        leading_backslash,
+    )
+    .from(Dialect::V202),
+];
+
+fn is_a_directory(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let dir = b.dir.clone();
+    let wanted = [status::FILE_IS_A_DIRECTORY];
+    let open = Open::dir(&dir).with(options::NON_DIRECTORY_FILE);
+    refused(b, &open, "OPEN of a directory as a file", &wanted).map(drop)
+}
+
+fn not_a_directory(b: &mut Bench<'_>) -> Result<(), Stop> {
+    b.put("file", &[])?;
+    let path = b.path("file");
+    let wanted = [status::NOT_A_DIRECTORY];
+    refused(
+        b,
+        &Open::dir(&path),
+        "OPEN of a file as a directory",
+        &wanted,
+    )
+    .map(drop)
+}
+
+fn in_a_file(b: &mut Bench<'_>) -> Result<(), Stop> {
+    b.put("file", &[])?;
+    let path = b.path(r"file\below");
+    let wanted = [status::OBJECT_PATH_NOT_FOUND, status::NOT_A_DIRECTORY];
+    refused(b, &Open::file(&path), "OPEN below a file", &wanted).map(drop)
+}
+
+fn bad_name(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let wanted = [status::OBJECT_NAME_INVALID];
+    for name in ["a*b", "a?b", "a<b", "a>b", "a\"b", "a|b"] {
+        let path = b.path(name);
+        let make = Open::new_file(&path);
+        refused(b, &make, &format!("OPEN to make {name}"), &wanted)?;
+    }
+    Ok(())
+}
+
+fn bad_disposition(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let path = b.path("file");
+    let wanted = [status::INVALID_PARAMETER];
+    let open = Open::file(&path).by(9);
+    refused(b, &open, "OPEN by disposition 9", &wanted).map(drop)
+}
+
+fn bad_options(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let path = b.path("file");
+    let wanted = [status::INVALID_PARAMETER];
+    let both = options::DIRECTORY_FILE | options::NON_DIRECTORY_FILE;
+    let open = Open::new_file(&path)
+        .with(both)
+        .attributes(attributes::NORMAL);
+    refused(b, &open, "OPEN as file and as directory", &wanted).map(drop)
+}
+
+fn leading_backslash(b: &mut Bench<'_>) -> Result<(), Stop> {
+    b.put("file", &[])?;
+    let path = format!(r"\{}", b.path("file"));
+    let wanted = [status::INVALID_PARAMETER];
+    refused(
+        b,
+        &Open::file(&path),
+        "OPEN with a backslash in front",
+        &wanted,
+    )
+    .map(drop)
+}

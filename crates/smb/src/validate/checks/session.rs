@@ -1,0 +1,251 @@
+//! What was agreed on, ECHO, and requests by sessions and trees that there are not.
+
+use super::Check;
+use crate::validate::bench::{Bench, Judge, Stop, names_of, same};
+use filermark_model::smb::{Auth, Dialect, Signing};
+use filermark_smbwire::smb1::{self, Echo, Flush, caps};
+use filermark_smbwire::smb2::negotiate::capability;
+use filermark_smbwire::smb2::setup::TreeConnectRequest;
+use filermark_smbwire::smb2::{EchoRequest, FileId, FlushRequest, header};
+use filermark_smbwire::status;
+
+const NEGOTIATE: super::Rule = ("MS-SMB 2.2.4.5.2", "MS-SMB2 2.2.4, 3.3.5.4");
+const ECHO: super::Rule = ("MS-CIFS 2.2.4.39", "MS-SMB2 3.3.5.17");
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "negotiate.limits",
+        "NEGOTIATE",
+        "the limits and capabilities can be worked with",
+        NEGOTIATE,
+        limits,
+    ),
+    Check::new(
+        "session.user",
+        "SESSION",
+        "the user is who was proved",
+        ("MS-SMB 3.3.5.3", "MS-SMB2 3.3.5.5.3"),
+        user,
+    ),
+    Check::new(
+        "session.bad_id",
+        "SESSION",
+        "a session that there is not is told",
+        ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.9"),
+        bad_session,
+    ),
+    Check::new(
+        "tree.bad_id",
+        "TREE",
+        "a tree that there is not is told",
+        ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.11"),
+        bad_tree,
+    ),
+    Check::new(
+        "tree.bad_name",
+        "TREE",
+        "an unknown share answers BAD_NETWORK_NAME",
+        ("MS-CIFS 2.2.4.55", "MS-SMB2 3.3.5.7"),
+        bad_name,
+    )
+    .from(Dialect::V202),
+    Check::new("echo.answers", "ECHO", "says the same back", ECHO, echo),
+    Check::new(
+        "echo.many",
+        "ECHO",
+        "many requests under way are answered once each",
+        ECHO,
+        echo_many,
+    ),
+];
+
+fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
+    const LEAST: u32 = 4096;
+    let limits = b.smb.limits();
+    for (what, bytes) in [
+        ("READ", limits.read_max),
+        ("WRITE", limits.write_max),
+        ("transactions", limits.transact_max),
+    ] {
+        if bytes < LEAST {
+            return Err(Stop::fail(
+                format!("{what} of {LEAST} bytes at least"),
+                format!("{bytes} at most"),
+            ));
+        }
+    }
+    let dialect = b.dialect;
+    if let Some(one) = b.smb.one() {
+        const NEEDED: u32 = caps::UNICODE | caps::NT_SMBS | caps::STATUS32;
+        let told = one.session().capabilities & NEEDED;
+        same("capabilities (Unicode, NT SMBs, NT status)", NEEDED, told)?;
+    }
+    if let Some(two) = b.smb.two() {
+        let told = two.session().capabilities;
+        let since = [
+            (capability::LARGE_MTU, Dialect::V210, "large MTU"),
+            (capability::LEASING, Dialect::V210, "leasing"),
+        ];
+        for (bit, first, name) in since {
+            if told & bit != 0 && dialect < first {
+                b.note(format!(
+                    "{name} is offered by {dialect}, which does not have it"
+                ));
+            }
+        }
+        same("the dialect", dialect, b.smb.dialect())?;
+    }
+    Ok(())
+}
+
+fn user(b: &mut Bench<'_>) -> Result<(), Stop> {
+    if matches!(b.plan.auth, Auth::Guest | Auth::Anonymous) {
+        return Err(Stop::skip("nobody was to be proved"));
+    }
+    let facts = b.smb.client().files().server_facts();
+    let user = facts.into_iter().find(|(name, _)| name == "user");
+    let user = user.map_or_else(String::new, |(_, user)| user);
+    same("the user", "known", &user)
+}
+
+fn echo(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let Some(one) = b.smb.one() else {
+        return b.smb.echo().done("ECHO");
+    };
+    let data = [7, 0, 255, 1, 2, 3];
+    let reply = one.ask("ECHO", &Echo { data: &data }).done("ECHO")?;
+    let echoed = one.read_as("ECHO", &reply, |parts| {
+        let echoed = smb1::Echoed::read(parts)?;
+        Ok((echoed.sequence, echoed.data.to_vec()))
+    });
+    let (sequence, came) = echoed.done("ECHO")?;
+    same("ECHO: the sequence number", 1, sequence)?;
+    same("ECHO: the data", data.to_vec(), came)
+}
+
+fn echo_many(b: &mut Bench<'_>) -> Result<(), Stop> {
+    const MANY: usize = 64;
+    let limit = b.smb.limit();
+    let before = b.smb.calls().strays();
+    let mut tickets = Vec::new();
+    for _ in 0..MANY {
+        tickets.push(b.smb.calls().send_echo().done("ECHO")?);
+    }
+    for ticket in tickets {
+        let came = b.smb.calls().wait_status(ticket, limit).done("ECHO")?;
+        same("ECHO: status", Some(status::SUCCESS), came)?;
+    }
+    b.smb.echo().done("ECHO after all others")?;
+    same(
+        "answers that nobody waits for",
+        before,
+        b.smb.calls().strays(),
+    )
+}
+
+/// STATUS_SMB_BAD_TID and STATUS_SMB_BAD_UID (MS-CIFS 2.2.2.4).
+const SMB_BAD_TID: u32 = 0x0005_0002;
+const SMB_BAD_UID: u32 = 0x005B_0002;
+/// Something that no server calls anything so early.
+const NOTHING: u16 = 0x7A7A;
+
+fn is_sealed(b: &mut Bench<'_>) -> bool {
+    b.smb
+        .two()
+        .is_some_and(|two| two.session().cipher_name() != "none")
+}
+
+fn bad_session(b: &mut Bench<'_>) -> Result<(), Stop> {
+    if is_sealed(b) {
+        return Err(Stop::skip("encrypted messages name their session outside"));
+    }
+    let wanted = [status::USER_SESSION_DELETED, SMB_BAD_UID];
+    with_ids(
+        b,
+        "a request of no session",
+        &wanted,
+        |head| head.uid = NOTHING,
+        |header| {
+            header.session_id = u64::from(NOTHING) << 32 | u64::from(NOTHING);
+        },
+    )
+}
+
+fn bad_tree(b: &mut Bench<'_>) -> Result<(), Stop> {
+    let wanted = [status::NETWORK_NAME_DELETED, SMB_BAD_TID];
+    with_ids(
+        b,
+        "a request of no tree",
+        &wanted,
+        |head| head.tid = NOTHING,
+        |header| {
+            header.tree_id = u32::from(NOTHING) << 8;
+        },
+    )
+}
+
+/// FLUSH of nothing with another header; it needs both a session and a tree.
+fn with_ids(
+    b: &mut Bench<'_>,
+    what: &str,
+    wanted: &[u32],
+    one: impl Fn(&mut smb1::Head),
+    two: impl Fn(&mut header::Header),
+) -> Result<(), Stop> {
+    let limit = b.smb.limit();
+    let got = if let Some(raw) = b.smb.one() {
+        let sent = raw.send_built(|session, mid, out| {
+            let mut head = session.head(mid);
+            one(&mut head);
+            head.put(out, &Flush { fid: NOTHING });
+        });
+        let waited = sent.and_then(|mid| raw.wait_within(mid, limit));
+        waited.map(|reply| reply.map(|reply| reply.status()))
+    } else if let Some(raw) = b.smb.two() {
+        let file = FileId {
+            persistent: NOTHING.into(),
+            volatile: NOTHING.into(),
+        };
+        let sent = raw.send_built(1, |session, id, out| {
+            let mut header = session.header(header::Command::Flush, id, 1);
+            two(&mut header);
+            header::append(out, &header, &FlushRequest { file });
+        });
+        let waited = sent.and_then(|id| raw.wait_within(id, limit));
+        waited.map(|reply| reply.map(|reply| reply.status()))
+    } else {
+        return Err(Stop::skip("there is no session"));
+    };
+    match got {
+        Ok(Some(status)) if wanted.contains(&status) => Ok(()),
+        Ok(Some(status)) => Err(Stop::fail(
+            format!("{what}: {}", names_of(wanted)),
+            status::text(status),
+        )),
+        Ok(None) => Err(Stop::fail(format!("{what}: an answer"), "none")),
+        Err(error) => Err(Stop::fail(format!("{what}: an answer"), error)),
+    }
+}
+
+fn bad_name(b: &mut Bench<'_>) -> Result<(), Stop> {
+    // 3.1.1 looks at no TREE_CONNECT that is neither signed nor encrypted.
+    let mut session = b.another(|plan| {
+        if matches!(plan.signing, Signing::Auto | Signing::Off) {
+            plan.signing = Signing::Required;
+        }
+    })?;
+    let Some(two) = session.two() else {
+        return Err(Stop::skip("there is no session by SMB2"));
+    };
+    let server = two.peer().ip().to_string();
+    let request = TreeConnectRequest {
+        server: &server,
+        share: "no-such-share-7f3a",
+    };
+    let answer = two.ask(&request).map(drop);
+    let what = "TREE_CONNECT to an unknown share";
+    answer.refused(what, &[status::BAD_NETWORK_NAME])?;
+    two.ask(&EchoRequest).map(drop).done("ECHO afterwards")?;
+    session.client().files().log_off();
+    Ok(())
+}

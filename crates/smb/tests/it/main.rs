@@ -1,0 +1,10 @@
+//! The driver, the client and the claims against Samba.
+
+mod claim;
+mod client;
+mod driver;
+mod raw;
+mod rig;
+mod spoilt;
+mod trouble;
+mod validation;
