@@ -1,11 +1,6 @@
 //! The driver allocates nothing per operation once it is warm.
 //!
 //! A test binary of its own, because the allocator is the whole program's.
-#![allow(
-    unsafe_code,
-    reason = "an allocator that counts is unsafe by its trait"
-)]
-
 use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::driver::*;
@@ -14,39 +9,8 @@ use filermark_model::Nanos;
 use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
 use filermark_nfs::Nfs3Driver;
 use filermark_server::{EXPORT, Server, ServerOptions};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use filermark_testbed::Counting;
 use std::sync::Arc;
-
-struct Counting;
-
-thread_local! {
-    /// Allocations of this thread: the server's threads do not count.
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count_one() {
-    // While a thread ends, its counter may be gone already.
-    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(ptr, layout, new_size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -205,12 +169,12 @@ fn nothing_is_allocated_per_operation() {
     for _ in 0..100 {
         run(&mut *shard, &actions, &mut done);
     }
-    let before = COUNT.get();
+    let before = Counting::count();
     const ROUNDS: u64 = 100;
     for _ in 0..ROUNDS {
         run(&mut *shard, &actions, &mut done);
     }
-    let allocations = COUNT.get() - before;
+    let allocations = Counting::count() - before;
     let operations = ROUNDS * actions.len() as u64 * u64::from(PROCS);
     // A buffer may still grow when a burst larger than any before comes; that is
     // not per operation.

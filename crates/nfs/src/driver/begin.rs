@@ -78,15 +78,15 @@ impl Core {
             | Action::Rename { dir, .. }
             | Action::Readdir { dir, .. }
             | Action::Fill { dir, .. } => known(dir),
-            Action::File(_) => false,
+            Action::File(_) | Action::Session(_) => false,
         }
     }
 }
 
 const fn first_call(action: Action) -> Procedure {
     match action {
-        // Never sent: `knows_objects` says no to actions on mounted files.
-        Action::Null | Action::File(_) => Procedure::Null,
+        // Never sent: `knows_objects` says no to actions of other drivers.
+        Action::Null | Action::File(_) | Action::Session(_) => Procedure::Null,
         Action::Getattr { .. } => Procedure::Getattr,
         Action::Setattr { .. } => Procedure::Setattr,
         Action::Lookup { .. } => Procedure::Lookup,

@@ -247,7 +247,7 @@ impl Conn {
         core.now = core.clock.now();
         // Waking up is our own affair: what came, came when the kernel noted it.
         let (number, now) = (self.number, core.now.since(input.age));
-        let bytes = io.scratch.get(..input.scratch_len).unwrap_or_default();
+        let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
         let backoff = &mut self.backoff;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
             io.records.split(bytes, |record| {

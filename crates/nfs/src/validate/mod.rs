@@ -8,9 +8,8 @@
 
 mod bench;
 mod checks;
-mod report;
 
-pub use report::{CheckResult, Report, Verdict};
+pub use filermark_engine::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim::{claim_at, release_at};
 use crate::target::Target;
@@ -75,15 +74,6 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
     checks::TABLES.iter().copied().flatten()
 }
 
-/// How thorough (`-v LEVEL` of the classical manual: 1 or 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Stops at the first failure.
-    First,
-    /// Runs every check.
-    All,
-}
-
 /// Claims the run's directory at `mount`, runs the checks in it and gives it
 /// back. Every result goes to `sink` when it is known. A raised `stop` ends it
 /// after the present check, with everything removed.
@@ -101,7 +91,7 @@ pub fn validate(
 ) -> Result<Report, DriverError> {
     let target = Target::resolve(mount, plan)?;
     let (claimed, run_dir) = claim_at(plan, &target, claim)?;
-    let mut report = Report::new(&target, level);
+    let mut report = Report::new("NFSv3", target.mount.to_string(), target.facts(), level);
     report.foreign = claimed.foreign;
     let mut bench = Bench::new(plan, &target);
     for (number, check) in (1..).zip(checks()) {
@@ -144,6 +134,7 @@ fn run_check(bench: &mut Bench<'_>, check: &Check, number: u32, run_dir: &Fh) ->
     CheckResult {
         id: check.id,
         procedure: check.procedure.name(),
+        dialect: None,
         title: check.title,
         verdict: match outcome {
             Ok(()) => Verdict::Pass,
