@@ -74,6 +74,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::ClientLost => {
             "See what became of the client (filermark preflight), and measure again with all."
         }
+        Rule::SecretExposed => {
+            "chmod 600 the file; keep the password in a PASSWORD_FILE of its own."
+        }
         Rule::ClientStart => {
             "Use clients that are near the prime and not loaded; a jump host may be far away."
         }

@@ -221,6 +221,22 @@ mod tests {
     }
 
     #[test]
+    fn operations_of_smb_have_their_names_in_the_order_of_the_table() {
+        use filermark_model::Op;
+        use filermark_model::benchmark::Protocol;
+        for protocol in [Protocol::Smb1, Protocol::Smb2] {
+            let page = html(&testing::smb::smb_record(protocol)).unwrap();
+            assert_well_formed(&page);
+            let mut rest = page.as_str();
+            for op in Op::SMB {
+                let row = format!("class=\"text\">{}</th>", protocol.op_name(*op));
+                let (_, after) = rest.split_once(&row).expect(&row);
+                rest = after;
+            }
+        }
+    }
+
+    #[test]
     fn the_page_is_whole_and_self_contained() {
         let page = html(&testing::record()).unwrap();
         assert_well_formed(&page);

@@ -3,7 +3,8 @@
 //! [`html()`] makes one self-contained page, [`summary()`] a table for the
 //! terminal, [`json_summary`] the same for programs, and [`progress_line`] what
 //! is said as each load point ends. All of them see a run record and nothing
-//! else: this room knows no server, no clock and no file.
+//! else: this room knows no server, no clock and no file. [`sequence_dot`] and
+//! [`sequence_svg`] draw what a benchmark's procs do.
 
 mod advice;
 mod charts;
@@ -12,6 +13,7 @@ mod format;
 mod html;
 mod json;
 mod scale;
+mod sequence;
 mod setup;
 mod summary;
 mod svg;
@@ -21,4 +23,5 @@ mod words;
 pub use advice::advice;
 pub use html::{HtmlError, html};
 pub use json::json_summary;
+pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};

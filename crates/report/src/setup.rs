@@ -97,19 +97,29 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
             rows.push(("Driver", "mounted file systems, by system calls".into()))
         }
         DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
-        DriverPlan::Nfs3(nfs3) => {
-            let connections = match nfs3.connections {
-                Connections::PerProc => "one connection per proc".into(),
-                Connections::Shared(n) => format!("{n} shared connections per client and server"),
+        driver @ (DriverPlan::Nfs3(_) | DriverPlan::Smb(_)) => {
+            let connections = match driver.connections() {
+                None | Some(Connections::PerProc) => "one connection per proc".into(),
+                Some(Connections::Shared(n)) => {
+                    format!("{n} shared connections per client and server")
+                }
             };
+            let protocol = match driver {
+                DriverPlan::Smb(smb) => smb.dialect_text(),
+                _ => "NFSv3".to_owned(),
+            };
+            let (reads, writes) = driver.biods();
             rows.push((
                 "Driver",
                 format!(
-                    "NFSv3 over TCP, {connections}, up to {} reads and {} writes in flight per operation",
-                    nfs3.biod_max_reads.max(1),
-                    nfs3.biod_max_writes.max(1)
+                    "{protocol} over TCP, {connections}, up to {} reads and {} writes in flight per operation",
+                    reads.max(1),
+                    writes.max(1)
                 ),
             ));
+            if let DriverPlan::Smb(smb) = driver {
+                rows.extend(smb.rows());
+            }
         }
     }
     if let Some(stats) = record

@@ -298,7 +298,7 @@ pub fn point_views(record: &RunRecord) -> Vec<PointView> {
                 true => composite::band_views(stats),
                 false => Vec::new(),
             },
-            ops: stats.ops.iter().map(|o| op_row(record, stats, o)).collect(),
+            ops: op_rows(record, stats),
             remarks: remarks(stats),
             errors: texts(&stats.errors),
             counters: texts(&stats.counters),
@@ -313,12 +313,20 @@ fn texts(map: &std::collections::BTreeMap<String, u64>) -> Vec<(String, String)>
         .collect()
 }
 
+/// The operations, in the order of the protocol's tables.
+fn op_rows(record: &RunRecord, stats: &PointStats) -> Vec<OpRow> {
+    let protocol = record.run.plan.benchmark.protocol;
+    let mut ops: Vec<&OpStats> = stats.ops.iter().collect();
+    ops.sort_by_key(|o| protocol.op_place(o.op));
+    ops.into_iter().map(|o| op_row(record, stats, o)).collect()
+}
+
 fn op_row(record: &RunRecord, stats: &PointStats, o: &OpStats) -> OpRow {
     let total = stats.success_count().max(1) as f64;
     let time_ns: u64 = stats.ops.iter().map(|o| o.service.sum_ns()).sum();
     let at = |percentile| ms(o.service.percentile_ns(percentile) as f64);
     OpRow {
-        name: o.op.name(),
+        name: record.run.plan.benchmark.protocol.op_name(o.op),
         has_errors: o.error_count > 0,
         cells: vec![
             number(record.run.plan.benchmark.mix.percent(o.op), 1),

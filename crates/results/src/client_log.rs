@@ -36,7 +36,7 @@ pub fn client_log(record: &RunRecord, client: u32) -> String {
         }
         match point.clients.iter().find(|c| c.client == client) {
             Some(summary) => {
-                operations(&mut out, summary);
+                operations(&mut out, record, summary);
                 procs(&mut out, record, point, summary);
                 counters(&mut out, summary);
             }
@@ -48,7 +48,9 @@ pub fn client_log(record: &RunRecord, client: u32) -> String {
     out
 }
 
-fn operations(out: &mut String, summary: &ClientSummary) {
+fn operations(out: &mut String, record: &RunRecord, summary: &ClientSummary) {
+    let protocol = record.run.plan.benchmark.protocol;
+    let width = if protocol.is_sequential() { 31 } else { 14 };
     let seconds = summary.window_ns as f64 / 1e9;
     let cpu_seconds = summary.generator_cpu_ns as f64 / 1e9;
     let _ = writeln!(
@@ -62,14 +64,16 @@ fn operations(out: &mut String, summary: &ClientSummary) {
     );
     let _ = writeln!(
         out,
-        "{:<14} {:>11} {:>11} {:>8} {:>12} {:>12} {:>10} {:>10}",
+        "{:<width$} {:>11} {:>11} {:>8} {:>12} {:>12} {:>10} {:>10}",
         "Op Type", "Logical", "Physical", "Errors", "Read KB", "Written KB", "Mean ms", "99% ms"
     );
-    for o in &summary.ops {
+    let mut ops: Vec<_> = summary.ops.iter().collect();
+    ops.sort_by_key(|o| protocol.op_place(o.op));
+    for o in ops {
         let _ = writeln!(
             out,
-            "{:<14} {:>11} {:>11} {:>8} {:>12} {:>12} {:>10.3} {:>10.3}",
-            o.op.name().to_uppercase(),
+            "{:<width$} {:>11} {:>11} {:>8} {:>12} {:>12} {:>10.3} {:>10.3}",
+            protocol.op_name(o.op).to_uppercase(),
             o.success_count,
             o.physical_count,
             o.error_count,

@@ -11,7 +11,7 @@ use crate::figures::{Planned, is_background};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::{ComponentStats, PointStats, ProcStats};
 use filermark_model::units::counted;
-use filermark_model::{Finding, Mix, OpStats, Rule, Severity};
+use filermark_model::{Finding, Mix, Op, OpStats, Rule, Severity};
 
 /// Operations that a proc may be short of whatever its share: those in flight
 /// at the edges of the window.
@@ -319,19 +319,39 @@ fn mix_distance(case: &Case<'_>, whose: &str, mix: &Mix, ops: &[OpStats]) -> Opt
         return None;
     }
     let share = target / 100.0;
-    let chance = CHANCE_STD_ERRORS * 100.0 * (share * (1.0 - share) / total).sqrt();
+    // Operations of a sequence come in runs: there are fewer independent draws.
+    let run = run_length(case, op);
+    let draws = total / (2.0 * run - 1.0).max(1.0);
+    let chance = CHANCE_STD_ERRORS * 100.0 * (share * (1.0 - share) / draws).sqrt();
     let (severity, remark) = if off > chance {
         (Severity::Invalid, String::new())
     } else {
         let remark = format!(", which chance alone can give with only {total:.0} operations");
         (Severity::Note, remark)
     };
+    let name = case.plan.benchmark.protocol.op_name(op);
     let message = format!(
-        "{op} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
+        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
     );
     let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
     let source = case.source("MIX_DEVIATION_MAX", limit, standard);
     Some(Finding::new(Rule::MixDeviation, severity, message).with_limit(off, limit, &source))
+}
+
+/// How many operations of a kind come in a row, on average: 1 where each is drawn by itself.
+fn run_length(case: &Case<'_>, op: Op) -> f64 {
+    let classic = case.plan.benchmark.classic();
+    let Some(sequence) = classic.and_then(|c| c.sequence.as_ref()) else {
+        return 1.0;
+    };
+    let runs = sequence.figures().runs;
+    // What does not itself come in runs is pushed aside by what does.
+    let own = runs
+        .iter()
+        .find(|(of, _)| *of == op)
+        .map_or(1.0, |(_, n)| *n);
+    let longest = runs.iter().map(|(_, n)| *n).fold(1.0, f64::max);
+    own.max(longest / 2.0)
 }
 
 fn errors(case: &Case<'_>) -> Option<Finding> {

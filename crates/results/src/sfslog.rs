@@ -4,14 +4,14 @@
 
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
-use filermark_model::{Mix, NOT_A_SPEC_RESULT, OpStats, PointStats};
+use filermark_model::{NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
-const RULE: &str = "------------------------------------------------------------------------------------------------------------";
+/// Columns of the table of operations behind the name.
+const FIGURES_WIDTH: usize = 94;
 /// The head of the table of operations.
-const HEAD: [[&str; 10]; 3] = [
+const HEAD: &[[&str; 9]] = &[
     [
-        "",
         "Target",
         "Actual",
         "Logical",
@@ -23,7 +23,6 @@ const HEAD: [[&str; 10]; 3] = [
         "Pcnt",
     ],
     [
-        "",
         "Mix",
         "Mix",
         "Success",
@@ -35,7 +34,37 @@ const HEAD: [[&str; 10]; 3] = [
         "of",
     ],
     [
-        "Op Type",
+        "Pcnt",
+        "Pcnt",
+        "Count",
+        "Count",
+        "Count",
+        "Msec/Op",
+        "Msec/Op",
+        "+-Msec/Op",
+        "Total",
+    ],
+];
+/// The same over SMB; # stands for the protocol's name.
+const HEAD_SMB: &[[&str; 9]] = &[
+    [
+        "Target",
+        "Actual",
+        "# Op",
+        "# Op",
+        "",
+        "Mean",
+        "Std Dev",
+        "Std Error",
+        "",
+    ],
+    [
+        "#", "#", "Logical", "Physical", "# Op", "Response", "Response", "of Mean,", "Pcnt",
+    ],
+    [
+        "Mix", "Mix", "Success", "Success", "Error", "Time", "Time", "95% Conf", "of",
+    ],
+    [
         "Pcnt",
         "Pcnt",
         "Count",
@@ -88,9 +117,9 @@ fn section(out: &mut String, record: &RunRecord, point: &PointRecord) {
     );
     match point.measured() {
         Some(stats) => {
-            op_table(out, &record.run.plan.benchmark.mix, stats);
+            op_table(out, record, stats);
             summary(out, record, point, stats);
-            percentiles(out, stats);
+            percentiles(out, record, stats);
             remarks(out, point, stats);
         }
         None => {
@@ -106,7 +135,26 @@ fn section(out: &mut String, record: &RunRecord, point: &PointRecord) {
             );
         }
     }
-    let _ = writeln!(out, "\n{RULE}\n");
+    let _ = writeln!(out, "\n{}\n", rule(record));
+}
+
+/// How wide the name of an operation is: over SMB as in the seed's sample, which cuts
+/// the longest one off.
+fn name_width(record: &RunRecord) -> usize {
+    match record.run.plan.benchmark.protocol.is_sequential() {
+        true => 30,
+        false => 14,
+    }
+}
+
+/// An operation as this protocol's logs call it.
+fn op_name(record: &RunRecord, op: Op) -> String {
+    let name = record.run.plan.benchmark.protocol.op_name(op);
+    name.to_uppercase().chars().take(30).collect()
+}
+
+fn rule(record: &RunRecord) -> String {
+    "-".repeat(name_width(record) + FIGURES_WIDTH)
 }
 
 fn protocol(record: &RunRecord) -> &'static str {
@@ -116,33 +164,42 @@ fn protocol(record: &RunRecord) -> &'static str {
     }
 }
 
-fn op_table(out: &mut String, mix: &Mix, stats: &PointStats) {
-    for [
-        op,
-        target,
-        actual,
-        logical,
-        physical,
-        error,
-        mean,
-        dev,
-        conf,
-        total,
-    ] in HEAD
-    {
+fn op_table(out: &mut String, record: &RunRecord, stats: &PointStats) {
+    let (mix, width) = (&record.run.plan.benchmark.mix, name_width(record));
+    let smb = record.run.plan.benchmark.protocol.is_sequential();
+    let (name, head) = match smb {
+        true => (protocol(record), HEAD_SMB),
+        false => ("", HEAD),
+    };
+    for (i, row) in head.iter().enumerate() {
+        let first = match i + 1 == head.len() {
+            true => format!("{name} Op Type").trim_start().to_owned(),
+            false => String::new(),
+        };
+        let [
+            target,
+            actual,
+            logical,
+            physical,
+            error,
+            mean,
+            dev,
+            conf,
+            total,
+        ] = row.map(|word| word.replace('#', name));
         let _ = writeln!(
             out,
-            "{op:<14} {target:>6}  {actual:>6}  {logical:>11}  {physical:>11}  {error:>7} {mean:>9} {dev:>11} {conf:>13} {total:>11}"
+            "{first:<width$} {target:>6}  {actual:>6}  {logical:>11}  {physical:>11}  {error:>7} {mean:>9} {dev:>11} {conf:>13} {total:>11}"
         );
     }
-    let _ = writeln!(out, "{RULE}");
+    let _ = writeln!(out, "{}", rule(record));
     let total = stats.success_count().max(1) as f64;
     let time_ns: u64 = stats.ops.iter().map(|o| o.service.sum_ns()).sum();
-    for o in rows(mix, stats) {
+    for o in rows(record, stats) {
         let _ = writeln!(
             out,
-            "{:<14} {:>5.1}%  {:>5.1}%  {:>11}  {:>11}  {:>7} {:>9.2} {:>11.2} {:>13.2} {:>10.1}%",
-            o.op.name().to_uppercase(),
+            "{:<width$} {:>5.1}%  {:>5.1}%  {:>11}  {:>11}  {:>7} {:>9.2} {:>11.2} {:>13.2} {:>10.1}%",
+            op_name(record, o.op),
             mix.percent(o.op),
             100.0 * o.success_count as f64 / total,
             o.success_count,
@@ -157,14 +214,16 @@ fn op_table(out: &mut String, mix: &Mix, stats: &PointStats) {
 }
 
 /// The measured operations, and those of the mix that never happened.
-fn rows(mix: &Mix, stats: &PointStats) -> Vec<OpStats> {
-    let missing = mix
+fn rows(record: &RunRecord, stats: &PointStats) -> Vec<OpStats> {
+    let benchmark = &record.run.plan.benchmark;
+    let missing = benchmark
+        .mix
         .shares()
         .iter()
         .filter(|(op, percent)| *percent > 0.0 && stats.op(*op).is_none());
     let mut rows: Vec<OpStats> = stats.ops.clone();
     rows.extend(missing.map(|(op, _)| OpStats::new(*op)));
-    rows.sort_by_key(|o| o.op);
+    rows.sort_by_key(|o| benchmark.protocol.op_place(o.op));
     rows
 }
 
@@ -175,11 +234,16 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         other => other,
     };
     let seconds = stats.window_ns as f64 / 1e9;
-    let mixfile = plan
-        .parameters
-        .iter()
-        .find(|(n, v)| n == "MIXFILE" && !v.is_empty());
-    let mixfile = mixfile.map_or("benchmark default".into(), |(_, v)| one_line(v));
+    let given = |name: &str| {
+        let mut all = plan.parameters.iter();
+        all.find(|(n, v)| n == name && !v.is_empty())
+    };
+    // The seed's sample says so of its CIFS mix, which general-smb1 has.
+    let default = match plan.benchmark.protocol.is_sequential() {
+        true if given("BENCHMARK_FILE").is_none() => "SFS default",
+        _ => "benchmark default",
+    };
+    let mixfile = given("MIXFILE").map_or(default.into(), |(_, v)| one_line(v));
     let (base, end) = (
         stats.accessed_base_bytes as f64,
         stats.accessed_end_bytes as f64,
@@ -222,14 +286,15 @@ TOTAL FILE SET SIZE ACCESSED: {:.1} - {:.1} MB (100.00% to {of_base:.2}% of Base
     );
 }
 
-fn percentiles(out: &mut String, stats: &PointStats) {
+fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
+    let width = name_width(record);
     let _ = writeln!(
         out,
         "LATENCY PERCENTILES, Msec (service: reply - sent; response: reply - intended start)"
     );
     let _ = writeln!(
         out,
-        "{:<14} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} {:>9}",
+        "{:<width$} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} | {:>9} {:>9} {:>9}",
         "Op Type", "Svc 50%", "90%", "95%", "99%", "99.9%", "Max", "Rsp 50%", "99%", "Max"
     );
     let mut line = |name: &str,
@@ -238,7 +303,7 @@ fn percentiles(out: &mut String, stats: &PointStats) {
         let ms = |ns: u64| ns as f64 / 1e6;
         let _ = writeln!(
             out,
-            "{name:<14} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} | {:>9.3} {:>9.3} {:>9.3}",
+            "{name:<width$} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} | {:>9.3} {:>9.3} {:>9.3}",
             ms(service.percentile_ns(50.0)),
             ms(service.percentile_ns(90.0)),
             ms(service.percentile_ns(95.0)),
@@ -250,8 +315,10 @@ fn percentiles(out: &mut String, stats: &PointStats) {
             ms(response.max_ns()),
         );
     };
-    for o in &stats.ops {
-        line(&o.op.name().to_uppercase(), &o.service, &o.response);
+    let mut ops: Vec<&OpStats> = stats.ops.iter().collect();
+    ops.sort_by_key(|o| record.run.plan.benchmark.protocol.op_place(o.op));
+    for o in ops {
+        line(&op_name(record, o.op), &o.service, &o.response);
     }
     line("ALL", &stats.service(), &stats.response());
 }

@@ -7,6 +7,7 @@
 
 pub mod composite;
 mod mounted;
+pub mod smb;
 
 use crate::environment::{Environment, MountFacts, ServerAddresses};
 use crate::judge::judge;
@@ -17,8 +18,10 @@ use crate::record::{
 use crate::time::Timestamp;
 use filermark_model::plan::{
     Arrivals, ClientPlan, Connections, DriverPlan, FileSetPlan, IpChoice, Limits, LoadPoint,
-    MountPoint, Nfs3Plan, Pacing, PacingMode, PhasePlan, RunPlan,
+    MountPoint, Nfs3Plan, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan,
 };
+use filermark_model::secret::Secret;
+use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
 use filermark_model::stats::{Interval, PointStats, ProcStats};
 use filermark_model::{
     Benchmark, Finding, NOT_A_SPEC_RESULT, Nanos, Op, OpsPerSec, Rng, Rule, Severity,
@@ -158,6 +161,28 @@ fn nfs3_plan() -> Nfs3Plan {
         connect_timeout_ms: 10_000,
         jukebox_delay_ms: 100,
         jukebox_retries: 10,
+    }
+}
+
+/// Settings of the SMB driver, with this password; nothing listens at its port.
+pub fn smb_plan(password: &str) -> SmbPlan {
+    SmbPlan {
+        dialects: (Dialect::V202, Dialect::V311),
+        signing: Signing::Auto,
+        encryption: Encryption::Auto,
+        auth: Auth::Ntlm {
+            username: "User".into(),
+            domain: "Domain".into(),
+        },
+        password: Secret::new(password),
+        port: 1,
+        ip: IpChoice::V4,
+        block_size_max: None,
+        biod_max_reads: 2,
+        biod_max_writes: 2,
+        connections: Connections::PerProc,
+        reply_timeout_ms: 10_000,
+        connect_timeout_ms: 2_000,
     }
 }
 

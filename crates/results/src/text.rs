@@ -33,11 +33,7 @@ pub const fn severity_word(severity: Severity) -> &'static str {
 
 /// `4` or `6`: the address family that the run's calls went over.
 pub fn ip_version(record: &RunRecord) -> u8 {
-    let ip = match &record.run.plan.driver {
-        DriverPlan::Nfs3(nfs3) => nfs3.ip,
-        DriverPlan::Null | DriverPlan::Posix(_) => IpChoice::V4,
-    };
-    match ip {
+    match record.run.plan.driver.ip().unwrap_or(IpChoice::V4) {
         IpChoice::V4 => 4,
         IpChoice::V6 => 6,
         IpChoice::Any => {
@@ -52,19 +48,14 @@ pub fn ip_version(record: &RunRecord) -> u8 {
 /// asked at all.
 pub fn protocol_name(record: &RunRecord) -> &'static str {
     match &record.run.plan.driver {
-        DriverPlan::Nfs3(_) | DriverPlan::Posix(_) => {
-            record.run.plan.benchmark.protocol.sfssum_name()
-        }
         DriverPlan::Null => "NULL",
+        _ => record.run.plan.benchmark.protocol.sfssum_name(),
     }
 }
 
 /// BIOD_MAX_READS and BIOD_MAX_WRITES.
 pub fn biods(record: &RunRecord) -> (u32, u32) {
-    match &record.run.plan.driver {
-        DriverPlan::Nfs3(nfs3) => (nfs3.biod_max_reads, nfs3.biod_max_writes),
-        DriverPlan::Null | DriverPlan::Posix(_) => (0, 0),
-    }
+    record.run.plan.driver.biods()
 }
 
 #[cfg(test)]

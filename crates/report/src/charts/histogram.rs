@@ -32,6 +32,12 @@ const GROUPS: [(&str, &[Op]); 4] = [
             Op::Readdirplus,
             Op::Stat,
             Op::Statfs,
+            Op::Echo,
+            Op::QuerySecurity,
+            Op::QueryFs,
+            Op::QueryFile,
+            Op::QueryPath,
+            Op::Find,
         ],
     ),
     (
@@ -49,10 +55,11 @@ const GROUPS: [(&str, &[Op]); 4] = [
             Op::Rmw,
             Op::Append,
             Op::Copyfile,
+            Op::Flush,
         ],
     ),
     (
-        "Changes",
+        "Changes, opens and closes",
         &[
             Op::Setattr,
             Op::Create,
@@ -69,6 +76,10 @@ const GROUPS: [(&str, &[Op]); 4] = [
             Op::Locking,
             Op::Custom1,
             Op::Custom2,
+            Op::Open,
+            Op::Close,
+            Op::Lock,
+            Op::SetFile,
         ],
     ),
 ];
