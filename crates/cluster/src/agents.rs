@@ -8,9 +8,10 @@
 mod round;
 
 use crate::clocks::ClockOffset;
-use crate::frame;
 use crate::message::{Hello, Order, Report};
+use crate::secure::seal::{SealError, Sealer};
 use crate::switchboard::{Event, Switchboard, nonsense};
+use crate::{frame, handover};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{LaunchPlan, OnLost};
@@ -22,8 +23,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// An agent that has not said anything for so long is lost. With the time that the
 /// others take to stop, a load point ends within 15 s.
 pub(crate) const SILENCE_MAX: Nanos = Nanos::from_secs(8);
-/// How often the prime gives a sign of life.
-const ALIVE: Nanos = Nanos::from_secs(2);
 /// How long agents may take to stop a phase when asked.
 pub(crate) const STOP_MAX: Nanos = Nanos::from_secs(30);
 /// How often the prime looks around while it waits.
@@ -114,9 +113,7 @@ pub(crate) struct Agents {
     tidying: bool,
     losses: Vec<Loss>,
     own: Hello,
-    alive_at: Nanos,
     silence_at: Nanos,
-    alive: Arc<[u8]>,
 }
 
 struct Seat {
@@ -124,6 +121,8 @@ struct Seat {
     lost: bool,
     /// Its first word, once it came.
     hello: Option<Hello>,
+    /// Seals secrets for it, from the first one on.
+    sealer: Option<Sealer>,
     heard: Nanos,
     clock: Option<ClockOffset>,
     /// Questions for the clock that have no answer yet.
@@ -146,6 +145,7 @@ impl Agents {
             client: host.client.clone(),
             lost: false,
             hello: None,
+            sealer: None,
             heard: Nanos(0),
             clock: None,
             asked: VecDeque::new(),
@@ -159,9 +159,7 @@ impl Agents {
             tidying: false,
             losses: Vec::new(),
             own,
-            alive_at: now,
             silence_at: now,
-            alive: pack(&Order::Alive),
         }
     }
 
@@ -241,8 +239,12 @@ impl Agents {
             if self.seats.get(at).is_none_or(|s| s.lost) {
                 continue;
             }
-            let order = make(at);
+            let mut order = make(at);
             round.kind = order.name();
+            if let Err(e) = self.seal(at, &mut order) {
+                self.lose(at, format!("the password cannot be encrypted for it: {e}"));
+                continue;
+            }
             self.send(at, &order);
             round.wait_for(at);
         }
@@ -475,6 +477,19 @@ impl Agents {
         }
     }
 
+    /// Puts the password that an order's plan has beside it, for this agent only.
+    fn seal(&mut self, at: usize, order: &mut Order) -> Result<(), SealError> {
+        let seat = &mut self.seats[at];
+        let (hello, place) = (&seat.hello, &mut seat.sealer);
+        handover::seal(order, || match place {
+            Some(sealer) => Ok(sealer),
+            None => {
+                let key = hello.as_ref().map_or("", |h| h.key.as_str());
+                Ok(place.insert(Sealer::to(key)?))
+            }
+        })
+    }
+
     fn send(&mut self, at: usize, order: &Order) {
         match frame::encode(order) {
             Ok(frame) => self.board.send(at, &frame.into()),
@@ -516,8 +531,8 @@ impl Agents {
         }
     }
 
-    /// Brings the next thing that comes, and does what is due: signs of life, looking
-    /// for the silent.
+    /// Brings the next thing that comes, and does what is due: looking for the
+    /// silent.
     fn next(&mut self, until: Nanos) -> Option<(usize, Came)> {
         let before = self.losses.len();
         self.do_what_is_due();
@@ -587,14 +602,6 @@ impl Agents {
 
     fn do_what_is_due(&mut self) {
         let now = self.board.now();
-        if now >= self.alive_at {
-            self.alive_at = now + ALIVE;
-            for at in self.living() {
-                if self.seats[at].hello.is_some() {
-                    self.board.send(at, &self.alive);
-                }
-            }
-        }
         if now >= self.silence_at {
             // While nobody listened (a long wait for a disk), nobody was silent.
             let deaf = now.since(self.silence_at);

@@ -1,6 +1,7 @@
 //! Programs of the user's that run beside a benchmark: started in a process group
 //! of their own, so that what they start in turn ends with them.
 
+use filermark_model::secret::PASSWORD_VARIABLE;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -54,9 +55,11 @@ fn wait_all(
     }
 }
 
-/// The program shall lead a process group of its own, where there are such.
+/// The program shall lead a process group of its own, where there are such, and is not
+/// told our password.
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
-    group::lead(command)
+    // srun would even send it to all nodes.
+    group::lead(command.env_remove(PASSWORD_VARIABLE))
 }
 
 #[cfg(unix)]

@@ -66,7 +66,7 @@ impl Sweep<'_> {
     /// Mount points of lost clients that the living reach by themselves over the
     /// network, though they do not work there.
     fn orphans(&self, living: &BTreeSet<usize>) -> Vec<MountPoint> {
-        if !matches!(self.options.plan.driver, DriverPlan::Nfs3(_)) {
+        if !self.options.plan.driver.is_network() {
             return Vec::new();
         }
         let clients = || self.options.plan.clients.iter().enumerate();
@@ -100,7 +100,7 @@ impl Sweep<'_> {
                 |m: &MountPoint| format!("{m}/{}: the client was lost; {hint}", self.dir_name());
             let reached = |mount: &MountPoint| match plan.driver {
                 DriverPlan::Null => true,
-                DriverPlan::Nfs3(_) => !living.is_empty(),
+                DriverPlan::Nfs3(_) | DriverPlan::Smb(_) => !living.is_empty(),
                 DriverPlan::Posix(_) => {
                     let seen = free.iter().find(|f| f.mounts.contains(mount));
                     let same = |at: &usize| {

@@ -2,6 +2,7 @@
 
 use crate::hosts::program::own_build;
 use crate::message::{Hello, PROTOCOL};
+use crate::secure::seal::Opener;
 
 /// This program on this host.
 pub fn own_hello() -> Hello {
@@ -10,6 +11,15 @@ pub fn own_hello() -> Hello {
         version: env!("CARGO_PKG_VERSION").into(),
         build: own_build().into(),
         host: own_host(),
+        key: String::new(),
+    }
+}
+
+/// The same of an agent, which secrets can be sealed for.
+pub fn agent_hello(opener: &Opener) -> Hello {
+    Hello {
+        key: opener.key(),
+        ..own_hello()
     }
 }
 

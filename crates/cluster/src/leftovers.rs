@@ -3,7 +3,7 @@
 
 use crate::agents::{Agents, Heard, OrderError};
 use crate::identity;
-use crate::message::{Order, Report, Share};
+use crate::message::{Order, Report, Share, Tasks};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
 
@@ -12,7 +12,9 @@ pub use crate::sweep::run_id_front;
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LaunchPlan, OnLost};
+use filermark_model::secret::Secret;
 use filermark_model::{Nanos, RunPlan};
+use std::collections::VecDeque;
 
 /// Longest time for removing what a run left.
 const SWEEP_MAX: Nanos = Nanos::from_secs(4 * 3600);
@@ -51,13 +53,23 @@ pub fn sweep_leftovers(
             client: client as u32,
             dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
             run_id: run_id.to_owned(),
+            password: None,
         })
     };
-    for wave in waves(plan) {
+    let mut lockout = Lockout::of(plan);
+    let mut groups: VecDeque<Vec<usize>> = waves(plan).into();
+    while let Some(wave) = groups.pop_front() {
         let living = agents.living();
-        let who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
+        let mut who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
         if who.is_empty() {
             continue;
+        }
+        if let Some(why) = lockout.why(launch) {
+            who.iter().for_each(|at| all[*at].left.push(why.clone()));
+            continue;
+        }
+        if lockout.wants_one() && who.len() > 1 {
+            groups.push_front(who.split_off(1));
         }
         let done = agents.order(
             &who,
@@ -66,6 +78,7 @@ pub fn sweep_leftovers(
             OnLost::Continue,
             &mut |_, heard| {
                 if let Heard::Answer(at, Report::Cleaned { tasks, left_behind }) = heard {
+                    lockout.hear(at, &tasks);
                     all[at].removed_count = tasks.task_count;
                     all[at].left = left_behind;
                 }
@@ -80,6 +93,50 @@ pub fn sweep_leftovers(
     }
     agents.dismiss();
     all
+}
+
+/// Whether the user gets in: a wrong password is tried by one client, not by all, for
+/// accounts are locked after a few.
+enum Lockout {
+    /// Nobody logs in, or somebody has got in.
+    None,
+    /// Nobody has tried.
+    Untried,
+    /// This client did not get in anywhere.
+    Met(usize),
+}
+
+impl Lockout {
+    fn of(plan: &RunPlan) -> Self {
+        match plan.driver.password().is_some_and(Secret::is_given) {
+            true => Self::Untried,
+            false => Self::None,
+        }
+    }
+
+    fn wants_one(&self) -> bool {
+        matches!(self, Self::Untried)
+    }
+
+    fn hear(&mut self, client: usize, tasks: &Tasks) {
+        if self.wants_one() {
+            *self = match tasks.failed_count > 0 && tasks.task_count == 0 {
+                true => Self::Met(client),
+                false => Self::None,
+            };
+        }
+    }
+
+    /// Why the others do not try.
+    fn why(&self, launch: &LaunchPlan) -> Option<String> {
+        let Self::Met(client) = self else {
+            return None;
+        };
+        let name = launch.hosts.get(*client).map_or("", |h| h.client.as_str());
+        Some(format!(
+            "not tried: client {name} did not get in, and a wrong password that everybody tries locks the account"
+        ))
+    }
 }
 
 fn nothing_on(host: &filermark_model::launch::HostPlan) -> Swept {

@@ -15,6 +15,7 @@ pub mod clock_service;
 mod clocks;
 mod ending;
 pub mod frame;
+mod handover;
 pub mod hosts;
 pub mod identity;
 pub mod launch;
@@ -35,6 +36,7 @@ mod space;
 mod sweep;
 pub mod switchboard;
 mod tame;
+mod tool;
 mod waves;
 
 #[cfg(test)]
@@ -42,7 +44,11 @@ mod beats_tests;
 #[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
+mod handover_tests;
+#[cfg(test)]
 mod message_tests;
+#[cfg(test)]
+mod refused_tests;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! up by itself, and a prime that hears nothing gives the agent up.
 
 use crate::preflight::facts::{InspectFacts, InspectRequest};
+use crate::secure::seal::Sealed;
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
@@ -14,7 +15,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Hello {
     pub build: String,
     /// The speaker's host, as it calls itself.
     pub host: String,
+    /// Agents: the public key that secrets are sealed with ([`crate::secure::seal`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
 }
 
 /// A client's share of a run.
@@ -42,6 +46,9 @@ pub struct Share {
     /// Identifies the run in its marker file; for `Sweep` the beginning of it, which
     /// may be empty: whichever run it was.
     pub run_id: String,
+    /// The password that the plan's driver needs, which the plan's own text never has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Sealed>,
 }
 
 /// From the prime to an agent.

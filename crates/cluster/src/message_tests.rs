@@ -5,6 +5,7 @@ use crate::frame::{Deframer, MAGIC, encode};
 use crate::identity::own_hello;
 use crate::message::*;
 use crate::preflight::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
+use crate::secure::seal::{Opener, Sealer};
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_results::{Environment, Phase};
@@ -26,6 +27,12 @@ fn orders() -> Vec<Order> {
         client: 1,
         dir_name: "filermark.x".to_owned(),
         run_id: "x y".into(),
+        password: None,
+    };
+    let mut sealer = Sealer::to(&Opener::new().key()).expect("a key");
+    let sealed = Share {
+        password: Some(sealer.seal("geheim").expect("short enough")),
+        ..share.clone()
     };
     vec![
         Order::Hello(own_hello()),
@@ -47,7 +54,7 @@ fn orders() -> Vec<Order> {
         Order::Release {
             orphans: vec![mount()],
         },
-        Order::Sweep(share),
+        Order::Sweep(sealed),
         Order::Stop,
         Order::Alive,
         Order::Goodbye,

@@ -3,9 +3,11 @@
 
 use crate::agent::duty::{Act, Duty, Task};
 use crate::frame::{self, Deframer, MAGIC};
+use crate::handover;
 use crate::identity;
 use crate::launch::{Launched, Launcher, Leash};
 use crate::message::{Report, Tasks};
+use crate::secure::seal::Opener;
 use filermark_engine::clock::Clock;
 use filermark_model::launch::HostPlan;
 use filermark_model::plan::PhasePlan;
@@ -29,8 +31,10 @@ pub fn serve(mut link: UnixStream) -> io::Result<()> {
     link.set_read_timeout(Some(BEAT / 4))?;
     link.write_all(MAGIC)?;
     let clock = Clock::real();
+    let opener = Opener::new();
     let mut agent = Pretender {
-        duty: Duty::new(identity::own_hello(), clock.now()),
+        duty: Duty::new(identity::agent_hello(&opener), clock.now()),
+        opener,
         clock,
         link: link.try_clone()?,
         phases: None,
@@ -66,6 +70,7 @@ pub fn serve(mut link: UnixStream) -> io::Result<()> {
 
 struct Pretender {
     duty: Duty,
+    opener: Opener,
     clock: Clock,
     link: UnixStream,
     phases: Option<PhasePlan>,
@@ -198,23 +203,19 @@ impl Pretender {
             left_behind: Vec::new(),
         };
         Some(match task {
-            Task::Prepare(share) => {
+            Task::Prepare(mut share) => {
+                if let Err(reason) = handover::open(&mut share, &mut self.opener) {
+                    return Some(Report::Failed {
+                        reason,
+                        stopped: false,
+                    });
+                }
                 let (plan, client) = (share.plan, share.client);
                 let numbers = plan.procs_of(client as usize);
                 let first = numbers.first().map_or(0, |(number, _)| *number);
                 self.procs = first..first + numbers.len() as u32;
                 self.phases = Some(plan.phases);
-                Report::Ready {
-                    environment: Box::new(Environment {
-                        host: format!("pretender-{client}"),
-                        core_count: 8,
-                        ..Environment::default()
-                    }),
-                    shard_count: 1,
-                    remarks: Vec::new(),
-                    free: Vec::new(),
-                    lacking: Vec::new(),
-                }
+                ready(format!("pretender-{client}"))
             }
             Task::Inspect(_) => Report::Failed {
                 reason: "there is nothing to look at".into(),
@@ -227,6 +228,21 @@ impl Pretender {
             }
             Task::Cleanup | Task::Release { .. } | Task::Sweep(_) | Task::TidyUp => cleaned,
         })
+    }
+}
+
+/// The answer of a host with nothing to remark.
+pub(crate) fn ready(host: String) -> Report {
+    Report::Ready {
+        environment: Box::new(Environment {
+            host,
+            core_count: 8,
+            ..Environment::default()
+        }),
+        shard_count: 1,
+        remarks: Vec::new(),
+        free: Vec::new(),
+        lacking: Vec::new(),
     }
 }
 

@@ -163,6 +163,7 @@ impl<'a> Sweep<'a> {
                 client: client as u32,
                 dir_name: dir_name.clone(),
                 run_id: run_id.clone(),
+                password: None,
             })
         };
         for wave in waves(&plan) {

@@ -42,7 +42,7 @@ const CUT_AFTER: Duration = Duration::from_millis(500);
 const FILES_PER_AGENT: u64 = 4;
 const FILES_BESIDE: u64 = 256;
 /// How often agents are told that the prime is there, whatever it does.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
+pub(crate) const SIGN_OF_LIFE: Nanos = Nanos::from_secs(2);
 /// Bytes read from a link at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -57,7 +57,8 @@ pub enum Event {
     Ended(String),
 }
 
-/// All links of a prime.
+/// All links of a prime. It tells every agent every few seconds that the prime is
+/// there, whatever that is busy with.
 pub trait Switchboard {
     /// The prime's clock: monotonic, from some moment on.
     fn now(&self) -> Nanos;
@@ -222,7 +223,7 @@ fn begin_signs_of_life(over: Arc<AtomicBool>) -> Alive {
     let frame: Arc<[u8]> = frame.into();
     let work = move || {
         while !over.load(Ordering::Relaxed) {
-            std::thread::sleep(SIGN_OF_LIFE);
+            std::thread::sleep(Duration::from_nanos(SIGN_OF_LIFE.0));
             for way in lock(&ways).values() {
                 // One whose orders pile up is noticed by the next order.
                 let _ = way.try_send(frame.clone());

@@ -105,7 +105,12 @@ fn entries<T>(all: &mut Vec<T>, each: impl Fn(&mut T)) {
 }
 
 fn hello(said: &mut Hello) {
-    for text in [&mut said.version, &mut said.build, &mut said.host] {
+    for text in [
+        &mut said.version,
+        &mut said.build,
+        &mut said.host,
+        &mut said.key,
+    ] {
         name(text);
     }
 }

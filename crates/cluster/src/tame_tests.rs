@@ -89,6 +89,7 @@ fn all_with_words() -> Vec<Report> {
             version: evil(),
             build: evil(),
             host: evil(),
+            key: evil(),
         }),
         Report::Inspected(Box::new(InspectFacts::Host(Box::new(facts)))),
         Report::Inspected(Box::new(InspectFacts::Probes {

@@ -1,8 +1,10 @@
 //! In which order clients claim and give back the run's directories: of those that
-//! meet in one directory the first goes alone, then the others find it done.
+//! meet in one directory the first goes alone, then the others find it done. Where users
+//! log in, the very first client goes alone, and then the first at each server: a wrong
+//! password is tried once, not once per client, for the others are not asked any more.
 
 use filermark_model::RunPlan;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
 use std::collections::HashMap;
 
 /// The clients in waves; those of one wave are ordered together.
@@ -11,21 +13,20 @@ pub(crate) fn waves(plan: &RunPlan) -> Vec<Vec<usize>> {
         return vec![(0..plan.clients.len()).collect()];
     }
     let mut first: HashMap<&str, usize> = HashMap::new();
-    let mut names: Vec<Vec<String>> = Vec::with_capacity(plan.clients.len());
-    for client in &plan.clients {
-        let mut places: Vec<String> = client.mounts.iter().map(|m| place(plan, m)).collect();
-        places.sort();
-        places.dedup();
-        names.push(places);
-    }
+    let names: Vec<Vec<String>> = plan.clients.iter().map(|c| places(plan, c)).collect();
     // Two paths on mounted file systems may lead to one directory, so that whoever
     // comes to a new path comes alone.
     let alone = matches!(plan.driver, DriverPlan::Posix(_));
+    // Accounts are locked after a few wrong passwords: one client finds out.
+    let logs_in = matches!(plan.driver, DriverPlan::Smb(_));
     let mut waves: Vec<Vec<usize>> = Vec::new();
     let mut pioneers = 0;
     for (at, places) in names.iter().enumerate() {
         let known = places.iter().filter_map(|p| first.get(p.as_str()));
         let mut wave = known.map(|w| w + 1).max().unwrap_or(0);
+        if logs_in && at > 0 {
+            wave = wave.max(1);
+        }
         let pioneer = places.iter().any(|p| !first.contains_key(p.as_str()));
         if pioneer && alone {
             wave = wave.max(pioneers);
@@ -43,11 +44,26 @@ pub(crate) fn waves(plan: &RunPlan) -> Vec<Vec<usize>> {
     waves
 }
 
+/// What a client has in common with others that it meets: directories, and servers that
+/// it logs in to.
+fn places(plan: &RunPlan, client: &ClientPlan) -> Vec<String> {
+    let mounts = client.mounts.iter();
+    let mut places: Vec<String> = mounts.clone().map(|m| place(plan, m)).collect();
+    if matches!(plan.driver, DriverPlan::Smb(_)) {
+        places.extend(mounts.map(|m| m.host.to_lowercase()));
+    }
+    places.sort();
+    places.dedup();
+    places
+}
+
 /// What clients that meet in one directory have in common.
 fn place(plan: &RunPlan, mount: &MountPoint) -> String {
     match plan.driver {
         // The host of a mounted file system is the client itself.
         DriverPlan::Posix(_) => mount.path.clone(),
+        // Capitals mean nothing there.
+        DriverPlan::Smb(_) => mount.to_string().to_lowercase(),
         DriverPlan::Nfs3(_) | DriverPlan::Null => mount.to_string(),
     }
 }
@@ -55,7 +71,7 @@ fn place(plan: &RunPlan, mount: &MountPoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_model::plan::{ClientPlan, PosixPlan};
+    use filermark_model::plan::PosixPlan;
 
     fn plan(driver: DriverPlan, clients: &[&[&str]]) -> RunPlan {
         let mut plan = filermark_results::testing::plan();
@@ -102,6 +118,22 @@ mod tests {
     fn mounted_paths_may_lead_to_one_place() {
         let apart = plan(posix(), &[&["/a"], &["/b"], &["/c"], &["/a"], &["/c"]]);
         assert_eq!(waves(&apart), [vec![0], vec![1, 3], vec![2], vec![4]]);
+    }
+
+    #[test]
+    fn where_users_log_in_the_first_client_goes_alone() {
+        let mut plan = plan(
+            DriverPlan::Smb(filermark_results::testing::smb_plan("p")),
+            &[&[r"\a"], &[r"\b"], &[r"\A"], &[r"\c"], &[r"\d"], &[r"\b"]],
+        );
+        assert_eq!(waves(&plan), [vec![0], vec![1, 2, 3, 4], vec![5]]);
+        for at in [3, 4, 5] {
+            plan.clients[at].mounts[0].host = "other".into();
+        }
+        // Then the first at another server.
+        assert_eq!(waves(&plan), [vec![0], vec![1, 2, 3], vec![4, 5]]);
+        plan.clients.truncate(1);
+        assert_eq!(waves(&plan), [vec![0]]);
     }
 
     #[test]

@@ -210,6 +210,7 @@ mod tests {
             version: "1".into(),
             build: String::new(),
             host: "here".into(),
+            key: String::new(),
         }
     }
 

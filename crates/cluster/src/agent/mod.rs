@@ -9,7 +9,8 @@ mod work;
 
 use crate::frame::{self, Deframer, MAGIC};
 use crate::identity;
-use crate::message::{Order, Report};
+use crate::message::{Hello, Order, Report};
+use crate::secure::seal::Opener;
 use duty::{Act, Duty, Task};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
@@ -51,8 +52,11 @@ pub fn serve_until(
     let clock = Clock::real();
     let relay = sender.clone();
     let began = spawn("agent-orders", move || read_orders(orders, &relay));
+    let opener = Opener::new();
+    let hello = identity::agent_hello(&opener);
     let tasks = work::begin(
         reports.clone(),
+        opener,
         stop.clone(),
         clock.clone(),
         move |report| {
@@ -63,6 +67,7 @@ pub fn serve_until(
         return;
     };
     let agent = Agent {
+        hello,
         clock,
         stop,
         reports,
@@ -75,6 +80,7 @@ pub fn serve_until(
 }
 
 struct Agent {
+    hello: Hello,
     clock: Clock,
     stop: StopFlag,
     reports: Reports,
@@ -83,7 +89,7 @@ struct Agent {
 
 impl Agent {
     fn live(&self, inputs: &Receiver<Input>, quit: &StopFlag) {
-        let mut duty = Duty::new(identity::own_hello(), self.clock.now());
+        let mut duty = Duty::new(self.hello.clone(), self.clock.now());
         loop {
             let input = inputs.recv_timeout(TICK);
             let now = self.clock.now();

@@ -5,8 +5,11 @@ use super::duty::Task;
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
+use crate::handover;
 use crate::message::{Report, Share, Tasks};
+use crate::preflight::facts::InspectRequest;
 use crate::preflight::look::{Laid, inspect};
+use crate::secure::seal::Opener;
 use crate::space;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
@@ -19,6 +22,7 @@ use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_nfs::driver::Nfs3Driver;
 use filermark_posix::PosixDriver;
 use filermark_results::{Environment, MountFacts};
+use filermark_smb::driver::SmbDriver;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
@@ -30,6 +34,7 @@ const LIVE_QUEUE: usize = 4096;
 /// of tasks is gone.
 pub(super) fn begin(
     reports: Reports,
+    opener: Opener,
     stop: StopFlag,
     clock: Clock,
     done: impl Fn(Report) + Send + 'static,
@@ -46,6 +51,7 @@ pub(super) fn begin(
         .spawn(move || {
             let mut work = Work {
                 stop,
+                opener,
                 reports,
                 live,
                 flusher,
@@ -72,6 +78,8 @@ struct Prepared {
 
 struct Work {
     stop: StopFlag,
+    /// Opens what the prime has sealed for this agent.
+    opener: Opener,
     reports: Reports,
     live: SyncSender<Live>,
     flusher: live::Flusher,
@@ -84,20 +92,36 @@ struct Work {
 impl Work {
     fn carry_out(&mut self, task: Task) -> Report {
         match task {
-            Task::Inspect(request) => {
-                Report::Inspected(Box::new(inspect(*request, &mut self.probes, &self.stop)))
-            }
+            Task::Inspect(request) => self.inspect(*request),
             Task::Prepare(share) => self.prepare(share),
             Task::Init(point) => self.init(point),
             Task::Run { point, warmup_at } => self.run(point, warmup_at),
             Task::Cleanup => self.cleanup(),
             Task::Release { orphans } => self.release(orphans),
-            Task::Sweep(share) => sweep(share),
+            Task::Sweep(mut share) => match handover::open(&mut share, &mut self.opener) {
+                Ok(()) => sweep(share),
+                Err(reason) => failed(reason),
+            },
             Task::TidyUp => self.tidy_up(),
         }
     }
 
-    fn prepare(&mut self, share: Share) -> Report {
+    fn inspect(&mut self, mut request: InspectRequest) -> Report {
+        if let InspectRequest::Host {
+            driver, password, ..
+        } = &mut request
+            && let Err(reason) = handover::open_into(driver, password.take(), &mut self.opener)
+        {
+            return failed(reason);
+        }
+        let facts = inspect(request, &mut self.probes, &self.stop);
+        Report::Inspected(Box::new(facts))
+    }
+
+    fn prepare(&mut self, mut share: Share) -> Report {
+        if let Err(reason) = handover::open(&mut share, &mut self.opener) {
+            return failed(reason);
+        }
         let (plan, client, claim) = parts(share);
         let driver = driver_of(&plan);
         let missing = plan
@@ -235,6 +259,7 @@ impl Work {
 fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
     match &plan.driver {
         DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+        DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
         DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
         DriverPlan::Null => Arc::new(NullDriver),
     }
@@ -263,25 +288,21 @@ fn sweep(share: Share) -> Report {
     let began = Instant::now();
     let (plan, client, claim) = parts(share);
     let driver = driver_of(&plan);
-    let mut removed_count = 0;
+    let mut done = TaskReport::default();
     let mut left = Vec::new();
     for mount in mounts_of(&plan, client) {
         match driver.release(&mount, &claim, Reach::Leftovers) {
             Ok(report) => {
-                removed_count += report.removed_count;
+                done.task_count += report.removed_count;
                 left.extend(report.foreign);
             }
-            Err(e) => left.push(e.to_string()),
+            Err(e) => {
+                done.failed_count += 1;
+                left.push(e.to_string());
+            }
         }
     }
-    cleaned(
-        TaskReport {
-            task_count: removed_count,
-            ..TaskReport::default()
-        },
-        began,
-        left,
-    )
+    cleaned(done, began, left)
 }
 
 impl Prepared {
@@ -336,11 +357,7 @@ impl Prepared {
         })
         .map_err(|e| phase_failed(&e))?;
         environment.mounts = facts;
-        let port = match &self.plan.driver {
-            DriverPlan::Nfs3(settings) => settings.nfs_port.unwrap_or(2049),
-            DriverPlan::Null | DriverPlan::Posix(_) => 0,
-        };
-        if port != 0 {
+        if let Some(port) = self.plan.driver.server_port() {
             environment.resolve_servers(self.mounts.iter().map(|m| m.host.as_str()), port);
         }
         let shard_count = engine.shard_count() as u32;

@@ -30,6 +30,7 @@ fn agent(program: &Path, tag: &str, script: &str) -> Running {
     let child = Command::new(program)
         .args(["agent", "--stdio", "--run", tag])
         .current_dir(dir.path())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -68,8 +69,10 @@ fn tag(name: &str) -> RunTag {
     RunTag::new(&format!("test-{}-{name}", std::process::id())).unwrap()
 }
 
-const OBEYS: &str = "trap 'exit 0' TERM; echo; while :; do sleep 0.05; done";
-const DOES_NOT: &str = "trap '' TERM; echo; while :; do sleep 0.05; done";
+// They wait for their input and start nothing: a child of theirs would, for as long as it
+// is no other program yet, have the command line of an agent.
+const OBEYS: &str = "trap 'exit 0' TERM; echo; while :; do read -r line; done";
+const DOES_NOT: &str = "trap '' TERM; echo; while :; do read -r line; done";
 
 #[test]
 fn agents_of_the_run_are_asked_then_killed_and_others_live_on() {

@@ -232,7 +232,7 @@ fn hosts_of_another_kind_are_refused() {
     );
     refused(
         &one(&hosts, hosts.host("one")),
-        &["Linux riscv64", "EXEC_PATH"],
+        &["Linux riscv64", "same kind of processor"],
     );
     assert_eq!(hosts.calls().len(), 1);
 }

@@ -8,20 +8,17 @@
 //! and no host key is taken that the user has not seen.
 
 use super::copy_id::{arguments, tool};
-use super::remote::{self, Call, NoReply};
+use super::remote::{self, NoReply};
 use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
 use crate::child;
 use crate::launch::process::Exit;
-use crate::launch::ssh::{SshClient, bare, destination, quote};
+use crate::launch::ssh::{SshClient, destination, quote};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// How long ssh may take to tell its own configuration.
-const CONFIGURATION_MAX: Duration = Duration::from_secs(10);
 
 /// What `keys` is to do.
 #[derive(Clone, Debug)]
@@ -116,16 +113,7 @@ fn knock(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> Door {
         let how = format!("its agent is started another way ({})", host.launcher);
         return Door::Open(how);
     }
-    let call = Call {
-        client,
-        host,
-        remote: "exit 0".into(),
-        program: "the shell".into(),
-        input: None,
-        limit: limits.look,
-        limits,
-    };
-    let reply = match remote::run(&call, &|_| {}) {
+    let reply = match remote::knock(client, host, limits) {
         Ok(reply) => reply,
         Err(NoReply::Failed(why)) => return Door::Broken(why),
         Err(NoReply::Stopped) => return Door::Broken("stopped on request".into()),
@@ -266,7 +254,7 @@ enum Key {
 /// The private keys that ssh would try, by its own word (`ssh -G`); the usual ones
 /// where it does not tell.
 fn identity_files(client: &SshClient, host: &HostPlan, home: &Path) -> Vec<PathBuf> {
-    let told = configuration(client, host).unwrap_or_default();
+    let told = client.configuration(host).unwrap_or_default();
     let files = told.lines().filter_map(|l| l.strip_prefix("identityfile "));
     let files: Vec<_> = files
         .map(|f| match f.strip_prefix("~/").or(f.strip_prefix("%d/")) {
@@ -279,18 +267,6 @@ fn identity_files(client: &SshClient, host: &HostPlan, home: &Path) -> Vec<PathB
     }
     let usual = ["id_ed25519", "id_ecdsa", "id_rsa"];
     usual.map(|name| home.join(".ssh").join(name)).to_vec()
-}
-
-fn configuration(client: &SshClient, host: &HostPlan) -> Option<String> {
-    let (program, options) = client.words();
-    let mut command = Command::new(program);
-    command.args(options).arg("-G");
-    if let Some(user) = &host.user {
-        command.args(["-l", user]);
-    }
-    command.args(["--", bare(&host.client)]);
-    let (_, output) = remote::output_of(&host.client, &mut command, CONFIGURATION_MAX)?;
-    Some(String::from_utf8_lossy(&output).into_owned())
 }
 
 fn with_suffix(private: &Path) -> PathBuf {

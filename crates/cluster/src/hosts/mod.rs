@@ -14,7 +14,7 @@ pub(crate) mod fake;
 pub mod install;
 pub mod keys;
 pub mod program;
-mod remote;
+pub(crate) mod remote;
 mod scripts;
 mod slurm_jobs;
 pub mod stop;

@@ -10,7 +10,6 @@ use filermark_model::launch::HostPlan;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -38,7 +37,7 @@ pub(super) struct Call<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     /// The beginning of what it printed.
     pub output: Vec<u8>,
     /// How ssh ended.
@@ -51,7 +50,7 @@ pub(super) struct Reply {
 
 /// Why there is no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NoReply {
+pub(crate) enum NoReply {
     /// One sentence.
     Failed(String),
     /// The user wished to stop.
@@ -93,25 +92,22 @@ pub(super) fn run(call: &Call<'_>, look: &dyn Fn(u64)) -> Result<Reply, NoReply>
     })
 }
 
-/// Runs a program of this host that asks nothing; `None`: it cannot be run, or takes
-/// longer than that.
-pub(super) fn output_of(
-    name: &str,
-    command: &mut Command,
-    limit: Duration,
-) -> Option<(Exit, Vec<u8>)> {
-    let (stdin, stdout, mut leash) = Spawned::start(name, command, Box::new(|_| None)).ok()?;
-    drop(stdin);
-    let (end, output) = channel();
-    on_thread("ssh-output", move || keep(stdout, &end)).ok()?;
-    let deadline = Instant::now() + limit;
-    while leash.exit().is_none() {
-        if Instant::now() >= deadline {
-            return None;
-        }
-        std::thread::sleep(child::LOOK);
-    }
-    Some((leash.exit()?, rest_of(&output)))
+/// Runs a command that does nothing: whether the host lets us in, unasked.
+pub(crate) fn knock(
+    client: &SshClient,
+    host: &HostPlan,
+    limits: &HostLimits,
+) -> Result<Reply, NoReply> {
+    let call = Call {
+        client,
+        host,
+        remote: "exit 0".into(),
+        program: "the shell".into(),
+        input: None,
+        limit: limits.look,
+        limits,
+    };
+    run(&call, &|_| {})
 }
 
 /// Waits till ssh ends, or ends it.

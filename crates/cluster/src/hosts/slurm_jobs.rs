@@ -4,7 +4,7 @@
 use super::HostState;
 use crate::launch::slurm::job_name;
 use crate::launch::tag::RunTag;
-use crate::preflight::look::tool::{self, NoTool};
+use crate::tool::{self, NoTool};
 use filermark_model::launch::LaunchPlan;
 use std::path::Path;
 use std::time::Duration;

@@ -46,7 +46,7 @@ pub(super) fn judge(
     };
     if there != *own {
         return Verdict::Refuse(format!(
-            "the host is {} {}, this program is for {} {}; put a build for it there by hand and name it (EXEC_PATH)",
+            "the host is {} {}, this program is for {} {}; all hosts of a run, this one too, need the same kind of processor and system: leave it out of CLIENTS, or start from a host of its kind",
             there.os, there.processor, own.os, own.processor
         ));
     }
@@ -93,7 +93,7 @@ pub(super) fn not_taken(step: &str, why: &str, path: &str) -> String {
                 );
             }
             "run" => {
-                "a file system mounted noexec, or an older C library; name another place (EXEC_PATH), or put a build for that host there"
+                "a file system mounted noexec (name another place, EXEC_PATH), or an older C library (use a build here that runs on all hosts)"
             }
             _ => "name another place (EXEC_PATH)",
         }

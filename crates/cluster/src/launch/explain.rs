@@ -66,7 +66,7 @@ fn not_executable(way: &Way, said: &Said) -> String {
     let program = &way.program;
     if said.lines.iter().any(|l| l.contains("Exec format error")) {
         return format!(
-            "{program} is a program for another kind of processor; put a build for that host there (EXEC_PATH)"
+            "{program} is a program for another kind of processor; all hosts of a run need the same kind, for they run the very same program: leave this one out of CLIENTS"
         );
     }
     format!(
@@ -211,7 +211,7 @@ fn ours(line: &str) -> String {
 
 fn foreign_system(way: &Way) -> String {
     format!(
-        "{} does not run there: the host has another or an older C library; put a build for it there (EXEC_PATH)",
+        "{} does not run there: the host has another or an older C library; use a build here that runs on all hosts, for they run the very same program",
         way.program
     )
 }

@@ -10,10 +10,12 @@ use super::process::{Explain, Spawned};
 use super::tag::RunTag;
 use super::{Launched, Launcher};
 use crate::hosts::program::{MARK, own_build};
+use crate::tool;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;
 use std::io;
 use std::process::{ChildStdin, ChildStdout, Command};
+use std::time::Duration;
 
 /// What we ask of ssh. The user's own options stand before these, and ssh takes the
 /// first that it sees.
@@ -32,6 +34,9 @@ const OPTIONS: &[&str] = &[
     // that others hang on.
     "ControlMaster=no",
 ];
+
+/// How long ssh may take to tell its configuration.
+const CONFIGURATION_MAX: Duration = Duration::from_secs(10);
 
 /// The user's SSH client, as the rc file says it is to be called.
 #[derive(Clone, Debug)]
@@ -70,6 +75,20 @@ impl SshClient {
             IpChoice::V6 => Some("-6"),
             IpChoice::Any => None,
         }
+    }
+
+    /// What ssh's own configuration says of a host (`ssh -G`); `None`: it does not tell.
+    pub(crate) fn configuration(&self, host: &HostPlan) -> Option<String> {
+        let (program, options) = self.words();
+        let mut args: Vec<&str> = options.iter().map(String::as_str).collect();
+        args.push("-G");
+        args.extend(self.family());
+        if let Some(user) = &host.user {
+            args.extend(["-l", user]);
+        }
+        args.extend(["--", bare(&host.client)]);
+        let said = tool::run(program, &args, CONFIGURATION_MAX).ok()?;
+        said.is_success.then_some(said.stdout)
     }
 
     /// The command that runs `remote`, a command line for the login shell there.

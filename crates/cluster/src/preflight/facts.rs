@@ -2,6 +2,7 @@
 //! judged at the prime (`judge`); how it is found, `look` knows.
 
 use crate::message::{FreeSpace, Hello};
+use crate::secure::seal::Sealed;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,17 @@ pub enum InspectRequest {
     /// At its host, and at what the plan's driver will work on.
     Host {
         /// The driver and its settings.
-        driver: DriverPlan,
+        driver: Box<DriverPlan>,
         /// What this client's procs work on, each once.
         mounts: Vec<MountPoint>,
         /// Name of the run's directory below them.
         dir_name: String,
+        /// Whether to log in to servers that want a user; not where another client was
+        /// refused.
+        log_in: bool,
+        /// The password that the driver needs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Sealed>,
     },
     /// Leaves probe files that other clients will look for.
     LayProbes {
@@ -108,7 +115,7 @@ pub struct HostFacts {
     pub selinux_enforcing: Option<bool>,
     /// Mounted directories that the plan works in.
     pub mounts: Vec<MountLook>,
-    /// NFS servers that the plan works on.
+    /// Servers that the plan works on.
     pub servers: Vec<ServerLook>,
     /// Free space, as a run would be told it.
     pub free: Vec<FreeSpace>,
@@ -244,21 +251,21 @@ impl Mounted {
     }
 }
 
-/// An NFS server.
+/// A server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerLook {
     /// Its name, as the mount points give it.
     pub host: String,
     /// Its services, in the order in which they were tried.
     pub services: Vec<ServiceLook>,
-    /// Its exports that the plan works on.
+    /// Its exports or shares that the plan works on.
     pub exports: Vec<ExportLook>,
 }
 
 /// A service of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceLook {
-    /// `portmapper`, `mount`, `nfs`.
+    /// `portmapper`, `mount`, `nfs`; `smb`; `name` where that has no address.
     pub name: String,
     /// Address and port; empty: not known.
     pub address: String,

@@ -25,6 +25,7 @@ use facts::{InspectFacts, InspectRequest};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
+use filermark_model::secret::Secret;
 use filermark_model::{Nanos, RunPlan};
 use judge::names::Approach;
 use judge::{Found, Sighting};
@@ -183,7 +184,7 @@ impl Preflight<'_> {
     fn ask_hosts(&mut self, agents: &mut Agents, whom: &[usize]) -> Result<(), OrderError> {
         let plan = &self.options.plan;
         let dir_name = format!("{RUN_DIR_PREFIX}{}", self.options.suffix);
-        let order = |agent: usize| {
+        let order = |agent: usize, log_in: bool| {
             let mut mounts = plan
                 .clients
                 .get(whom[agent])
@@ -191,23 +192,44 @@ impl Preflight<'_> {
             mounts.sort();
             mounts.dedup();
             inspect(InspectRequest::Host {
-                driver: plan.driver.clone(),
+                driver: Box::new(plan.driver.clone()),
                 mounts,
                 dir_name: dir_name.clone(),
+                log_in,
+                password: None,
             })
         };
         let everybody = agents.living();
-        let found = &mut self.found;
-        let mut take = |_: Nanos, heard: Heard<'_>| {
-            if let Heard::Answer(agent, Report::Inspected(facts)) = heard
-                && let InspectFacts::Host(facts) = *facts
-            {
-                found[whom[agent]].facts = Some(*facts);
-            }
+        // A password that is wrong is tried by one client, not by all.
+        let alone = match plan.driver.password().is_some_and(Secret::is_given) {
+            true => everybody.len().min(1),
+            false => 0,
         };
-        let asked = agents.order(&everybody, &order, INSPECT_MAX, OnLost::Continue, &mut take);
-        for agent in everybody {
-            self.found[whom[agent]].clock = agents.clock(agent);
+        let (first, others) = everybody.split_at(alone);
+        let found = &mut self.found;
+        let mut log_in = true;
+        let mut asked = Ok(());
+        for group in [first, others] {
+            if group.is_empty() || asked.is_err() {
+                continue;
+            }
+            let mut take = |_: Nanos, heard: Heard<'_>| {
+                if let Heard::Answer(agent, Report::Inspected(facts)) = heard
+                    && let InspectFacts::Host(facts) = *facts
+                {
+                    found[whom[agent]].facts = Some(*facts);
+                }
+            };
+            let order = |agent: usize| order(agent, log_in);
+            asked = agents.order(group, &order, INSPECT_MAX, OnLost::Continue, &mut take);
+            let facts = group
+                .iter()
+                .filter_map(|at| found[whom[*at]].facts.as_ref());
+            let mut exports = facts.flat_map(|f| &f.servers).flat_map(|s| &s.exports);
+            log_in = alone == 0 || exports.any(|e| e.writable.is_ok());
+        }
+        for agent in &everybody {
+            found[whom[*agent]].clock = agents.clock(*agent);
         }
         asked
     }

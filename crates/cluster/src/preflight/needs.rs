@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Descriptors of an agent beside its connections: streams, logs, event queues.
 const OWN_FILES: u64 = 64;
-/// Descriptors of each load-making thread of the NFS driver.
+/// Descriptors of each load-making thread of the drivers that use the network.
 const FILES_PER_SHARD: u64 = 4;
 /// Threads of an agent beside those that make load.
 const OWN_THREADS: u64 = 16;
@@ -108,10 +108,10 @@ fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
 fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u64) {
     match &plan.driver {
         DriverPlan::Posix(posix) => open_files_needed(procs, posix.open_files_max),
-        DriverPlan::Nfs3(nfs) => {
-            let connections = match nfs.connections {
-                Connections::PerProc => procs,
-                Connections::Shared(n) => {
+        driver @ (DriverPlan::Nfs3(_) | DriverPlan::Smb(_)) => {
+            let connections = match driver.connections() {
+                None | Some(Connections::PerProc) => procs,
+                Some(Connections::Shared(n)) => {
                     let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
                     let servers: BTreeSet<&str> = mounts.iter().map(|m| m.host.as_str()).collect();
                     // Each shard has its share, one at least.
@@ -129,7 +129,7 @@ fn threads(plan: &RunPlan, procs: u64, shards: u64) -> u64 {
     let load = match &plan.driver {
         // System calls block: every proc has a thread.
         DriverPlan::Posix(_) => procs,
-        DriverPlan::Nfs3(_) | DriverPlan::Null => shards,
+        DriverPlan::Nfs3(_) | DriverPlan::Smb(_) | DriverPlan::Null => shards,
     };
     load.saturating_add(OWN_THREADS)
 }

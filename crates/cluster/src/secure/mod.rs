@@ -42,6 +42,7 @@ pub mod identity;
 pub mod introduce;
 pub mod join;
 mod pump;
+pub mod seal;
 pub mod secret;
 pub mod wire;
 

@@ -27,7 +27,11 @@ const ORPHANS_END: Nanos = Nanos::from_secs(30);
 
 fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     let mut plan = filermark_results::testing::plan();
-    plan.driver = DriverPlan::Null;
+    plan.driver = match hosts % 2 {
+        // Its password goes beside it.
+        0 => DriverPlan::Smb(filermark_results::testing::smb_plan("geheim")),
+        _ => DriverPlan::Null,
+    };
     plan.clients = (0..hosts)
         .map(|at| ClientPlan {
             name: format!("h{at}"),
@@ -190,6 +194,10 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
             let began = || world.hosts.iter().map(|h| h.began[number].0);
             let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
+        }
+        for host in &world.hosts {
+            let word = host.password.reveal();
+            assert_eq!(word, case.hosts.is_multiple_of(2).then_some("geheim"));
         }
         assert!(world.files.is_empty() && !world.directory);
         drop(world);

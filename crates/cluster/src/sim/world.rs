@@ -4,13 +4,16 @@
 
 use crate::agent::duty::{Act, Duty, Task};
 use crate::frame::{self, Deframer, MAGIC};
+use crate::handover;
 use crate::identity;
-use crate::message::{Hello, Report, Tasks};
-use crate::switchboard::{Event, Switchboard};
+use crate::message::{Hello, Order, Report, Tasks};
+use crate::pretend::ready;
+use crate::secure::seal::Opener;
+use crate::switchboard::{Event, SIGN_OF_LIFE, Switchboard};
 use filermark_engine::driver::StopFlag;
+use filermark_model::secret::Secret;
 use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats, Rng};
-use filermark_results::Environment;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -47,6 +50,7 @@ enum Happening {
     AgentHearsEnd(usize),
     PrimeHearsEnd(usize, &'static str),
     Tick(usize),
+    PrimeIsAlive,
     /// A step of the task under way; stale when the number is another.
     Step(usize, u64),
     Fault(usize, Fault),
@@ -55,6 +59,9 @@ enum Happening {
 /// One agent and its host.
 pub struct Host {
     duty: Duty,
+    opener: Opener,
+    /// The password that its plan came with.
+    pub password: Secret,
     deframer: Deframer,
     /// What its clock says more than the world's.
     pub skew_ns: u64,
@@ -111,10 +118,10 @@ pub struct World {
 /// What unwinds a prime that is killed.
 pub struct PrimeDied;
 
-fn hello(host: usize) -> Hello {
+fn hello(host: usize, opener: &Opener) -> Hello {
     Hello {
         host: format!("h{host}"),
-        ..identity::own_hello()
+        ..identity::agent_hello(opener)
     }
 }
 
@@ -123,12 +130,14 @@ impl World {
     pub fn new(seed: u64, hosts: usize) -> Self {
         let mut rng = Rng::new(seed, 0x51);
         let way_max = Nanos::from_micros([200, 5_000, 150_000][rng.below(3) as usize]);
-        let host = |number: usize, rng: &mut Rng| Host {
-            duty: Duty::new(hello(number), Nanos(0)),
+        let host = |number: usize, opener: Opener, rng: &mut Rng| Host {
+            duty: Duty::new(hello(number, &opener), Nanos(0)),
+            opener,
             deframer: Deframer::of_prime(),
             skew_ns: rng.below(1_000_000_000_000),
             task: None,
             steps: 0,
+            password: Secret::NONE,
             stopping: false,
             hung: false,
             lies: false,
@@ -144,7 +153,9 @@ impl World {
         };
         let mut world = Self {
             now: Nanos::from_secs(1),
-            hosts: (0..hosts).map(|n| host(n, &mut rng)).collect(),
+            hosts: (0..hosts)
+                .map(|n| host(n, Opener::new(), &mut rng))
+                .collect(),
             rng,
             happenings: BinaryHeap::new(),
             what: std::collections::HashMap::new(),
@@ -161,9 +172,11 @@ impl World {
             stop_at: None,
             waits: 0,
         };
+        world.at(SIGN_OF_LIFE, Happening::PrimeIsAlive);
         for at in 0..hosts {
             // The agent believes that it heard the prime when it was born.
-            world.hosts[at].duty = Duty::new(hello(at), world.clock_of(at));
+            let hello = hello(at, &world.hosts[at].opener);
+            world.hosts[at].duty = Duty::new(hello, world.clock_of(at));
             world.inbox.push_back((at, Event::Up));
             let noise = b"Last login: yesterday\n";
             let mut first = noise[..world.rng.below(22) as usize].to_vec();
@@ -257,6 +270,7 @@ impl World {
             }
             Happening::PrimeHearsEnd(at, why) => self.post(at, Event::Ended(why.into())),
             Happening::Tick(at) => self.tick(at),
+            Happening::PrimeIsAlive => self.tell_of_prime(),
             Happening::Step(at, number) => self.work(at, number),
             Happening::Fault(at, fault) => self.break_host(at, fault),
         }
@@ -289,6 +303,19 @@ impl World {
             let order = frame.decode().expect("the prime makes sense");
             let acts = self.hosts[at].duty.hear(order, clock, self.now.0);
             self.act(at, acts);
+        }
+    }
+
+    /// The board's sign of life, as long as there is a prime.
+    fn tell_of_prime(&mut self) {
+        let frame = frame::encode(&Order::Alive).expect("an order");
+        for at in 0..self.hosts.len() {
+            if self.hosts[at].link && !self.cut[at] {
+                self.transmit(at, 0, frame.clone());
+            }
+        }
+        if self.prime_dies_at.is_none_or(|dies| self.now < dies) {
+            self.at(SIGN_OF_LIFE, Happening::PrimeIsAlive);
         }
     }
 
@@ -399,19 +426,18 @@ impl World {
             ..Tasks::default()
         };
         Some(match task {
-            Task::Prepare(_) => {
-                self.directory = true;
-                Report::Ready {
-                    environment: Box::new(Environment {
-                        host: format!("h{at}"),
-                        core_count: 2,
-                        ..Environment::default()
-                    }),
-                    shard_count: 1,
-                    remarks: Vec::new(),
-                    free: Vec::new(),
-                    lacking: Vec::new(),
+            Task::Prepare(share) => {
+                let mut share = share.clone();
+                let host = &mut self.hosts[at];
+                if let Err(reason) = handover::open(&mut share, &mut host.opener) {
+                    return Some(Report::Failed {
+                        reason,
+                        stopped: false,
+                    });
                 }
+                host.password = share.plan.driver.password().cloned().unwrap_or_default();
+                self.directory = true;
+                ready(format!("h{at}"))
             }
             Task::Inspect(_) => Report::Failed {
                 reason: "there is nothing to look at".into(),

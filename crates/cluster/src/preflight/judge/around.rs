@@ -6,6 +6,7 @@ use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::FirewallFacts;
 use filermark_model::launch::LauncherKind;
+use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 
 /// Other processes that take more than this share of all cores are told `[own]`.
@@ -110,8 +111,12 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
         return Check::ok(name, "firewall", sentence);
     }
     let sentence = format!(
-        "{found}, and {} cannot be reached: TCP has to get out to the ports of NFS (2049), MOUNT and portmapper (111)",
-        unreached.join(", ")
+        "{found}, and {} cannot be reached: TCP has to get out to {}",
+        unreached.join(", "),
+        match client.driver {
+            DriverPlan::Smb(plan) => format!("port {}", plan.port),
+            _ => "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
+        }
     );
     let command = match rules.manager.as_deref() {
         Some("ufw") => format!("sudo ufw allow out to {} proto tcp", quote(unreached[0])),

@@ -1,11 +1,11 @@
-//! Whether a client reaches the NFS servers and may mount and write.
+//! Whether a client reaches the servers, and may mount and write.
 
 use super::Client;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use crate::preflight::facts::{ExportLook, ServerLook};
 use filermark_model::Bytes;
-use filermark_model::plan::DriverPlan;
+use filermark_model::plan::{DriverPlan, MountPoint};
 
 /// A connection that takes longer to be made is told, in microseconds `[own]`: the
 /// way is no local network.
@@ -47,6 +47,10 @@ fn services(name: &str, server: &ServerLook) -> Check {
                 "echo {} | sudo tee -a /etc/hosts",
                 quote(&format!("ADDRESS {}", server.host))
             )),
+            "smb" => {
+                let port = service.address.rsplit(':').next().unwrap_or_default();
+                check.mend(format!("nc -vz {} {port}", quote(&server.host)))
+            }
             _ => check.mend(format!("rpcinfo -p {}", quote(&server.host))),
         };
     }
@@ -71,25 +75,35 @@ fn services(name: &str, server: &ServerLook) -> Check {
 }
 
 fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -> Check {
-    let place = format!("{}:{}", server.host, export.path);
+    let place = MountPoint {
+        host: server.host.clone(),
+        path: export.path.clone(),
+    };
+    let mounts = if place.is_share() { "opens" } else { "mounts" };
     match &export.writable {
         Ok(true) => {
             let free = export
                 .free_bytes
                 .map_or(String::new(), |b| format!(", {} free", Bytes(b)));
-            let sentence = format!("{place} mounts and may be written to{free}");
+            let sentence = format!("{place} {mounts} and may be written to{free}");
             Check::ok(client.name, "mount", sentence)
         }
         Ok(false) => {
             let user = match client.driver {
                 DriverPlan::Nfs3(plan) => format!("user {}", plan.uid),
+                DriverPlan::Smb(plan) => plan.auth.to_string(),
                 DriverPlan::Posix(_) | DriverPlan::Null => "this user".into(),
             };
+            let parameter = match client.driver {
+                DriverPlan::Smb(_) => "USERNAME",
+                _ => "SFS_NFS_USER_ID",
+            };
             let sentence = format!(
-                "{place} mounts, but the server does not let {user} make files there: change its owner or mode, export it to be written to, or name another user (SFS_NFS_USER_ID)"
+                "{place} {mounts}, but the server does not let {user} make files there: change its owner or mode, let it be written to, or name another user ({parameter})"
             );
             Check::failure(client.name, "mount", sentence)
         }
+        Err(reason) if place.is_share() => Check::failure(client.name, "mount", reason.clone()),
         Err(reason) => Check::failure(client.name, "mount", reason.clone())
             .mend(format!("showmount -e {}", quote(&server.host))),
     }

@@ -107,9 +107,11 @@ fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
         .iter()
         .any(|m| m.there.as_ref().is_ok_and(Mounted::is_remote));
     let (is_used, per_proc) = match client.driver {
-        DriverPlan::Nfs3(plan) => (true, plan.connections == Connections::PerProc),
         DriverPlan::Posix(_) => (remote, false),
-        DriverPlan::Null => (false, false),
+        driver => (
+            driver.is_network(),
+            driver.connections() == Some(Connections::PerProc),
+        ),
     };
     let mut advice: Vec<&Advice> = Vec::new();
     if is_used {

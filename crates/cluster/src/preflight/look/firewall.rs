@@ -2,8 +2,8 @@
 //! the kernel is loaded by looking: a tool is run only where its filter is in use.
 
 use super::line_of;
-use super::tool::{self, NoTool};
 use crate::preflight::facts::FirewallFacts;
+use crate::tool::{self, NoTool};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;

@@ -9,9 +9,9 @@ pub(super) mod prime;
 mod probe;
 mod processes;
 mod servers;
+mod shares;
 pub(super) mod ssh;
 mod system;
-pub(crate) mod tool;
 
 pub(crate) use probe::Laid;
 
@@ -39,7 +39,9 @@ pub(crate) fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag)
             driver,
             mounts,
             dir_name,
-        } => return InspectFacts::Host(Box::new(host(&driver, &mounts, &dir_name))),
+            log_in,
+            password: _,
+        } => return InspectFacts::Host(Box::new(host(&driver, &mounts, &dir_name, log_in))),
         InspectRequest::LayProbes { probes } => laid.lay(probes),
         InspectRequest::FindProbes { probes } => probe::find(&probes, stop),
         InspectRequest::RemoveProbes { probes } => laid.remove(probes),
@@ -47,7 +49,7 @@ pub(crate) fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag)
     InspectFacts::Probes { outcomes }
 }
 
-fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str) -> HostFacts {
+fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool) -> HostFacts {
     // First, for the rest makes load itself.
     let load = processes::look();
     let hello = own_hello();
@@ -58,6 +60,9 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str) -> HostFacts
             found_mounts = mounts::look(mounts, &hello.host, &mut seen, driver, dir_name);
         }
         DriverPlan::Nfs3(plan) => servers = servers::look(mounts, plan, &hello.host, &mut seen),
+        DriverPlan::Smb(plan) => {
+            servers = shares::look(mounts, plan, log_in, &hello.host, &mut seen);
+        }
         DriverPlan::Null => {}
     }
     HostFacts {
@@ -137,6 +142,7 @@ fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::facts::LoadFacts;
 
     #[test]
     fn what_takes_too_long_is_left() {
@@ -155,7 +161,9 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_host_is_looked_at() {
-        let facts = host(&DriverPlan::Null, &[], "filermark.x");
+        let mut facts = host(&DriverPlan::Null, &[], "filermark.x", true);
+        // Shares of a core come back but for their last digit.
+        facts.load = LoadFacts::default();
         assert_eq!(facts.hello, Some(own_hello()));
         assert!(facts.memory_available_bytes.is_some_and(|m| m > 1 << 20));
         assert!(facts.environment.core_count > 0);

@@ -1,9 +1,9 @@
 //! Names to addresses and back, by the system's own name service: /etc/hosts, DNS or
 //! whatever it asks.
 
-use super::tool::{self, NoTool};
 use crate::launch::own_addresses::interface_addresses;
 use crate::secure::dial::resolve;
+use crate::tool::{self, NoTool};
 use filermark_model::plan::IpChoice;
 use std::net::IpAddr;
 use std::time::Duration;

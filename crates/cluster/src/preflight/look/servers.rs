@@ -15,19 +15,13 @@ pub(super) fn look(
     seen: &mut Seen,
 ) -> Vec<ServerLook> {
     let plan = hasty(plan);
-    let mut groups: Vec<Vec<MountPoint>> = Vec::new();
-    for mount in mounts {
-        match groups.iter_mut().find(|g| g[0].host == mount.host) {
-            Some(group) => group.push(mount.clone()),
-            None => groups.push(vec![mount.clone()]),
-        }
-    }
+    let groups = by_host(mounts);
     let asked = groups.clone();
     let looks = each_within(groups, ALL_MAX, move |group| server(&group, &plan));
     let mut found = Vec::new();
     for (group, look) in asked.into_iter().zip(looks) {
         let Some((look, reports)) = look else {
-            found.push(late(&group));
+            found.push(late(&group, "nfs"));
             continue;
         };
         for (mount, report) in reports {
@@ -36,6 +30,18 @@ pub(super) fn look(
         found.push(look);
     }
     found
+}
+
+/// The mount points of each server; none of the groups is empty.
+pub(super) fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
+    let mut groups: Vec<Vec<MountPoint>> = Vec::new();
+    for mount in mounts {
+        match groups.iter_mut().find(|g| g[0].host == mount.host) {
+            Some(group) => group.push(mount.clone()),
+            None => groups.push(vec![mount.clone()]),
+        }
+    }
+    groups
 }
 
 type Reports = Vec<(MountPoint, filermark_engine::driver::ClaimReport)>;
@@ -85,11 +91,12 @@ fn service(service: Service) -> ServiceLook {
     }
 }
 
-fn late(group: &[MountPoint]) -> ServerLook {
+/// A server that took too long.
+pub(super) fn late(group: &[MountPoint], service: &str) -> ServerLook {
     ServerLook {
         host: group[0].host.clone(),
         services: vec![ServiceLook {
-            name: "nfs".into(),
+            name: service.into(),
             address: String::new(),
             connected_us: Err(format!(
                 "{} did not answer all questions within {} s",

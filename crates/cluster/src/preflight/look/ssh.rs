@@ -1,8 +1,8 @@
 //! What the user's SSH client makes of a host's name, and whether the host answers it
 //! without a question.
 
-use super::tool;
-use crate::launch::Leash;
+use crate::hosts::HostLimits;
+use crate::hosts::remote::{self, NoReply};
 use crate::launch::process::Exit;
 use crate::launch::ssh::{SshClient, bare};
 use filermark_engine::driver::StopFlag;
@@ -11,12 +11,6 @@ use std::time::{Duration, Instant};
 
 /// How long a host may take to answer; ssh's own limit of the connection is 10 s.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
-/// How long ssh may take to read its configuration.
-const CONFIGURATION_MAX: Duration = Duration::from_secs(10);
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(5);
-/// How long ssh may take to end.
-const END_MAX: Duration = Duration::from_secs(1);
 
 /// Where SSH's configuration sends a client's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +23,7 @@ pub(in crate::preflight) struct Destination {
 
 /// Asks ssh. One that does not tell takes the name as it is.
 pub(in crate::preflight) fn destination(client: &SshClient, host: &HostPlan) -> Destination {
-    let (program, options) = client.words();
-    let mut args: Vec<&str> = options.iter().map(String::as_str).collect();
-    args.push("-G");
-    args.extend(client.family());
-    if let Some(user) = &host.user {
-        args.extend(["-l", user]);
-    }
-    args.push(bare(&host.client));
-    let said = match tool::run(program, &args, CONFIGURATION_MAX) {
-        Ok(said) if said.is_success => said.stdout,
-        Ok(_) | Err(_) => String::new(),
-    };
+    let said = client.configuration(host).unwrap_or_default();
     destination_in(&said, bare(&host.client))
 }
 
@@ -66,30 +49,19 @@ pub(in crate::preflight) fn answer(
     host: &HostPlan,
     stop: &StopFlag,
 ) -> Result<Duration, String> {
-    let began = Instant::now();
-    let (stdin, stdout, mut ssh) = client.start(host, "exit 0", "the shell".into())?;
-    drop((stdin, stdout));
-    let exit = loop {
-        if let Some(exit) = ssh.exit() {
-            break exit;
-        }
-        if began.elapsed() > ANSWER_MAX || stop.is_raised() {
-            ssh.end(END_MAX);
-            return Err(match stop.is_raised() {
-                true => "stopped on request".into(),
-                false => format!(
-                    "no answer within {} s; is the host busy, or does its login shell wait for something?",
-                    ANSWER_MAX.as_secs()
-                ),
-            });
-        }
-        std::thread::sleep(LOOK);
+    let limits = HostLimits {
+        look: ANSWER_MAX,
+        stop: stop.clone(),
+        ..HostLimits::default()
     };
-    match exit {
-        Exit::Code(0) => Ok(began.elapsed()),
-        _ => Err(ssh
-            .last_words()
-            .unwrap_or_else(|| format!("ssh ended with {exit:?} and no word"))),
+    let began = Instant::now();
+    match remote::knock(client, host, &limits) {
+        Ok(reply) if reply.exit == Exit::Code(0) => Ok(began.elapsed()),
+        Ok(reply) => Err(reply
+            .meaning
+            .unwrap_or_else(|| format!("ssh ended with {:?} and no word", reply.exit))),
+        Err(NoReply::Failed(why)) => Err(why),
+        Err(NoReply::Stopped) => Err("stopped on request".into()),
     }
 }
 
