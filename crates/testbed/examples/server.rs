@@ -1,15 +1,16 @@
 //! Starts a server of the test bed by hand and runs a command in its network:
 //!
 //! ```text
-//! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel [COMMAND [ARGS]]
+//! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel|samba [COMMAND [ARGS]]
 //! ```
 //!
 //! Without a command it is a shell. The export is in its environment:
-//! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT`. When the command ends, so
-//! does the server; its exit status is passed on.
+//! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT`; for samba `ADDRESS`, `SMB_PORT`, the
+//! share `MNT_POINT`, `USERNAME`, `PASSWORD`, and `SMB_CONF` for smbstatus. When the
+//! command ends, so does the server; its exit status is passed on.
 
-use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox};
-use std::process::ExitCode;
+use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Samba, SambaOptions, Sandbox};
+use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,8 +23,9 @@ fn main() -> ExitCode {
         Some("kernel") => {
             KernelServer::start().map(|server| run(server.sandbox(), server.export(), start, args))
         }
+        Some("samba") => with_samba(start, args),
         _ => {
-            eprintln!("usage: server ganesha-vfs|ganesha-mem|kernel [COMMAND [ARGS]]");
+            eprintln!("usage: server ganesha-vfs|ganesha-mem|kernel|samba [COMMAND [ARGS]]");
             return ExitCode::from(2);
         }
     };
@@ -40,6 +42,32 @@ fn with_ganesha(
 ) -> filermark_testbed::Result<ExitCode> {
     let ganesha = Ganesha::start(fsal)?;
     Ok(run(ganesha.sandbox(), ganesha.export(), start, args))
+}
+
+fn with_samba(
+    start: Instant,
+    mut args: impl Iterator<Item = String>,
+) -> filermark_testbed::Result<ExitCode> {
+    let samba = Samba::start(SambaOptions::default())?;
+    let share = samba.mount_point(Samba::DATA);
+    eprintln!(
+        "{share} on port {} is up after {:.2?}; user {}, password {}",
+        samba.port(),
+        start.elapsed(),
+        Samba::USER,
+        Samba::PASSWORD
+    );
+    let program = args.next().unwrap_or_else(|| "bash".into());
+    let mut command = samba.sandbox().command(&program);
+    command
+        .args(args)
+        .env("ADDRESS", samba.address().ip().to_string())
+        .env("SMB_PORT", samba.port().to_string())
+        .env("MNT_POINT", share)
+        .env("USERNAME", Samba::USER)
+        .env("PASSWORD", Samba::PASSWORD)
+        .env("SMB_CONF", samba.config());
+    Ok(ended(&program, command.status()))
 }
 
 /// Runs the command, or a shell, in the server's network.
@@ -63,6 +91,11 @@ fn run(
         .env("MOUNT_PORT", export.mount_port.to_string())
         .env("EXPORT", &export.path)
         .status();
+    ended(&program, status)
+}
+
+/// The exit status of what was started.
+fn ended(program: &str, status: std::io::Result<ExitStatus>) -> ExitCode {
     match status {
         Ok(status) => {
             u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from)

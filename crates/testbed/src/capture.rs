@@ -1,7 +1,7 @@
 //! What went over the wire, as Wireshark's dissectors see it.
 
 use crate::daemon::Daemon;
-use crate::tools::{need, search_path};
+use crate::tools::{need, search_path, write};
 use crate::{Error, Result, Sandbox};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,37 @@ pub struct Capture {
     dumpcap: Daemon,
     file: PathBuf,
     ports: Vec<u16>,
+    decoder: Decoder,
     sandbox: Arc<Sandbox>,
+}
+
+/// What tshark is to take the captured ports for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decoder {
+    Rpc,
+    /// SMB after the four bytes of a NetBIOS session's message.
+    Smb,
+}
+
+impl Decoder {
+    /// tshark's name.
+    fn name(self) -> &'static str {
+        match self {
+            Decoder::Rpc => "rpc",
+            Decoder::Smb => "nbss",
+        }
+    }
+
+    /// What tshark cannot make sense of. It does not know the hints that an SMB server's
+    /// first answer may carry (MS-SPNG 2.2.1, NegTokenInit2) and calls them malformed.
+    fn malformed(self, to_server: &str) -> String {
+        match self {
+            Decoder::Rpc => "_ws.malformed || rpc.fragment.error".to_owned(),
+            Decoder::Smb => format!(
+                "_ws.malformed && !(spnego && (smb2.cmd == 0 || smb.cmd == 0x72) && !({to_server}))"
+            ),
+        }
+    }
 }
 
 impl Capture {
@@ -47,6 +77,25 @@ impl Capture {
     ///
     /// [`Error::Unavailable`] without tshark; otherwise what dumpcap said.
     pub fn start(sandbox: &Arc<Sandbox>, interface: &str, ports: &[u16]) -> Result<Capture> {
+        Capture::start_as(sandbox, interface, ports, Decoder::Rpc)
+    }
+
+    /// The same for ports that speak SMB, version 1 or later. Where a message may be
+    /// longer than 128 KiB, the port has to be 445: see [`crate::Samba::STANDARD_PORT`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Capture::start`].
+    pub fn start_smb(sandbox: &Arc<Sandbox>, interface: &str, ports: &[u16]) -> Result<Capture> {
+        Capture::start_as(sandbox, interface, ports, Decoder::Smb)
+    }
+
+    fn start_as(
+        sandbox: &Arc<Sandbox>,
+        interface: &str,
+        ports: &[u16],
+        decoder: Decoder,
+    ) -> Result<Capture> {
         need(&[("dumpcap", "tshark"), ("tshark", "tshark")])?;
         let name = format!("capture-{}", sandbox.next_number());
         let file = sandbox.dir().join(format!("{name}.pcapng"));
@@ -80,6 +129,7 @@ impl Capture {
             dumpcap,
             file,
             ports: ports.to_vec(),
+            decoder,
             sandbox: Arc::clone(sandbox),
         })
     }
@@ -102,9 +152,11 @@ impl Capture {
         Ok(Pcap {
             file: self.file.clone(),
             ports: self.ports.clone(),
+            decoder: self.decoder,
+            preferences: None,
             packets,
             dropped,
-            _sandbox: Arc::clone(&self.sandbox),
+            sandbox: Arc::clone(&self.sandbox),
         })
     }
 }
@@ -125,9 +177,12 @@ fn packets_and_drops(said: &str) -> Option<(u64, u64)> {
 pub struct Pcap {
     file: PathBuf,
     ports: Vec<u16>,
+    decoder: Decoder,
+    /// A directory with preferences for tshark.
+    preferences: Option<PathBuf>,
     packets: u64,
     dropped: u64,
-    _sandbox: Arc<Sandbox>,
+    sandbox: Arc<Sandbox>,
 }
 
 /// What tshark says of one NFSv3 procedure: calls that got a reply, and the
@@ -174,9 +229,31 @@ impl Pcap {
     ///
     /// When tshark fails.
     pub fn malformed(&self) -> Result<u64> {
-        let filter = "_ws.malformed || rpc.fragment.error";
-        let lines = self.tshark(&["-Y", filter, "-T", "fields", "-e", "frame.number"])?;
+        let filter = self.decoder.malformed(&self.any_port("tcp.dstport"));
+        let lines = self.tshark(&["-Y", &filter, "-T", "fields", "-e", "frame.number"])?;
         Ok(lines.lines().count() as u64)
+    }
+
+    /// Tells tshark the password of those who logged in by NTLM: it then decrypts SMB3
+    /// and checks signatures. Encrypted messages count as one unknown thing otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When its preferences cannot be written.
+    pub fn with_password(mut self, password: &str) -> Result<Pcap> {
+        let number = self.sandbox.next_number();
+        let dir = self.sandbox.dir().join(format!("wireshark-{number}"));
+        std::fs::create_dir_all(&dir).map_err(Error::path("make", &dir))?;
+        let line = format!("ntlmssp.nt_password: {password}\n");
+        write(dir.join("preferences"), &line)?;
+        self.preferences = Some(dir);
+        Ok(self)
+    }
+
+    /// A filter for packets whose `field` is one of the captured ports.
+    pub(crate) fn any_port(&self, field: &str) -> String {
+        let ports = self.ports.iter().map(|port| format!("{field}=={port}"));
+        ports.collect::<Vec<_>>().join(" || ")
     }
 
     /// NFSv3 calls sent, answered or not, by procedure number.
@@ -185,12 +262,7 @@ impl Pcap {
     ///
     /// When tshark fails.
     pub fn calls(&self) -> Result<BTreeMap<u32, u64>> {
-        let to_server: Vec<String> = self
-            .ports
-            .iter()
-            .map(|port| format!("tcp.dstport=={port}"))
-            .collect();
-        let filter = format!("rpc.msgtyp && ({})", to_server.join(" || "));
+        let filter = format!("rpc.msgtyp && ({})", self.any_port("tcp.dstport"));
         let fields = [
             "-e",
             "rpc.program",
@@ -221,7 +293,7 @@ impl Pcap {
 
     /// Runs tshark on the file with further arguments and returns its output,
     /// for questions that have no function here. The captured ports are
-    /// decoded as RPC.
+    /// decoded as RPC, or as SMB.
     ///
     /// # Errors
     ///
@@ -230,13 +302,17 @@ impl Pcap {
         let mut command = Command::new("tshark");
         command.arg("-n").arg("-r").arg(&self.file);
         for port in &self.ports {
-            command.arg("-d").arg(format!("tcp.port=={port},rpc"));
+            command
+                .arg("-d")
+                .arg(format!("tcp.port=={port},{}", self.decoder.name()));
         }
+        // Not the user's own preferences.
+        let nowhere = Path::new("/nonexistent");
+        let preferences = self.preferences.as_deref().unwrap_or(nowhere);
         let output = command
             .args(args)
             .env("PATH", search_path())
-            // Not the user's own preferences.
-            .env("WIRESHARK_CONFIG_DIR", "/nonexistent")
+            .env("WIRESHARK_CONFIG_DIR", preferences)
             .output()
             .map_err(Error::io("start tshark"))?;
         if output.status.success() {

@@ -15,32 +15,47 @@
 //! test, or into a failed one under `./test`.
 
 mod capture;
+mod counting;
 mod daemon;
 mod error;
 mod export;
 mod faulty;
 mod ganesha;
 mod hosts;
+mod kdc;
 mod kernel;
+mod kernel_smb;
 mod mounts;
 mod nfs_counts;
 mod processes;
+mod samba;
 mod sandbox;
 mod slurm;
+mod smb_between;
+mod smb_wire;
 mod strace;
 mod tools;
 mod uml;
 
 pub use capture::{Capture, Pcap, ProcedureTimes};
+pub use counting::Counting;
 pub use error::{Error, Result, available};
 pub use export::{Export, NfsVersion, ServerOptions};
 pub use faulty::{Faulty, FaultyOptions, Kind};
 pub use ganesha::{Fsal, Ganesha};
 pub use hosts::Hosts;
+pub use kdc::Kdc;
 pub use kernel::{ClientOptions, KernelClient, KernelServer, ScriptOutput};
+pub use kernel_smb::KernelSmbClient;
 pub use mounts::{Mounts, Scratch};
 pub use nfs_counts::NfsCounts;
 pub use processes::Process;
+pub use samba::{
+    Logon, Samba, SambaOptions, SmbEncryption, SmbGuests, SmbOpenFile, SmbProtection, SmbSession,
+    SmbSigning, SmbStatus, SmbTree,
+};
 pub use sandbox::Sandbox;
 pub use slurm::Slurm;
+pub use smb_between::{FakeSmb, SmbAct, SmbPassing, SmbProxy, SmbWay};
+pub use smb_wire::SmbTimes;
 pub use strace::{Call, Strace};

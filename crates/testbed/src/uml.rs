@@ -61,6 +61,18 @@ impl Uml {
         script: &str,
         settings: &[(&str, String)],
     ) -> Result<Uml> {
+        Uml::boot_with(sandbox, name, memory_mib, script, settings, |_| Ok(()))
+    }
+
+    /// The same; `prepare` puts files into the directory that is `/run/testbed` inside.
+    pub(crate) fn boot_with(
+        sandbox: &Arc<Sandbox>,
+        name: &str,
+        memory_mib: u32,
+        script: &str,
+        settings: &[(&str, String)],
+        prepare: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Uml> {
         need(&[("linux.uml", "user-mode-linux"), ("modprobe", "kmod")])?;
         if !Path::new("/dev/net/tun").exists() {
             return Err(Error::Unavailable("/dev/net/tun is missing".into()));
@@ -75,6 +87,7 @@ impl Uml {
         let name = format!("{name}{tap}");
         let shared = sandbox.dir().join(&name);
         make_shared(&shared)?;
+        prepare(&shared)?;
         sandbox.set_up(
             "make a tap interface",
             MAKE_TAP,

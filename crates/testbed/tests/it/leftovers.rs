@@ -1,8 +1,8 @@
 //! Nothing is left running, whichever way a test ends.
 
 use filermark_testbed::{
-    Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, KernelServer, Mounts, Sandbox,
-    ServerOptions, Slurm, available,
+    Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, Kdc, KernelServer, Mounts, Samba,
+    SambaOptions, Sandbox, ServerOptions, Slurm, available,
 };
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +20,8 @@ struct Everything {
     _ganesha: Ganesha,
     _server: KernelServer,
     _capture: Capture,
+    _samba: Samba,
+    _kdc: Kdc,
     hosts: Hosts,
     _slurm: Slurm,
     faulty: Faulty,
@@ -42,10 +44,33 @@ fn everything() -> Option<Everything> {
         _ganesha: available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?,
         _server: available(KernelServer::start_in(&sandbox, options))?,
         _capture: available(Capture::start(&sandbox, "lo", &[2049]))?,
+        _samba: available(busy_samba(&sandbox))?,
+        _kdc: available(Kdc::start_in(&sandbox))?,
         hosts: available(busy_hosts(&sandbox))?,
         _slurm: available(busy_slurm(&sandbox))?,
         sandbox,
     })
+}
+
+/// smbd with a connection whose child is stopped.
+fn busy_samba(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Samba> {
+    let samba = Samba::start_in(sandbox, SambaOptions::default())?;
+    let mut client = samba.smbclient(Samba::DATA, "SMB3_11");
+    // It goes with the thread that starts it, or with the server.
+    let mut client = client.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let client = client.as_mut().expect("start smbclient");
+    let start = Instant::now();
+    let session = loop {
+        if let Some(session) = samba.status()?.sessions.first() {
+            break session.pid;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "no session");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    samba.freeze_connection(session)?;
+    client.kill().expect("kill smbclient");
+    client.wait().expect("wait for smbclient");
+    Ok(samba)
 }
 
 /// Two hosts, both with something that runs in the background; one is frozen.

@@ -7,7 +7,9 @@ mod hosts;
 mod kernel;
 mod leftovers;
 mod mounts;
+mod samba;
 mod slurm;
+mod smb_between;
 mod strace;
 
 use filermark_testbed::{Export, Sandbox};

@@ -1,0 +1,207 @@
+//! MIT's KDC: a realm of the tests' own, in a sandbox.
+
+use crate::daemon::Daemon;
+use crate::tools::{need, search_path, wait_until, write};
+use crate::{Error, Result, Samba, Sandbox};
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Not the standard port, so that whoever does not read the configuration is found out.
+const PORT: u16 = 10088;
+
+/// It takes some ten milliseconds on an idle machine.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// A running KDC. It knows the users of [`Samba`], with the same passwords, and SMB
+/// services by the names that reach a server in the sandbox.
+#[derive(Debug)]
+pub struct Kdc {
+    dir: PathBuf,
+    _server: Daemon,
+    sandbox: Arc<Sandbox>,
+}
+
+impl Kdc {
+    /// The realm.
+    pub const REALM: &'static str = "TESTBED.EXAMPLE";
+
+    /// The names that services have a key for, as `cifs/NAME`. `testbed` is one that
+    /// nobody can look up: for smbclient, which takes no ticket for an address and not
+    /// for `localhost`, together with its `-I`.
+    pub const HOSTS: [&'static str; 4] = ["testbed", "localhost", "127.0.0.1", "::1"];
+
+    /// Starts a KDC in a sandbox that other fixtures share.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when not root or a package is missing; otherwise what
+    /// failed.
+    pub fn start_in(sandbox: &Arc<Sandbox>) -> Result<Kdc> {
+        need(&[
+            ("krb5kdc", "krb5-kdc"),
+            ("kdb5_util", "krb5-kdc"),
+            ("kadmin.local", "krb5-admin-server"),
+            ("kinit", "krb5-user"),
+        ])?;
+        let dir = sandbox.dir().join("kdc");
+        std::fs::create_dir_all(&dir).map_err(Error::path("make", &dir))?;
+        write(dir.join("krb5.conf"), &client_configuration())?;
+        write(dir.join("kdc.conf"), &server_configuration(&dir))?;
+        let create = ["create", "-s", "-r", Kdc::REALM];
+        tool(&dir, "kdb5_util", &create, "master\nmaster\n")?;
+        let said = tool(&dir, "kadmin.local", &["-r", Kdc::REALM], &principals(&dir))?;
+        // It goes on after a mistake, and ends as if there had been none.
+        if !keytab(&dir).is_file() || said.contains("rror") {
+            return Err(Error::failed("kadmin.local", "no keytab", said));
+        }
+        let server = start_server(sandbox, &dir)?;
+        Ok(Kdc {
+            dir,
+            _server: server,
+            sandbox: Arc::clone(sandbox),
+        })
+    }
+
+    /// What a program of the realm needs in its environment.
+    #[must_use]
+    pub fn environment(&self) -> (&'static str, PathBuf) {
+        ("KRB5_CONFIG", self.dir.join("krb5.conf"))
+    }
+
+    /// The services' keys.
+    #[must_use]
+    pub fn keytab(&self) -> PathBuf {
+        keytab(&self.dir)
+    }
+
+    /// The namespaces it runs in.
+    #[must_use]
+    pub fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+
+    /// Logs a user in (kinit, the password by standard input) and returns a value for
+    /// `KRB5CCNAME`: a cache with the user's ticket.
+    ///
+    /// # Errors
+    ///
+    /// When the KDC does not like the password, with what kinit said.
+    pub fn log_in(&self, user: &str, password: &str) -> Result<String> {
+        let number = self.sandbox.next_number();
+        let cache = format!(
+            "FILE:{}",
+            self.dir.join(format!("cache-{number}")).display()
+        );
+        let (name, value) = self.environment();
+        let mut kinit = self.sandbox.command("timeout");
+        kinit
+            .args(["20", "kinit", user])
+            .env(name, value)
+            .env("KRB5CCNAME", &cache);
+        finish("kinit", &mut kinit, &format!("{password}\n")).map(|_| cache)
+    }
+}
+
+fn keytab(dir: &Path) -> PathBuf {
+    dir.join("keytab")
+}
+
+/// Starts krb5kdc and waits until its port answers.
+fn start_server(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
+    let [config, profile] = environment(dir).map(|(name, path)| format!("{name}={path}"));
+    let program = ["krb5kdc", "-n", "-r", Kdc::REALM];
+    let args = [&[config.as_str(), profile.as_str()], &program[..]].concat();
+    let mut server = Daemon::start(sandbox, "krb5kdc", "env", &args)?;
+    let log = server.log().to_owned();
+    wait_until("krb5kdc", START_LIMIT, &log, || {
+        server.check()?;
+        let up = sandbox.run(|| TcpStream::connect((Ipv4Addr::LOCALHOST, PORT)).is_ok());
+        Ok(up.then_some(()))
+    })?;
+    Ok(server)
+}
+
+/// For the KDC's own programs.
+fn environment(dir: &Path) -> [(&'static str, String); 2] {
+    [
+        ("KRB5_CONFIG", "krb5.conf"),
+        ("KRB5_KDC_PROFILE", "kdc.conf"),
+    ]
+    .map(|(name, file)| (name, dir.join(file).display().to_string()))
+}
+
+/// Runs one of the KDC's tools, which needs no network.
+fn tool(dir: &Path, program: &str, args: &[&str], input: &str) -> Result<String> {
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .env("PATH", search_path())
+        .envs(environment(dir));
+    let output = finish(program, &mut command, input)?;
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    Ok(said)
+}
+
+/// Runs a command to its end, with input; secrets go that way, not on a command line.
+fn finish(what: &str, command: &mut Command, input: &str) -> Result<Output> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(Error::io(format!("start {what}")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(Error::io(what))?;
+    match output.status.success() {
+        true => Ok(output),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(Error::failed(what, output.status.to_string(), said))
+        }
+    }
+}
+
+/// What kadmin.local is told.
+fn principals(dir: &Path) -> String {
+    let mut lines = String::new();
+    for (user, password) in [
+        (Samba::USER, Samba::PASSWORD),
+        (Samba::OTHER_USER, Samba::OTHER_PASSWORD),
+    ] {
+        lines.push_str(&format!("addprinc -pw {password} {user}\n"));
+    }
+    for host in Kdc::HOSTS {
+        lines.push_str(&format!("addprinc -randkey cifs/{host}\n"));
+        lines.push_str(&format!("ktadd -k {} cifs/{host}\n", keytab(dir).display()));
+    }
+    lines
+}
+
+/// krb5.conf. No name server is asked: there is none.
+fn client_configuration() -> String {
+    let realm = Kdc::REALM;
+    format!(
+        "[libdefaults]\n    default_realm = {realm}\n    dns_lookup_kdc = false\n    \
+         dns_lookup_realm = false\n    dns_canonicalize_hostname = false\n    rdns = false\n\
+         [realms]\n    {realm} = {{\n        kdc = 127.0.0.1:{PORT}\n    }}\n"
+    )
+}
+
+/// kdc.conf. Without `disable_pac`, smbd in its own right refuses the ticket: a PAC is
+/// for members of a domain (STATUS_BAD_TOKEN_TYPE).
+fn server_configuration(dir: &Path) -> String {
+    let (realm, dir) = (Kdc::REALM, dir.display());
+    format!(
+        "[kdcdefaults]\n    kdc_ports = {PORT}\n    kdc_tcp_ports = {PORT}\n\
+         [realms]\n    {realm} = {{\n        database_name = {dir}/principal\n        \
+         key_stash_file = {dir}/stash\n        acl_file = {dir}/acl\n        \
+         disable_pac = true\n    }}\n"
+    )
+}
