@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     match words.next().as_deref() {
         Some(server::COMMAND) => return server::serve(words),
+        Some(parts::smb::COMMAND) => return parts::smb::serve(),
         Some(parts::agents::COMMAND) => return parts::agents::serve(words),
         _ => {}
     }

@@ -12,6 +12,7 @@ use filermark_model::plan::{DriverPlan, Nfs3Plan};
 use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
 use filermark_nfs::driver::Nfs3Driver;
 use filermark_posix::PosixDriver;
+use filermark_smb::driver::SmbDriver;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,7 +84,7 @@ pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<R
 pub fn nfs3(plan: &RunPlan) -> Result<Nfs3Plan, String> {
     match &plan.driver {
         DriverPlan::Nfs3(settings) => Ok(settings.clone()),
-        DriverPlan::Null | DriverPlan::Posix(_) => Err("the plan is for another driver".into()),
+        _ => Err("the plan is for another driver".into()),
     }
 }
 
@@ -114,6 +115,7 @@ impl Bench {
     fn new(plan: RunPlan) -> Self {
         let driver: Arc<dyn Driver> = match &plan.driver {
             DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+            DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
             DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
             DriverPlan::Null => Arc::new(NullDriver),
         };

@@ -9,6 +9,7 @@ mod null;
 mod pacing;
 mod rate;
 mod service;
+pub mod smb;
 
 use crate::Measured;
 
@@ -52,6 +53,11 @@ const PARTS: &[Part] = &[
         name: "service",
         about: "service times against the server's delay and tshark's (root; tshark)",
         measure: service::measure,
+    },
+    Part {
+        name: "smb",
+        about: "SMB beside smbtorture and smbclient, ciphers, 5,000 sessions (root; samba, samba-testsuite)",
+        measure: smb::measure,
     },
     Part {
         name: "mounted",

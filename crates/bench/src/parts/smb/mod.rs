@@ -1,0 +1,165 @@
+//! What the SMB driver costs: beside smbtorture and smbclient doing the same calls on the
+//! same server, its ciphers alone, and thousands of sessions.
+
+mod beside;
+mod ciphers;
+mod sessions;
+
+use crate::Measured;
+use filermark_engine::clock::Clock;
+use filermark_engine::data::DataSource;
+use filermark_engine::driver::{
+    Action, Claim, Completion, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
+    Status, StopFlag, Submit,
+};
+use filermark_engine::name::{Name, NameKind};
+use filermark_engine::session_action::{Place, SessionAction};
+use filermark_model::plan::{Connections, IpChoice, MountPoint, SmbPlan};
+use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
+use filermark_model::{Nanos, Secret};
+use filermark_smb::driver::SmbDriver;
+use std::sync::Arc;
+
+pub use sessions::{COMMAND, serve};
+
+/// The run's directory on the share.
+const RUN_DIR: &str = "filermark.bench";
+/// Longest wait for replies.
+const PATIENCE: Nanos = Nanos::from_secs(60);
+
+/// All of it.
+pub fn measure(rounds: u32) -> Measured {
+    let mut figures = ciphers::measure(rounds)?;
+    figures.extend(beside::measure(rounds)?);
+    figures.extend(sessions::measure()?);
+    Ok(figures)
+}
+
+/// A plan for a server on this host.
+fn plan(port: u16, dialect: Dialect, auth: Auth, password: Secret) -> SmbPlan {
+    SmbPlan {
+        dialects: (dialect, dialect),
+        signing: Signing::Auto,
+        encryption: Encryption::Auto,
+        auth,
+        password,
+        port,
+        ip: IpChoice::V4,
+        block_size_max: None,
+        biod_max_reads: 2,
+        biod_max_writes: 2,
+        connections: Connections::PerProc,
+        reply_timeout_ms: 60_000,
+        connect_timeout_ms: 60_000,
+    }
+}
+
+/// A shard of the driver on this thread.
+struct Shard {
+    driver: Box<dyn ShardDriver>,
+    clock: Clock,
+    done: Vec<Completion>,
+}
+
+impl Shard {
+    fn open(plan: SmbPlan, share: &str, procs: u32) -> Result<Self, String> {
+        let mount = MountPoint {
+            host: "127.0.0.1".into(),
+            path: format!(r"\{share}"),
+        };
+        let proc = |number| ProcSetup {
+            number,
+            mount: mount.clone(),
+            tree: None,
+        };
+        let clock = Clock::real();
+        let setup = ShardSetup {
+            shard: 0,
+            shard_count: 1,
+            clock: clock.clone(),
+            data: Arc::new(DataSource::new(1, false)),
+            procs: (0..procs).map(proc).collect(),
+            claim: Claim {
+                dir_name: RUN_DIR.into(),
+                run_id: "bench".into(),
+            },
+            stop: StopFlag::new(),
+        };
+        let driver = SmbDriver::new(plan).open_shard(setup);
+        Ok(Self {
+            driver: driver.map_err(|e| e.to_string())?,
+            clock,
+            done: Vec::with_capacity(8192),
+        })
+    }
+
+    fn submit(&mut self, proc: u32, action: Action) -> Result<(), String> {
+        let request = Request {
+            token: proc,
+            proc,
+            action,
+        };
+        match self.driver.submit(&request) {
+            Submit::Queued => Ok(()),
+            other => Err(format!("{action:?} was not taken: {other:?}")),
+        }
+    }
+
+    /// Waits for replies and gives how many came; all of them good ones.
+    fn turn(&mut self) -> Result<usize, String> {
+        self.done.clear();
+        self.driver.flush();
+        let limit = self.clock.now() + PATIENCE;
+        while self.done.is_empty() {
+            let polled = self.driver.poll(limit, &mut self.done);
+            polled.map_err(|e| e.to_string())?;
+            if self.clock.now() >= limit {
+                return Err("no reply in a minute".into());
+            }
+        }
+        match self.done.iter().find(|c| c.outcome.status != Status::Ok) {
+            Some(bad) => Err(format!("{:?}", bad.outcome.status)),
+            None => Ok(self.done.len()),
+        }
+    }
+
+    fn wait(&mut self, count: usize) -> Result<(), String> {
+        let mut left = count;
+        while left > 0 {
+            left = left.saturating_sub(self.turn()?);
+        }
+        Ok(())
+    }
+
+    /// One operation of the first proc, to its end.
+    fn run(&mut self, action: Action) -> Result<(), String> {
+        self.submit(0, action)?;
+        self.wait(1)
+    }
+
+    /// Keeps `depth` of an action under way until `count` have ended.
+    fn keep_up(&mut self, action: SessionAction, depth: usize, count: usize) -> Result<(), String> {
+        for _ in 0..depth {
+            self.submit(0, Action::Session(action))?;
+        }
+        let mut sent = depth;
+        let mut ended = 0;
+        while ended < count {
+            let came = self.turn()?;
+            ended += came;
+            for _ in 0..came {
+                if sent < count {
+                    self.submit(0, Action::Session(action))?;
+                    sent += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file that everything is about.
+const FILE: Place = Place {
+    dir: PROC_DIR,
+    name: Some(Name::new(NameKind::File, 1)),
+};
