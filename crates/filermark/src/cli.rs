@@ -30,22 +30,24 @@ Examples:
   filermark template > sfs_rc                 an rc file to start from
   filermark plan -r sfs_rc                    what would run; nothing is touched
   filermark preflight -r sfs_rc               are clients and servers ready for it?
-  filermark validate -r sfs_rc -s mine        does the server speak NFSv3 correctly?
+  filermark validate -r sfs_rc -s mine        does the server speak its protocol correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
+  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the same from two hosts, over SSH
+  filermark template smb > sfs_rc             the same for an SMB server
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
-SUFFIX.csv; over NFSv3 sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
+SUFFIX.csv; over NFSv3 and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
 sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
 sfslog_SUFFIX.log and client-logs.SUFFIX.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
 130: interrupted.";
 
-/// Measures file servers: load sweeps over NFS, from rc file to report.
+/// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
 #[command(name = "filermark", version, about, after_help = EXAMPLES)]
 #[command(
@@ -84,7 +86,7 @@ pub enum Command {
     Keys(KeysArgs),
     /// Bring this very program to the clients
     Install(InstallArgs),
-    /// End what a run has left running on its clients
+    /// End what a run has left running on its clients, and remove what it left there
     Stop(StopArgs),
     /// Make load on this host for a prime elsewhere
     Agent(AgentArgs),
@@ -310,10 +312,10 @@ pub struct ParamsArgs {
 /// `template`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  filermark template > sfs_rc\n  filermark template SWBUILD > sfs_rc"
+    after_help = "Examples:\n  filermark template > sfs_rc\n  filermark template smb > sfs_rc\n  filermark template SWBUILD > sfs_rc"
 )]
 pub struct TemplateArgs {
-    /// The benchmark that it is for [default: general-nfs3]
+    /// The benchmark that it is for, or nfs, cifs, smb [default: general-nfs3]
     #[arg(value_name = "BENCHMARK")]
     pub benchmark: Option<String>,
 }

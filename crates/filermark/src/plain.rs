@@ -24,8 +24,8 @@ pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     })
 }
 
-/// The same where only the clients matter: LOAD and PROCS may be missing, and without
-/// an rc file also the server.
+/// The same where only the clients matter: LOAD and PROCS may be missing, and so may the
+/// servers and who logs in to them. Whatever else is wrong with them is told as well.
 pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mut sources = sources(args)?;
     let mount_points = sources.mount_point_count();
@@ -37,16 +37,31 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
             "which clients? Give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
         return Err(Failure::Usage(vec![sentence.into()]));
     }
-    if args.rc.is_none() && mount_points == 0 && !given("CLIENT_MOUNTPOINTS") {
-        sources.set_default("DRIVER", "null");
-    }
-    let with = |load: &str| {
+    let with = |load: &str, sources: &Sources| {
         let mut sources = sources.clone();
         sources.set_default("LOAD", load);
         resolve(&sources)
     };
     let [shared, least] = LOADS;
-    with(shared).or_else(|first| with(least).map_err(|_| first.into()))
+    let first = match with(shared, &sources) {
+        Ok(resolved) => return Ok(resolved),
+        Err(errors) => errors,
+    };
+    if let Ok(resolved) = with(least, &sources) {
+        return Ok(resolved);
+    }
+    sources.set("without servers", "DRIVER", "null");
+    match with(shared, &sources) {
+        Ok(resolved) => {
+            if mount_points > 0 {
+                for error in &first {
+                    eprintln!("the servers are left out: {error}");
+                }
+            }
+            Ok(resolved)
+        }
+        Err(_) => Err(first.into()),
+    }
 }
 
 /// Reads the rc file and the options.
@@ -93,4 +108,50 @@ pub fn listen_to_rooms(debug: &[u8], verbose: u8) {
         .with_writer(|| LogWriter)
         .with_ansi(false)
         .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rc: &str) -> Result<Resolved, Failure> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("sfs_rc");
+        std::fs::write(&path, rc).expect("write it");
+        clients(&SourceArgs {
+            rc: Some(path),
+            ..SourceArgs::default()
+        })
+    }
+
+    #[test]
+    fn clients_are_enough_where_only_they_matter() {
+        // Also without who logs in, and whatever the driver is.
+        for more in [
+            "",
+            "LOAD=100\nPROCS=4\n",
+            "FS_PROTOCOL=smb\nMNT_POINTS=//nas/share\nUSERNAME=me\n",
+            "DRIVER=smb\n",
+        ] {
+            let resolved = of(&format!("CLIENTS=\"c1 c2\"\n{more}"));
+            let resolved = resolved.unwrap_or_else(|_| panic!("{more}"));
+            let names = resolved.launch.hosts.iter().map(|h| h.client.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), ["c1", "c2"], "{more}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_clients_is_still_told() {
+        for wrong in [
+            "CLIENTS=\"c1 c1\"\n",
+            "CLIENTS=c1\nMNT_POINTS=nas\n",
+            "CLIENTS=c1\nSSH_COMMAND=-x\n",
+        ] {
+            let Err(Failure::Usage(sentences)) = of(wrong) else {
+                panic!("{wrong}");
+            };
+            // That nothing says what to measure is not the worst of it.
+            assert!(!sentences.is_empty(), "{sentences:?}");
+        }
+    }
 }

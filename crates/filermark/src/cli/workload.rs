@@ -13,6 +13,9 @@ Examples:
   filermark workload export METADATA > mine     edit it, then
   filermark workload check mine
   filermark workload show --toml VDA > mine.toml
+  filermark workload show general-smb1          its sequence of operations, and
+  filermark workload show general-smb1 --svg > smb1.svg
+  filermark workload show general-smb1 --sample 50 --seed 1
   filermark workload list -f mine.toml          with your own definitions")]
 pub struct WorkloadArgs {
     /// What to do
@@ -23,11 +26,11 @@ pub struct WorkloadArgs {
 /// What `workload` can do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum WorkloadCommand {
-    /// List workloads and composite benchmarks
+    /// List workloads, composite and classical benchmarks
     List(ListArgs),
-    /// Show the tables of a workload, the components of a benchmark
+    /// Show the tables of a workload, the components or the sequence of a benchmark
     Show(ShowArgs),
-    /// Print workloads in netmist's text form, to be edited
+    /// Print workloads in netmist's text form, a classical benchmark in TOML, to be edited
     Export(ExportArgs),
     /// Check a definition file: TOML or netmist's text form
     Check(CheckArgs),
@@ -47,24 +50,37 @@ pub struct ListArgs {
 /// `workload show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Workload or composite benchmark; where both have the name, both are shown
+    /// Workload or benchmark; where both have the name, both are shown
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Take definitions of your own first, in either form; may be repeated
     #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print it as JSON
-    #[arg(long, conflicts_with = "toml")]
+    #[arg(long, group = "form")]
     pub json: bool,
     /// Print it as a definition file, with the workloads of a benchmark
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub toml: bool,
+    /// Draw the sequence of operations for Graphviz
+    #[arg(long, group = "form")]
+    pub dot: bool,
+    /// Draw the sequence of operations as an image (SVG)
+    #[arg(long, group = "form")]
+    pub svg: bool,
+    /// Print the first operations of a proc
+    #[arg(long, group = "form", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub sample: Option<u32>,
+    /// Seed of the operations that --sample prints
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "sample")]
+    pub seed: u64,
 }
 
 /// `workload export`.
 #[derive(Clone, Debug, Args)]
 pub struct ExportArgs {
-    /// Workloads, or benchmarks for all of their workloads [default: all]
+    /// Workloads, or benchmarks for all of their workloads; or one classical benchmark
+    /// [default: all workloads]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Take definitions of your own first, in either form; may be repeated

@@ -22,9 +22,9 @@ pub fn params(args: &ParamsArgs) -> Ended {
 pub fn template(args: &TemplateArgs) -> Ended {
     let text = match &args.benchmark {
         None => filermark_config::template_rc(),
-        Some(name) if name == "general-nfs3" => filermark_config::template_rc(),
-        Some(name) => filermark_config::template_composite_rc(name)
-            .map_err(|why| Failure::Usage(vec![why]))?,
+        Some(name) => {
+            filermark_config::template_rc_of(name).map_err(|why| Failure::Usage(vec![why]))?
+        }
     };
     product::print(&text);
     Ok(ExitCode::SUCCESS)

@@ -1,15 +1,17 @@
 //! `validate`: does the server speak the protocol correctly?
 
+mod servers;
+
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure, INTERRUPTED};
 use crate::{interrupt, plain, product};
 use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_model::plan::{DriverPlan, MountPoint, Nfs3Plan};
+use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
-use filermark_nfs::validate::{CheckResult, Level, Report, Verdict};
 use filermark_results::Timestamp;
+use servers::{Call, Validated};
 use std::process::ExitCode;
 
 /// A load that any number of procs can share out; none is made.
@@ -21,15 +23,15 @@ pub fn validate(args: &ValidateArgs) -> Ended {
     plain::listen_to_rooms(&resolved.debug, args.verbose);
     if resolved.plan.benchmark.composite().is_some() {
         return Err(Failure::Usage(vec![format!(
-            "validate: it tests NFSv3 servers (MNT_POINTS); {} works on mounted file systems and needs none",
+            "validate: it tests NFSv3 and SMB servers (MNT_POINTS); {} works on mounted file systems and needs none",
             resolved.plan.benchmark.name
         )]));
     }
-    let DriverPlan::Nfs3(settings) = &resolved.plan.driver else {
+    if servers::protocol(&resolved.plan.driver).is_none() {
         return Err(Failure::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),
         ]));
-    };
+    }
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -39,10 +41,10 @@ pub fn validate(args: &ValidateArgs) -> Ended {
     let mut trouble = None;
     for mount in mounts_of(&resolved.plan) {
         eprintln!("validating {mount}");
-        match check(settings, &mount, &resolved.suffix, args, &stop) {
+        match check(&resolved, &mount, args, &stop) {
             Ok(report) => {
-                let failed = !report.is_success();
-                reports.push((mount, report));
+                let failed = !report.is_success;
+                reports.push(report);
                 if stop.is_raised() || failed && args.level == 1 {
                     break;
                 }
@@ -64,13 +66,11 @@ pub fn validate(args: &ValidateArgs) -> Ended {
     if let Some(why) = trouble {
         return Err(Failure::Failed(why));
     }
-    Ok(
-        match reports.iter().all(|(_, report)| report.is_success()) {
-            _ if stop.is_raised() => ExitCode::from(INTERRUPTED),
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(1),
-        },
-    )
+    Ok(match reports.iter().all(|report| report.is_success) {
+        _ if stop.is_raised() => ExitCode::from(INTERRUPTED),
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(1),
+    })
 }
 
 /// The plan; LOAD and PROCS may be missing, since nothing of them is used here.
@@ -94,12 +94,12 @@ fn mounts_of(plan: &RunPlan) -> Vec<MountPoint> {
 }
 
 fn check(
-    settings: &Nfs3Plan,
+    resolved: &Resolved,
     mount: &MountPoint,
-    suffix: &str,
     args: &ValidateArgs,
     stop: &StopFlag,
-) -> Result<Report, String> {
+) -> Result<Validated, String> {
+    let suffix = &resolved.suffix;
     let claim = Claim {
         dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
         run_id: format!(
@@ -108,29 +108,25 @@ fn check(
             std::process::id()
         ),
     };
-    let level = match args.level {
-        1 => Level::First,
-        _ => Level::All,
+    let call = Call {
+        mount,
+        claim: &claim,
+        first_only: args.level == 1,
+        tell_all: args.verbose > 0,
+        stop,
     };
-    let mut hear = |result: &CheckResult| {
-        let failed = result.is_failure();
-        if failed || args.verbose > 0 {
-            eprintln!("{}", result.render_text().trim_end());
-        }
-    };
-    filermark_nfs::validate::validate(settings, mount, &claim, level, stop, &mut hear)
-        .map_err(|e| e.to_string())
+    servers::check(&resolved.plan.driver, &call)
 }
 
 /// `sfsval.SUFFIX`.
-fn text(reports: &[(MountPoint, Report)], trouble: Option<&str>) -> String {
+fn text(reports: &[Validated], trouble: Option<&str>) -> String {
     let mut out = format!(
         "Filermark protocol validation, {}\n{NOT_A_SPEC_RESULT}\n",
         Timestamp::now().classical()
     );
-    for (_, report) in reports {
+    for report in reports {
         out.push('\n');
-        out.push_str(&report.render_text());
+        out.push_str(&report.text);
     }
     if let Some(why) = trouble {
         out.push_str(&format!("\nnot validated: {why}\n"));
@@ -138,49 +134,13 @@ fn text(reports: &[(MountPoint, Report)], trouble: Option<&str>) -> String {
     out
 }
 
-fn tell(reports: &[(MountPoint, Report)], trouble: Option<&str>, output: &OutputArgs) {
+fn tell(reports: &[Validated], trouble: Option<&str>, output: &OutputArgs) {
     if output.json {
-        let mounts: Vec<_> = reports.iter().map(json).collect();
+        let mounts: Vec<_> = reports.iter().map(|report| &report.json).collect();
         product::print_json(&serde_json::json!({ "mounts": mounts, "trouble": trouble }));
         return;
     }
-    for (mount, report) in reports {
-        product::print(&format!("{mount}: {}\n", report.summary()));
+    for report in reports {
+        product::print(&format!("{}: {}\n", report.mount, report.summary));
     }
-}
-
-fn json((mount, report): &(MountPoint, Report)) -> serde_json::Value {
-    let checks: Vec<_> = report.results.iter().map(json_of_check).collect();
-    serde_json::json!({
-        "mount": mount.to_string(),
-        "passed": report.passed_count(),
-        "failed": report.failed_count(),
-        "skipped": report.skipped_count(),
-        "success": report.is_success(),
-        "checks": checks,
-    })
-}
-
-fn json_of_check(result: &CheckResult) -> serde_json::Value {
-    let (verdict, detail) = match &result.verdict {
-        Verdict::Pass => ("pass", serde_json::Value::Null),
-        Verdict::Fail {
-            expected,
-            got,
-            section,
-        } => (
-            "fail",
-            serde_json::json!({ "expected": expected, "got": got, "section": section }),
-        ),
-        Verdict::Skipped { why } => ("skipped", serde_json::json!({ "why": why })),
-    };
-    serde_json::json!({
-        "id": result.id,
-        "procedure": result.procedure,
-        "title": result.title,
-        "verdict": verdict,
-        "detail": detail,
-        "notes": result.notes,
-        "seconds": result.elapsed.as_secs_f64(),
-    })
 }

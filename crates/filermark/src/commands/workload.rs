@@ -1,12 +1,14 @@
-//! `workload`: the workloads and composite benchmarks that are known, shown,
-//! exported and checked.
+//! `workload`: the workloads and benchmarks that are known, shown, exported and
+//! checked.
 
+mod classic;
+mod sequence;
 mod tables;
 
 use crate::cli::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadCommand};
 use crate::exit::{Ended, Failure};
 use crate::product;
-use filermark_config::definitions::{Taken, read_definitions};
+use filermark_config::definitions::{Classic, Taken, read_classic, read_definitions};
 use filermark_config::netmist_text;
 use filermark_model::registry::RegistryError;
 use filermark_model::words::{nearest, quoted};
@@ -26,13 +28,37 @@ pub fn workload(command: &WorkloadCommand) -> Ended {
     }
 }
 
-/// The shipped definitions, with the user's own over them.
-fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
-    let mut registry = Registry::shipped();
-    for file in files {
-        read_definitions(&mut registry, file)?;
+/// All that is known: the shipped definitions, with the user's own over them.
+struct Known {
+    registry: Registry,
+    classics: Vec<Classic>,
+}
+
+impl Known {
+    fn with(files: &[PathBuf]) -> Result<Self, Failure> {
+        let mut known = Self {
+            registry: Registry::shipped(),
+            classics: classic::shipped()?,
+        };
+        for file in files {
+            match read_classic(file)? {
+                Some(own) => {
+                    let same = |c: &Classic| c.benchmark.name == own.benchmark.name;
+                    known.classics.retain(|c| !same(c));
+                    known.classics.push(own);
+                }
+                None => {
+                    read_definitions(&mut known.registry, file)?;
+                }
+            }
+        }
+        Ok(known)
     }
-    Ok(registry)
+
+    fn classic(&self, name: &str) -> Option<&Classic> {
+        let is = |c: &&Classic| c.benchmark.name.eq_ignore_ascii_case(name);
+        self.classics.iter().find(is)
+    }
 }
 
 fn usage(error: &RegistryError) -> Failure {
@@ -40,9 +66,10 @@ fn usage(error: &RegistryError) -> Failure {
 }
 
 fn list(args: &ListArgs) -> Ended {
-    let registry = registry(&args.files)?;
+    let Known { registry, classics } = Known::with(&args.files)?;
     if !args.json {
         product::print(&tables::list(&registry));
+        product::print(&classic::list(&classics));
         return Ok(ExitCode::SUCCESS);
     }
     let workloads: Vec<Value> = registry
@@ -59,7 +86,15 @@ fn list(args: &ListArgs) -> Ended {
     let benchmarks: Vec<Value> = benchmarks(&registry)
         .map(|b| summary(&b, registry.is_experimental(&b.name)))
         .collect();
-    product::print_json(&json!({ "workloads": workloads, "benchmarks": benchmarks }));
+    let classics: Vec<Value> = classics
+        .iter()
+        .map(|c| classic::json(&c.benchmark))
+        .collect();
+    product::print_json(&json!({
+        "workloads": workloads,
+        "benchmarks": benchmarks,
+        "classical": classics,
+    }));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,9 +126,10 @@ struct Named<'a> {
     benchmark: Option<Benchmark>,
 }
 
-fn named<'a>(registry: &'a Registry, name: &str) -> Result<Named<'a>, Failure> {
+fn named<'a>(known: &'a Known, name: &str) -> Result<Named<'a>, Failure> {
+    let registry = &known.registry;
     match (registry.workload(name), registry.composite(name)) {
-        (Err(_), Err(RegistryError::UnknownBenchmark { .. })) => Err(unknown(registry, name)),
+        (Err(_), Err(RegistryError::UnknownBenchmark { .. })) => Err(unknown(known, name)),
         (Err(_), Err(e)) => Err(usage(&e)),
         (workload, benchmark) => Ok(Named {
             workload: workload.ok(),
@@ -102,12 +138,15 @@ fn named<'a>(registry: &'a Registry, name: &str) -> Result<Named<'a>, Failure> {
     }
 }
 
-fn unknown(registry: &Registry, name: &str) -> Failure {
+fn unknown(known: &Known, name: &str) -> Failure {
+    let registry = &known.registry;
     let names = registry.workload_names();
     let aliases = names.iter().flat_map(|n| registry.workload_aliases(n));
     let all = names.iter().copied();
     let all = all.chain(aliases.map(String::as_str));
-    let hint = match nearest(name, all.chain(registry.composite_names())) {
+    let classics = known.classics.iter().map(|c| c.benchmark.name.as_str());
+    let all = all.chain(registry.composite_names()).chain(classics);
+    let hint = match nearest(name, all) {
         Some(near) => format!("did you mean {near}?"),
         None => "`filermark workload list` has all".to_owned(),
     };
@@ -118,8 +157,16 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
 }
 
 fn show(args: &ShowArgs) -> Ended {
-    let registry = registry(&args.files)?;
-    let found = named(&registry, &args.name)?;
+    let known = Known::with(&args.files)?;
+    if let Some(found) = known.classic(&args.name) {
+        product::print(&classic::show(found, args)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = named(&known, &args.name)?;
+    let registry = &known.registry;
+    if args.dot || args.svg || args.sample.is_some() {
+        return Err(classic::no_sequence(&args.name));
+    }
     if args.json {
         let benchmark = found.benchmark.as_ref().map(|b| {
             let mut value = summary(b, registry.is_experimental(&b.name));
@@ -128,7 +175,7 @@ fn show(args: &ShowArgs) -> Ended {
         });
         product::print_json(&json!({ "workload": found.workload, "benchmark": benchmark }));
     } else if args.toml {
-        product::print(&definition_file(&registry, &found).map_err(|e| usage(&e))?);
+        product::print(&definition_file(registry, &found).map_err(|e| usage(&e))?);
     } else {
         if let Some(object) = found.workload {
             let aliases = registry.workload_aliases(&object.name);
@@ -165,14 +212,23 @@ fn definition_file(registry: &Registry, found: &Named<'_>) -> Result<String, Reg
 }
 
 fn export(args: &ExportArgs) -> Ended {
-    let registry = registry(&args.files)?;
+    let known = Known::with(&args.files)?;
     if args.names.is_empty() {
-        product::print(&netmist_text::export(registry.workloads()));
+        product::print(&netmist_text::export(known.registry.workloads()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(found) = args.names.iter().find_map(|n| known.classic(n)) {
+        if args.names.len() > 1 {
+            let name = &found.benchmark.name;
+            let text = format!("{name} is a file of its own; export it alone");
+            return Err(Failure::Usage(vec![text]));
+        }
+        product::print(&found.text);
         return Ok(ExitCode::SUCCESS);
     }
     let mut objects: Vec<WorkloadObject> = Vec::new();
     for name in &args.names {
-        let found = named(&registry, name)?;
+        let found = named(&known, name)?;
         let of = |b: &Benchmark| b.composite().map(|w| w.components.clone());
         let more: Vec<WorkloadObject> = match (found.workload, found.benchmark) {
             (Some(object), _) => vec![object.clone()],
@@ -192,6 +248,18 @@ fn export(args: &ExportArgs) -> Ended {
 }
 
 fn check(args: &CheckArgs) -> Ended {
+    if let Some(found) = read_classic(&args.file)? {
+        let file = args.file.display().to_string();
+        match args.json {
+            true => product::print_json(&json!({
+                "file": file,
+                "form": "TOML",
+                "classical": [classic::json(&found.benchmark)],
+            })),
+            false => product::print(&classic::checked(&file, &found.benchmark)),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut registry = Registry::shipped();
     let taken = read_definitions(&mut registry, &args.file)?;
     let file = args.file.display().to_string();

@@ -27,8 +27,8 @@ fn mistakes_in_an_rc_file_are_told_with_their_line() {
         ),
         ("CLIENTS=\"localhost\n", &["sfs_rc:4:", "quote"]),
         (
-            "FS_PROTOCOL=cifs\n",
-            &["sfs_rc:4:", "CIFS", "FS_PROTOCOL=nfs"],
+            "FS_PROTOCOL=webdav\n",
+            &["sfs_rc:4:", "FS_PROTOCOL=webdav", "nfs, cifs, smb"],
         ),
         ("MIXFILE=nowhere.mix\n", &["sfs_rc:4:", "nowhere.mix"]),
         (

@@ -43,6 +43,8 @@ mod preflight;
 mod real;
 mod results;
 mod scale;
+mod smb;
+mod smb_secrets;
 mod stopped;
 mod validate;
 mod validate_alone;

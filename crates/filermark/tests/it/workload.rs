@@ -110,3 +110,80 @@ fn an_export_can_be_edited_checked_and_used() {
         "{said}"
     );
 }
+
+#[test]
+fn classical_benchmarks_are_listed_shown_drawn_and_walked() {
+    let sandbox = tempfile::tempdir().expect("a directory");
+    let dir = sandbox.path();
+    let list = product(dir, &["list"]);
+    let json: Value = serde_json::from_str(&product(dir, &["list", "--json"])).expect("JSON");
+    let classical = json["classical"].as_array().expect("a list");
+    assert_eq!(classical.len(), 3);
+    for one in classical {
+        let name = one["name"].as_str().expect("a name");
+        assert!(list.contains(name), "{name}");
+        let text = product(dir, &["export", name]);
+        assert_eq!(product(dir, &["show", "--toml", name]), text);
+        std::fs::write(dir.join("own.toml"), &text).expect("written");
+        let checked = product(dir, &["check", "own.toml"]);
+        assert!(checked.starts_with("own.toml: TOML, 1 classical benchmark, nothing wrong"));
+        assert!(product(dir, &["show", name]).contains("A standard run"));
+    }
+    let shown = product(dir, &["show", "general-smb1"]);
+    for part in [
+        "NT_TRANSACT_QUERY_SECURITY_DESC    1.6    1.600000",
+        "stream                           reading",
+        "shows  read-sequential ",
+        "open-read        24.2 %",
+        "% of reads go on where the last one ended",
+        "open-attributes query-file+ close",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json: Value =
+        serde_json::from_str(&product(dir, &["show", "general-smb2", "--json"])).expect("JSON");
+    let figures = &json["benchmark"]["figures"];
+    assert!(figures["distance_bits"].as_f64().expect("a number") < 0.01);
+    assert!(product(dir, &["show", "general-smb1", "--dot"]).starts_with("digraph"));
+    assert!(product(dir, &["show", "general-smb1", "--svg"]).starts_with("<svg"));
+    let sample = |seed: &str| {
+        product(
+            dir,
+            &["show", "general-smb2", "--sample", "50", "--seed", seed],
+        )
+    };
+    assert_eq!(sample("1"), sample("1"));
+    assert_ne!(sample("1"), sample("2"));
+    assert_eq!(sample("1").lines().count(), 51);
+    for name in ["general-nfs3", "swbuild"] {
+        let said = refused(dir, &["show", name, "--svg"]);
+        assert!(said.contains("has no sequence of operations"), "{said}");
+    }
+    let said = refused(dir, &["show", "genral-smb1"]);
+    assert!(said.contains("did you mean general-smb1?"), "{said}");
+    let said = refused(dir, &["export", "general-smb1", "VDI"]);
+    assert!(said.contains("export it alone"), "{said}");
+}
+
+#[test]
+fn a_sequence_of_ones_own_is_checked() {
+    let sandbox = tempfile::tempdir().expect("a directory");
+    let dir = sandbox.path();
+    let write = |text: &str| std::fs::write(dir.join("own.toml"), text).expect("written");
+    let text = product(dir, &["export", "general-smb2"]);
+    let mine = text.replace("name = \"general-smb2\"", "name = \"mine\"");
+    write(&mine.replace("stream = 87,", "stream = 95,"));
+    let shown = product(dir, &["show", "mine", "-f", "own.toml"]);
+    assert!(shown.contains("Benchmark mine, version 1"));
+    assert!(product(dir, &["list", "-f", "own.toml"]).contains("\nmine "));
+    let line = mine
+        .lines()
+        .position(|l| l == "emits = { unlock-range = 1 }")
+        .expect("a line")
+        + 1;
+    write(&mine.replace("emits = { unlock-range = 1 }", "emits = { close = 1 }"));
+    let said = refused(dir, &["check", "own.toml"]);
+    let place = format!("own.toml:{line}:11: state record-unlock has the level 'locked'");
+    assert!(said.contains(&place), "{said}");
+    assert_eq!(refused(dir, &["show", "mine", "-f", "own.toml"]), said);
+}

@@ -1,0 +1,119 @@
+//! What breaks in the middle of a run.
+
+use super::{Spoken, assert_empty, files_below, samba, sweep};
+use crate::sweep::{Started, Sweep};
+use crate::turns::beside_others;
+use filermark_testbed::{Samba, SambaOptions};
+use std::time::Duration;
+
+/// A sweep long enough to be disturbed in its RUN.
+fn long(samba: &Samba, spoken: Spoken) -> Sweep {
+    sweep(samba, Samba::DATA, spoken)
+        .set("LOAD", 200)
+        .set("RUNTIME", 4)
+        .set("RPC_TIMEOUT_MS", 500)
+        .set("CONNECT_TIMEOUT_MS", 2000)
+}
+
+/// Waits for RUN, and a little longer.
+fn in_run(started: &mut Started) {
+    started.wait_for("op/s RUN");
+    std::thread::sleep(Duration::from_millis(700));
+}
+
+/// One connection's server process dies: what was under way on it are errors, the rest
+/// goes on over a new connection, and the record says so.
+#[test]
+fn a_connection_that_dies_in_run_is_made_anew() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        let mut started = long(&samba, spoken).start();
+        in_run(&mut started);
+        let pid = samba.status().expect("smbstatus").sessions[0].pid;
+        samba.kill_connection(pid).expect("kill a connection");
+        let ended = started.wait();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert_eq!(ended.counter("reconnects"), 1, "{}", ended.stderr);
+        let point = ended.point(1);
+        let stats = point.stats.as_ref().expect("figures");
+        assert!(stats.error_count() <= 4, "{:?}", stats.errors);
+        assert!(stats.achieved_ops_per_sec() > 150.0, "{:?}", point.findings);
+        assert_empty(&samba, Samba::DATA);
+    }
+}
+
+/// One connection's server process is stopped: its calls run into the time-out, and a
+/// new connection takes over.
+#[test]
+fn a_connection_that_falls_silent_is_given_up() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    // What the stopped process holds open nobody else may have to wait for.
+    let mut started = long(&samba, Spoken::Smb311).start();
+    in_run(&mut started);
+    let pid = samba.status().expect("smbstatus").sessions[0].pid;
+    samba.freeze_connection(pid).expect("stop a connection");
+    started.wait_until("a time-out", |started| {
+        started.stderr().contains("RUN")
+            && samba
+                .status()
+                .is_ok_and(|s| s.sessions.iter().any(|session| session.pid != pid))
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    samba.thaw_connection(pid).expect("let it go on");
+    let ended = started.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.counter("timeouts") >= 1, "{}", ended.stderr);
+    assert_empty(&samba, Samba::DATA);
+}
+
+#[test]
+fn a_server_that_goes_away_ends_the_sweep() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    // Its network stays.
+    let sandbox = std::sync::Arc::clone(samba.sandbox());
+    let mut started = long(&samba, Spoken::Smb311).start();
+    in_run(&mut started);
+    drop(samba);
+    let ended = started.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_sentence(&[r"\\127.0.0.1\data", "RUN", "does not answer any more"]);
+    drop(sandbox);
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_sweep() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        let ended = sweep(&samba, Samba::SMALL, spoken)
+            .set("LOAD", 400)
+            .set("FILESET_MB_PER_OP", 0.1)
+            .fail(1);
+        ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", "make room"]);
+        assert_empty(&samba, Samba::SMALL);
+    }
+}
+
+/// Somebody else's files are left alone.
+#[test]
+fn what_is_not_ours_stays() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    let files = samba.files(Samba::DATA);
+    std::fs::write(files.join("precious"), b"mine").expect("a file of somebody else");
+    sweep(&samba, Samba::DATA, Spoken::Smb311).succeed();
+    assert_eq!(files_below(&files), [files.join("precious")]);
+}

@@ -1,0 +1,159 @@
+//! SMB against Samba: short sweeps, and what its user is told when something is wrong.
+//!
+//! `sweeps` measures, `protected` looks at signing and encryption from the outside,
+//! `wire` lets tshark count and time, `refused` is for what cannot begin, `broken` for
+//! what breaks in the middle, `validate` for the checks of the protocol.
+
+mod broken;
+mod protected;
+mod refused;
+mod sweeps;
+mod validate;
+mod wire;
+
+use crate::sweep::{Ended, Sweep};
+use filermark_testbed::{Samba, SambaOptions, available};
+use std::path::{Path, PathBuf};
+
+/// The variable that the password comes by.
+const PASSWORD: &str = "FILERMARK_PASSWORD";
+
+/// What is to be spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// NT LM 0.12.
+    Smb1,
+    /// 3.1.1 only.
+    Smb311,
+    /// 2.0.2 only.
+    Smb202,
+}
+
+impl Spoken {
+    pub const ALL: [Spoken; 3] = [Spoken::Smb1, Spoken::Smb202, Spoken::Smb311];
+
+    /// smbstatus's name.
+    pub const fn status_name(self) -> &'static str {
+        match self {
+            Spoken::Smb1 => "NT1",
+            Spoken::Smb202 => "SMB2_02",
+            Spoken::Smb311 => "SMB3_11",
+        }
+    }
+}
+
+/// Samba, or a skipped test.
+pub fn samba(options: SambaOptions) -> Option<Samba> {
+    available(Samba::start(options))
+}
+
+/// Options of a Samba whose traffic tshark is to read.
+pub fn readable() -> SambaOptions {
+    SambaOptions {
+        port: Samba::STANDARD_PORT,
+        ..SambaOptions::default()
+    }
+}
+
+/// A short run against a share of Samba as its user.
+pub fn sweep(samba: &Samba, share: &str, spoken: Spoken) -> Sweep {
+    let (protocol, benchmark, dialect) = match spoken {
+        Spoken::Smb1 => ("cifs", "general-smb1", "NT1"),
+        Spoken::Smb202 => ("smb", "general-smb2", "2.0.2"),
+        Spoken::Smb311 => ("smb", "general-smb2", "3.1.1"),
+    };
+    Sweep::short()
+        .unset("SYMLINK_COUNT")
+        .set("FS_PROTOCOL", protocol)
+        .set("BENCHMARK", benchmark)
+        .set("SMB_DIALECT", dialect)
+        .set("MNT_POINTS", samba.mount_point(share))
+        .set("SMB_PORT", samba.port())
+        .set("USERNAME", Samba::USER)
+        .set("DOMAIN", Samba::DOMAIN)
+        .env(PASSWORD, Samba::PASSWORD)
+        .in_network_of(samba.sandbox())
+}
+
+/// Everything below a directory of the server.
+pub fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("list").flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files_below(&entry.path()));
+        }
+        found.push(entry.path());
+    }
+    found
+}
+
+/// Nothing of the run is left on a share.
+#[track_caller]
+pub fn assert_empty(samba: &Samba, share: &str) {
+    let left = files_below(&samba.files(share));
+    assert!(left.is_empty(), "left on the server: {left:?}");
+}
+
+/// The password is nowhere: not in what was said, not in any file of the run.
+#[track_caller]
+pub fn assert_secret(ended: &Ended) {
+    for text in [&ended.stdout, &ended.stderr] {
+        assert!(!text.contains(Samba::PASSWORD), "the password is told");
+    }
+    for file in files_below(&ended.path("")) {
+        let bytes = std::fs::read(&file).unwrap_or_default();
+        let told = String::from_utf8_lossy(&bytes).contains(Samba::PASSWORD);
+        assert!(!told, "the password is in {}", file.display());
+    }
+}
+
+/// Every point was measured, at the rate that was wanted and without a single error.
+#[track_caller]
+pub fn assert_measured(ended: &Ended) {
+    assert_sound(ended);
+    let record = ended.record();
+    for point in &record.points {
+        let stats = point.measured().expect("measured");
+        let (achieved, requested) = (stats.achieved_ops_per_sec(), point.load.requested.0);
+        println!(
+            "{requested} requested, {achieved:.1} achieved, mean {:.3} ms",
+            stats.service().mean_ns() / 1e6
+        );
+        let off = (achieved / requested - 1.0).abs();
+        assert!(off <= 0.01, "{achieved} of {requested}");
+        assert!(point.is_valid(), "{:?}", point.findings);
+    }
+    let end = record.end.expect("an end");
+    assert!(end.findings.is_empty(), "{:?}", end.findings);
+}
+
+/// Every point was measured without a single error, and nothing was odd on the wire.
+#[track_caller]
+pub fn assert_sound(ended: &Ended) {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let record = ended.record();
+    assert_eq!(record.points.len(), record.run.plan.points.len());
+    for point in &record.points {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        assert!(stats.success_count() > 0);
+        for name in ODD {
+            let count = stats.counters.get(*name).copied().unwrap_or(0);
+            assert_eq!(count, 0, "{name}: {:?}", stats.counters);
+        }
+    }
+}
+
+/// Counters of what does not happen with a good server.
+const ODD: &[&str] = &[
+    "reconnects",
+    "connect_failures",
+    "timeouts",
+    "bad_replies",
+    "bad_signatures",
+    "stream_errors",
+    "stale_replies",
+    "verify_errors",
+    "short_writes",
+    "early_eofs",
+];

@@ -1,0 +1,163 @@
+//! Runs that cannot begin: one sentence, no traces, and never a second try with a
+//! password that was wrong.
+
+use super::{PASSWORD, Spoken, assert_empty, assert_secret, samba, sweep};
+use crate::sweep::Sweep;
+use crate::turns::beside_others;
+use filermark_testbed::{Samba, SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
+
+#[test]
+fn a_wrong_password_is_tried_once() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for (done, spoken) in [Spoken::Smb1, Spoken::Smb311].into_iter().enumerate() {
+        let ended = sweep(&samba, Samba::DATA, spoken)
+            .set("PROCS", 8)
+            .env(PASSWORD, "not-it")
+            .fail(1);
+        ended.assert_sentence(&[r"\\127.0.0.1\data", "STATUS_LOGON_FAILURE", "PASSWORD"]);
+        assert!(!ended.stderr.contains("not-it"), "{}", ended.stderr);
+        let logons = samba.logons();
+        assert_eq!(logons.len(), done + 1, "{logons:?}");
+        let last = logons.last().expect("an attempt");
+        assert_eq!(last.status, "NT_STATUS_WRONG_PASSWORD");
+        assert_empty(&samba, Samba::DATA);
+    }
+}
+
+/// A server that lets strangers in as guests: that is not who was asked for.
+#[test]
+fn nobody_becomes_a_guest_unasked() {
+    let _turn = beside_others();
+    let options = SambaOptions {
+        guests: SmbGuests::WrongPasswords,
+        ..SambaOptions::default()
+    };
+    let Some(samba) = samba(options) else {
+        return;
+    };
+    let ended = sweep(&samba, Samba::GUEST, Spoken::Smb311)
+        .env(PASSWORD, "not-it")
+        .fail(1);
+    ended.assert_sentence(&["guest", "SMB_AUTH"]);
+    assert_eq!(samba.logons().len(), 1, "{:?}", samba.logons());
+}
+
+#[test]
+fn shares_that_cannot_be_used_are_told_apart() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        for (share, parts) in [
+            (
+                "missing",
+                &[r"\\127.0.0.1\missing", "no share", "MNT_POINTS"][..],
+            ),
+            (Samba::BOB, &["STATUS_ACCESS_DENIED", r"\\127.0.0.1\bob"]),
+            (Samba::READ_ONLY, &[r"\\127.0.0.1\readonly", "read-only"]),
+        ] {
+            let ended = sweep(&samba, share, spoken).fail(1);
+            ended.assert_sentence(parts);
+            assert_secret(&ended);
+            assert_empty(&samba, Samba::DATA);
+        }
+    }
+}
+
+#[test]
+fn a_referral_is_told_in_plain_words() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    let ended = sweep(&samba, Samba::DFS, Spoken::Smb311)
+        .set("MNT_POINTS", r"\\127.0.0.1\dfs\elsewhere")
+        .fail(1);
+    ended.assert_sentence(&["DFS", "MNT_POINTS"]);
+}
+
+/// The server's lowest and highest dialect, what is spoken, and what the sentence says.
+#[test]
+fn a_dialect_that_the_server_refuses_is_told_with_what_it_offers() {
+    let _turn = beside_others();
+    let between = |lowest, highest| SambaOptions {
+        dialects: (lowest, highest),
+        ..SambaOptions::default()
+    };
+    for (options, spoken, parts) in [
+        (
+            between("SMB2_02", "SMB3_11"),
+            Spoken::Smb1,
+            &["SMB1", "FS_PROTOCOL=smb"][..],
+        ),
+        (
+            between("SMB2_02", "SMB2_10"),
+            Spoken::Smb311,
+            &["SMB_DIALECT"],
+        ),
+        (between("NT1", "NT1"), Spoken::Smb311, &["FS_PROTOCOL=cifs"]),
+    ] {
+        let Some(samba) = samba(options) else {
+            return;
+        };
+        let ended = sweep(&samba, Samba::DATA, spoken).fail(1);
+        ended.assert_sentence(parts);
+        assert!(samba.logons().is_empty(), "{:?}", samba.logons());
+    }
+}
+
+#[test]
+fn protection_that_one_side_refuses_is_told() {
+    let _turn = beside_others();
+    let signed = SambaOptions {
+        signing: SmbSigning::Mandatory,
+        ..SambaOptions::default()
+    };
+    let sealed = SambaOptions {
+        encryption: SmbEncryption::Required,
+        ..SambaOptions::default()
+    };
+    let plain = SambaOptions {
+        encryption: SmbEncryption::Off,
+        ..SambaOptions::default()
+    };
+    type Change = fn(Sweep) -> Sweep;
+    let cases: [(SambaOptions, Spoken, Change, &[&str]); 4] = [
+        (
+            signed,
+            Spoken::Smb311,
+            |s| s.set("SMB_SIGNING", "off"),
+            &["SMB_SIGNING"],
+        ),
+        (
+            sealed.clone(),
+            Spoken::Smb202,
+            |s| s,
+            &["STATUS_ACCESS_DENIED"],
+        ),
+        (
+            sealed,
+            Spoken::Smb311,
+            |s| s.set("SMB_ENCRYPTION", "off"),
+            &["encryption"],
+        ),
+        (
+            plain,
+            Spoken::Smb311,
+            |s| s.set("SMB_ENCRYPTION", "required"),
+            &["SMB_ENCRYPTION"],
+        ),
+    ];
+    for (options, spoken, change, parts) in cases {
+        let Some(samba) = samba(options) else {
+            return;
+        };
+        let ended = change(sweep(&samba, Samba::DATA, spoken)).fail(1);
+        ended.assert_sentence(parts);
+        assert!(samba.logons().len() <= 1, "{:?}", samba.logons());
+    }
+}

@@ -1,0 +1,181 @@
+//! What goes over the wire, as Wireshark's dissectors see it: every message well formed,
+//! as many as the record counts, and as long as it says.
+
+use super::{Spoken, readable, samba, sweep};
+use crate::sweep::Ended;
+use crate::turns::{alone, patiently};
+use filermark_model::Op;
+use filermark_testbed::{Capture, Pcap, Samba, SmbProxy, available};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Messages of each kind of call, by protocol.
+fn messages(spoken: Spoken, kind: &str) -> &'static [&'static str] {
+    match (spoken, kind) {
+        (_, "ECHO") => &["ECHO"],
+        (_, "CLOSE") => &["CLOSE"],
+        (_, "FLUSH") => &["FLUSH"],
+        (Spoken::Smb1, "OPEN") => &["NT_CREATE_ANDX"],
+        (Spoken::Smb1, "READ") => &["READ_ANDX"],
+        (Spoken::Smb1, "WRITE") => &["WRITE_ANDX"],
+        (Spoken::Smb1, "LOCK") => &["LOCKING_ANDX"],
+        (Spoken::Smb1, "QUERY_FILE") => &["TRANS2_QUERY_FILE_INFORMATION"],
+        (Spoken::Smb1, "QUERY_SECURITY") => &["NT_TRANSACT_QUERY_SECURITY_DESC"],
+        (Spoken::Smb1, "SET_TIMES" | "SET_SIZE" | "SET_DELETE") => &["TRANS2_SET_FILE_INFORMATION"],
+        (Spoken::Smb1, "QUERY_PATH") => &["TRANS2_QUERY_PATH_INFORMATION"],
+        (Spoken::Smb1, "QUERY_FS") => &["TRANS2_QUERY_FS_INFORMATION"],
+        (Spoken::Smb1, "FIND") => &["TRANS2_FIND_FIRST2"],
+        (Spoken::Smb1, "MAKE_DIR") => &["CREATE_DIRECTORY"],
+        (Spoken::Smb1, "REMOVE_FILE") => &["DELETE"],
+        (Spoken::Smb1, "REMOVE_DIR") => &["DELETE_DIRECTORY"],
+        (_, "OPEN") => &["CREATE"],
+        (_, "READ") => &["READ"],
+        (_, "WRITE") => &["WRITE"],
+        (_, "LOCK") => &["LOCK"],
+        (_, "QUERY_FILE" | "QUERY_SECURITY") => &["QUERY_INFO"],
+        (_, "SET_TIMES" | "SET_SIZE" | "SET_DELETE") => &["SET_INFO"],
+        (_, "QUERY_PATH" | "QUERY_FS") => &["CREATE", "QUERY_INFO", "CLOSE"],
+        (_, "FIND") => &["CREATE", "QUERY_DIRECTORY", "CLOSE"],
+        (_, "MAKE_DIR" | "REMOVE_FILE" | "REMOVE_DIR") => &["CREATE", "CLOSE"],
+        _ => &[],
+    }
+}
+
+/// Messages by name that the record counts at its one point.
+fn counted(ended: &Ended, spoken: Spoken) -> BTreeMap<String, u64> {
+    let stats = ended.point(1).stats.expect("figures");
+    let mut counts = BTreeMap::new();
+    for (kind, count) in &stats.counters {
+        for name in messages(spoken, kind) {
+            *counts.entry((*name).to_owned()).or_insert(0) += count;
+        }
+    }
+    counts
+}
+
+/// What was asked behind each of the longer pauses.
+fn behind_pauses(pcap: &Pcap) -> Vec<BTreeMap<String, u64>> {
+    let requests = pcap.smb_requests().expect("tshark");
+    let pauses = requests
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[1].0 - pair[0].0 > 0.05);
+    let behind = pauses.map(|(at, _)| {
+        let mut counts = BTreeMap::new();
+        for name in requests[at + 1..].iter().flat_map(|(_, names)| names) {
+            *counts.entry(name.clone()).or_insert(0) += 1;
+        }
+        counts
+    });
+    behind.collect()
+}
+
+#[test]
+fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
+    let _turn = alone();
+    let Some(samba) = samba(readable()) else {
+        return;
+    };
+    for spoken in Spoken::ALL {
+        let capture = Capture::start_smb(samba.sandbox(), samba.interface(), &[samba.port()]);
+        let Some(capture) = available(capture) else {
+            return;
+        };
+        // KEEP: RUN is then the last thing that is asked.
+        let ended = sweep(&samba, Samba::DATA, spoken)
+            .set("LOAD", 300)
+            .set("PROCS", 6)
+            .set("RUNTIME", 4)
+            // dumpcap must not miss a packet while INIT is at full speed.
+            .set("FILESET_MB_PER_OP", 0.005)
+            .set("INIT_WINDOW", 2)
+            .set("KEEP", "on")
+            .succeed();
+        let pcap = capture.stop().expect("the capture ends");
+        let odd = (pcap.malformed().expect("tshark"), pcap.dropped());
+        assert_eq!(odd, (0, 0), "{spoken:?}");
+        let ours = counted(&ended, spoken);
+        // The server is left alone for a tenth of a second between INIT and RUN.
+        let theirs = behind_pauses(&pcap);
+        assert!(
+            theirs.contains(&ours),
+            "{spoken:?}: {ours:?}\nnot in {theirs:?}"
+        );
+        clear(&samba);
+    }
+}
+
+/// Takes a kept file set away.
+fn clear(samba: &Samba) {
+    for entry in std::fs::read_dir(samba.files(Samba::DATA))
+        .expect("list")
+        .flatten()
+    {
+        std::fs::remove_dir_all(entry.path()).expect("remove what was kept");
+    }
+}
+
+/// The record's mean service times against those between the packets: within 5 us or
+/// 2 %. A proxy makes the way back longer, so that 2 % are more than the wake-up of a
+/// thread that sleeps.
+#[test]
+fn tshark_measures_the_same_service_times() {
+    let _turn = alone();
+    let Some(samba) = samba(readable()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        patiently(|| {
+            let Some(times) = service_times(&samba, spoken) else {
+                return Ok(());
+            };
+            let near =
+                |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.02 * theirs).max(5.0);
+            match times.iter().all(near) {
+                true => Ok(()),
+                false => Err(format!("record and capture in us: {times:?}")),
+            }
+        });
+    }
+}
+
+/// Mean service times in us, of the record and of the capture of the same run.
+fn service_times(samba: &Samba, spoken: Spoken) -> Option<Vec<(f64, f64)>> {
+    let (sandbox, server) = (samba.sandbox(), samba.address());
+    let delay = Duration::from_millis(7);
+    let proxy = sandbox.run(|| SmbProxy::delaying(server, delay).expect("a proxy"));
+    let port = proxy.address().port();
+    let capture = available(Capture::start_smb(sandbox, samba.interface(), &[port]))?;
+    let ended = sweep(samba, Samba::DATA, spoken)
+        .set("SMB_PORT", port)
+        // tshark reads no longer messages on a port that is not 445.
+        .set("BLOCK_SIZE", 64)
+        .set("LOAD", 300)
+        .set("PROCS", 6)
+        .set("RUNTIME", 4)
+        .set("FILESET_MB_PER_OP", 0.01)
+        .set("KEEP", "on")
+        .succeed();
+    let pcap = capture.stop().expect("the capture ends");
+    clear(samba);
+    assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
+    let times = pcap.smb_times().expect("tshark");
+    let stats = ended.point(1).stats.expect("figures");
+    // One message each, and of many more calls than INIT makes of them.
+    let ops: &[(Op, &str)] = match spoken {
+        Spoken::Smb1 => &[
+            (Op::QueryFile, "TRANS2_QUERY_FILE_INFORMATION"),
+            (Op::QueryPath, "TRANS2_QUERY_PATH_INFORMATION"),
+            (Op::Find, "TRANS2_FIND_FIRST2"),
+        ],
+        _ => &[(Op::Find, "QUERY_DIRECTORY"), (Op::SetFile, "SET_INFO")],
+    };
+    let both = ops.iter().map(|(op, name)| {
+        let ours = stats.op(*op).expect("in the mix").service.mean_ns() / 1e3;
+        let theirs = times.iter().find(|row| row.name == *name);
+        let theirs = theirs.expect("tshark has it").mean_us;
+        println!("{op}: {ours:.1} us, tshark {theirs:.1} us");
+        (ours, theirs)
+    });
+    Some(both.collect())
+}

@@ -1,0 +1,197 @@
+//! A run over SMB logs in, and its password is seen nowhere: not on the links to
+//! agents, not in anything that any process of it writes, not in their command lines
+//! and environments, not in the results.
+
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_cluster::frame::Deframer;
+use filermark_testbed::{Samba, SambaOptions, Strace, available};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// NTOWFv1 of [`Samba::PASSWORD`] (MS-NLMP 3.3.1), the "NT hash".
+const NT_HASH: [u8; 16] = [
+    0xcf, 0x6e, 0x37, 0xb5, 0x2b, 0x06, 0x00, 0xbd, 0x82, 0x6f, 0x10, 0xa5, 0x2e, 0xf5, 0xd4, 0x59,
+];
+
+/// What somebody would look for, as bytes and as the base64 or hexadecimal text of them.
+fn traces() -> Vec<Vec<u8>> {
+    let word = Samba::PASSWORD;
+    let utf16: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let hex: String = NT_HASH.iter().map(|b| format!("{b:02x}")).collect();
+    let upper = hex.to_ascii_uppercase();
+    // Of the nine bytes of the password, and of the hash's first fifteen.
+    let base64 = ["U2VzYW1lLTch", "z243tSsGAL2CbxClLvXU"];
+    let texts = base64.map(|text| text.as_bytes().to_vec());
+    let all = [word.into(), utf16, NT_HASH.into(), hex.into(), upper.into()];
+    all.into_iter().chain(texts).collect()
+}
+
+#[track_caller]
+fn assert_unseen(bytes: &[u8], place: &str) {
+    for trace in traces() {
+        let seen = bytes.windows(trace.len()).any(|window| window == trace);
+        assert!(!seen, "{place} has {:?}", String::from_utf8_lossy(&trace));
+    }
+}
+
+/// The run succeeded, and its results and words do not have it.
+#[track_caller]
+fn assert_results(ended: &Ended) {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let point = ended.point(1);
+    let stats = point.measured().expect("measured");
+    assert!(stats.success_count() > 0 && stats.error_count() == 0);
+    assert_unseen(ended.stdout.as_bytes(), "stdout");
+    assert_unseen(ended.stderr.as_bytes(), "stderr");
+    let results = ended.path("");
+    let files = std::fs::read_dir(results).expect("the results");
+    for file in files.map(|f| f.expect("a file").path()) {
+        assert_unseen(&std::fs::read(&file).expect("read it"), "the results");
+    }
+}
+
+/// A short run over SMB, with everything but the password.
+fn sweep(samba: &Samba) -> Sweep {
+    Sweep::short()
+        .in_network_of(samba.sandbox())
+        .set("FS_PROTOCOL", "smb")
+        .set("MNT_POINTS", samba.mount_point(Samba::DATA))
+        .set("SMB_PORT", samba.port())
+        .set("USERNAME", Samba::USER)
+        .set("LOAD", 20)
+        .set("PROCS", 2)
+        .unset("SYMLINK_COUNT")
+}
+
+fn executable(path: &Path) {
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("chmod");
+}
+
+/// What went over a link: the bytes, and the messages in them.
+fn messages(path: &Path, mut deframer: Deframer) -> Vec<u8> {
+    let mut all = std::fs::read(path).expect("the link's bytes");
+    assert!(!all.is_empty(), "{}", path.display());
+    deframer.push(&all.clone());
+    while let Some(frame) = deframer.next_frame().expect("frames") {
+        let message: serde_json::Value = frame.decode().expect("a message");
+        all.extend(message.to_string().into_bytes());
+    }
+    all
+}
+
+#[test]
+fn no_byte_on_the_way_to_an_agent_has_the_password() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    // An ssh that keeps what goes through it. The command is its last argument.
+    let sweep = sweep(&samba)
+        .set("PASSWORD_FILE", "smb.password")
+        .set("CLIENTS", "elsewhere")
+        .set("LAUNCHER", "ssh")
+        .set("EXEC_PATH", crate::sweep::PROGRAM)
+        .set("INSTALL", "off");
+    let ssh = sweep.write(
+        "ssh.sh",
+        "#!/bin/sh\nfor last; do :; done\ndir=${0%/*}\n\
+         tee \"$dir/told\" | sh -c \"$last\" | tee \"$dir/said\"\n",
+    );
+    executable(&ssh);
+    let password = sweep.write("smb.password", &format!("{}\n", Samba::PASSWORD));
+    std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).expect("chmod");
+    // The file is beside the rc file.
+    let sweep = sweep.set("SSH_COMMAND", ssh.display()).into_rc();
+    let ended = sweep.run();
+    assert_results(&ended);
+    let told = messages(&sweep.dir().join("told"), Deframer::of_prime());
+    let said = messages(&sweep.dir().join("said"), Deframer::of_agent());
+    let sealed = br#""password":{"key":"#;
+    assert!(told.windows(sealed.len()).any(|window| window == sealed));
+    assert_unseen(&told, "what the agent was told");
+    assert_unseen(&said, "what the agent said");
+}
+
+/// strace's form of bytes.
+fn in_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!(r"\x{b:02x}")).collect()
+}
+
+#[test]
+fn no_process_writes_the_password_or_has_it_where_others_look() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    let sweep = sweep(&samba).env("FILERMARK_PASSWORD", Samba::PASSWORD);
+    let file = sweep.dir().join("trace");
+    if available(Strace::new(&file)).is_none() {
+        return;
+    }
+    let calls = "trace=execve,write,writev,pwrite64,pwritev,sendto,sendmsg,sendmmsg";
+    let file_name = file.display().to_string();
+    let strace = [
+        "strace", "-f", "-qq", "-xx", "-v", "-s", "200000", "-e", calls, "-o",
+    ];
+    let front = strace.into_iter().chain([file_name.as_str(), "--"]);
+    let ended = sweep.through(front).run();
+    assert_results(&ended);
+    let trace = std::fs::read_to_string(&file).expect("a trace");
+    let mut counts = [0; 2];
+    for line in trace.lines() {
+        let is_start = line.contains(" execve(");
+        counts[usize::from(is_start)] += 1;
+        // The first one is strace's, which has the environment from this test.
+        if is_start && counts[1] == 1 {
+            assert!(line.contains(&in_hex(Samba::PASSWORD.as_bytes())));
+            continue;
+        }
+        for trace in traces() {
+            let shown = String::from_utf8_lossy(&trace).into_owned();
+            assert!(!line.contains(&in_hex(&trace)), "{shown}: {}", &line[..60]);
+        }
+    }
+    // What is not secret is there, so that the password would be, too.
+    let user: Vec<u8> = Samba::USER
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert!(trace.contains(&in_hex(&user)), "nobody logged in?");
+    let [writes, starts] = counts;
+    assert!(writes > 100 && starts >= 2, "{writes} {starts}");
+}
+
+#[test]
+fn a_wrong_password_is_tried_once_however_many_clients_there_are() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    // A suffix of its own: `stop` ends the agents of that name on this host.
+    let sweep = sweep(&samba)
+        .suffix("locked_out")
+        .env("FILERMARK_PASSWORD", "not this one")
+        .set("CLIENTS", "c1 c2 c3")
+        .set("LAUNCHER", "local")
+        .set("MNT_POINTS", share_each(&samba, 6));
+    let failed = || {
+        let logons = samba.logons().into_iter();
+        logons.filter(|logon| !logon.succeeded()).count()
+    };
+    for (command, code) in [("run", 1), ("preflight", 1), ("stop", 1)] {
+        let before = failed();
+        let ended = sweep.clone().command(command).run();
+        assert_eq!(ended.code, code, "{command}: {}", ended.stderr);
+        assert_eq!(failed() - before, 1, "{command}: {}", ended.stderr);
+        assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("not this one"));
+    }
+}
+
+/// Different places of the server, so that no client waits for another's claim.
+fn share_each(samba: &Samba, count: usize) -> String {
+    let shares = [Samba::DATA, Samba::SECOND, Samba::SMALL];
+    let all = (0..count).map(|at| samba.mount_point(shares[at / 2 % shares.len()]));
+    all.collect::<Vec<_>>().join(" ")
+}
