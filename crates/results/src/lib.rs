@@ -12,6 +12,7 @@ pub mod bands;
 pub mod client_log;
 pub mod console;
 pub mod csv;
+pub mod curve;
 pub mod environment;
 pub mod figures;
 pub mod files;
@@ -26,6 +27,7 @@ pub mod sfslog;
 pub mod sfslog_txt;
 pub mod sfsres;
 pub mod sfssum;
+pub mod sfssum_reader;
 pub mod sfssum_txt;
 pub mod sfssum_xml;
 pub mod start;
@@ -42,6 +44,7 @@ mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 
+pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use judge::{is_valid, judge};
@@ -50,5 +53,6 @@ pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
     RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint,
 };
+pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;
 pub use writer::RecordWriter;

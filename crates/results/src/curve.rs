@@ -1,0 +1,206 @@
+//! A result as a curve: load points with throughput and mean response, and what the
+//! classics make of them (peak, ORT). It comes from a run record or from any summary
+//! file, our own or another program's ([`crate::sfssum_reader`]).
+
+use crate::figures::{KB, Planned, Throughput};
+use crate::ort;
+use crate::record::{PointRecord, RunRecord};
+use crate::sfssum::reasons;
+use crate::text::protocol_name;
+use filermark_model::PointStats;
+use serde::Serialize;
+
+/// How the overall response time of a curve is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum OrtMethod {
+    /// From the origin, divided by the peak ([`ort::ort_2008`]).
+    #[serde(rename = "2008")]
+    FromOrigin,
+    /// From the first point, divided by the distance to the peak ([`ort::ort_2020`]).
+    #[serde(rename = "2020")]
+    FromFirst,
+}
+
+impl OrtMethod {
+    /// The generation that it is named after.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FromOrigin => "2008",
+            Self::FromFirst => "2020",
+        }
+    }
+}
+
+/// A result: load points in the order of their load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The benchmark's name; of a foreign file its workload or protocol.
+    pub benchmark: String,
+    /// What the load is counted in: `op/s`, or a business metric.
+    pub metric: String,
+    /// The protocol as summary files name it; empty where they do not.
+    pub protocol: String,
+    /// How its ORT is made.
+    pub ort_method: OrtMethod,
+    /// The load points.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A load point of a curve. What a source does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// What was asked for, in the curve's metric.
+    pub load: f64,
+    /// The requested rate in op/s; `None`: as fast as it goes.
+    pub requested: Option<f64>,
+    /// The achieved rate in op/s.
+    pub achieved: f64,
+    /// Mean service time, in milliseconds.
+    pub mean_ms: f64,
+    /// 99th percentile of the service time, in milliseconds.
+    pub service_ms_p99: Option<f64>,
+    /// 99th percentile of the response time, in milliseconds.
+    pub response_ms_p99: Option<f64>,
+    /// Logical operations that succeeded.
+    pub op_count: Option<u64>,
+    /// Logical operations that failed.
+    pub error_count: Option<u64>,
+    /// Length of the measured window, in seconds.
+    pub seconds: Option<f64>,
+    /// Data read and written, in KiB per second.
+    pub total_kib_per_sec: Option<f64>,
+    /// Data read, in KiB per second.
+    pub read_kib_per_sec: Option<f64>,
+    /// Data written, in KiB per second.
+    pub write_kib_per_sec: Option<f64>,
+    /// Size of the file set, in KiB.
+    pub fileset_kib: Option<f64>,
+    /// Client hosts.
+    pub client_count: Option<u64>,
+    /// Procs on each of them.
+    pub procs_per_client: Option<u64>,
+    /// 4 for IPv4, 6 for IPv6.
+    pub ip_version: Option<u8>,
+    /// Whether it counts.
+    pub is_valid: bool,
+    /// Why it does not, as far as the source says.
+    pub reason: String,
+}
+
+impl Curve {
+    /// Of a run: the load points that were measured.
+    pub fn of_record(record: &RunRecord) -> Self {
+        let plan = &record.run.plan;
+        let unit = plan
+            .benchmark
+            .composite()
+            .map(|_| business_metric(&plan.benchmark));
+        let measured = record.points.iter().filter_map(|point| {
+            let stats = point.measured()?;
+            Some(point_of(record, point, stats))
+        });
+        Self {
+            benchmark: plan.benchmark.name.clone(),
+            ort_method: match unit {
+                Some(_) => OrtMethod::FromFirst,
+                None => OrtMethod::FromOrigin,
+            },
+            metric: unit.unwrap_or_else(|| "op/s".into()),
+            protocol: match plan.benchmark.composite() {
+                Some(_) => String::new(),
+                None => protocol_name(record).to_owned(),
+            },
+            points: measured.collect(),
+        }
+    }
+
+    /// The load points that count.
+    pub fn valid_points(&self) -> impl Iterator<Item = &CurvePoint> {
+        self.points.iter().filter(|p| p.is_valid)
+    }
+
+    /// The valid load point with the highest achieved rate.
+    pub fn peak(&self) -> Option<&CurvePoint> {
+        self.valid_points()
+            .max_by(|a, b| a.achieved.total_cmp(&b.achieved))
+    }
+
+    /// The peak in the curve's metric: the achieved rate of a classical result, the
+    /// business metric of a composite one.
+    pub fn peak_value(&self) -> Option<f64> {
+        let peak = self.peak()?;
+        Some(match self.is_classical() {
+            true => peak.achieved,
+            false => peak.load,
+        })
+    }
+
+    /// Whether its load is a rate, not a business metric.
+    pub fn is_classical(&self) -> bool {
+        self.metric == "op/s"
+    }
+
+    /// The overall response time of the valid points, in milliseconds.
+    pub fn ort_ms(&self) -> Option<f64> {
+        let points: Vec<_> = self
+            .valid_points()
+            .map(|p| (p.achieved, p.mean_ms))
+            .collect();
+        match self.ort_method {
+            OrtMethod::FromOrigin => ort::ort_2008(&points),
+            OrtMethod::FromFirst => match points[..] {
+                [(_, mean_ms)] => Some(mean_ms),
+                _ => ort::ort_2020(&points),
+            },
+        }
+    }
+}
+
+fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> CurvePoint {
+    let plan = &record.run.plan;
+    let planned = Planned::of(plan, point.load);
+    let is_composite = plan.benchmark.composite().is_some();
+    let throughput = Throughput::of(stats);
+    let service = stats.service();
+    CurvePoint {
+        load: match is_composite {
+            true => planned.business_metric,
+            false => point.load.requested.0,
+        },
+        requested: match is_composite {
+            true => planned.requested,
+            false => Some(point.load.requested.0).filter(|rate| *rate > 0.0),
+        },
+        achieved: stats.achieved_ops_per_sec(),
+        mean_ms: service.mean_ns() / 1e6,
+        service_ms_p99: Some(service.percentile_ns(99.0) as f64 / 1e6),
+        response_ms_p99: Some(stats.response().percentile_ns(99.0) as f64 / 1e6),
+        op_count: Some(stats.success_count()),
+        error_count: Some(stats.error_count()),
+        seconds: Some(stats.window_ns as f64 / 1e9),
+        total_kib_per_sec: Some(throughput.total()),
+        read_kib_per_sec: Some(throughput.read),
+        write_kib_per_sec: Some(throughput.write),
+        fileset_kib: Some(match is_composite {
+            true => planned.data.start_bytes as f64 / KB,
+            false => stats.fileset_bytes as f64 / KB,
+        }),
+        client_count: Some(plan.clients.len() as u64),
+        procs_per_client: Some(u64::from(planned.procs_per_client)),
+        ip_version: match is_composite {
+            true => None,
+            false => Some(crate::text::ip_version(record)),
+        },
+        is_valid: point.is_valid(),
+        reason: reasons(point),
+    }
+}
+
+/// What a composite's load is counted in; its procs, where it names nothing.
+fn business_metric(benchmark: &filermark_model::Benchmark) -> String {
+    let unit = crate::text::one_line(&benchmark.unit);
+    match unit.is_empty() {
+        true => "procs".into(),
+        false => unit,
+    }
+}

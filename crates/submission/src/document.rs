@@ -1,0 +1,314 @@
+//! A filled-in form: a tree of elements that always has the form's shape.
+
+use crate::form::{FORM, Kind, Node, Value};
+use crate::place::Place;
+
+/// Longest text of a field, in bytes.
+pub const TEXT_LEN_MAX: usize = 1 << 20;
+/// Most items of a list.
+pub const ITEM_COUNT_MAX: usize = 10_000;
+
+/// A node of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    node: &'static Node,
+    text: String,
+    children: Vec<Self>,
+}
+
+impl PartialEq for Node {
+    /// The form's nodes are declared once each, and compared by what they are named.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.doc == other.doc
+    }
+}
+
+impl Element {
+    /// A blank one: every group whole, every list with one blank item, as there
+    /// has to be a place to type into.
+    pub fn blank(node: &'static Node) -> Self {
+        Self {
+            node,
+            text: String::new(),
+            children: node.children().iter().map(Self::blank).collect(),
+        }
+    }
+
+    /// What the form says of it.
+    pub const fn node(&self) -> &'static Node {
+        self.node
+    }
+
+    /// A field's value; empty for everything else.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A group's children or a list's items.
+    pub fn children(&self) -> &[Self] {
+        &self.children
+    }
+
+    /// The first child of this name.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|c| c.node.name == name)
+    }
+
+    /// The value of the field at a path of names below this one; empty when there is
+    /// no such field. Of lists it sees the first item.
+    pub fn value(&self, path: &str) -> &str {
+        path.split('.')
+            .try_fold(self, |element, name| element.get(name))
+            .map_or("", Self::text)
+    }
+
+    /// Whether there is nothing in it, nor in anything below it.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty() && self.children.iter().all(Self::is_blank)
+    }
+
+    /// The items of a list that have something in them.
+    pub fn items(&self) -> impl Iterator<Item = &Self> {
+        self.children.iter().filter(|item| !item.is_blank())
+    }
+
+    /// The first child of this name, to be changed.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
+        self.children.iter_mut().find(|c| c.node.name == name)
+    }
+
+    /// Sets the field at a path of names below this one; does nothing when the form
+    /// has no such field there, which a test of the callers would show.
+    pub(crate) fn put(&mut self, path: &str, text: impl Into<String>) {
+        let found = path
+            .split('.')
+            .try_fold(self, |element, name| element.get_mut(name));
+        debug_assert!(found.is_some(), "no field {path}");
+        if let Some(field) = found {
+            field.write(&text.into());
+        }
+    }
+
+    /// Sets its text, as the field's kind can hold it: without control characters,
+    /// and in one line where it may not have more.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.text = match self.node.kind {
+            Kind::Field(field) => clean(text, field.value),
+            _ => String::new(),
+        };
+    }
+
+    /// Takes the place of the items of a list.
+    pub(crate) fn set_items(&mut self, items: Vec<Self>) {
+        if let Kind::List(item, _) = self.node.kind {
+            self.children = items;
+            self.children.truncate(ITEM_COUNT_MAX);
+            if self.children.is_empty() {
+                self.children.push(Self::blank(item));
+            }
+        }
+    }
+
+    pub(crate) const fn children_mut(&mut self) -> &mut Vec<Self> {
+        &mut self.children
+    }
+}
+
+/// What XML and a terminal can hold: no control characters but line breaks and tabs,
+/// and none of the two code points that are no characters. Never longer than
+/// [`TEXT_LEN_MAX`].
+fn clean(text: &str, value: Value) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut kept: String = text
+        .trim_matches(['\n', ' ', '\t', '\r'])
+        .chars()
+        .map(|c| match c {
+            '\n' if value.is_multi_line() => '\n',
+            '\t' if value.is_multi_line() => '\t',
+            '\n' | '\t' | '\r' => ' ',
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
+            c => c,
+        })
+        .collect();
+    if kept.len() > TEXT_LEN_MAX {
+        let end = (0..=TEXT_LEN_MAX)
+            .rev()
+            .find(|&at| kept.is_char_boundary(at));
+        kept.truncate(end.unwrap_or(0));
+    }
+    kept
+}
+
+/// A submission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    pub(crate) root: Element,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Document {
+    /// A blank one that says it keeps the rules.
+    pub fn new() -> Self {
+        let mut root = Element::blank(&FORM);
+        root.put("resultCompliance.isCompliant", "yes");
+        Self { root }
+    }
+
+    /// The root.
+    pub const fn root(&self) -> &Element {
+        &self.root
+    }
+
+    /// The node at a place; `None` when it is gone.
+    pub fn element(&self, place: &Place) -> Option<&Element> {
+        place
+            .steps()
+            .iter()
+            .try_fold(&self.root, |element, &at| element.children.get(at))
+    }
+
+    fn element_mut(&mut self, place: &Place) -> Option<&mut Element> {
+        place
+            .steps()
+            .iter()
+            .try_fold(&mut self.root, |element, &at| element.children.get_mut(at))
+    }
+
+    /// The path of a place as prompts and messages have it:
+    /// `filermarkSubmission.productInfo.sutBomList.bomItem[2].vendor`. Items of a list
+    /// have their number, from 1, where there are more than one.
+    pub fn path(&self, place: &Place) -> String {
+        let mut path = self.root.node.name.to_owned();
+        let mut element = &self.root;
+        for &at in place.steps() {
+            let numbered = element.node.is_list() && element.children.len() > 1;
+            let Some(child) = element.children.get(at) else {
+                break;
+            };
+            path.push('.');
+            path.push_str(child.node.name);
+            if numbered {
+                path.push_str(&format!("[{}]", at + 1));
+            }
+            element = child;
+        }
+        path
+    }
+
+    /// Sets the field at a place. Who calls checks first: [`crate::check_value`].
+    ///
+    /// # Errors
+    /// In words: it is no field, or one that comes from the run's files.
+    pub fn set(&mut self, place: &Place, text: &str) -> Result<(), &'static str> {
+        let Some(element) = self.element_mut(place) else {
+            return Err("there is no such node any more");
+        };
+        let Some(_) = element.node.field() else {
+            return Err("this node has children and holds no text itself; ?c shows them");
+        };
+        if element.node.is_of_run() {
+            return Err("this comes from the run's files and cannot be edited");
+        }
+        element.write(text);
+        Ok(())
+    }
+
+    /// Adds a blank item to the end of the list at a place; gives the item's place.
+    ///
+    /// # Errors
+    /// In words: it is no list, its items come from the run's files, or it is full.
+    pub fn add_item(&mut self, place: &Place) -> Result<Place, &'static str> {
+        let list = self.list_mut(place)?;
+        if list.children.len() >= ITEM_COUNT_MAX {
+            return Err("the list is full: it has 10000 items");
+        }
+        if let Kind::List(item, _) = list.node.kind {
+            list.children.push(Element::blank(item));
+        }
+        Ok(place.child(list.children.len().saturating_sub(1)))
+    }
+
+    /// Removes item `at` (from 0) of the list at a place.
+    ///
+    /// # Errors
+    /// In words: it is no list, its items come from the run's files, there is no such
+    /// item, or it is the only one.
+    pub fn remove_item(&mut self, place: &Place, at: usize) -> Result<(), &'static str> {
+        let list = self.list_mut(place)?;
+        if at >= list.children.len() {
+            return Err("there is no item of this number; ?c shows them");
+        }
+        if list.children.len() == 1 {
+            return Err("the only item of a list cannot be removed; leave it blank instead");
+        }
+        list.children.remove(at);
+        Ok(())
+    }
+
+    fn list_mut(&mut self, place: &Place) -> Result<&mut Element, &'static str> {
+        let Some(list) = self.element_mut(place).filter(|e| e.node.is_list()) else {
+            return Err("this node is no list; go to the node that holds the items");
+        };
+        if is_all_of_run(list.node) {
+            return Err("these items come from the run's files and cannot be edited");
+        }
+        Ok(list)
+    }
+}
+
+/// Whether every field below a node comes from the run's files.
+fn is_all_of_run(node: &Node) -> bool {
+    match node.kind {
+        Kind::Field(_) => node.is_of_run(),
+        _ => node.children().iter().all(is_all_of_run),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place_of(doc: &Document, path: &str) -> Place {
+        doc.find(path).unwrap_or_else(|| panic!("{path}"))
+    }
+
+    #[test]
+    fn values_are_set_and_found_by_their_path() {
+        let mut doc = Document::new();
+        let vendor = place_of(&doc, "productInfo.vendorAndProduct.vendor");
+        assert_eq!(
+            doc.path(&vendor),
+            "filermarkSubmission.productInfo.vendorAndProduct.vendor"
+        );
+        doc.set(&vendor, "  Acme\nServers\u{7} ").unwrap();
+        assert_eq!(
+            doc.root().value("productInfo.vendorAndProduct.vendor"),
+            "Acme Servers\u{fffd}"
+        );
+        assert!(doc.set(&Place::root(), "x").is_err());
+        let peak = place_of(&doc, "results.result.peak");
+        assert!(doc.set(&peak, "9").unwrap_err().contains("run's files"));
+    }
+
+    #[test]
+    fn lists_grow_and_shrink_but_never_to_nothing() {
+        let mut doc = Document::new();
+        let list = place_of(&doc, "productInfo.sutBomList");
+        assert!(doc.remove_item(&list, 0).is_err());
+        let second = doc.add_item(&list).unwrap();
+        assert_eq!(
+            doc.path(&second),
+            "filermarkSubmission.productInfo.sutBomList.bomItem[2]"
+        );
+        doc.remove_item(&list, 0).unwrap();
+        assert!(doc.remove_item(&list, 5).is_err());
+        assert!(doc.add_item(&Place::root()).is_err());
+        let results = place_of(&doc, "results");
+        assert!(doc.add_item(&results).is_err());
+    }
+}

@@ -1,0 +1,342 @@
+//! Puts into a document what the run's files know: the results always, everything
+//! else where nobody has said anything yet.
+
+use crate::document::{Document, Element};
+use crate::form::Node;
+use crate::outcome::put_result;
+use filermark_model::plan::RunPlan;
+use filermark_results::figures::plain;
+use filermark_results::{Curve, Environment, RunRecord};
+use std::collections::BTreeMap;
+
+/// A file that a result comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
+/// What is known of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFiles<'a> {
+    /// The plan, of the record or else of the rc file.
+    pub plan: &'a RunPlan,
+    /// The load points.
+    pub curve: &'a Curve,
+    /// Whether the summary file is ours: only then it says which points count.
+    pub is_ours: bool,
+    /// The run record, where there is one.
+    pub record: Option<&'a RunRecord>,
+    /// The `sfssum` file.
+    pub summary_file: &'a ResultFile,
+    /// The rc file.
+    pub rc_file: &'a ResultFile,
+    /// The record's file.
+    pub record_file: Option<&'a ResultFile>,
+}
+
+/// Fills a document from the runs. Results and parameters of earlier runs are
+/// replaced; of the first run come the parameters and the hosts.
+pub fn fill(document: &mut Document, runs: &[RunFiles<'_>]) {
+    let root = &mut document.root;
+    let Some(first) = runs.first() else {
+        return;
+    };
+    if let Some(results) = root.get_mut("results") {
+        let items = runs.iter().map(|run| {
+            let mut item = Element::blank(item_of(results.node()));
+            put_result(&mut item, run);
+            item
+        });
+        let items = items.collect();
+        results.set_items(items);
+    }
+    put_parameters(root, first);
+    if let Some(record) = first.record {
+        let tested = month(&record.run.started.to_string());
+        root.put("productInfo.vendorAndProduct.dateTested", tested);
+        put_hosts(root, record);
+        put_file_systems(root, record);
+    }
+}
+
+/// The item that a list holds. (A group, never asked for here, holds itself.)
+fn item_of(list: &'static Node) -> &'static Node {
+    list.children().first().unwrap_or(list)
+}
+
+/// `2026-11-22T...` as `Nov 2026`.
+fn month(instant: &str) -> String {
+    let year = instant.get(..4).unwrap_or_default();
+    let number: usize = instant.get(5..7).and_then(|m| m.parse().ok()).unwrap_or(0);
+    match number
+        .checked_sub(1)
+        .and_then(|m| crate::check::MONTHS.get(m))
+    {
+        Some(month) => format!("{month} {year}"),
+        None => String::new(),
+    }
+}
+
+fn put_parameters(root: &mut Element, run: &RunFiles<'_>) {
+    let plan = run.plan;
+    let biods = plan.driver.biods();
+    let figures = |of: &dyn Fn(&filermark_results::CurvePoint) -> Option<f64>| {
+        let all: Vec<f64> = run.curve.points.iter().filter_map(of).collect();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        (!all.is_empty()).then_some((least, most))
+    };
+    let procs = match figures(&|p| p.procs_per_client.map(|n| n as f64)) {
+        Some((least, most)) if least < most => format!("{} to {}", plain(least), plain(most)),
+        Some((_, most)) => plain(most),
+        None => plan.procs_per_client.to_string(),
+    };
+    let Some(group) = root
+        .get_mut("testInfo")
+        .and_then(|t| t.get_mut("benchmarkParameters"))
+    else {
+        return;
+    };
+    let storage_type = match run.curve.protocol.as_str() {
+        "" => plan.benchmark.protocol.sfssum_name(),
+        protocol => protocol,
+    };
+    group.put("attachedStorageType", storage_type);
+    group.put("lgCount", plan.clients.len().to_string());
+    group.put("procsPerLg", procs);
+    if biods.0 > 0 {
+        group.put("biodMaxReads", biods.0.to_string());
+        group.put("biodMaxWrites", biods.1.to_string());
+    }
+    let given = |name: &str| plan.parameters.iter().find(|(n, _)| n == name);
+    let block_size = given("BLOCK_SIZE").map_or("AUTO", |(_, value)| value.as_str());
+    group.put("blockSize", block_size);
+    if let Some(list) = group.get_mut("rcParameters") {
+        let item = item_of(list.node());
+        let all = plan.parameters.iter().map(|(name, value)| {
+            let mut element = Element::blank(item);
+            element.put("name", name.as_str());
+            element.put("value", value.as_str());
+            element
+        });
+        list.set_items(all.collect());
+    }
+    if let Some((_, most)) = figures(&|p| p.fileset_kib) {
+        let gib = most / f64::from(1 << 20);
+        root.put(
+            "productInfo.disksAndFilesystems.filesetSizeGib",
+            format!("{gib:.3}"),
+        );
+    }
+}
+
+/// Hosts that are alike, as one type of load generator.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct HostType {
+    processor: String,
+    cores: u32,
+    memory_gib: u64,
+    system: String,
+}
+
+impl HostType {
+    fn of(host: &Environment) -> Self {
+        let parts = [
+            host.os.as_str(),
+            host.kernel.as_str(),
+            host.architecture.as_str(),
+        ];
+        let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+        Self {
+            processor: host.cpu_model.clone(),
+            cores: host.core_count,
+            // To the nearest: a host with 24 GiB says that it has 23.5.
+            memory_gib: host.memory_bytes.saturating_add(1 << 29) >> 30,
+            system: parts.join(", "),
+        }
+    }
+}
+
+fn put_hosts(root: &mut Element, record: &RunRecord) {
+    let mut types: BTreeMap<HostType, Vec<&Environment>> = BTreeMap::new();
+    for host in &record.environments {
+        types.entry(HostType::of(host)).or_default().push(host);
+    }
+    let Some(test) = root.get_mut("testInfo") else {
+        return;
+    };
+    if let Some(list) = test.get_mut("loadGeneratorTypes")
+        && list.is_blank()
+    {
+        let item = item_of(list.node());
+        let all = types.keys().zip(1..).map(|(host, number)| {
+            let mut element = Element::blank(item);
+            element.put("name", format!("LG{number}"));
+            element.put("processorName", host.processor.as_str());
+            element.put("coreCount", host.cores.to_string());
+            element.put("memoryGib", host.memory_gib.to_string());
+            element.put("operatingSystem", host.system.as_str());
+            element
+        });
+        let all = all.collect();
+        list.set_items(all);
+    }
+    if let Some(list) = test.get_mut("testEnvBomList")
+        && list.is_blank()
+    {
+        let item = item_of(list.node());
+        let all = types.iter().map(|(host, hosts)| {
+            let mut element = Element::blank(item);
+            element.put("quantity", hosts.len().to_string());
+            element.put("type", "Load generator");
+            element.put(
+                "description",
+                format!(
+                    "{}, {} cores, {} GiB of memory",
+                    host.processor, host.cores, host.memory_gib
+                ),
+            );
+            element
+        });
+        let all = all.collect();
+        list.set_items(all);
+    }
+    put_testbed(test, record, &types);
+}
+
+/// Load generators of the same type with the same mount points, as one row.
+fn put_testbed(
+    test: &mut Element,
+    record: &RunRecord,
+    types: &BTreeMap<HostType, Vec<&Environment>>,
+) {
+    let list = test
+        .get_mut("testbed")
+        .and_then(|t| t.get_mut("testbedItems"));
+    let Some(list) = list.filter(|list| list.is_blank()) else {
+        return;
+    };
+    let mut rows: Vec<(String, String, Vec<usize>)> = Vec::new();
+    for (number, client) in (1..).zip(&record.run.plan.clients) {
+        // The environment of a client: by its place, or by its name.
+        let host = record
+            .environments
+            .iter()
+            .find(|host| host.host == client.name)
+            .or_else(|| record.environments.get(number - 1))
+            .or_else(|| record.environments.first());
+        let at = host.and_then(|host| types.keys().position(|t| *t == HostType::of(host)));
+        let type_name = format!("LG{}", at.unwrap_or(0) + 1);
+        let mut mounts: Vec<String> = client.mounts.iter().map(ToString::to_string).collect();
+        mounts.sort();
+        mounts.dedup();
+        let mounts = mounts.join(", ");
+        match rows
+            .iter_mut()
+            .find(|(t, m, _)| (t, m) == (&type_name, &mounts))
+        {
+            Some((_, _, numbers)) => numbers.push(number),
+            None => rows.push((type_name, mounts, vec![number])),
+        }
+    }
+    let item = item_of(list.node());
+    let rows = rows.into_iter().map(|(type_name, mounts, numbers)| {
+        let mut element = Element::blank(item);
+        element.put("lgNumber", ranges(&numbers));
+        element.put("lgType", type_name);
+        element.put("targetFilesystems", mounts);
+        element
+    });
+    list.set_items(rows.collect());
+}
+
+/// `1, 2, 3, 5` as `1..3, 5`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first}..{last}"),
+        [one] => one.to_string(),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(", ")
+}
+
+fn put_file_systems(root: &mut Element, record: &RunRecord) {
+    let plan = &record.run.plan;
+    let mut mounts: Vec<_> = plan.clients.iter().flat_map(|c| &c.mounts).collect();
+    mounts.sort();
+    mounts.dedup();
+    let path = "productInfo.disksAndFilesystems.filesystemCount";
+    if root.value(path).is_empty() && !mounts.is_empty() {
+        root.put(path, mounts.len().to_string());
+    }
+}
+
+/// Why a summary file cannot be of the run that an rc file describes, in words; empty:
+/// nothing speaks against it.
+pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_composite = plan.benchmark.composite().is_some();
+    if is_composite == curve.is_classical() {
+        let (file, rc) = match is_composite {
+            true => ("rates in op/s", "a business metric"),
+            false => ("a business metric", "rates in op/s"),
+        };
+        return vec![format!(
+            "its load points are in {file}, those of the rc file in {rc}"
+        )];
+    }
+    let mut tell = |what: &str, file: String, rc: String| {
+        if file != rc {
+            found.push(format!("{what}: {file} in it, {rc} by the rc file"));
+        }
+    };
+    let protocol = plan.benchmark.protocol.sfssum_name();
+    if !curve.protocol.is_empty() && curve.protocol != "NULL" {
+        tell("protocol", curve.protocol.clone(), protocol.into());
+    } else if is_composite {
+        tell(
+            "workload",
+            curve.benchmark.clone(),
+            plan.benchmark.name.clone(),
+        );
+    }
+    let planned = plan.points.iter();
+    let planned: Vec<f64> = planned
+        .map(|p| match is_composite {
+            true => filermark_results::figures::Planned::of(plan, *p).business_metric,
+            false => p.requested.0.round(),
+        })
+        .collect();
+    let strange = curve.points.iter().filter(|p| !planned.contains(&p.load));
+    let strange: Vec<String> = strange.map(|p| plain(p.load)).collect();
+    if !strange.is_empty() {
+        let known: Vec<String> = planned.iter().map(|load| plain(*load)).collect();
+        tell("load points", strange.join(", "), known.join(", "));
+    }
+    if let Some(clients) = curve.points.first().and_then(|p| p.client_count) {
+        tell(
+            "clients",
+            clients.to_string(),
+            plan.clients.len().to_string(),
+        );
+    }
+    if let Some(procs) = curve.points.first().and_then(|p| p.procs_per_client)
+        && !is_composite
+    {
+        tell(
+            "procs per client",
+            procs.to_string(),
+            plan.procs_per_client.to_string(),
+        );
+    }
+    if let (Some(file), rc) = (biods, plan.driver.biods())
+        && rc != (0, 0)
+    {
+        let text = |(reads, writes): (u32, u32)| format!("{reads} and {writes}");
+        tell("BIOD_MAX_READS and BIOD_MAX_WRITES", text(file), text(rc));
+    }
+    found
+}

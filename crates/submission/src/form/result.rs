@@ -1,0 +1,194 @@
+//! `results`: what was measured. All of it comes from the run's files.
+
+use super::{Node, Value, YES_NO, count, field, group, line, list, number};
+
+pub(super) const RESULTS: Node = list(
+    "results",
+    "Results",
+    "What was measured, one result for each benchmark. It comes from the run's files and cannot be edited.",
+    &RESULT,
+    &["benchmark", "peak", "metric"],
+);
+
+static RESULT: Node = group(
+    "result",
+    "Result",
+    "The result of one benchmark.",
+    const {
+        &[
+        line("benchmark", "Benchmark", "The benchmark's name, or the workload's of a foreign file.").of_run(),
+        line("title", "Title", "The benchmark in words.").optional().of_run(),
+        line("benchmarkVersion", "Version", "The version of its definition.").optional().of_run(),
+        line("metric", "Metric", "What the load is counted in: op/s, or the business metric.").of_run(),
+        number("peak", "Peak", "The highest load point that counts, in the metric.").of_run(),
+        number(
+            "ortMs",
+            "Overall response time, ms",
+            "The area under the curve of response time over throughput, by the method below.",
+        )
+        .of_run(),
+        field(
+            "ortMethod",
+            "Method of the overall response time",
+            Value::Choice(&["2008", "2020"]),
+            "2008: from the origin, divided by the peak. 2020: from the first load point, divided by the distance to the peak.",
+        )
+        .of_run(),
+        field(
+            "verdict",
+            "Verdict",
+            Value::Choice(&["VALID", "PARTLY VALID", "INVALID", "UNKNOWN"]),
+            "Whether the load points count. UNKNOWN: the file is not ours and does not say.",
+        )
+        .of_run(),
+        list(
+            "dataPoints",
+            "Performance",
+            "The load points.",
+            &DATA_POINT,
+            &["load", "achieved", "meanMs"],
+        ),
+        RUN_FILES,
+    ]
+    },
+);
+
+static DATA_POINT: Node = group(
+    "dataPoint",
+    "Load point",
+    "One load point.",
+    const {
+        &[
+            number("load", "Load", "What was asked for, in the metric.").of_run(),
+            number(
+                "requested",
+                "Requested, op/s",
+                "The requested rate; blank: as fast as it goes.",
+            )
+            .optional()
+            .of_run(),
+            number("achieved", "Throughput, op/s", "The achieved rate.").of_run(),
+            number("meanMs", "Response, ms", "The mean service time.").of_run(),
+            number(
+                "p99Ms",
+                "99 % within, ms",
+                "The 99th percentile of the service time.",
+            )
+            .optional()
+            .of_run(),
+            number(
+                "responseP99Ms",
+                "Response time, 99 % within, ms",
+                "The 99th percentile of the response time: measured from the intended start.",
+            )
+            .optional()
+            .of_run(),
+            count(
+                "opCount",
+                "Operations",
+                "Logical operations that succeeded.",
+            )
+            .optional()
+            .of_run(),
+            count("errorCount", "Errors", "Logical operations that failed.")
+                .optional()
+                .of_run(),
+            number("seconds", "Seconds", "How long was measured.")
+                .optional()
+                .of_run(),
+            number("totalKibps", "Total, KiB/s", "Data read and written.")
+                .optional()
+                .of_run(),
+            number("readKibps", "Read, KiB/s", "Data read.")
+                .optional()
+                .of_run(),
+            number("writeKibps", "Write, KiB/s", "Data written.")
+                .optional()
+                .of_run(),
+            number("filesetKib", "File set, KiB", "Size of the file set.")
+                .optional()
+                .of_run(),
+            count("clientCount", "Clients", "Hosts that made load.")
+                .optional()
+                .of_run(),
+            count(
+                "procsPerClient",
+                "Procs per client",
+                "Load-generating processes on each of them.",
+            )
+            .optional()
+            .of_run(),
+            field(
+                "isValid",
+                "Counts",
+                Value::Choice(YES_NO),
+                "Whether the load point counts.",
+            )
+            .of_run(),
+            line("reason", "Why not", "Why it does not count.")
+                .optional()
+                .of_run(),
+        ]
+    },
+);
+
+const RUN_FILES: Node = group(
+    "runFiles",
+    "Files of the run",
+    "Where the figures come from, and how it can be seen that the files are the same ones.",
+    const {
+        &[
+            line("suffix", "Suffix", "The suffix of the run's files.")
+                .optional()
+                .of_run(),
+            field("started", "Started", Value::Instant, "When the run began.")
+                .optional()
+                .of_run(),
+            line(
+                "program",
+                "Program",
+                "What made the load, with its version.",
+            )
+            .optional()
+            .of_run(),
+            line(
+                "protocol",
+                "Protocol",
+                "The protocol, as the summary file names it.",
+            )
+            .optional()
+            .of_run(),
+            line("fingerprint", "Fingerprint", "SHA-256 of the run's plan.")
+                .optional()
+                .of_run(),
+            line(
+                "summaryFile",
+                "Summary file",
+                "The file that subedit was given.",
+            )
+            .of_run(),
+            line(
+                "summarySha256",
+                "Its SHA-256",
+                "Its checksum, in hexadecimal.",
+            )
+            .of_run(),
+            line("rcFile", "rc file", "The rc file of the run.").of_run(),
+            line("rcSha256", "Its SHA-256", "Its checksum, in hexadecimal.").of_run(),
+            line(
+                "recordFile",
+                "Run record",
+                "The run record, where there is one.",
+            )
+            .optional()
+            .of_run(),
+            line(
+                "recordSha256",
+                "Its SHA-256",
+                "Its checksum, in hexadecimal.",
+            )
+            .optional()
+            .of_run(),
+        ]
+    },
+);

@@ -1,0 +1,31 @@
+//! The submission: what a disclosure of results holds.
+//!
+//! [`FORM`] declares every field once; a [`Document`] is a filled-in form with its
+//! walk ([`Document::next`] and its siblings), its checks ([`Document::faults`]), its
+//! XML ([`read_xml`], [`write_xml`]) and the schema of that ([`xsd`]). [`fill`] puts in
+//! what a run knows. This
+//! room opens no file, reads no terminal and makes no report.
+
+mod check;
+mod document;
+mod fill;
+mod form;
+mod outcome;
+mod place;
+mod reading;
+mod walk;
+mod writing;
+mod xsd;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::{Fault, FieldFault, check_value};
+pub use document::{Document, Element, ITEM_COUNT_MAX, TEXT_LEN_MAX};
+pub use fill::{ResultFile, RunFiles, fill, mismatches};
+pub use form::{FORM, Field, Kind, Node, Origin, ROOT_NAME, Value, YES_NO};
+pub use outcome::curve_of;
+pub use place::Place;
+pub use reading::{XML_LEN_MAX, XmlError, read_xml};
+pub use writing::write_xml;
+pub use xsd::xsd;

@@ -1,0 +1,177 @@
+//! Results in a document: put in, taken out again, and checked against themselves.
+
+use crate::document::{Document, Element};
+use crate::fill::RunFiles;
+use filermark_results::text::one_line;
+use filermark_results::{Curve, CurvePoint, OrtMethod};
+
+/// A figure as the document holds it: short, and exact enough that everything that is
+/// computed from it comes out the same.
+fn figure(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or(String::new(), figure)
+}
+
+/// Puts the result of a run into a `result`.
+pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
+    let curve = run.curve;
+    result.put("benchmark", curve.benchmark.as_str());
+    if let Some(record) = run.record {
+        let benchmark = &record.run.plan.benchmark;
+        result.put("title", one_line(&benchmark.title));
+        result.put("benchmarkVersion", benchmark.version.to_string());
+    }
+    result.put("metric", curve.metric.as_str());
+    result.put("peak", figure(curve.peak_value().unwrap_or(0.0)));
+    result.put("ortMs", figure(curve.ort_ms().unwrap_or(0.0)));
+    result.put("ortMethod", curve.ort_method.name());
+    result.put("verdict", verdict(run));
+    put_points(result, curve);
+    if let Some(files) = result.get_mut("runFiles") {
+        files.put("protocol", curve.protocol.as_str());
+        files.put("summaryFile", run.summary_file.name.as_str());
+        files.put("summarySha256", run.summary_file.sha256.as_str());
+        files.put("rcFile", run.rc_file.name.as_str());
+        files.put("rcSha256", run.rc_file.sha256.as_str());
+        if let (Some(record), Some(file)) = (run.record, run.record_file) {
+            let header = &record.run;
+            files.put("suffix", header.suffix.as_str());
+            files.put("started", header.started.to_string());
+            files.put("program", format!("{} {}", header.program, header.version));
+            files.put("fingerprint", header.fingerprint.as_str());
+            files.put("recordFile", file.name.as_str());
+            files.put("recordSha256", file.sha256.as_str());
+        }
+    }
+}
+
+fn verdict(run: &RunFiles<'_>) -> &'static str {
+    if let Some(record) = run.record {
+        return record.verdict().word();
+    }
+    let valid = run.curve.valid_points().count();
+    match (run.is_ours, valid) {
+        (false, _) if valid == run.curve.points.len() => "UNKNOWN",
+        (_, 0) => "INVALID",
+        (_, n) if n == run.curve.points.len() => "VALID",
+        _ => "PARTLY VALID",
+    }
+}
+
+fn put_points(result: &mut Element, curve: &Curve) {
+    let Some(list) = result.get_mut("dataPoints") else {
+        return;
+    };
+    let Some(item) = list.node().children().first() else {
+        return;
+    };
+    let whole = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    let points = curve.points.iter().map(|p| {
+        let mut point = Element::blank(item);
+        point.put("load", figure(p.load));
+        point.put("requested", shown(p.requested));
+        point.put("achieved", figure(p.achieved));
+        point.put("meanMs", figure(p.mean_ms));
+        point.put("p99Ms", shown(p.service_ms_p99));
+        point.put("responseP99Ms", shown(p.response_ms_p99));
+        point.put("opCount", whole(p.op_count));
+        point.put("errorCount", whole(p.error_count));
+        point.put("seconds", shown(p.seconds));
+        point.put("totalKibps", shown(p.total_kib_per_sec));
+        point.put("readKibps", shown(p.read_kib_per_sec));
+        point.put("writeKibps", shown(p.write_kib_per_sec));
+        point.put("filesetKib", shown(p.fileset_kib));
+        point.put("clientCount", whole(p.client_count));
+        point.put("procsPerClient", whole(p.procs_per_client));
+        point.put("isValid", if p.is_valid { "yes" } else { "no" });
+        point.put("reason", p.reason.as_str());
+        point
+    });
+    list.set_items(points.collect());
+}
+
+/// The curve of a `result`; `None` where there is nothing in it.
+pub fn curve_of(result: &Element) -> Option<Curve> {
+    if result.is_blank() {
+        return None;
+    }
+    let points = result.get("dataPoints")?.items().map(point_of).collect();
+    Some(Curve {
+        benchmark: result.value("benchmark").to_owned(),
+        metric: result.value("metric").to_owned(),
+        protocol: result.value("runFiles.protocol").to_owned(),
+        ort_method: match result.value("ortMethod") {
+            "2020" => OrtMethod::FromFirst,
+            _ => OrtMethod::FromOrigin,
+        },
+        points,
+    })
+}
+
+fn point_of(point: &Element) -> CurvePoint {
+    let figure = |name: &str| point.value(name).parse::<f64>().ok();
+    let whole = |name: &str| point.value(name).parse::<u64>().ok();
+    CurvePoint {
+        load: figure("load").unwrap_or(0.0),
+        requested: figure("requested"),
+        achieved: figure("achieved").unwrap_or(0.0),
+        mean_ms: figure("meanMs").unwrap_or(0.0),
+        service_ms_p99: figure("p99Ms"),
+        response_ms_p99: figure("responseP99Ms"),
+        op_count: whole("opCount"),
+        error_count: whole("errorCount"),
+        seconds: figure("seconds"),
+        total_kib_per_sec: figure("totalKibps"),
+        read_kib_per_sec: figure("readKibps"),
+        write_kib_per_sec: figure("writeKibps"),
+        fileset_kib: figure("filesetKib"),
+        client_count: whole("clientCount"),
+        procs_per_client: whole("procsPerClient"),
+        ip_version: None,
+        is_valid: point.value("isValid") == "yes",
+        reason: point.value("reason").to_owned(),
+    }
+}
+
+impl Document {
+    /// The results that are in it, each with its curve.
+    pub fn results(&self) -> Vec<(&Element, Curve)> {
+        let results = self.root().get("results");
+        let items = results.into_iter().flat_map(Element::items);
+        items
+            .filter_map(|item| Some((item, curve_of(item)?)))
+            .collect()
+    }
+}
+
+/// Results whose peak or ORT is not what their own load points make: path and reason.
+pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let results = document.root().get("results");
+    for (number, result) in (1..).zip(results.map_or(&[][..], Element::children)) {
+        let Some(curve) = curve_of(result) else {
+            continue;
+        };
+        let made = [
+            ("peak", curve.peak_value(), 0.5),
+            ("ortMs", curve.ort_ms(), 0.005),
+        ];
+        for (name, made, tolerance) in made {
+            let Ok(said) = result.value(name).parse::<f64>() else {
+                continue;
+            };
+            let made = made.unwrap_or(0.0);
+            if (said - made).abs() > tolerance {
+                found.push((
+                    format!("results.result[{number}].{name}"),
+                    format!("{said} is not what the load points make: {}", figure(made)),
+                ));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,266 @@
+//! XML back into a document. The file is somebody else's: no entities of its own, no
+//! document type, no depth but the form's, and everything has a limit.
+
+use crate::document::{Document, Element, ITEM_COUNT_MAX, TEXT_LEN_MAX};
+use crate::form::{FORM, Kind};
+use crate::writing::FORM_VERSION;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+/// Largest file that is read, in bytes.
+pub const XML_LEN_MAX: usize = 16 << 20;
+
+/// Why a text is no submission. The messages begin with the line, from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {reason}")]
+pub struct XmlError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there, and what would be right.
+    pub reason: String,
+}
+
+/// Reads a submission.
+///
+/// # Errors
+/// It is no XML, has a document type (entities could make it grow or reach other
+/// files), is of another form, has elements that the form does not know, or is too
+/// large.
+pub fn read_xml(text: &str) -> Result<Document, XmlError> {
+    if text.len() > XML_LEN_MAX {
+        let reason = format!("larger than {} MiB", XML_LEN_MAX >> 20);
+        return Err(XmlError { line: 1, reason });
+    }
+    let mut parser = Parser {
+        reader: Reader::from_str(text),
+        text,
+        document: Document::new(),
+    };
+    parser.document.root.put("resultCompliance.isCompliant", "");
+    parser.whole()?;
+    Ok(parser.document)
+}
+
+struct Parser<'a> {
+    reader: Reader<&'a [u8]>,
+    text: &'a str,
+    document: Document,
+}
+
+type Done<T = ()> = Result<T, XmlError>;
+
+impl<'a> Parser<'a> {
+    fn error<T>(&self, reason: impl Into<String>) -> Done<T> {
+        let at = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
+        let read = self.text.as_bytes().get(..at.min(self.text.len()));
+        let breaks = read.map_or(0, |read| read.iter().filter(|&&b| b == b'\n').count());
+        Err(XmlError {
+            line: breaks + 1,
+            reason: reason.into(),
+        })
+    }
+
+    /// The next event that matters here.
+    fn event(&mut self) -> Done<Event<'a>> {
+        loop {
+            match self.reader.read_event() {
+                Ok(Event::Comment(_) | Event::PI(_) | Event::Decl(_)) => {}
+                Ok(Event::DocType(_)) => {
+                    return self.error("a document type declaration (<!DOCTYPE ...>) is refused: its entities could make the file grow without end or reach other files; remove it");
+                }
+                Ok(event) => return Ok(event),
+                Err(e) => return self.error(format!("this is no well-formed XML: {e}")),
+            }
+        }
+    }
+
+    fn whole(&mut self) -> Done {
+        let mut found = false;
+        loop {
+            match self.event()? {
+                Event::Start(start) if !found => {
+                    found = true;
+                    self.check_root(&start)?;
+                    let mut root =
+                        std::mem::replace(&mut self.document.root, Element::blank(&FORM));
+                    self.children(&mut root)?;
+                    self.document.root = root;
+                }
+                Event::Eof if found => return Ok(()),
+                Event::Eof => return self.error("there is no element in the file"),
+                Event::Text(text) if is_blank(&text) => {}
+                Event::Empty(start) if !found => {
+                    found = true;
+                    self.check_root(&start)?;
+                }
+                _ => return self.error("there is something behind or before the root element"),
+            }
+        }
+    }
+
+    fn check_root(&self, start: &BytesStart<'_>) -> Done {
+        let name = name_of(start.name().as_ref());
+        if name != FORM.name {
+            return self.error(format!(
+                "the root element is <{name}>, and a submission's is <{}>; subedit makes one",
+                FORM.name
+            ));
+        }
+        let version = start.try_get_attribute("version").ok().flatten();
+        let version = version.map_or(String::new(), |v| name_of(&v.value));
+        if version != FORM_VERSION {
+            return self.error(format!(
+                "this submission has version \"{version}\" of the form, and this program reads version {FORM_VERSION}; use the Filermark version that wrote it"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The children of `element`, up to its end.
+    fn children(&mut self, element: &mut Element) -> Done {
+        let mut seen = 0;
+        loop {
+            match self.event()? {
+                Event::Start(start) => {
+                    let at = self.child_at(element, &start, &mut seen)?;
+                    self.content(element, at)?;
+                }
+                Event::Empty(start) => {
+                    self.child_at(element, &start, &mut seen)?;
+                }
+                Event::End(_) => return Ok(()),
+                Event::Text(text) if is_blank(&text) => {}
+                Event::Eof => return self.error("the file ends too early"),
+                _ => {
+                    let name = element.node().name;
+                    return self.error(format!(
+                        "<{name}> has text of its own, and may only have elements"
+                    ));
+                }
+            }
+        }
+    }
+
+    fn content(&mut self, element: &mut Element, at: usize) -> Done {
+        let Some(child) = element.children_mut().get_mut(at) else {
+            return self.error("an element is missing");
+        };
+        match child.node().kind {
+            Kind::Field(_) => {
+                let text = self.field_text(child.node().name)?;
+                child.write(&text);
+                Ok(())
+            }
+            _ => self.children(child),
+        }
+    }
+
+    /// Which child a start tag means; a list grows by it.
+    fn child_at(
+        &self,
+        element: &mut Element,
+        start: &BytesStart<'_>,
+        seen: &mut usize,
+    ) -> Done<usize> {
+        let name = name_of(start.name().as_ref());
+        if start.attributes().next().is_some() {
+            return self.error(format!("<{name}> has attributes, and the form knows none"));
+        }
+        let parent = element.node();
+        if let Kind::List(item, _) = parent.kind {
+            if name != item.name {
+                return self.error(format!(
+                    "<{name}> in <{}>, which holds <{}> only",
+                    parent.name, item.name
+                ));
+            }
+            *seen += 1;
+            if *seen > ITEM_COUNT_MAX {
+                return self.error(format!(
+                    "<{}> has more than {ITEM_COUNT_MAX} items",
+                    parent.name
+                ));
+            }
+            if *seen > element.children().len() {
+                element.children_mut().push(Element::blank(item));
+            }
+            return Ok(*seen - 1);
+        }
+        let Some(at) = parent.children().iter().position(|c| c.name == name) else {
+            let known: Vec<_> = parent.children().iter().map(|c| c.name).collect();
+            let known = known.join(", ");
+            return self.error(format!(
+                "<{name}> in <{}>, which knows: {known}",
+                parent.name
+            ));
+        };
+        // The order is the form's, each once: `seen` is where the next may be.
+        if at < *seen {
+            return self.error(format!("<{name}> is there twice or in the wrong place"));
+        }
+        *seen = at + 1;
+        Ok(at)
+    }
+
+    /// The text of a field, up to its end.
+    fn field_text(&mut self, name: &str) -> Done<String> {
+        let mut text = String::new();
+        loop {
+            match self.event()? {
+                Event::Text(piece) => text.push_str(&piece),
+                Event::CData(piece) => text.push_str(&piece),
+                Event::GeneralRef(reference) => match resolve(&reference) {
+                    Some(c) => text.push(c),
+                    None => {
+                        return self.error(format!(
+                                "<{name}>: the entity &{}; is not known; XML has &amp; &lt; &gt; &quot; &apos; and numbers",
+                                name_of(&reference)
+                            ));
+                    }
+                },
+                Event::End(_) => return Ok(text),
+                Event::Start(_) | Event::Empty(_) => {
+                    return self.error(format!(
+                        "<{name}> is a field and holds no elements; write &lt; for < in HTML"
+                    ));
+                }
+                _ => return self.error("the file ends too early"),
+            }
+            if text.len() > TEXT_LEN_MAX {
+                return self.error(format!(
+                    "<{name}> is longer than {} KiB",
+                    TEXT_LEN_MAX >> 10
+                ));
+            }
+        }
+    }
+}
+
+/// The five entities of XML itself, and characters by number.
+fn resolve(reference: &str) -> Option<char> {
+    match reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = reference.strip_prefix('#')?;
+            let code = match number.strip_prefix('x') {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+    }
+}
+
+/// A name as messages can show it.
+fn name_of(name: &str) -> String {
+    let name: String = name.chars().take(80).collect();
+    filermark_results::text::one_line(&name)
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}

@@ -1,0 +1,282 @@
+//! Whole documents: there and back, through somebody else's checker, and past attacks.
+
+use crate::*;
+use filermark_results::{Curve, RunRecord, testing};
+use proptest::prelude::*;
+use std::process::Command;
+
+fn file(name: &str) -> ResultFile {
+    ResultFile {
+        name: name.into(),
+        sha256: "ab".repeat(32),
+    }
+}
+
+/// A document with what this record knows.
+pub(crate) fn of_record(record: &RunRecord) -> Document {
+    let mut doc = Document::new();
+    let curve = Curve::of_record(record);
+    let names = ["sfssum.mine", "sfs_rc", "mine.run.jsonl"].map(file);
+    let run = RunFiles {
+        plan: &record.run.plan,
+        curve: &curve,
+        is_ours: true,
+        record: Some(record),
+        summary_file: &names[0],
+        rc_file: &names[1],
+        record_file: Some(&names[2]),
+    };
+    fill(&mut doc, &[run]);
+    doc
+}
+
+/// Fills in whatever is still missing, as somebody with patience would.
+pub(crate) fn complete(doc: &mut Document) {
+    for fault in doc.faults() {
+        let Some(field) = doc.element(&fault.place).and_then(|e| e.node().field()) else {
+            continue;
+        };
+        let text = match field.value {
+            Value::Line | Value::FreeForm => "Something",
+            Value::Count => "3",
+            Value::Number => "2.5",
+            Value::Month => "Nov 2026",
+            Value::Day => "2026-11-22",
+            Value::Instant => "2026-11-22T10:15:00Z",
+            Value::Choice(words) => words[0],
+            Value::Image => "diagram.png",
+            Value::Mail => "someone@example.org",
+        };
+        let _ = doc.set(&fault.place, text);
+    }
+}
+
+#[test]
+fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
+    let record = testing::record();
+    let doc = of_record(&record);
+    let (result, curve) = &doc.results()[0];
+    assert_eq!(curve.points.len(), Curve::of_record(&record).points.len());
+    let ort = format!("{:.2}", record.ort_ms().unwrap());
+    assert_eq!(format!("{:.2}", curve.ort_ms().unwrap()), ort);
+    assert_eq!(result.value("verdict"), record.verdict().word());
+    let faults = doc.faults();
+    let starred: Vec<_> = (0..6)
+        .map(|at| Document::is_faulty(&faults, &Place::root().child(at)))
+        .collect();
+    // Seed 001, 5.1.4.2, step 5: which children have a *.
+    assert_eq!(
+        starred,
+        [true, true, false, false, false, true],
+        "{faults:?}"
+    );
+    assert!(faults.iter().all(|f| !f.path.contains("lgCount")));
+    let mut doc = doc;
+    complete(&mut doc);
+    complete(&mut doc);
+    let left: Vec<_> = doc.faults().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        left.len(),
+        left.iter().filter(|f| f.contains("lgType")).count(),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_document_comes_back_as_it_went() {
+    let mut doc = of_record(&testing::record());
+    for _ in 0..2 {
+        let text = write_xml(&doc);
+        let read = read_xml(&text).unwrap();
+        assert_eq!(write_xml(&read), text);
+        complete(&mut doc);
+    }
+    let place = doc.find("otherReportNotes").unwrap();
+    doc.set(&place, "one <b>&amp;</b>\n  ]]> \"two\"").unwrap();
+    let read = read_xml(&write_xml(&doc)).unwrap();
+    assert_eq!(
+        read.root().value("otherReportNotes"),
+        "one <b>&amp;</b>\n  ]]> \"two\""
+    );
+}
+
+#[test]
+fn figures_that_were_changed_are_noticed() {
+    let doc = of_record(&testing::record());
+    let peak = doc.results()[0].0.value("peak").to_owned();
+    let text = write_xml(&doc);
+    let forged = text.replace(&format!("<peak>{peak}"), &format!("<peak>9{peak}"));
+    assert_ne!(forged, text);
+    let faults = read_xml(&forged).unwrap().faults();
+    let fault = faults.iter().find(|f| f.path.ends_with(".peak")).unwrap();
+    assert!(
+        fault.reason.contains("not what the load points make"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn hostile_and_broken_files_are_refused_with_their_line() {
+    let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]>\n<filermarkSubmission version=\"1\"><otherReportNotes>&y;</otherReportNotes></filermarkSubmission>";
+    let outside = "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><filermarkSubmission version=\"1\"/>";
+    let whole = |inner: &str| {
+        format!("<filermarkSubmission version=\"1\">\n{inner}\n</filermarkSubmission>")
+    };
+    let deep = "<productInfo>".repeat(100_000);
+    let many = "<result/>".repeat(ITEM_COUNT_MAX + 1);
+    let cases = [
+        (bomb.to_owned(), 2, "document type"),
+        (outside.to_owned(), 1, "document type"),
+        (
+            whole("<otherReportNotes>&y;</otherReportNotes>"),
+            2,
+            "entity &y;",
+        ),
+        (whole("<nonsense/>"), 2, "knows: productInfo, testInfo"),
+        (
+            whole("<otherReportNotes><script/></otherReportNotes>"),
+            2,
+            "holds no elements",
+        ),
+        (whole("<otherReportNotes/>\n<results/>"), 3, "wrong place"),
+        (
+            whole("<productInfo>text</productInfo>"),
+            2,
+            "text of its own",
+        ),
+        (
+            whole("<results><bomItem/></results>"),
+            2,
+            "holds <result> only",
+        ),
+        (whole("<productInfo lang=\"x\"/>"), 2, "attributes"),
+        (
+            whole(&format!("<results>{many}</results>")),
+            2,
+            "more than 10000",
+        ),
+        (whole(&deep), 2, "knows: vendorAndProduct"),
+        (
+            "<specSFS4_0Info/>".into(),
+            1,
+            "root element is <specSFS4_0Info>",
+        ),
+        (
+            "<filermarkSubmission version=\"2\"/>".into(),
+            1,
+            "version \"2\"",
+        ),
+        ("<filermarkSubmission version=\"1\">".into(), 1, "too early"),
+        (String::new(), 1, "no element"),
+        ("\u{0}\u{1}".into(), 1, ""),
+    ];
+    for (text, line, what) in cases {
+        let error = read_xml(&text).unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.reason.contains(what), "{error}");
+    }
+    let huge = whole(&format!(
+        "<otherReportNotes>{}</otherReportNotes>",
+        "x".repeat(TEXT_LEN_MAX + 1)
+    ));
+    assert!(read_xml(&huge).unwrap_err().reason.contains("longer than"));
+    let larger = "x".repeat(XML_LEN_MAX + 1);
+    assert!(
+        read_xml(&larger)
+            .unwrap_err()
+            .reason
+            .contains("larger than")
+    );
+}
+
+/// What xmllint says of a text by our schema.
+fn xmllint_agrees(text: &str) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let (schema, document) = (dir.path().join("s.xsd"), dir.path().join("d.xml"));
+    std::fs::write(&schema, xsd()).unwrap();
+    std::fs::write(&document, text).unwrap();
+    let output = Command::new("xmllint")
+        .args(["--noout", "--nonet", "--schema"])
+        .args([&schema, &document])
+        .output()
+        .expect("xmllint: Debian's libxml2-utils");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("Schemas parser error"), "{said}");
+    output.status.success()
+}
+
+#[test]
+fn xmllint_takes_a_valid_document_and_no_other() {
+    let mut doc = of_record(&testing::record());
+    assert!(!xmllint_agrees(&write_xml(&doc)));
+    complete(&mut doc);
+    let place = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType");
+    doc.set(&place.unwrap(), "Something").unwrap();
+    complete(&mut doc);
+    assert!(xmllint_agrees(&write_xml(&doc)), "{:?}", doc.faults());
+}
+
+/// Paths of fields of every kind, and texts that may or may not suit them.
+const FIELDS: [&str; 8] = [
+    "productInfo.vendorAndProduct.vendor",
+    "productInfo.vendorAndProduct.hardwareAvailable",
+    "productInfo.hardwareTuning.environmentType",
+    "productInfo.configDiagrams.diagram.file",
+    "productInfo.memory.memoryItem.sizeGib",
+    "productInfo.disksAndFilesystems.filesystemCount",
+    "submissionInfo.submitterEmail",
+    "submissionInfo.submissionDate",
+];
+const TEXTS: [&str; 24] = [
+    "",
+    " ",
+    "x",
+    "Nov 2026",
+    "Nov  2026",
+    "nov 2026",
+    "Nov 26",
+    "physical",
+    "physical ",
+    "metal",
+    "a.png",
+    "a.PNG",
+    "../a.png",
+    "a.txt",
+    ".png",
+    "a b.png",
+    "1.5",
+    "1.",
+    "7",
+    "-1",
+    "a@b",
+    "a@b@c",
+    "2026-11-22",
+    "2026-13-01",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// The schema and our own checks never disagree.
+    #[test]
+    fn the_schema_says_what_the_checks_say(field in 0..FIELDS.len(), text in 0..TEXTS.len()) {
+        let mut doc = of_record(&testing::record());
+        complete(&mut doc);
+        let lg = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType").unwrap();
+        doc.set(&lg, doc.root().value("testInfo.loadGeneratorTypes.lgType.name").to_owned().as_str()).unwrap();
+        let name = doc.find("productInfo.configDiagrams.diagram.name").unwrap();
+        doc.set(&name, "A picture").unwrap();
+        doc.set(&doc.find(FIELDS[field]).unwrap(), TEXTS[text]).unwrap();
+        if !FIELDS[field].contains("diagram") {
+            doc.set(&doc.find("productInfo.configDiagrams.diagram.file").unwrap(), "a.png").unwrap();
+        }
+        let faults = doc.faults();
+        prop_assert_eq!(xmllint_agrees(&write_xml(&doc)), faults.is_empty(), "{} = {:?}: {:?}", FIELDS[field], TEXTS[text], faults);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "[<>/a-z&;\"= !\\[\\]-]{0,200}") {
+        let _ = read_xml(&text);
+        let _ = read_xml(&format!("<filermarkSubmission version=\"1\">{text}</filermarkSubmission>"));
+    }
+}

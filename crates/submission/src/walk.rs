@@ -1,0 +1,166 @@
+//! Ways through a document: up, down, to siblings, to the next node, to a path.
+
+use crate::document::{Document, Element};
+use crate::place::Place;
+
+impl Document {
+    /// The node above, `levels` times; the root at most.
+    pub fn up(&self, place: &Place, levels: usize) -> Place {
+        (0..levels).fold(place.clone(), |at, _| at.parent().unwrap_or(at))
+    }
+
+    /// The next sibling, where there is one.
+    pub fn next_sibling(&self, place: &Place) -> Option<Place> {
+        self.sibling(place, 1)
+    }
+
+    /// The previous sibling, where there is one.
+    pub fn previous_sibling(&self, place: &Place) -> Option<Place> {
+        self.sibling(place, -1)
+    }
+
+    fn sibling(&self, place: &Place, step: isize) -> Option<Place> {
+        let above = place.parent()?;
+        let at = place.number()?.checked_add_signed(step)?;
+        let sibling = above.child(at);
+        self.element(&sibling).map(|_| sibling)
+    }
+
+    /// Child number `at`, from 0, where there is one.
+    pub fn child(&self, place: &Place, at: usize) -> Option<Place> {
+        let child = place.child(at);
+        self.element(&child).map(|_| child)
+    }
+
+    /// Where Enter leads (`.d`): to the first child; from a node without children to
+    /// the next node on the same level (breadth first: siblings, then cousins); where
+    /// the neighbour does not go down that far, to the last node on the way there.
+    /// So every field is come by once. `None` behind the last one.
+    ///
+    /// A plain breadth-first order over the whole document would not do: once down in
+    /// the items of a list it would pass over all further fields of the levels above.
+    pub fn next(&self, place: &Place) -> Option<Place> {
+        if let Some(child) = self.child(place, 0) {
+            return Some(child);
+        }
+        let mut at = place.clone();
+        let neighbour = loop {
+            if let Some(sibling) = self.next_sibling(&at) {
+                break sibling;
+            }
+            at = at.parent()?;
+        };
+        let mut next = neighbour;
+        while next.depth() < place.depth() {
+            match self.child(&next, 0) {
+                Some(child) => next = child,
+                None => break,
+            }
+        }
+        Some(next)
+    }
+
+    /// The place of a dotted path of names below the root (the root's own name may
+    /// lead it): `productInfo.sutBomList.bomItem[2].vendor`. Without a number the
+    /// first item of a list is meant.
+    pub fn find(&self, path: &str) -> Option<Place> {
+        let path = path.trim_start_matches('.');
+        let root = self.root().node().name;
+        let below = match path.strip_prefix(root) {
+            Some("") => return Some(Place::root()),
+            Some(rest) => rest.strip_prefix('.').unwrap_or(path),
+            None => path,
+        };
+        let mut place = Place::root();
+        for step in below.split('.') {
+            let (name, number) = match step.strip_suffix(']').and_then(|s| s.split_once('[')) {
+                Some((name, number)) => (name, number.parse::<usize>().ok()?.checked_sub(1)?),
+                None => (step, 0),
+            };
+            let here = self.element(&place)?;
+            let at = match here.node().is_list() {
+                true => number,
+                false => position(here, name)?,
+            };
+            place = self.child(&place, at)?;
+            if self.element(&place)?.node().name != name {
+                return None;
+            }
+        }
+        Some(place)
+    }
+}
+
+fn position(element: &Element, name: &str) -> Option<usize> {
+    element
+        .children()
+        .iter()
+        .position(|c| c.node().name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn all(doc: &Document, place: &Place, fields: &mut Vec<Place>) {
+        let element = doc.element(place).unwrap();
+        if element.node().field().is_some() {
+            fields.push(place.clone());
+        }
+        for at in 0..element.children().len() {
+            all(doc, &place.child(at), fields);
+        }
+    }
+
+    #[test]
+    fn enter_comes_by_every_field_once_and_in_the_order_of_the_document() {
+        let mut doc = Document::new();
+        let list = doc.find("productInfo.sutBomList").unwrap();
+        doc.add_item(&list).unwrap();
+        doc.add_item(&list).unwrap();
+        let mut fields = Vec::new();
+        all(&doc, &Place::root(), &mut fields);
+        let mut seen = Vec::new();
+        let mut visited = BTreeSet::new();
+        let mut at = Place::root();
+        while let Some(next) = doc.next(&at) {
+            assert!(visited.insert(next.clone()), "{} twice", doc.path(&next));
+            if doc.element(&next).unwrap().node().field().is_some() {
+                seen.push(next.clone());
+            }
+            at = next;
+        }
+        assert_eq!(seen, fields);
+    }
+
+    /// Seed 001, 5.1.4.2, steps 6 and 10; then the neighbours on the same level.
+    #[test]
+    fn three_enters_lead_to_the_vendor_and_a_value_to_the_products_name() {
+        let mut doc = Document::new();
+        let list = doc.find("productInfo.sutBomList").unwrap();
+        doc.add_item(&list).unwrap();
+        let go = |from: &str| {
+            let next = doc.next(&doc.find(from).unwrap()).unwrap();
+            doc.path(&next).replace("filermarkSubmission.", "")
+        };
+        assert_eq!(go("filermarkSubmission"), "productInfo");
+        assert_eq!(go("productInfo"), "productInfo.vendorAndProduct");
+        assert_eq!(
+            go("productInfo.vendorAndProduct"),
+            "productInfo.vendorAndProduct.vendor"
+        );
+        let vendor = go("productInfo.vendorAndProduct.vendor");
+        assert_eq!(vendor, "productInfo.vendorAndProduct.productName");
+        // The level goes on in the neighbour: the first item, and from item to item.
+        let last = "productInfo.vendorAndProduct.otherMarketingInfo";
+        assert_eq!(go(last), "productInfo.sutBomList.bomItem[1]");
+        let description = "productInfo.sutBomList.bomItem[1].description";
+        assert_eq!(
+            go(description),
+            "productInfo.sutBomList.bomItem[2].quantity"
+        );
+        assert_eq!(doc.find("productInfo.sutBomList.bomItem[3]"), None);
+        assert_eq!(doc.find("productInfo.nothing"), None);
+    }
+}
