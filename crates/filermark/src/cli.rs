@@ -325,11 +325,22 @@ pub struct TemplateArgs {
 #[command(after_help = "\
 Examples:
   filermark report result/mine.run.jsonl           writes result/mine.html again
-  filermark report mine.run.jsonl -d /tmp/again")]
+  filermark report mine.run.jsonl -d /tmp/again
+  filermark report --export-templates mine         what pages are laid out by, to be changed
+  filermark report mine.run.jsonl --templates mine")]
 pub struct ReportArgs {
     /// The run record
-    #[arg(value_name = "SUFFIX.run.jsonl")]
-    pub record: PathBuf,
+    #[arg(
+        value_name = "SUFFIX.run.jsonl",
+        required_unless_present = "export_templates"
+    )]
+    pub input: Option<PathBuf>,
+    /// Lay the page out by the templates of this directory; what it lacks is as shipped
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+    /// Write the shipped templates into this directory, to be changed, and nothing else
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["input", "templates"])]
+    pub export_templates: Option<PathBuf>,
     /// Directory for the report [default: that of the record]
     #[arg(short, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
@@ -448,6 +459,8 @@ mod tests {
             "filermark plan -r sfs_rc -b mine.toml",
             "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
+            "filermark report x.run.jsonl --templates mine",
+            "filermark report --export-templates mine",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -469,6 +482,7 @@ mod tests {
             "filermark serve --capacity 99999999T",
             "filermark demo --seconds 0",
             "filermark clock --listen 2010",
+            "filermark report",
         ];
         for line in bad {
             assert!(parse(line).is_err(), "{line}");

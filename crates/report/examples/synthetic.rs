@@ -14,7 +14,8 @@ fn main() -> ExitCode {
         print!("{}", filermark_report::summary(&record, true, 110));
         return ExitCode::SUCCESS;
     };
-    let page = filermark_report::html(&record).map_err(|e| e.to_string());
+    let page = filermark_report::html(&record, &filermark_report::Templates::builtin())
+        .map_err(|e| e.to_string());
     match page.and_then(|page| std::fs::write(&path, page).map_err(|e| e.to_string())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

@@ -26,6 +26,7 @@ pub const COMPONENT_HEADS: [(&str, &str); 9] = [
 ];
 
 /// A row of a table of components.
+#[derive(serde::Serialize)]
 pub struct ComponentRow {
     pub name: String,
     pub background: bool,
@@ -33,12 +34,14 @@ pub struct ComponentRow {
 }
 
 /// A latency band.
+#[derive(serde::Serialize)]
 pub struct BandView {
     pub number: usize,
     pub entries: Vec<BandEntryView>,
 }
 
 /// An entry of a band.
+#[derive(serde::Serialize)]
 pub struct BandEntryView {
     pub label: String,
     pub count: String,
@@ -49,6 +52,7 @@ pub struct BandEntryView {
 }
 
 /// One call of a script.
+#[derive(serde::Serialize)]
 pub struct ScriptRow {
     pub at: String,
     pub call: String,

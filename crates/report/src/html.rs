@@ -7,25 +7,22 @@ use crate::charts::{
 };
 use crate::composite::{ScriptRow, script_rows};
 use crate::setup::{self, ParameterRow};
+use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
-use askama::Template;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::DriverPlan;
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
 use filermark_results::{RunRecord, definition_fingerprint};
+use serde::Serialize;
 
 /// How the overall response time of a classical benchmark is made.
 const ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the origin to the peak, divided by the peak.";
 /// How that of a composite is made.
 const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the first load point to the peak, divided by the distance between them.";
 
-/// The page could not be filled in (a defect).
-#[derive(Debug, thiserror::Error)]
-#[error("the HTML report cannot be made: {0}")]
-pub struct HtmlError(#[from] askama::Error);
-
 /// A chart in the forms that the page chooses from by its width.
+#[derive(Serialize)]
 struct Chart {
     wide: String,
     narrow: String,
@@ -41,6 +38,7 @@ impl Chart {
 }
 
 /// A chart of the small multiples.
+#[derive(Serialize)]
 struct Series {
     number: u32,
     load: String,
@@ -48,10 +46,8 @@ struct Series {
     svg: String,
 }
 
-#[derive(Template)]
-#[template(path = "report.html")]
+#[derive(Serialize)]
 struct Page<'a> {
-    style: &'static str,
     suffix: String,
     title: String,
     benchmark: String,
@@ -91,11 +87,12 @@ struct Page<'a> {
     notice: &'static str,
 }
 
-/// The report.
+/// The report, laid out by the template `report.html`.
 ///
 /// # Errors
-/// The template could not be filled in, which is a defect.
-pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
+/// The template cannot be filled in: of a shipped one a defect, of a user's own
+/// it names the line.
+pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, TemplateError> {
     let run = &record.run;
     let verdict = record.verdict();
     let peak = record.peak();
@@ -110,7 +107,6 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
     servers.sort();
     servers.dedup();
     let page = Page {
-        style: include_str!("../templates/report.css"),
         suffix: one_line(&run.suffix),
         title: one_line(&run.plan.benchmark.title),
         benchmark: format!(
@@ -166,7 +162,7 @@ pub fn html(record: &RunRecord) -> Result<String, HtmlError> {
         program: one_line(&format!("{} {}", run.program, run.version)),
         notice: NOT_A_SPEC_RESULT,
     };
-    Ok(page.render()?)
+    templates.render("report.html", &page)
 }
 
 fn all_series(record: &RunRecord) -> Vec<Series> {
@@ -198,6 +194,10 @@ pub(crate) fn golden(name: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn html(record: &RunRecord) -> Result<String, TemplateError> {
+        super::html(record, &Templates::builtin())
+    }
     use filermark_results::testing;
 
     /// Everything between tags, and the tags' names, must balance.

@@ -3,7 +3,8 @@
 //! [`html()`] makes one self-contained page, [`summary()`] a table for the
 //! terminal, [`json_summary`] the same for programs, and [`progress_line`] what
 //! is said as each load point ends. All of them see a run record and nothing
-//! else: this room knows no server, no clock and no file. [`sequence_dot`] and
+//! else: this room knows no server and no clock, and of files only the templates
+//! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
 //! [`sequence_svg`] draw what a benchmark's procs do.
 
 mod advice;
@@ -17,11 +18,13 @@ mod sequence;
 mod setup;
 mod summary;
 mod svg;
+mod templates;
 mod view;
 mod words;
 
 pub use advice::advice;
-pub use html::{HtmlError, html};
+pub use html::html;
 pub use json::json_summary;
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
+pub use templates::{TemplateError, Templates};

@@ -9,6 +9,7 @@ use filermark_results::text::one_line;
 use filermark_results::{PointRecord, RunRecord};
 
 /// A parameter as given.
+#[derive(serde::Serialize)]
 pub struct ParameterRow {
     pub name: String,
     pub value: String,

@@ -11,6 +11,7 @@ use filermark_results::text::{one_line, severity_word};
 use filermark_results::{PointRecord, RunRecord};
 
 /// A figure of the headline.
+#[derive(serde::Serialize)]
 pub struct Figure {
     pub label: &'static str,
     pub value: String,
@@ -19,6 +20,7 @@ pub struct Figure {
 }
 
 /// The findings of one rule that matter equally, in words.
+#[derive(serde::Serialize)]
 pub struct FindingView {
     pub severity: &'static str,
     /// Where, and what was noticed there.
@@ -30,6 +32,7 @@ pub struct FindingView {
 }
 
 /// A row of the table of load points.
+#[derive(serde::Serialize)]
 pub struct PointRow {
     pub number: u32,
     /// In the business metric, where there is one.
@@ -42,6 +45,7 @@ pub struct PointRow {
 }
 
 /// The details of one load point.
+#[derive(serde::Serialize)]
 pub struct PointView {
     pub number: u32,
     /// What was asked for, in its own unit.
@@ -59,6 +63,7 @@ pub struct PointView {
 }
 
 /// A row of a table of operations.
+#[derive(serde::Serialize)]
 pub struct OpRow {
     pub name: &'static str,
     pub cells: Vec<String>,
@@ -66,6 +71,7 @@ pub struct OpRow {
 }
 
 /// A row of the table of phases.
+#[derive(serde::Serialize)]
 pub struct PhaseRow {
     pub point: String,
     pub phase: &'static str,

@@ -1,0 +1,302 @@
+//! The templates that pages and texts are laid out by: Jinja's language, in the
+//! build, and each replaceable by a user's file of the same name.
+//!
+//! A template gets finished texts and markup, and no way to reach anything else: no
+//! file, no network, no function that could. One that never ends is cut off.
+
+use crate::svg::escape;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The shipped templates: (name, text). What ends in `.html` is escaped by itself,
+/// everything else is not.
+const SHIPPED: &[(&str, &str)] = &[
+    ("report.html", include_str!("../templates/report.html")),
+    ("report.css", include_str!("../templates/report.css")),
+];
+
+/// Steps that one rendering may take; a page of a hundred load points takes some
+/// hundred thousand.
+const STEPS_MAX: u64 = 20_000_000;
+/// Templates that may stand in each other.
+const DEPTH_MAX: usize = 50;
+/// Bytes that one rendering may give.
+const OUTPUT_BYTES_MAX: usize = 256 << 20;
+/// Bytes of a user's template.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Files of a user's directory that are read.
+const FILES_MAX: usize = 200;
+/// What a user's templates end in; other files of the directory are left alone.
+const EXTENSIONS: [&str; 4] = ["html", "txt", "css", "svg"];
+
+/// A template cannot be read or filled in: `file:line: why`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub struct TemplateError {
+    /// The file, with the line where one is known.
+    pub place: String,
+    /// What is wrong with it, and what to try.
+    pub reason: String,
+}
+
+/// The templates in force.
+#[derive(Clone, Debug)]
+pub struct Templates {
+    env: Environment<'static>,
+    /// Where those came from that are not shipped ones.
+    files: BTreeMap<String, PathBuf>,
+}
+
+impl Templates {
+    /// Those that the program brings along.
+    pub fn builtin() -> Self {
+        let mut env = Environment::new();
+        env.set_undefined_behavior(UndefinedBehavior::Strict);
+        env.set_fuel(Some(STEPS_MAX));
+        env.set_recursion_limit(DEPTH_MAX);
+        env.set_formatter(write_value);
+        env.set_loader(|name| {
+            let shipped = SHIPPED.iter().find(|(known, _)| *known == name);
+            Ok(shipped.map(|(_, text)| (*text).to_owned()))
+        });
+        Self {
+            env,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Those of a directory, and the shipped ones for every name that it lacks. Files
+    /// of other names may be included by them.
+    ///
+    /// # Errors
+    /// The directory or a file cannot be read, or a file is no template: names both
+    /// the file and the line.
+    pub fn with_dir(dir: &Path) -> Result<Self, TemplateError> {
+        let mut templates = Self::builtin();
+        let failed = |path: &Path, reason: String| TemplateError {
+            place: path.display().to_string(),
+            reason,
+        };
+        let entries = std::fs::read_dir(dir)
+            .map_err(|e| failed(dir, format!("the templates cannot be read: {e}")))?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+        paths.retain(|path| is_template(path));
+        paths.sort();
+        if paths.is_empty() {
+            let reason = "no template is in here: export the shipped ones and change those";
+            return Err(failed(dir, reason.into()));
+        }
+        if paths.len() > FILES_MAX {
+            let reason = format!("more than {FILES_MAX} templates: give a directory of its own");
+            return Err(failed(dir, reason));
+        }
+        for path in paths {
+            let text = read(&path).map_err(|reason| failed(&path, reason))?;
+            let Some(name) = path.file_name().and_then(|n| n.to_str()) else {
+                continue;
+            };
+            let name = name.to_owned();
+            templates.files.insert(name.clone(), path);
+            let added = templates.env.add_template_owned(name.clone(), text);
+            added.map_err(|e| templates.explain(&name, &e))?;
+        }
+        Ok(templates)
+    }
+
+    /// Fills a template in with the fields of `context`. Fields that hold markup are
+    /// to be marked `|safe` by the template; everything else is escaped in `.html`.
+    ///
+    /// # Errors
+    /// There is no such template, it names a field that is not there, or it does not
+    /// come to an end.
+    pub fn render(&self, name: &str, context: &impl Serialize) -> Result<String, TemplateError> {
+        let mut out = Limited(Vec::new());
+        let rendered = self.env.get_template(name).and_then(|template| {
+            let context = Value::from(Serde(context));
+            template.render_captured_to(context, &mut out).map(|_| ())
+        });
+        rendered.map_err(|e| self.explain(name, &e))?;
+        String::from_utf8(out.0).map_err(|_| TemplateError {
+            place: name.into(),
+            reason: "gives something that is no text".into(),
+        })
+    }
+
+    /// The names and texts of the shipped templates, to be written somewhere and
+    /// changed there.
+    pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+        SHIPPED.iter().copied()
+    }
+
+    /// The innermost of the errors, by file and line.
+    fn explain(&self, name: &str, error: &minijinja::Error) -> TemplateError {
+        let mut error = error;
+        let inner = |e: &minijinja::Error| e.kind() == ErrorKind::BadInclude || e.line().is_none();
+        while let Some(source) = std::error::Error::source(error) {
+            match source.downcast_ref::<minijinja::Error>() {
+                Some(deeper) if inner(error) => error = deeper,
+                _ => break,
+            }
+        }
+        let name = error.name().unwrap_or(name);
+        let file = self.files.get(name).map_or_else(
+            || format!("template {name}"),
+            |path| path.display().to_string(),
+        );
+        let reason = match (error.kind(), error.detail()) {
+            (ErrorKind::OutOfFuel, _) => {
+                "the template takes too many steps: does it ever end?".into()
+            }
+            (ErrorKind::WriteFailure, _) => format!(
+                "the template gives more than {} MiB: does it ever end?",
+                OUTPUT_BYTES_MAX >> 20
+            ),
+            (ErrorKind::TemplateNotFound, _) => "there is no template of this name".into(),
+            (kind, Some(detail)) => format!("{kind}: {detail}"),
+            (kind, None) => kind.to_string(),
+        };
+        TemplateError {
+            place: error
+                .line()
+                .map_or(file.clone(), |line| format!("{file}:{line}")),
+            reason,
+        }
+    }
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+fn is_template(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| EXTENSIONS.contains(&e)) && path.is_file()
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let length = std::fs::metadata(path).map_or(0, |m| m.len());
+    if length > FILE_BYTES_MAX {
+        let most = FILE_BYTES_MAX >> 20;
+        return Err(format!("longer than {most} MiB: this is no template"));
+    }
+    std::fs::read_to_string(path).map_err(|e| format!("cannot be read as text: {e}"))
+}
+
+/// Writes a value; markup's own characters are escaped as [`escape`] does, which
+/// leaves the slashes of paths alone.
+fn write_value(
+    out: &mut Output<'_>,
+    state: &mut State<'_, '_>,
+    value: &Value,
+) -> Result<(), minijinja::Error> {
+    let plain = value.is_safe() || !matches!(state.auto_escape(), AutoEscape::Html);
+    match value.as_str() {
+        Some(text) if !plain => Ok(out.write_str(&escape(text))?),
+        _ => minijinja::escape_formatter(out, state, value),
+    }
+}
+
+/// Takes bytes up to a limit.
+struct Limited(Vec<u8>);
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len().saturating_add(bytes.len()) > OUTPUT_BYTES_MAX {
+            return Err(io::Error::other("too long"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        dir
+    }
+
+    fn own(files: &[(&str, &str)]) -> Result<String, String> {
+        let dir = dir_with(files);
+        let context = serde_json::json!({"a": "<b>/x", "list": [1, 2], "gone": null});
+        let templates = Templates::with_dir(dir.path()).map_err(|e| e.to_string());
+        let rendered =
+            templates.and_then(|t| t.render("x.html", &context).map_err(|e| e.to_string()));
+        let shown = format!("{}/", dir.path().display());
+        rendered.map_err(|e| e.replace(&shown, ""))
+    }
+
+    #[test]
+    fn shipped_templates_are_sound() {
+        let templates = Templates::builtin();
+        for (name, _) in Templates::shipped() {
+            assert!(templates.env.get_template(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn texts_are_escaped_and_markup_is_not() {
+        let text =
+            "{{ a }} {{ a|safe }} {{ list }}{% if gone is none %}!{% endif %}{% include 'y.txt' %}";
+        let out = own(&[("x.html", text), ("y.txt", "{{ a }}")]);
+        assert_eq!(out.as_deref(), Ok("&lt;b&gt;/x <b>/x [1, 2]!<b>/x"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, said) in [
+            ("\n{{ b }}", "x.html:2: undefined value"),
+            ("\n\n{% if %}", "x.html:3: syntax error"),
+            (
+                "{% include 'none.html' %}",
+                "x.html:1: there is no template",
+            ),
+            ("{% include 'y.txt' %}", "y.txt:2: undefined value"),
+            ("{{ a|nonsense }}", "x.html:1: unknown filter"),
+        ] {
+            let error = own(&[("x.html", text), ("y.txt", "\n{{ list.none.more }}")]).unwrap_err();
+            assert!(error.starts_with(said), "{text}: {error}");
+        }
+        let error = own(&[("x.pdf", "")]).unwrap_err();
+        assert!(error.contains("no template is in here"), "{error}");
+        let error = Templates::builtin().render("none.html", &()).unwrap_err();
+        assert!(error.to_string().contains("no template of this name"));
+    }
+
+    #[test]
+    fn templates_without_end_are_cut_off() {
+        let r = "{% for i in range(9999) %}";
+        let end = "{% endfor %}";
+        for text in [
+            format!("{r}{r}{r}x{end}{end}{end}"),
+            "{% include 'x.html' %}".to_owned(),
+            "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
+        ] {
+            assert!(own(&[("x.html", &text)]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_names_keep_the_shipped_ones() {
+        let dir = dir_with(&[("report.css", "body { color: red }")]);
+        let templates = Templates::with_dir(dir.path()).unwrap();
+        let record = filermark_results::testing::record();
+        let page = crate::html(&record, &templates).unwrap();
+        assert!(page.contains("<style>body { color: red }</style>"));
+    }
+}
