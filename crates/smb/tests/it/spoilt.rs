@@ -188,6 +188,53 @@ fn wrong_answers_of_smb2_are_found_and_nothing_else() {
     });
 }
 
+/// What `lock.waits_for_close` comes to where the server loses the wake-ups of so many closes.
+fn waits_for_close(samba: &Samba, losses: usize) -> CheckResult {
+    let mut waits = 0;
+    let proxy = SmbProxy::start(samba.address(), move |passing| {
+        const ASYNC: u64 = 2;
+        const EXCLUSIVE: u64 = 2;
+        let message = passing.message;
+        let is_lock = u16_at(message, 12) == two::LOCK;
+        if passing.way == SmbWay::ToServer {
+            // An exclusive one that does not fail at once.
+            waits += usize::from(is_lock && u32_at(message, 64 + 40) == EXCLUSIVE);
+        }
+        let is_grant = is_lock && u32_at(message, 8) == 0 && u32_at(message, 16) & ASYNC != 0;
+        // The first two are those of the checks before.
+        match passing.way == SmbWay::ToClient && is_grant && (3..3 + losses).contains(&waits) {
+            true => Vec::new(),
+            false => vec![SmbAct::Send(message.to_vec())],
+        }
+    });
+    let proxy = proxy.expect("a proxy");
+    let mut plan = plan(samba, Dialect::V210);
+    plan.port = proxy.address().port();
+    plan.reply_timeout_ms = 1_000;
+    let report = run(&plan);
+    assert_eq!(report.cut_short, None);
+    let mut results = report.results.into_iter();
+    let result = results.find(|r| r.id == "lock.waits_for_close");
+    result.expect("a result of the check")
+}
+
+#[test]
+fn a_lost_wake_up_is_told_and_none_at_all_is_a_failure() {
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    samba.sandbox().run(|| {
+        let once = waits_for_close(&samba, 1);
+        assert!(!once.is_failure(), "{}", once.render_text());
+        let [note] = once.notes.as_slice() else {
+            panic!("{}", once.render_text());
+        };
+        assert!(note.contains("lost a wake-up"), "{note}");
+        let never = waits_for_close(&samba, usize::MAX - 3);
+        assert!(never.is_failure(), "{}", never.render_text());
+    });
+}
+
 /// Commands of SMB1 that are spoilt.
 mod one {
     pub(super) const LOCKING: u8 = 0x24;

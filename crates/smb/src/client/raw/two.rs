@@ -202,9 +202,15 @@ impl RawTwo {
         }
     }
 
-    /// Whether the server has promised a reply (STATUS_PENDING), as far as it was heard.
-    pub fn is_pending(&self, id: u64) -> bool {
-        matches!(self.under_way.get(&id), Some(Some(_)))
+    /// Waits until the server has promised a reply (STATUS_PENDING), or it is there; whether
+    /// it is promised only.
+    ///
+    /// # Errors
+    /// The connection is gone, or a message makes no sense.
+    pub fn wait_promise(&mut self, id: u64) -> Result<bool, ClientError> {
+        let until = Instant::now() + self.line.limit;
+        while self.under_way.get(&id) == Some(&None) && self.take_message(until)? {}
+        Ok(matches!(self.under_way.get(&id), Some(Some(_))))
     }
 
     /// Replies that came though nobody waited for them (any more).

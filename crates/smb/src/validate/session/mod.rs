@@ -44,8 +44,9 @@ pub(super) trait Calls {
     fn send_lock(&mut self, file: FileId, ranges: &[LockRange]) -> Result<Ticket, Failure>;
     /// The status of what was sent; `None`: no answer within the limit.
     fn wait_status(&mut self, ticket: Ticket, limit: Duration) -> Result<Option<u32>, Failure>;
-    /// Whether the server has promised an answer; `None`: the protocol knows no promises.
-    fn is_pending(&self, ticket: Ticket) -> Option<bool>;
+    /// Whether the server promises an answer, and has not given it yet; `None`: the protocol
+    /// knows no promises.
+    fn wait_promise(&mut self, ticket: Ticket) -> Result<Option<bool>, Failure>;
     /// Takes a request back.
     fn cancel(&mut self, ticket: Ticket) -> Result<(), Failure>;
     /// Facts about an open file.

@@ -208,8 +208,8 @@ impl Calls for RawOne {
         Ok(came.map_err(lost("wait"))?.map(|reply| reply.status()))
     }
 
-    fn is_pending(&self, _ticket: Ticket) -> Option<bool> {
-        None
+    fn wait_promise(&mut self, _ticket: Ticket) -> Result<Option<bool>, Failure> {
+        Ok(None)
     }
 
     fn cancel(&mut self, ticket: Ticket) -> Result<(), Failure> {

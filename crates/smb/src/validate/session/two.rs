@@ -192,8 +192,12 @@ impl Calls for RawTwo {
         Ok(came.map(|reply| reply.status()))
     }
 
-    fn is_pending(&self, ticket: Ticket) -> Option<bool> {
-        Some(RawTwo::is_pending(self, ticket.0))
+    fn wait_promise(&mut self, ticket: Ticket) -> Result<Option<bool>, Failure> {
+        let step = "wait";
+        let promised = RawTwo::wait_promise(self, ticket.0);
+        promised
+            .map(Some)
+            .map_err(|error| Failure::Lost { step, error })
     }
 
     fn cancel(&mut self, ticket: Ticket) -> Result<(), Failure> {
