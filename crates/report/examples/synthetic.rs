@@ -1,6 +1,7 @@
 //! Writes the report of the synthetic record, to be looked at:
 //! `cargo run -p filermark-report --example synthetic -- report.html`; with
-//! `build` or `vda` behind it that of a composite.
+//! `build` or `vda` behind it that of a composite. A name that ends in `.png` gets
+//! the heat map of the peak.
 
 use std::process::ExitCode;
 
@@ -14,6 +15,14 @@ fn main() -> ExitCode {
         print!("{}", filermark_report::summary(&record, true, 110));
         return ExitCode::SUCCESS;
     };
+    if std::path::Path::new(&path).extension() == Some("png".as_ref()) {
+        let svg = filermark_report::chart_svg(&record, filermark_report::Chart::Heat);
+        let png = svg.and_then(|svg| filermark_report::chart_png(&svg).ok());
+        return match png.map(|png| std::fs::write(&path, png)) {
+            Some(Ok(())) => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        };
+    }
     let page = filermark_report::html(&record, &filermark_report::Templates::builtin())
         .map_err(|e| e.to_string());
     match page.and_then(|page| std::fs::write(&path, page).map_err(|e| e.to_string())) {

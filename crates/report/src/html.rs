@@ -1,9 +1,11 @@
 //! The report as one self-contained HTML page: no network, no script, no
 //! foreign font.
 
+use crate::breakdown::{self, ClientsView, KneeView, PercentileRow};
 use crate::charts::{
-    Fit, groups_chart, load_chart, overlay_chart, phases_chart, procs_chart, response_chart,
-    series_chart,
+    Balance, Fit, Measure, client_charts, columns_for, groups_chart, heat_chart, load_chart,
+    op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
+    response_chart, series_chart, waiting_chart,
 };
 use crate::composite::{ScriptRow, script_rows};
 use crate::setup::{self, ParameterRow};
@@ -13,7 +15,7 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::DriverPlan;
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
-use filermark_results::{RunRecord, definition_fingerprint};
+use filermark_results::{PointRecord, RunRecord, definition_fingerprint};
 use serde::Serialize;
 
 /// How the overall response time of a classical benchmark is made.
@@ -61,6 +63,20 @@ struct Page<'a> {
     curve: Option<Chart>,
     load: Option<Chart>,
     procs: Option<Chart>,
+    proc_means: Option<Chart>,
+    waiting: Option<Chart>,
+    knee: Option<KneeView>,
+    percentiles_service: Option<Chart>,
+    percentiles_response: Option<Chart>,
+    percentile_heads: Vec<(String, &'static str)>,
+    percentile_rows: Vec<PercentileRow>,
+    heat: Option<Chart>,
+    heats: Vec<Series>,
+    ops_share: Option<Chart>,
+    op_charts: Vec<(&'static str, String)>,
+    client_charts: Vec<(&'static str, String)>,
+    client_heads: &'a [(&'a str, &'a str)],
+    clients: Vec<ClientsView>,
     unit: Option<String>,
     point_heads: &'a [(&'a str, &'a str)],
     points: Vec<PointRow>,
@@ -97,6 +113,8 @@ pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, Templat
     let verdict = record.verdict();
     let peak = record.peak();
     let peak_stats = peak.and_then(|p| p.measured());
+    let balance = |of| Chart::of(Fit::Half, |fit| procs_chart(record, of, fit));
+    let percentiles = |of| Chart::of(Fit::Half, |fit| percentiles_chart(record, of, fit));
     let mut servers: Vec<String> = run
         .plan
         .clients
@@ -126,7 +144,21 @@ pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, Templat
         figures: view::figures(record),
         curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit)),
         load: Chart::of(Fit::Half, |fit| load_chart(record, fit)),
-        procs: Chart::of(Fit::Half, |fit| procs_chart(record, fit)),
+        procs: balance(Balance::Share),
+        proc_means: balance(Balance::Mean),
+        waiting: Chart::of(Fit::Half, |fit| waiting_chart(record, fit)),
+        knee: breakdown::knee_view(record),
+        percentiles_service: percentiles(Measure::Service),
+        percentiles_response: percentiles(Measure::Response),
+        percentile_heads: breakdown::percentile_heads(),
+        percentile_rows: breakdown::percentile_rows(record),
+        heat: peak.and_then(|p| Chart::of(Fit::Wide, |fit| heat_chart(p, fit, columns_for(1)))),
+        heats: all_heats(record),
+        ops_share: peak_stats.and_then(|s| Chart::of(Fit::Wide, |fit| ops_chart(record, s, fit))),
+        op_charts: peak_stats.map_or(Vec::new(), |s| op_charts(record, s)),
+        client_charts: client_charts(record),
+        client_heads: &breakdown::CLIENT_HEADS,
+        clients: breakdown::clients_views(record),
         unit: crate::words::unit(record),
         point_heads: view::point_heads(record),
         points: view::point_rows(record),
@@ -166,15 +198,24 @@ pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, Templat
 }
 
 fn all_series(record: &RunRecord) -> Vec<Series> {
-    let of = |point| {
-        Some(Series {
-            svg: series_chart(point)?,
-            number: point.load.number,
-            load: crate::words::load(record, point.load),
-            verdict: view::verdict_word(point),
-        })
-    };
+    let of = |p| Some(of_point(record, p, series_chart(p)?));
     record.points.iter().filter_map(of).collect()
+}
+
+/// The heat maps of all load points; with many of them each gets coarser.
+fn all_heats(record: &RunRecord) -> Vec<Series> {
+    let columns = columns_for(record.points.len());
+    let of = |p| Some(of_point(record, p, heat_chart(p, Fit::Multiple, columns)?));
+    record.points.iter().filter_map(of).collect()
+}
+
+fn of_point(record: &RunRecord, point: &PointRecord, svg: String) -> Series {
+    Series {
+        svg,
+        number: point.load.number,
+        load: crate::words::load(record, point.load),
+        verdict: view::verdict_word(point),
+    }
 }
 
 /// Compares with a file of `tests/golden`, or makes it with `UPDATE_GOLDEN=1`.

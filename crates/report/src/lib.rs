@@ -8,11 +8,14 @@
 //! [`sequence_svg`] draw what a benchmark's procs do.
 
 mod advice;
+mod breakdown;
 mod charts;
 mod composite;
+mod files;
 mod format;
 mod html;
 mod json;
+mod knee;
 mod scale;
 mod sequence;
 mod setup;
@@ -23,8 +26,12 @@ mod view;
 mod words;
 
 pub use advice::advice;
+pub use files::{
+    Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,
+};
 pub use html::html;
 pub use json::json_summary;
+pub use knee::{KNEE_TERM, knee};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
 pub use templates::{TemplateError, Templates};

@@ -91,6 +91,17 @@ impl Svg {
         self.close_with_title("rect", title);
     }
 
+    /// Lines of their own thickness along a path; nothing for an empty one. `path`
+    /// is put in as it is.
+    pub fn stroke(&mut self, class: &str, thickness: f64, path: &str) {
+        if !path.is_empty() {
+            let _ = write!(
+                self.out,
+                "<path class=\"{class}\" stroke-width=\"{thickness:.1}\" d=\"{path}\"/>"
+            );
+        }
+    }
+
     /// A circle.
     pub fn circle(&mut self, class: &str, at: (f64, f64), radius: f64, title: &str) {
         let _ = write!(

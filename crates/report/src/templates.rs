@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 const SHIPPED: &[(&str, &str)] = &[
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
+    ("chart.css", include_str!("../templates/chart.css")),
 ];
 
 /// Steps that one rendering may take; a page of a hundred load points takes some

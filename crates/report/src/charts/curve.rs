@@ -88,6 +88,7 @@ pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
     };
     axes(&mut svg, &area, &x, &y, ("achieved op/s", y_title));
     limit_line(&mut svg, record, &area, &y);
+    knee_line(&mut svg, record, &area, &x);
     for (i, (class, _)) in LINES.iter().enumerate().rev() {
         let at = |d: &Dot| (x.at(d.achieved), y.at(d.ms[i]));
         draw_line(&mut svg, class, &dots, at);
@@ -120,6 +121,34 @@ fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {
             &label,
         );
     }
+}
+
+/// Where the curve bends, if it does: see [`crate::knee`].
+fn knee_line(svg: &mut Svg, record: &RunRecord, area: &Area, x: &Scale) {
+    let Some((point, stats)) = knee_point(record) else {
+        return;
+    };
+    let at = x.at(stats.achieved_ops_per_sec());
+    svg.line("knee", (at, area.top), (at, area.bottom));
+    let label = format!("knee: load point {}", point.load.number);
+    let (anchor, side) = match at > (area.left + area.right) / 2.0 {
+        true => (Anchor::End, -6.0),
+        false => (Anchor::Start, 6.0),
+    };
+    svg.text("knee-label", (at + side, area.top + 12.0), anchor, &label);
+}
+
+/// The load point at the knee of the mean service time.
+pub fn knee_point(record: &RunRecord) -> Option<(&PointRecord, &PointStats)> {
+    let valid: Vec<_> = record
+        .valid_points()
+        .filter_map(|p| Some((p, p.measured()?)))
+        .collect();
+    let curve: Vec<_> = valid
+        .iter()
+        .map(|(_, s)| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
+        .collect();
+    valid.get(crate::knee::knee(&curve)?).copied()
 }
 
 /// Solid through the points that count, dotted to those that do not.

@@ -198,11 +198,14 @@ pub fn groups_chart(stats: &PointStats, fit: Fit) -> Option<String> {
             Anchor::Start,
             name,
         );
-        let figures = format!(
-            "50 % {}, 99 % {}",
-            duration(latency.percentile_ns(50.0) as f64),
-            duration(latency.percentile_ns(99.0) as f64)
-        );
+        let p99 = duration(latency.percentile_ns(99.0) as f64);
+        let figures = match fit {
+            Fit::Narrow => format!("99 % {p99}"),
+            _ => {
+                let p50 = duration(latency.percentile_ns(50.0) as f64);
+                format!("50 % {p50}, 99 % {p99}")
+            }
+        };
         svg.text(
             "tick",
             (area.right, base - ROW_HEIGHT + 15.0),

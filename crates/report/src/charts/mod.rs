@@ -3,17 +3,28 @@
 //! The larger ones are drawn twice, for a desk and for a phone; the style
 //! sheet shows the one that fits, so that no text is ever scaled to nothing.
 
+mod clients;
 mod curve;
 mod frame;
+mod heatmap;
 mod histogram;
+mod lines;
+mod ops;
+mod percentiles;
 mod phases;
+mod plain;
 mod procs;
 mod series;
 
-pub use curve::{load_chart, response_chart};
+pub use clients::{ClientFigures, client_charts};
+pub use curve::{knee_point, load_chart, response_chart};
+pub use heatmap::{columns_for, heat_chart};
 pub use histogram::{groups_chart, overlay_chart};
+pub use ops::{op_charts, ops_chart};
+pub use percentiles::{Measure, PERCENTILES, percentiles_chart, percentiles_ns, waiting_chart};
 pub use phases::phases_chart;
-pub use procs::procs_chart;
+pub use plain::{CurveLabels, CurvePoint, curve_chart};
+pub use procs::{Balance, procs_chart};
 pub use series::series_chart;
 
 /// For which width a chart is drawn.
@@ -25,6 +36,8 @@ pub enum Fit {
     Half,
     /// A phone.
     Narrow,
+    /// One of several small charts beside each other, on a desk and on a phone.
+    Multiple,
 }
 
 impl Fit {
@@ -34,6 +47,7 @@ impl Fit {
             Self::Wide => 1040.0,
             Self::Half => 510.0,
             Self::Narrow => 380.0,
+            Self::Multiple => 330.0,
         }
     }
 
@@ -43,6 +57,7 @@ impl Fit {
             Self::Wide => "wide",
             Self::Half => "half",
             Self::Narrow => "narrow",
+            Self::Multiple => "multiple",
         }
     }
 }

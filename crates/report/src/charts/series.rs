@@ -16,21 +16,28 @@ const HEIGHT: f64 = 206.0;
 /// Most steps that are drawn; longer runs are gathered.
 const STEPS_MAX: usize = 160;
 
-/// Neighbouring seconds added up: (first second, seconds, sum).
-fn gathered(intervals: &[Interval]) -> Vec<(i64, usize, Interval)> {
-    let per_step = intervals.len().div_ceil(STEPS_MAX).max(1);
+/// Neighbouring seconds added up to some `steps_max` steps: (first second, seconds,
+/// sum). None has seconds of both WARMUP and RUN.
+pub fn gathered(intervals: &[Interval], steps_max: usize) -> Vec<(i64, usize, Interval)> {
+    let per_step = intervals.len().div_ceil(steps_max.max(1)).max(1);
+    let run = intervals.partition_point(|i| i.second < 0);
+    let (warmup, run) = intervals.split_at(run);
     let step = |seconds: &[Interval]| {
         let mut sum = Interval::default();
         seconds.iter().for_each(|i| sum.merge(i));
         (seconds[0].second, seconds.len(), sum)
     };
-    intervals.chunks(per_step).map(step).collect()
+    warmup
+        .chunks(per_step)
+        .chain(run.chunks(per_step))
+        .map(step)
+        .collect()
 }
 
 /// Both series of a point; `None` without any.
 pub fn series_chart(point: &PointRecord) -> Option<String> {
     let stats = point.stats.as_ref()?;
-    let steps = gathered(&stats.intervals);
+    let steps = gathered(&stats.intervals, STEPS_MAX);
     let (first, last) = (steps.first()?.0, steps.last()?);
     let x = Scale::exact(
         first as f64,
@@ -137,10 +144,10 @@ mod tests {
             ..Interval::default()
         };
         let intervals: Vec<_> = (-300..300).map(second).collect();
-        let steps = gathered(&intervals);
-        assert!(steps.len() <= STEPS_MAX);
+        let steps = gathered(&intervals, STEPS_MAX);
+        assert!(steps.len() <= STEPS_MAX + 1);
         assert_eq!(steps.iter().map(|s| s.2.success_count).sum::<u64>(), 1_800);
         assert_eq!(steps.iter().map(|s| s.1).sum::<usize>(), 600);
-        assert!(gathered(&[]).is_empty());
+        assert!(gathered(&[], STEPS_MAX).is_empty());
     }
 }
