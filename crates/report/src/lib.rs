@@ -11,10 +11,12 @@ mod advice;
 mod breakdown;
 mod charts;
 mod composite;
+mod disclosure;
 mod files;
 mod format;
 mod html;
 mod json;
+mod key_values;
 mod knee;
 mod scale;
 mod sequence;
@@ -26,11 +28,16 @@ mod view;
 mod words;
 
 pub use advice::advice;
+pub use disclosure::{
+    Edition, Extras, IMAGE_BYTES_MAX, Image, submission_html, submission_json, submission_summary,
+    submission_text,
+};
 pub use files::{
     Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,
 };
 pub use html::html;
 pub use json::json_summary;
+pub use key_values::curve_summary;
 pub use knee::{KNEE_TERM, knee};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};

@@ -17,6 +17,18 @@ use std::path::{Path, PathBuf};
 const SHIPPED: &[(&str, &str)] = &[
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
+    (
+        "submission.html",
+        include_str!("../templates/submission.html"),
+    ),
+    (
+        "submission.css",
+        include_str!("../templates/submission.css"),
+    ),
+    (
+        "submission.txt",
+        include_str!("../templates/submission.txt"),
+    ),
     ("chart.css", include_str!("../templates/chart.css")),
 ];
 

@@ -1,0 +1,468 @@
+//! What a report of a submission shows, section by section.
+
+use super::fragment::{fragment_html, fragment_text};
+use super::images::Image;
+use super::table::text_table;
+use crate::format::{number, rate};
+use crate::svg::escape;
+use filermark_results::{Curve, CurvePoint};
+use filermark_submission::{Document, Element, Kind, Node, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Columns of the text report.
+pub(super) const TEXT_WIDTH: usize = 78;
+
+/// For whom a report is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edition {
+    /// For everybody.
+    #[default]
+    Public,
+    /// For reviewers (`-r`): also who submits, the files with their checksums, and
+    /// everything that is missing or wrong.
+    Reviewer,
+}
+
+/// What a report needs beside the submission itself.
+#[derive(Clone, Debug, Default)]
+pub struct Extras {
+    /// For whom it is.
+    pub edition: Edition,
+    /// The diagrams, by file name. One that is missing is said to be.
+    pub images: BTreeMap<String, Image>,
+    /// When the report is made, as it shall be shown; empty: not said.
+    pub generated: String,
+    /// Remarks of the caller, e.g. on run records that could not be read.
+    pub remarks: Vec<String>,
+    /// The detailed sections of each result's record, as HTML; by the result's number.
+    pub details: BTreeMap<usize, String>,
+}
+
+/// A section: a heading and what stands under it.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    pub id: String,
+    pub title: &'static str,
+    pub blocks: Vec<Block>,
+}
+
+/// Something under a heading; exactly one of the parts is filled in, and the others
+/// are empty, as templates want it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Block {
+    pub title: String,
+    pub facts: Vec<Fact>,
+    pub table: Option<Table>,
+    pub html: String,
+    pub images: Vec<Diagram>,
+    /// All of it as text.
+    pub text: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Fact {
+    pub label: String,
+    pub html: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Diagram {
+    pub title: String,
+    pub file: String,
+    /// The picture; empty: it is missing.
+    pub address: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Table {
+    pub heads: Vec<Head>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Head {
+    pub title: String,
+    pub is_number: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Cell {
+    pub html: String,
+    #[serde(skip)]
+    pub source: String,
+    pub is_number: bool,
+}
+
+impl Cell {
+    /// A finished text that is no fragment.
+    pub fn plain(text: &str, is_number: bool) -> Self {
+        let source = text.replace('&', "&amp;").replace('<', "&lt;");
+        Self {
+            html: escape(text),
+            source,
+            is_number,
+        }
+    }
+}
+
+/// A result, as its headline and table.
+#[derive(Debug, Serialize)]
+pub(super) struct ResultView {
+    pub number: usize,
+    pub benchmark: String,
+    pub title: String,
+    pub version: String,
+    pub metric: String,
+    pub peak: String,
+    pub ort: String,
+    pub verdict: String,
+    pub verdict_class: &'static str,
+    pub table: Table,
+    pub table_text: String,
+    pub chart: String,
+    pub narrow_chart: String,
+    pub method: &'static str,
+    pub reasons: Vec<String>,
+    /// The same as text, each a paragraph.
+    pub reasons_text: String,
+    pub details: String,
+}
+
+/// The sections behind the results, in the order of the form.
+pub(super) fn sections(document: &Document, extras: &Extras) -> Vec<Section> {
+    let root = document.root();
+    let mut sections: Vec<Section> = Vec::new();
+    for name in ["productInfo", "testInfo"] {
+        for child in root.get(name).map_or(&[][..], Element::children) {
+            push_section(&mut sections, child, extras);
+        }
+    }
+    let mut last = vec!["otherReportNotes", "resultCompliance"];
+    if extras.edition == Edition::Reviewer {
+        last.push("submissionInfo");
+    }
+    for child in last.into_iter().filter_map(|name| root.get(name)) {
+        push_section(&mut sections, child, extras);
+    }
+    sections
+}
+
+/// Notes on what stands above them are no section of their own.
+fn push_section(sections: &mut Vec<Section>, element: &Element, extras: &Extras) {
+    let node = element.node();
+    if node.is_optional && element.is_blank() {
+        return;
+    }
+    let is_note = node.name.ends_with("Notes") && !node.name.starts_with("other");
+    if let (true, Some(above)) = (is_note, sections.last_mut()) {
+        above.blocks.push(prose(node.title, element.text()));
+        return;
+    }
+    sections.push(Section {
+        id: node.name.to_owned(),
+        title: node.title,
+        blocks: blocks(element, extras),
+    });
+}
+
+/// What a node and all below it give.
+fn blocks(element: &Element, extras: &Extras) -> Vec<Block> {
+    let node = element.node();
+    match node.kind {
+        Kind::Field(_) => vec![prose("", element.text())],
+        Kind::List(item, _) if item.name == "diagram" => vec![diagrams(element, extras)],
+        Kind::List(item, _) => vec![listing("", element, item)],
+        Kind::Group(_) => {
+            let mut found = Vec::new();
+            let facts = facts(element);
+            if !facts.facts.is_empty() {
+                found.push(facts);
+            }
+            for child in element.children() {
+                let node = child.node();
+                let is_fact = matches!(node.kind, Kind::Field(f) if f.value != Value::FreeForm);
+                if is_fact || (node.is_optional && child.is_blank()) {
+                    continue;
+                }
+                match node.kind {
+                    Kind::Field(_) => found.push(prose(node.title, child.text())),
+                    Kind::List(item, _) => {
+                        let is_alone = node.title == element.node().title;
+                        found.push(listing(if is_alone { "" } else { node.title }, child, item));
+                    }
+                    Kind::Group(_) => found.extend(blocks(child, extras)),
+                }
+            }
+            found
+        }
+    }
+}
+
+/// The single values of a group, one under the other.
+fn facts(element: &Element) -> Block {
+    let mut block = Block::default();
+    for child in element.children() {
+        let node = child.node();
+        let Some(field) = node.field().filter(|f| f.value != Value::FreeForm) else {
+            continue;
+        };
+        if node.is_optional && child.is_blank() {
+            continue;
+        }
+        let shown = shown(child.text(), field.value);
+        block
+            .text
+            .push_str(&format!("{:<30}  {shown}\n", node.title));
+        block.facts.push(Fact {
+            label: node.title.to_owned(),
+            html: or_missing(escape(&shown)),
+        });
+    }
+    block
+}
+
+fn prose(title: &str, source: &str) -> Block {
+    let lines = fragment_text(source, TEXT_WIDTH);
+    Block {
+        title: title.to_owned(),
+        html: or_missing(fragment_html(source)),
+        text: format!("{}\n", lines.join("\n")),
+        ..Block::default()
+    }
+}
+
+fn or_missing(html: String) -> String {
+    match html.is_empty() {
+        true => "<em class=\"missing\">not said</em>".into(),
+        false => html,
+    }
+}
+
+const fn is_number(value: Value) -> bool {
+    matches!(value, Value::Count | Value::Number)
+}
+
+/// A figure with its thousands apart; everything else as it was typed.
+fn shown(text: &str, value: Value) -> String {
+    match (is_number(value), text.parse::<f64>()) {
+        (true, Ok(figure)) => {
+            let decimals = text.split_once('.').map_or(0, |(_, d)| d.len().min(3));
+            number(figure, decimals)
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A list as a table: a column for each field of its items, those that are empty in
+/// every row left out.
+fn listing(title: &str, list: &Element, item: &'static Node) -> Block {
+    let mut table = Table::default();
+    let rows: Vec<&Element> = list.items().collect();
+    let is_used =
+        |node: &Node| !node.is_optional || rows.iter().any(|row| !row.value(node.name).is_empty());
+    let columns: Vec<&Node> = item.children().iter().filter(|n| is_used(n)).collect();
+    let is_memory = item.name == "memoryItem";
+    let is_counted = item.name == "bomItem" || item.name == "processingElement";
+    let head = |title: &str, is_number| Head {
+        title: title.to_owned(),
+        is_number,
+    };
+    if is_counted {
+        table.heads.push(head("No", true));
+    }
+    for node in &columns {
+        let value = node.field().map(|f| f.value);
+        table
+            .heads
+            .push(head(node.title, value.is_some_and(is_number)));
+    }
+    for (at, row) in (1..).zip(&rows) {
+        let mut cells = Vec::new();
+        if is_counted {
+            cells.push(Cell::plain(&at.to_string(), true));
+        }
+        cells.extend(columns.iter().map(|node| cell(row, node)));
+        table.rows.push(cells);
+    }
+    if is_memory {
+        add_memory_total(&mut table, &rows);
+    }
+    let text = text_table(&table, TEXT_WIDTH);
+    Block {
+        title: title.to_owned(),
+        table: Some(table),
+        text,
+        ..Block::default()
+    }
+}
+
+fn cell(row: &Element, node: &Node) -> Cell {
+    let text = row.value(node.name);
+    match node.field().map(|f| f.value) {
+        Some(Value::FreeForm) => Cell {
+            html: fragment_html(text),
+            source: text.to_owned(),
+            is_number: false,
+        },
+        Some(value) => Cell::plain(&shown(text, value), is_number(value)),
+        None => Cell::plain("", false),
+    }
+}
+
+/// The product of size and number per row, and the sum over the rows.
+fn add_memory_total(table: &mut Table, rows: &[&Element]) {
+    table.heads.push(Head {
+        title: "Total, GiB".into(),
+        is_number: true,
+    });
+    let mut sum = 0.0;
+    for (cells, row) in table.rows.iter_mut().zip(rows) {
+        let figure = |name: &str| row.value(name).parse::<f64>().unwrap_or(0.0);
+        let total = figure("sizeGib") * figure("quantity");
+        sum += total;
+        cells.push(Cell::plain(&rate(total), true));
+    }
+    let mut last: Vec<Cell> = table.heads.iter().map(|_| Cell::plain("", false)).collect();
+    if let Some(first) = last.first_mut() {
+        *first = Cell::plain("Grand total", false);
+    }
+    if let Some(end) = last.last_mut() {
+        *end = Cell::plain(&rate(sum), true);
+    }
+    table.rows.push(last);
+}
+
+fn diagrams(list: &Element, extras: &Extras) -> Block {
+    let mut block = Block::default();
+    for item in list.items() {
+        let (title, file) = (item.value("name"), item.value("file"));
+        block.text.push_str(&format!("{title}: {file}\n"));
+        let image = extras.images.get(file);
+        block.images.push(Diagram {
+            title: title.to_owned(),
+            file: file.to_owned(),
+            address: image.map_or(String::new(), Image::data_uri),
+        });
+    }
+    block
+}
+
+/// The results' tables and headlines.
+pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
+    let results = document.results();
+    let views = (1..).zip(&results).map(|(at, (result, curve))| {
+        let peak = curve.peak_value();
+        let table = points_table(curve);
+        let chart = |is_wide| super::page::chart(curve, is_wide);
+        ResultView {
+            number: at,
+            benchmark: curve.benchmark.clone(),
+            title: result.value("title").to_owned(),
+            version: result.value("benchmarkVersion").to_owned(),
+            metric: curve.metric.clone(),
+            peak: peak.map_or("none".into(), |peak| match curve.is_classical() {
+                true => rate(peak),
+                false => number_short(peak),
+            }),
+            ort: curve.ort_ms().map_or("none".into(), |ms| number(ms, 2)),
+            verdict: result.value("verdict").to_owned(),
+            verdict_class: match result.value("verdict") {
+                "VALID" => "valid",
+                "PARTLY VALID" => "partly",
+                "INVALID" => "invalid",
+                _ => "unknown",
+            },
+            table_text: text_table(&table, TEXT_WIDTH),
+            table,
+            chart: chart(true),
+            narrow_chart: chart(false),
+            method: match curve.ort_method.name() {
+                "2008" => "the area under the curve from the origin to the peak, divided by the peak",
+                _ => "the area under the curve from the first load point to the peak, divided by the distance between them",
+            },
+            reasons_text: reasons_text(&reasons(curve)),
+            reasons: reasons(curve),
+            details: extras.details.get(&at).cloned().unwrap_or_default(),
+        }
+    });
+    views.collect()
+}
+
+fn number_short(figure: f64) -> String {
+    filermark_results::figures::plain(figure)
+}
+
+fn reasons(curve: &Curve) -> Vec<String> {
+    let bad = curve.points.iter().filter(|p| !p.is_valid);
+    let said = bad.map(|p| {
+        let load = number_short(p.load);
+        match p.reason.is_empty() {
+            true => format!("{load} {}: does not count", curve.metric),
+            false => format!("{load} {}: {}", curve.metric, p.reason),
+        }
+    });
+    said.collect()
+}
+
+/// Each as a paragraph, the first line two columns to the left.
+fn reasons_text(reasons: &[String]) -> String {
+    let source: String = reasons
+        .iter()
+        .map(|r| format!("<li>{}", escape(r).replace("&#39;", "'")))
+        .collect();
+    let lines = fragment_text(&format!("<ul>{source}</ul>"), TEXT_WIDTH);
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A column of the table of load points: its head, and what it shows of a point.
+type Column = (&'static str, fn(&CurvePoint) -> Option<String>);
+
+/// Those of every result, then those that only some files have.
+const COLUMNS: &[Column] = &[
+    ("Throughput, op/s", |p| Some(rate(p.achieved))),
+    ("Response, ms", |p| Some(number(p.mean_ms, 3))),
+    ("99 %, ms", |p| p.service_ms_p99.map(|ms| number(ms, 3))),
+    ("Total, KiB/s", |p| {
+        p.total_kib_per_sec.map(|k| number(k, 0))
+    }),
+    ("Errors", |p| p.error_count.map(|n| n.to_string())),
+];
+
+fn points_table(curve: &Curve) -> Table {
+    let mut table = Table::default();
+    let load = match curve.is_classical() {
+        true => "Requested, op/s".to_owned(),
+        false => curve.metric.clone(),
+    };
+    let head = |title: &str, is_number| Head {
+        title: title.to_owned(),
+        is_number,
+    };
+    table.heads.push(head(&load, true));
+    let used: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(_, of)| curve.points.iter().any(|p| of(p).is_some()))
+        .collect();
+    table
+        .heads
+        .extend(used.iter().map(|(title, _)| head(title, true)));
+    table.heads.push(head("Counts", false));
+    for point in &curve.points {
+        let load = match curve.is_classical() {
+            true => rate(point.load),
+            false => number_short(point.load),
+        };
+        let mut cells = vec![Cell::plain(&load, true)];
+        cells.extend(
+            used.iter()
+                .map(|(_, of)| Cell::plain(&of(point).unwrap_or_default(), true)),
+        );
+        cells.push(Cell::plain(
+            if point.is_valid { "yes" } else { "NO" },
+            false,
+        ));
+        table.rows.push(cells);
+    }
+    table
+}
