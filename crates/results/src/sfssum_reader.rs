@@ -342,6 +342,52 @@ mod tests {
         assert_eq!(format!("{:.2}", curve.ort_ms().unwrap()), "1.55");
     }
 
+    /// Published factual results (facts.md 2.5, anchors.md section 6), as summary files of
+    /// either form: name, points, peak and ORT as published.
+    const PUBLISHED: [(&str, &str, &str, &str); 4] = [
+        (
+            "NFS3",
+            "4000:0.9 8003:1.2 12008:1.4 16019:1.7 20021:2.0 24036:2.4 28043:3.1 32044:4.1 36090:5.8 40011:10.0",
+            "40011",
+            "2.75",
+        ),
+        (
+            "NFS3",
+            "798:0.8 1597:0.8 2403:0.9 3203:1.0 4006:1.0 4810:1.2 5609:1.3 6417:1.9 7219:2.4 8053:4.7",
+            "8053",
+            "1.37",
+        ),
+        (
+            "NFS3",
+            "122542:0.3 245273:0.3 368143:0.3 491136:0.4 613918:0.4 737914:0.5 860669:0.7 984360:0.8 1107794:1.0 1222089:6.0",
+            "1222089",
+            "0.75",
+        ),
+        (
+            "SWBUILD",
+            "250:.135 500:.169 750:.197 1000:.198 1250:.263 1500:.303 1750:.404 2000:.536 2250:.866 2500:2.478",
+            "2500",
+            "0.47",
+        ),
+    ];
+
+    #[test]
+    fn published_tables_give_their_peak_and_ort_to_the_digit() {
+        for (name, points, peak, ort) in PUBLISHED {
+            let row = |point: &str| {
+                let (rate, ms) = point.split_once(':').unwrap();
+                match name {
+                    "NFS3" => format!("{rate} {rate} {ms} 1 300 NFS3 T 4 1 4 10 2 2 2008\n"),
+                    _ => format!("{rate} 0 {rate} {ms} 2 1 1 300 4 62 1 1 1 1 1 {name}\n"),
+                }
+            };
+            let text: String = points.split(' ').map(row).collect();
+            let curve = parse_sfssum(&text).unwrap().curve;
+            assert_eq!(crate::figures::plain(curve.peak_value().unwrap()), peak);
+            assert_eq!(format!("{:.2}", curve.ort_ms().unwrap()), ort, "{peak}");
+        }
+    }
+
     #[test]
     fn our_own_files_come_back_with_their_verdicts() {
         let record = testing::record();

@@ -125,7 +125,7 @@ fn a_hostile_form_becomes_text() {
         "<img src=http",
         "<svg/onload",
         "onerror=alert(2)>{{",
-        "49",
+        "490049",
     ] {
         let found = page.match_indices(bad).next();
         let around = found.and_then(|(at, _)| page.get(at.saturating_sub(80)..at + 80));
