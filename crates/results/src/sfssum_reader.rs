@@ -388,9 +388,17 @@ mod tests {
         }
     }
 
+    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
     fn our_own_files_come_back_with_their_verdicts() {
         let record = testing::record();
+        if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
+            let dir = std::path::PathBuf::from(corpus).join("sfssum");
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("classical"), sfssum::sfssum(&record)).unwrap();
+            let composite = sfssum_txt::sfssum_txt(&composite_record());
+            std::fs::write(dir.join("composite"), composite).unwrap();
+        }
         let read = parse_sfssum(&sfssum::sfssum(&record)).unwrap();
         let ours = Curve::of_record(&record);
         assert!(read.is_ours);
