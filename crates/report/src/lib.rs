@@ -1,8 +1,9 @@
 //! Renderings for people: the HTML report and the terminal summary.
 //!
-//! [`html()`] makes one self-contained page, [`summary()`] a table for the
-//! terminal, [`json_summary`] the same for programs, and [`progress_line`] what
-//! is said as each load point ends. All of them see a run record and nothing
+//! [`html()`] makes one self-contained page, [`text()`] the same without charts,
+//! [`chart_svg`] and [`chart_png`] its charts as files, [`summary()`] a table for
+//! the terminal, [`json_summary`] and [`key_values`] the same for programs, and
+//! [`progress_line`] what is said as each load point ends. All of them see a run record and nothing
 //! else: this room knows no server and no clock, and of files only the templates
 //! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
 //! [`sequence_svg`] draw what a benchmark's procs do.
@@ -15,6 +16,7 @@ mod files;
 mod format;
 mod html;
 mod json;
+mod keys;
 mod knee;
 mod scale;
 mod sequence;
@@ -22,6 +24,7 @@ mod setup;
 mod summary;
 mod svg;
 mod templates;
+mod text;
 mod view;
 mod words;
 
@@ -29,9 +32,11 @@ pub use advice::advice;
 pub use files::{
     Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,
 };
-pub use html::html;
+pub use html::{Edition, html, html_edition};
 pub use json::json_summary;
+pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
 pub use templates::{TemplateError, Templates};
+pub use text::text;
