@@ -8,6 +8,7 @@ mod hosts;
 mod live;
 mod netmist;
 mod preflight;
+pub mod report;
 mod workload;
 
 pub use agent::AgentArgs;
@@ -18,6 +19,7 @@ pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
+pub use report::ReportArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -320,36 +322,6 @@ pub struct TemplateArgs {
     pub benchmark: Option<String>,
 }
 
-/// `report`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filermark report result/mine.run.jsonl           writes result/mine.html again
-  filermark report mine.run.jsonl -d /tmp/again
-  filermark report --export-templates mine         what pages are laid out by, to be changed
-  filermark report mine.run.jsonl --templates mine")]
-pub struct ReportArgs {
-    /// The run record
-    #[arg(
-        value_name = "SUFFIX.run.jsonl",
-        required_unless_present = "export_templates"
-    )]
-    pub input: Option<PathBuf>,
-    /// Lay the page out by the templates of this directory; what it lacks is as shipped
-    #[arg(long, value_name = "DIR")]
-    pub templates: Option<PathBuf>,
-    /// Write the shipped templates into this directory, to be changed, and nothing else
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["input", "templates"])]
-    pub export_templates: Option<PathBuf>,
-    /// Directory for the report [default: that of the record]
-    #[arg(short, long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub verbose: VerboseArgs,
-}
-
 /// `completions`.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(
@@ -460,6 +432,8 @@ mod tests {
             "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
             "filermark report x.run.jsonl --templates mine",
+            "filermark report -f pdf -r -o x.pdf --browser b x.run.jsonl",
+            "filermark report -o - x.run.jsonl",
             "filermark report --export-templates mine",
             "filermark completions zsh",
             "filermark man",
@@ -483,6 +457,8 @@ mod tests {
             "filermark demo --seconds 0",
             "filermark clock --listen 2010",
             "filermark report",
+            "filermark report -f doc x",
+            "filermark report -f html -d d x",
         ];
         for line in bad {
             assert!(parse(line).is_err(), "{line}");

@@ -4,6 +4,7 @@
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
 //! 130 interrupted.
 
+mod browser;
 mod cli;
 mod commands;
 mod console;

@@ -9,7 +9,8 @@ use crate::format::{count, ms, number, rate};
 use crate::knee::KNEE_TERM;
 use crate::view::verdict_word;
 use crate::words;
-use filermark_results::text::one_line;
+use filermark_model::Finding;
+use filermark_results::text::{one_line, severity_word};
 use filermark_results::{ClientSummary, PointRecord, RunRecord};
 use serde::Serialize;
 
@@ -76,6 +77,50 @@ pub fn percentile_rows(record: &RunRecord) -> Vec<PercentileRow> {
         })
     };
     record.points.iter().filter_map(row).collect()
+}
+
+/// A finding as it stands in the record.
+#[derive(Serialize)]
+pub struct FindingRow {
+    pub place: String,
+    /// See [`FINDING_HEADS`].
+    pub cells: Vec<String>,
+}
+
+/// The heads of the table of all findings, behind the place.
+pub const FINDING_HEADS: [(&str, &str); 6] = [
+    ("severity", ""),
+    ("rule", ""),
+    ("figure", ""),
+    ("limit", ""),
+    ("limit from", ""),
+    ("what", ""),
+];
+
+/// All findings one by one, for those who check a report.
+pub fn all_findings(record: &RunRecord) -> Vec<FindingRow> {
+    let row = |place: String, f: &Finding| {
+        let figure = |f: Option<f64>| f.map_or("–".to_owned(), |f| number(f, 3));
+        FindingRow {
+            place,
+            cells: vec![
+                severity_word(f.severity).to_owned(),
+                f.rule.name().to_owned(),
+                figure(f.value),
+                figure(f.limit),
+                f.source.as_deref().map_or("–".to_owned(), one_line),
+                one_line(&f.message),
+            ],
+        }
+    };
+    let of_run = record.run_findings().map(|f| row("run".to_owned(), f));
+    let of_point = |p: &'_ PointRecord| -> Vec<FindingRow> {
+        let place = format!("point {}", p.load.number);
+        p.findings.iter().map(|f| row(place.clone(), f)).collect()
+    };
+    of_run
+        .chain(record.points.iter().flat_map(of_point))
+        .collect()
 }
 
 /// Where the knee is; `None` where too little was measured to say anything.

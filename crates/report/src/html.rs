@@ -1,7 +1,7 @@
 //! The report as one self-contained HTML page: no network, no script, no
 //! foreign font.
 
-use crate::breakdown::{self, ClientsView, KneeView, PercentileRow};
+use crate::breakdown::{self, ClientsView, FindingRow, KneeView, PercentileRow};
 use crate::charts::{
     Balance, Fit, Measure, client_charts, columns_for, groups_chart, heat_chart, load_chart,
     op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
@@ -81,6 +81,9 @@ struct Page<'a> {
     point_heads: &'a [(&'a str, &'a str)],
     points: Vec<PointRow>,
     findings: Vec<FindingView>,
+    reviewer: bool,
+    all_findings: Vec<FindingRow>,
+    finding_heads: &'a [(&'a str, &'a str)],
     peak_number: Option<u32>,
     groups: Option<Chart>,
     overlay: Option<Chart>,
@@ -103,12 +106,36 @@ struct Page<'a> {
     notice: &'static str,
 }
 
+/// For whom a report is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edition {
+    /// Everybody.
+    #[default]
+    Public,
+    /// Those who check it: with all findings one by one, each with its figure, limit
+    /// and source, and all details open.
+    Reviewer,
+}
+
 /// The report, laid out by the template `report.html`.
 ///
 /// # Errors
 /// The template cannot be filled in: of a shipped one a defect, of a user's own
 /// it names the line.
 pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, TemplateError> {
+    html_edition(record, templates, Edition::Public)
+}
+
+/// The report in an edition.
+///
+/// # Errors
+/// As those of [`html()`].
+pub fn html_edition(
+    record: &RunRecord,
+    templates: &Templates,
+    edition: Edition,
+) -> Result<String, TemplateError> {
+    let reviewer = edition == Edition::Reviewer;
     let run = &record.run;
     let verdict = record.verdict();
     let peak = record.peak();
@@ -163,6 +190,12 @@ pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, Templat
         point_heads: view::point_heads(record),
         points: view::point_rows(record),
         findings: view::findings(record),
+        reviewer,
+        all_findings: match edition {
+            Edition::Public => Vec::new(),
+            Edition::Reviewer => breakdown::all_findings(record),
+        },
+        finding_heads: &breakdown::FINDING_HEADS,
         peak_number: peak.map(|p| p.load.number),
         groups: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| groups_chart(s, fit))),
         overlay: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| overlay_chart(s, fit))),

@@ -1,29 +1,111 @@
-//! `report`: makes the report again from a run record.
+//! `report`: reports in every form, from a run record.
 
-use crate::cli::ReportArgs;
+mod input;
+mod output;
+
+use crate::browser;
+use crate::cli::report::{ChartName, Format, ReportArgs};
 use crate::exit::{Ended, Failure};
 use crate::{plain, product};
-use filermark_report::Templates;
+use filermark_report::{Chart, Edition, Templates};
+use filermark_results::RunRecord;
 use filermark_results::files::{write_files, write_proc_logs};
+use input::{InputKind, input_kind};
 use std::path::Path;
+use std::process::ExitCode;
 
-/// Reads a record, writes its report and classical files, prints its summary.
+/// Makes the report that is asked for; without -f and -o all files of a record again.
 pub fn report(args: &ReportArgs) -> Ended {
     plain::listen_to_rooms(&[], args.verbose.verbose);
     if let Some(dir) = &args.export_templates {
         return export_templates(dir);
     }
+    let Some(input) = &args.input else {
+        return Err(Failure::Usage(vec!["name the run record".into()]));
+    };
     let templates = match &args.templates {
         Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
         None => Templates::builtin(),
     };
-    let Some(input) = &args.input else {
-        return Err(Failure::Usage(vec!["name the run record".into()]));
-    };
+    match input_kind(input).map_err(Failure::Failed)? {
+        InputKind::Record => of_record(args, input, &templates),
+        kind @ (InputKind::Xml | InputKind::Sfssum) => Err(not_a_record(input, kind)),
+    }
+}
+
+fn of_record(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
     let record = filermark_results::read_record(input).map_err(Failure::of)?;
     if let Some(cut) = &record.cut {
         eprintln!("{}: {cut}", input.display());
     }
+    match (args.format, args.out.as_deref()) {
+        (None, None) => all_files(args, input, &record, templates),
+        (format, out) => {
+            let out = out.unwrap_or(Path::new("-"));
+            let format = format.unwrap_or_else(|| output::format_of(out));
+            one_report(args, &record, templates, format, out)
+        }
+    }
+}
+
+/// One report in one form.
+fn one_report(
+    args: &ReportArgs,
+    record: &RunRecord,
+    templates: &Templates,
+    format: Format,
+    out: &Path,
+) -> Ended {
+    let edition = match args.review {
+        true => Edition::Reviewer,
+        false => Edition::Public,
+    };
+    let page = || filermark_report::html_edition(record, templates, edition).map_err(Failure::of);
+    let bytes = match format {
+        Format::Html => page()?.into_bytes(),
+        Format::Text => filermark_report::text(record, templates, edition)
+            .map_err(Failure::of)?
+            .into_bytes(),
+        Format::Summary => filermark_report::key_values(record).into_bytes(),
+        Format::Json => format!("{:#}\n", filermark_report::json_summary(record)).into_bytes(),
+        Format::Pdf => browser::pdf(&page()?, args.browser.as_deref()).map_err(Failure::Failed)?,
+        Format::Svg => drawn(record, chart(args.chart))?.into_bytes(),
+        Format::Png => png(&drawn(record, chart(args.chart))?)?,
+    };
+    output::deliver(out, &bytes)?;
+    if let (Format::Html, Some(beside)) = (format, output::chart_beside(out)) {
+        // A record without a measured point has no chart, and its page says so.
+        if let Some(svg) = filermark_report::chart_svg(record, Chart::Results) {
+            output::deliver(&beside, &png(&svg)?)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drawn(record: &RunRecord, chart: Chart) -> Result<String, Failure> {
+    let nothing =
+        "there is nothing to draw: no load point of the record was measured, or none counts";
+    filermark_report::chart_svg(record, chart).ok_or_else(|| Failure::of(nothing))
+}
+
+fn png(svg: &str) -> Result<Vec<u8>, Failure> {
+    filermark_report::chart_png(svg).map_err(Failure::of)
+}
+
+const fn chart(name: ChartName) -> Chart {
+    match name {
+        ChartName::Results => Chart::Results,
+        ChartName::Load => Chart::Load,
+        ChartName::Service => Chart::Service,
+        ChartName::Response => Chart::Response,
+        ChartName::Heat => Chart::Heat,
+        ChartName::Operations => Chart::Operations,
+        ChartName::Procs => Chart::Procs,
+    }
+}
+
+/// All that a run leaves, again; and its summary on stdout.
+fn all_files(args: &ReportArgs, input: &Path, record: &RunRecord, templates: &Templates) -> Ended {
     let own = input.parent().filter(|p| !p.as_os_str().is_empty());
     let dir = args
         .dir
@@ -32,17 +114,32 @@ pub fn report(args: &ReportArgs) -> Ended {
         .unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(dir)
         .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
-    let mut files = write_files(&record, dir).map_err(Failure::of)?;
+    let mut files = write_files(record, dir).map_err(Failure::of)?;
     if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
         // Of a run that was killed: nobody else will write them.
-        files.push(write_proc_logs(&record, dir).map_err(Failure::of)?);
+        files.push(write_proc_logs(record, dir).map_err(Failure::of)?);
     }
-    let page = product::write_html_by(&record, dir, &templates)?;
-    product::print_summary(&record, &args.output);
+    let edition = match args.review {
+        true => Edition::Reviewer,
+        false => Edition::Public,
+    };
+    let page = product::write_html_by(record, dir, templates, edition)?;
+    product::print_summary(record, &args.output);
     for file in files.iter().chain([&page]) {
         eprintln!("{}", file.display());
     }
-    Ok(std::process::ExitCode::SUCCESS)
+    Ok(ExitCode::SUCCESS)
+}
+
+fn not_a_record(input: &Path, kind: InputKind) -> Failure {
+    let seems = match kind {
+        InputKind::Xml => "it is XML",
+        InputKind::Sfssum | InputKind::Record => "its first line is no JSON",
+    };
+    Failure::of(format!(
+        "{}: this is no run record: {seems}; name the SUFFIX.run.jsonl of a run",
+        input.display()
+    ))
 }
 
 /// Writes the shipped templates into a directory, to be changed there; a file that
@@ -62,5 +159,5 @@ fn export_templates(dir: &Path) -> Ended {
         std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
         eprintln!("{}", path.display());
     }
-    Ok(std::process::ExitCode::SUCCESS)
+    Ok(ExitCode::SUCCESS)
 }

@@ -15,4 +15,4 @@ mod tests;
 
 pub use images::{IMAGE_BYTES_MAX, Image};
 pub use page::{submission_html, submission_json, submission_summary, submission_text};
-pub use view::{Edition, Extras};
+pub use view::Extras;

@@ -1,8 +1,10 @@
 //! The report of a submission as a page, as text, and as key and value.
 
-use super::view::{Edition, Extras, ResultView, Section, TEXT_WIDTH, results, sections};
+use super::view::{Extras, ResultView, Section, TEXT_WIDTH, results, sections};
+use crate::curve_json::curve_json;
 use crate::files::{CurveLabels, CurvePoint, curve_inline};
-use crate::key_values::{KeyValues, curve_key_values};
+use crate::html::Edition;
+use crate::keys::flatten;
 use crate::templates::{TemplateError, Templates};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::Curve;
@@ -143,32 +145,25 @@ pub fn submission_text(
     templates.render("submission.txt", &Page::of(document, extras))
 }
 
-/// The results as key and value, one pair a line: see [`curve_key_values`].
+/// What a submission says in short, one `key: value` a line.
 pub fn submission_summary(document: &Document) -> String {
-    let mut out = KeyValues::default();
+    let whole = submission_json(document);
     let root = document.root();
-    out.push("vendor", root.value("productInfo.vendorAndProduct.vendor"));
-    out.push(
-        "product",
-        root.value("productInfo.vendorAndProduct.productName"),
-    );
-    out.push(
-        "date_tested",
-        root.value("productInfo.vendorAndProduct.dateTested"),
-    );
-    out.push("compliant", root.value("resultCompliance.isCompliant"));
-    let results = document.results();
-    out.push("results", &results.len().to_string());
-    for (number, (result, curve)) in (1..).zip(&results) {
-        let prefix = match results.len() {
-            1 => String::new(),
-            _ => format!("result{number}_"),
-        };
-        curve_key_values(&mut out, &prefix, curve, result.value("verdict"));
-    }
-    out.push("faults", &document.faults().len().to_string());
-    out.push("notice", NOT_A_SPEC_RESULT);
-    out.into_text()
+    let product = root
+        .get("productInfo")
+        .and_then(|p| p.get("vendorAndProduct"));
+    let value = |name| product.map_or("", |p| p.value(name));
+    flatten(&serde_json::json!({
+        "kind": "submission",
+        "format": 1,
+        "vendor": value("vendor"),
+        "product": value("productName"),
+        "date_tested": value("dateTested"),
+        "compliant": root.value("resultCompliance.isCompliant"),
+        "fault_count": document.faults().len(),
+        "results": whole["results"],
+        "notice": NOT_A_SPEC_RESULT,
+    }))
 }
 
 /// The whole submission as JSON: fields by name, lists as arrays, every value a text
@@ -177,13 +172,7 @@ pub fn submission_json(document: &Document) -> serde_json::Value {
     let results: Vec<_> = document
         .results()
         .iter()
-        .map(|(_, curve)| {
-            serde_json::json!({
-                "peak": curve.peak_value(),
-                "ort_ms": curve.ort_ms(),
-                "curve": curve,
-            })
-        })
+        .map(|(result, curve)| curve_json(curve, result.value("verdict")))
         .collect();
     let faults: Vec<_> = document
         .faults()
@@ -191,6 +180,8 @@ pub fn submission_json(document: &Document) -> serde_json::Value {
         .map(|f| serde_json::json!({ "path": f.path, "reason": f.reason }))
         .collect();
     serde_json::json!({
+        "kind": "submission",
+        "format": 1,
         "notice": NOT_A_SPEC_RESULT,
         "submission": value_of(document.root()),
         "results": results,

@@ -4,6 +4,7 @@ use super::fragment::{fragment_html, fragment_text};
 use super::images::Image;
 use super::table::text_table;
 use crate::format::{number, rate};
+use crate::html::Edition;
 use crate::svg::escape;
 use filermark_results::{Curve, CurvePoint};
 use filermark_submission::{Document, Element, Kind, Node, Value};
@@ -12,17 +13,6 @@ use std::collections::BTreeMap;
 
 /// Columns of the text report.
 pub(super) const TEXT_WIDTH: usize = 78;
-
-/// For whom a report is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edition {
-    /// For everybody.
-    #[default]
-    Public,
-    /// For reviewers (`-r`): also who submits, the files with their checksums, and
-    /// everything that is missing or wrong.
-    Reviewer,
-}
 
 /// What a report needs beside the submission itself.
 #[derive(Clone, Debug, Default)]

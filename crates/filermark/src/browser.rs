@@ -1,0 +1,206 @@
+//! A page as PDF, by the print path of a browser that this host has.
+//!
+//! Browsers lay pages out for paper better than any library does; the report's style
+//! sheet has rules for it. The browser gets a profile of its own that is removed
+//! afterwards, no network, and a limit of time. The room of the reports knows no
+//! processes: hence this is here.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable that names the browser.
+pub const VARIABLE: &str = "FILERMARK_BROWSER";
+/// What browsers that can print without a screen are called.
+const NAMES: [&str; 6] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+];
+/// How long one may take: a busy machine starts it in some ten seconds.
+const LIMIT: Duration = Duration::from_secs(120);
+/// How often it is looked after.
+const LOOK: Duration = Duration::from_millis(50);
+/// Most that is told of what it says.
+const SAID_MAX: usize = 300;
+
+/// The page printed to PDF, by `program` or the first browser that is found.
+///
+/// # Errors
+/// There is no browser, or it does not print: a sentence with what to try.
+pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
+    let program = match program {
+        Some(program) => program.to_owned(),
+        None => find(std::env::var_os(VARIABLE), std::env::var_os("PATH"))?,
+    };
+    let name = program.display().to_string();
+    let own = tempfile::Builder::new()
+        .prefix("filermark-print-")
+        .tempdir()
+        .map_err(|e| format!("no directory for the browser's profile can be made: {e}"))?;
+    let (source, out) = (own.path().join("page.html"), own.path().join("page.pdf"));
+    let said = own.path().join("said");
+    let failed = |what: &str, e: std::io::Error| format!("{what}: {e}");
+    std::fs::write(&source, page).map_err(|e| failed("the page for the browser", e))?;
+    let log = std::fs::File::create(&said).map_err(|e| failed("the browser's log", e))?;
+    let mut command = Command::new(&program);
+    command
+        .args(arguments(own.path(), &source, &out))
+        .env("HOME", own.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .process_group(0);
+    let mut child = command.spawn().map_err(|e| {
+        format!("{name} cannot be started: {e}; name another browser: --browser or {VARIABLE}")
+    })?;
+    let ended = wait(&mut child, LIMIT);
+    end_group(&mut child);
+    let status = ended.ok_or_else(|| {
+        let seconds = LIMIT.as_secs();
+        format!("{name} did not print the page within {seconds} s; print the HTML report by hand")
+    })?;
+    let bytes = std::fs::read(&out).unwrap_or_default();
+    if bytes.starts_with(b"%PDF-") {
+        return Ok(bytes);
+    }
+    let said = std::fs::read(&said).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let last = said
+        .lines()
+        .rfind(|l| !l.trim().is_empty())
+        .unwrap_or("it says nothing");
+    let last: String = last
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(SAID_MAX)
+        .collect();
+    Err(format!(
+        "{name} printed nothing ({status}): {last}; print the HTML report by hand, or name another browser: --browser or {VARIABLE}"
+    ))
+}
+
+fn arguments(own: &Path, source: &Path, out: &Path) -> Vec<OsString> {
+    let mut profile = OsString::from("--user-data-dir=");
+    profile.push(own.join("profile"));
+    let mut print = OsString::from("--print-to-pdf=");
+    print.push(out);
+    let mut page = OsString::from("file://");
+    page.push(source);
+    let mut all: Vec<OsString> = [
+        "--headless",
+        "--disable-gpu",
+        "--disable-extensions",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-dev-shm-usage",
+        "--disable-sync",
+        "--no-first-run",
+        "--no-default-browser-check",
+        "--no-pdf-header-footer",
+        // No name is found, and no address is reached without one of these.
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--proxy-server=127.0.0.1:9",
+    ]
+    .map(OsString::from)
+    .into();
+    if rustix::process::geteuid().is_root() {
+        // As root it refuses to start with its sandbox; the page has no scripts.
+        all.push("--no-sandbox".into());
+    }
+    all.extend([profile, print, page]);
+    all
+}
+
+/// The browser that the variable names, or the first of those in the path.
+fn find(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, String> {
+    if let Some(named) = named.filter(|n| !n.is_empty()) {
+        return Ok(named.into());
+    }
+    let path = path.unwrap_or_default();
+    let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let all = NAMES
+        .iter()
+        .flat_map(|n| dirs.iter().map(move |d| d.join(n)));
+    let mut there = all.filter(|program| program.is_file());
+    there.next().ok_or_else(|| {
+        format!(
+            "no browser is here that could print the report: install chromium, name one (--browser or {VARIABLE}), or print the HTML report (-f html) by hand"
+        )
+    })
+}
+
+/// Waits for its end; `None`: it did not come in time.
+fn wait(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
+    let until = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+/// Ends what is left of it: its helpers are of its group.
+fn end_group(child: &mut Child) {
+    if let Some(pid) = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_are_found_by_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = || Some(OsString::from(dir.path()));
+        let why = find(None, path()).expect_err("there is none");
+        assert!(
+            why.contains("install chromium") && why.contains(VARIABLE),
+            "{why}"
+        );
+        assert!(find(None, None).is_err());
+        std::fs::write(dir.path().join("google-chrome"), "").expect("it is written");
+        assert_eq!(find(None, path()), Ok(dir.path().join("google-chrome")));
+        assert_eq!(find(Some("mine".into()), path()), Ok("mine".into()));
+        assert_eq!(
+            find(Some("".into()), path()),
+            Ok(dir.path().join("google-chrome"))
+        );
+    }
+
+    #[test]
+    fn programs_that_print_nothing_are_told() {
+        let why = pdf("<p>", Some(Path::new("/no/such/browser"))).expect_err("there is none");
+        assert!(why.contains("cannot be started"), "{why}");
+        let why = pdf("<p>", Some(Path::new("true"))).expect_err("it prints nothing");
+        assert!(
+            why.contains("printed nothing") && why.contains("--browser"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn programs_that_hang_are_ended() {
+        let mut child = Command::new("sleep")
+            .arg("600")
+            .process_group(0)
+            .spawn()
+            .expect("it starts");
+        assert_eq!(wait(&mut child, Duration::from_millis(60)), None);
+        end_group(&mut child);
+        assert!(matches!(child.try_wait(), Ok(Some(_))));
+    }
+}

@@ -1,0 +1,70 @@
+//! Where a report goes: to a file, with its chart beside it, or to standard output.
+
+use crate::cli::report::Format;
+use crate::exit::Failure;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// The form that a file's name asks for; a page, where it says nothing.
+pub fn format_of(out: &Path) -> Format {
+    let extension = out.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "txt" => Format::Text,
+        "pdf" => Format::Pdf,
+        "json" => Format::Json,
+        "png" => Format::Png,
+        "svg" => Format::Svg,
+        _ => Format::Html,
+    }
+}
+
+/// Whether standard output is meant.
+pub fn is_stdout(out: &Path) -> bool {
+    out == Path::new("-")
+}
+
+/// Writes a report; says so where it is a file.
+pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if !is_stdout(out) {
+        eprintln!("Creating {}", out.display());
+        return std::fs::write(out, bytes)
+            .map_err(|e| Failure::of(format!("{}: cannot be written: {e}", out.display())));
+    }
+    let mut stdout = std::io::stdout().lock();
+    let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");
+    if stdout.is_terminal() && !is_text {
+        let sentence = "this is no text for a terminal: give -o FILE";
+        return Err(Failure::Usage(vec![sentence.into()]));
+    }
+    // A reader that has gone is no error.
+    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    Ok(())
+}
+
+/// The file of the chart that stands beside a page; none beside standard output.
+pub fn chart_beside(page: &Path) -> Option<PathBuf> {
+    (!is_stdout(page)).then(|| page.with_extension("png"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_form() {
+        for (name, format) in [
+            ("mine.html", Format::Html),
+            ("mine.TXT", Format::Text),
+            ("a.b/mine.pdf", Format::Pdf),
+            ("-", Format::Html),
+            ("mine", Format::Html),
+        ] {
+            assert_eq!(format_of(Path::new(name)), format, "{name}");
+        }
+        assert_eq!(chart_beside(Path::new("-")), None);
+        assert_eq!(
+            chart_beside(Path::new("d/mine.html")),
+            Some("d/mine.png".into())
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! A curve for programs: of a summary file or of a submission, in the names of the
+//! record's summary ([`crate::json_summary`]), as JSON and as `key: value`.
+
+use crate::keys::flatten;
+use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_results::{Curve, CurvePoint};
+use serde_json::{Value, json};
+
+/// A curve as JSON; `verdict` as the source has it.
+pub fn curve_json(curve: &Curve, verdict: &str) -> Value {
+    let peak = curve.peak();
+    let is_classical = curve.is_classical();
+    let points = (1..).zip(&curve.points);
+    json!({
+        "benchmark": {"name": curve.benchmark},
+        "protocol": curve.protocol,
+        "unit": (!is_classical).then_some(&curve.metric),
+        "verdict": verdict,
+        "point_count": curve.points.len(),
+        "valid_point_count": curve.valid_points().count(),
+        "peak_units": peak.filter(|_| !is_classical).map(|p| p.load),
+        "peak_ops_per_sec": peak.map(|p| p.achieved),
+        "peak_service_ms": peak.map(|p| p.mean_ms),
+        "ort_ms": curve.ort_ms().map(two_decimals),
+        "ort_method": curve.ort_method.name(),
+        "points": points.map(|(number, p)| point(curve, number, p)).collect::<Vec<_>>(),
+    })
+}
+
+/// An ORT is published to two decimals, and the figures of summary files bear no more.
+fn two_decimals(figure: f64) -> f64 {
+    (figure * 100.0).round() / 100.0
+}
+
+fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
+    json!({
+        "number": number,
+        "units": (!curve.is_classical()).then_some(point.load),
+        "requested_ops_per_sec": point.requested,
+        "achieved_ops_per_sec": point.achieved,
+        "service_ms": {"mean": point.mean_ms, "p99": point.service_ms_p99},
+        "response_ms": {"p99": point.response_ms_p99},
+        "success_count": point.op_count,
+        "error_count": point.error_count,
+        "window_s": point.seconds,
+        "read_kib_per_sec": point.read_kib_per_sec,
+        "written_kib_per_sec": point.write_kib_per_sec,
+        "valid": point.is_valid,
+        "reason": Some(&point.reason).filter(|reason| !reason.is_empty()),
+    })
+}
+
+/// What a summary file says, as JSON.
+pub fn summary_file_json(curve: &Curve, verdict: &str) -> Value {
+    let mut value = curve_json(curve, verdict);
+    value["format"] = 1.into();
+    value["kind"] = "sfssum".into();
+    value["notice"] = NOT_A_SPEC_RESULT.into();
+    value
+}
+
+/// The same, one `key: value` a line.
+pub fn summary_file_keys(curve: &Curve, verdict: &str) -> String {
+    flatten(&summary_file_json(curve, verdict))
+}
