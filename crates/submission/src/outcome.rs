@@ -148,6 +148,22 @@ impl Document {
     }
 }
 
+impl Document {
+    /// The files of the diagrams, each once, in their order.
+    pub fn diagram_files(&self) -> Vec<&str> {
+        let product = self.root().get("productInfo");
+        let list = product.and_then(|p| p.get("configDiagrams"));
+        let mut files: Vec<&str> = Vec::new();
+        for item in list.into_iter().flat_map(Element::items) {
+            let file = item.value("file");
+            if !file.is_empty() && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        files
+    }
+}
+
 /// Results whose peak or ORT is not what their own load points make: path and reason.
 pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
     let mut found = Vec::new();

@@ -17,10 +17,13 @@ Examples:
   filermark report -f summary mine.run.jsonl       key: value, for scripts
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
+  filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
+  filermark report -f summary -o - sfssum.other    points, peak and ORT of any sfssum
   filermark report --export-templates mine         what pages are laid out by, to be changed
   filermark report mine.run.jsonl --templates mine")]
 pub struct ReportArgs {
-    /// What the report is made from: a run record
+    /// What the report is made from: a run record, a submission (sub.xml), or an sfssum file
+    /// of any origin
     #[arg(value_name = "INPUT", required_unless_present = "export_templates")]
     pub input: Option<PathBuf>,
     /// The form of the report [default: by the name that -o gives]

@@ -1,7 +1,9 @@
-//! `report`: reports in every form, from a run record.
+//! `report`: reports in every form, from a run record, a submission or a summary file.
 
 mod input;
 mod output;
+mod submission;
+mod summary_file;
 
 use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
@@ -21,7 +23,9 @@ pub fn report(args: &ReportArgs) -> Ended {
         return export_templates(dir);
     }
     let Some(input) = &args.input else {
-        return Err(Failure::Usage(vec!["name the run record".into()]));
+        return Err(Failure::Usage(vec![
+            "name a run record, a submission or an sfssum file".into(),
+        ]));
     };
     let templates = match &args.templates {
         Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
@@ -29,7 +33,8 @@ pub fn report(args: &ReportArgs) -> Ended {
     };
     match input_kind(input).map_err(Failure::Failed)? {
         InputKind::Record => of_record(args, input, &templates),
-        kind @ (InputKind::Xml | InputKind::Sfssum) => Err(not_a_record(input, kind)),
+        InputKind::Xml => submission::report(args, input, &templates),
+        InputKind::Sfssum => summary_file::report(args, input),
     }
 }
 
@@ -129,17 +134,6 @@ fn all_files(args: &ReportArgs, input: &Path, record: &RunRecord, templates: &Te
         eprintln!("{}", file.display());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn not_a_record(input: &Path, kind: InputKind) -> Failure {
-    let seems = match kind {
-        InputKind::Xml => "it is XML",
-        InputKind::Sfssum | InputKind::Record => "its first line is no JSON",
-    };
-    Failure::of(format!(
-        "{}: this is no run record: {seems}; name the SUFFIX.run.jsonl of a run",
-        input.display()
-    ))
 }
 
 /// Writes the shipped templates into a directory, to be changed there; a file that

@@ -1,0 +1,142 @@
+//! Reports of a submission.
+
+use super::output;
+use crate::browser;
+use crate::cli::report::{Format, ReportArgs};
+use crate::exit::{Ended, Failure};
+use filermark_report::{
+    CurveLabels, CurvePoint, Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, curve_svg,
+    submission_html, submission_json, submission_summary, submission_text,
+};
+use filermark_results::{Curve, Timestamp};
+use filermark_submission::{Document, XML_LEN_MAX, read_xml};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The report that is asked for.
+pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
+    if args.dir.is_some() {
+        let sentence = "-d is for run records; a submission's report needs -o FILE";
+        return Err(Failure::Usage(vec![sentence.into()]));
+    }
+    let document = read(input)?;
+    let out = args.out.as_deref().unwrap_or(Path::new("-"));
+    let format = args.format.unwrap_or_else(|| output::format_of(out));
+    let page = || {
+        let extras = extras(args, input, &document);
+        submission_html(&document, &extras, templates).map_err(Failure::of)
+    };
+    let bytes = match format {
+        Format::Html => page()?.into_bytes(),
+        Format::Text => {
+            let extras = extras(args, input, &document);
+            let text = submission_text(&document, &extras, templates);
+            text.map_err(Failure::of)?.into_bytes()
+        }
+        Format::Summary => submission_summary(&document).into_bytes(),
+        Format::Json => format!("{:#}\n", submission_json(&document)).into_bytes(),
+        Format::Pdf => browser::pdf(&page()?, args.browser.as_deref()).map_err(Failure::Failed)?,
+        Format::Svg => chart(&document)?.into_bytes(),
+        Format::Png => super::png(&chart(&document)?)?,
+    };
+    output::deliver(out, &bytes)?;
+    if let (Format::Html, Some(beside), Ok(svg)) =
+        (format, output::chart_beside(out), chart(&document))
+    {
+        output::deliver(&beside, &super::png(&svg)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a submission; the errors name file and line.
+pub fn read(path: &Path) -> Result<Document, Failure> {
+    let shown = path.display();
+    let failed = |why: &dyn std::fmt::Display| Failure::Usage(vec![format!("{shown}: {why}")]);
+    let size = std::fs::metadata(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
+    if size.len() > XML_LEN_MAX as u64 {
+        return Err(failed(&format!(
+            "larger than {} MiB: this is no submission",
+            XML_LEN_MAX >> 20
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed(&"this is no UTF-8 text"))?;
+    read_xml(&text).map_err(|e| Failure::Usage(vec![format!("{shown}:{e}")]))
+}
+
+/// What belongs to the report and lies beside the submission: its diagrams.
+fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
+    let edition = match args.review {
+        true => Edition::Reviewer,
+        false => Edition::Public,
+    };
+    let mut extras = Extras {
+        edition,
+        generated: Timestamp::now().readable(),
+        ..Extras::default()
+    };
+    let folder = input.parent().unwrap_or(Path::new(""));
+    for name in document.diagram_files() {
+        match image(folder, name) {
+            Ok(image) => {
+                extras.images.insert(name.to_owned(), image);
+            }
+            Err(why) => {
+                eprintln!("{why}; the report says that the diagram is missing");
+                extras.remarks.push(why);
+            }
+        }
+    }
+    extras
+}
+
+/// A diagram. Its name is a bare file name, or it is not looked for.
+fn image(folder: &Path, name: &str) -> Result<Image, String> {
+    let is_bare = Path::new(name).file_name().is_some_and(|n| n == name);
+    if !is_bare {
+        return Err(format!(
+            "\"{name}\": a diagram's file lies beside the submission, without a folder"
+        ));
+    }
+    let path = folder.join(name);
+    let failed = |e: std::io::Error| format!("{}: the diagram cannot be read: {e}", path.display());
+    let size = std::fs::metadata(&path).map_err(failed)?.len();
+    if size > IMAGE_BYTES_MAX {
+        return Err(format!(
+            "{}: larger than {} MiB",
+            path.display(),
+            IMAGE_BYTES_MAX >> 20
+        ));
+    }
+    Image::new(name, std::fs::read(&path).map_err(failed)?)
+}
+
+/// The results chart of the first result.
+fn chart(document: &Document) -> Result<String, Failure> {
+    let results = document.results();
+    let drawn = results.first().and_then(|(_, curve)| curve_chart(curve));
+    drawn.ok_or_else(|| Failure::of("there is nothing to draw: the submission has no load point"))
+}
+
+/// A curve as an SVG file.
+pub fn curve_chart(curve: &Curve) -> Option<String> {
+    let points: Vec<CurvePoint> = curve
+        .points
+        .iter()
+        .map(|p| CurvePoint {
+            x: if curve.is_classical() {
+                p.achieved
+            } else {
+                p.load
+            },
+            y: p.mean_ms,
+            valid: p.is_valid,
+        })
+        .collect();
+    let labels = CurveLabels {
+        title: "Mean service time over load",
+        x: &curve.metric,
+        y: "ms",
+    };
+    curve_svg(&points, &labels)
+}

@@ -1,0 +1,53 @@
+//! Reports of an `sfssum` of any origin: its points, its peak, its ORT.
+
+use super::output;
+use super::submission::curve_chart;
+use crate::cli::report::{Format, ReportArgs};
+use crate::exit::{Ended, Failure};
+use filermark_report::{summary_file_json, summary_file_keys};
+use filermark_results::{Summary, read_sfssum};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The report that is asked for; key and value, where nothing is.
+pub fn report(args: &ReportArgs, input: &Path) -> Ended {
+    let summary = read_sfssum(input).map_err(|e| Failure::Usage(vec![e]))?;
+    let out = args.out.as_deref().unwrap_or(Path::new("-"));
+    let format = match args.format {
+        Some(format) => format,
+        None if output::is_stdout(out) => Format::Summary,
+        None => output::format_of(out),
+    };
+    let curve = &summary.curve;
+    let verdict = verdict(&summary);
+    let svg =
+        || curve_chart(curve).ok_or_else(|| Failure::of("there is nothing to draw in this file"));
+    let bytes = match format {
+        Format::Summary => summary_file_keys(curve, verdict).into_bytes(),
+        Format::Json => format!("{:#}\n", summary_file_json(curve, verdict)).into_bytes(),
+        Format::Svg => svg()?.into_bytes(),
+        Format::Png => super::png(&svg()?)?,
+        Format::Html | Format::Text | Format::Pdf => {
+            return Err(Failure::Usage(vec![format!(
+                "{}: a summary file has only its load points: -f summary, json, svg or png; for a page or text give the run record, or make a submission of it with 'filermark subedit'",
+                input.display()
+            )]));
+        }
+    };
+    output::deliver(out, &bytes)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Foreign files do not say which points count, unless they mark one as invalid.
+fn verdict(summary: &Summary) -> &'static str {
+    let (valid, all) = (
+        summary.curve.valid_points().count(),
+        summary.curve.points.len(),
+    );
+    match (summary.is_ours, valid) {
+        (false, valid) if valid == all => "UNKNOWN",
+        (_, 0) => "INVALID",
+        (_, valid) if valid == all => "VALID",
+        _ => "PARTLY VALID",
+    }
+}
