@@ -4,6 +4,7 @@
 //! shell completions are made from here.
 
 mod agent;
+mod compare;
 mod hosts;
 mod live;
 mod netmist;
@@ -13,6 +14,7 @@ mod workload;
 pub use agent::AgentArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
@@ -37,6 +39,7 @@ Examples:
   filermark template smb > sfs_rc             the same for an SMB server
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
+  filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
@@ -45,7 +48,7 @@ sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
 sfslog_SUFFIX.log and client-logs.SUFFIX.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
-130: interrupted.";
+3: compare found what --fail-on names; 130: interrupted.";
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
@@ -98,6 +101,8 @@ pub enum Command {
     Template(TemplateArgs),
     /// Make the report again from a run record
     Report(ReportArgs),
+    /// Compare runs: faster, slower, or no difference shown
+    Compare(CompareArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -448,6 +453,8 @@ mod tests {
             "filermark plan -r sfs_rc -b mine.toml",
             "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
+            "filermark compare a.run.jsonl b.run.jsonl,c.run.jsonl d -f html -o x.html --force",
+            "filermark compare a b --threshold 2.5% --spread 0 --fail-on any --no-color",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -469,6 +476,8 @@ mod tests {
             "filermark serve --capacity 99999999T",
             "filermark demo --seconds 0",
             "filermark clock --listen 2010",
+            "filermark compare a.run.jsonl",
+            "filermark compare a b --threshold much",
         ];
         for line in bad {
             assert!(parse(line).is_err(), "{line}");

@@ -4,6 +4,8 @@
 //! sheet shows the one that fits, so that no text is ever scaled to nothing.
 
 mod curve;
+mod curves;
+mod forest;
 mod frame;
 mod histogram;
 mod phases;
@@ -11,6 +13,8 @@ mod procs;
 mod series;
 
 pub use curve::{load_chart, response_chart};
+pub use curves::curves_chart;
+pub use forest::{Bar, forest_chart};
 pub use histogram::{groups_chart, overlay_chart};
 pub use phases::phases_chart;
 pub use procs::procs_chart;

@@ -18,6 +18,8 @@ const SAME_RATE_PCNT: f64 = 5.0;
 /// What a reply and its request may wait for the client's processor: so many times
 /// its own lateness.
 const CLIENT_WAITS: f64 = 2.0;
+/// Load points from which on a trend over them can be told from scatter.
+const TREND_POINTS: usize = 4;
 /// From the median of absolute distances to the standard deviation (normal distribution).
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
@@ -382,9 +384,28 @@ pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
         .filter_map(log)
         .collect();
     let middle = median(logs.clone());
-    let apart = median(logs.iter().map(|d| (d - middle).abs()).collect());
+    let straight = logs.iter().map(|d| (d - middle).abs()).collect();
+    let bent = without_trend(&logs).iter().map(|d| d.abs()).collect();
+    // One point that really differs spoils the trend, a real trend the median.
+    let apart = median(straight).min(median(bent));
     // Both sides of a difference scatter.
     MAD_TO_DEVIATION * apart / 2f64.sqrt()
+}
+
+/// What is left of differences over the load points without their mean, and, where
+/// there are enough points, without their trend: a slower server loses more the higher
+/// the load is, and that is no noise.
+fn without_trend(logs: &[f64]) -> Vec<f64> {
+    let middle = mean(logs);
+    if logs.len() < TREND_POINTS {
+        return logs.iter().map(|d| d - middle).collect();
+    }
+    let half = 0.5 * (logs.len() - 1) as f64;
+    let steps = || (0..logs.len()).map(|i| i as f64 - half);
+    let rise: f64 = logs.iter().zip(steps()).map(|(d, x)| d * x).sum();
+    let slope = rise / steps().map(|x| x * x).sum::<f64>();
+    let each = logs.iter().zip(steps());
+    each.map(|(d, x)| d - middle - slope * x).collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -421,13 +442,14 @@ pub fn together(sides: &[(f64, Side, Side)]) -> (Side, Side, Option<Spread>) {
         .iter()
         .map(|(_, before, after)| mean(&after.logs) - mean(&before.logs))
         .collect();
-    let middle: f64 = logs.iter().zip(&weights).map(|(d, w)| d * w).sum();
-    let squares = logs.iter().zip(&weights);
-    let sum: f64 = squares.map(|(d, w)| (w * (d - middle)).powi(2)).sum();
-    let n = sides.len() as f64;
-    let scatter = (sides.len() > 1).then(|| Spread {
-        variance: sum * n / (n - 1.0),
-        df: n - 1.0,
+    let apart: Vec<f64> = without_trend(&logs);
+    let n = logs.len() as f64;
+    let lost = if logs.len() >= TREND_POINTS { 2.0 } else { 1.0 };
+    let squares = apart.iter().zip(&weights);
+    let sum: f64 = squares.map(|(d, w)| (w * d).powi(2)).sum();
+    let scatter = (logs.len() > 1).then(|| Spread {
+        variance: sum * n / (n - lost),
+        df: n - lost,
     });
     (before, after, scatter)
 }

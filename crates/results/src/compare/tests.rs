@@ -107,6 +107,19 @@ fn a_lower_peak_is_seen() {
     }
 }
 
+/// A slower server loses more the higher the load is: that must not pass for noise.
+#[test]
+fn a_trend_over_the_load_is_no_noise() {
+    let after = Simulated {
+        capacity: 270.0,
+        ..Simulated::default()
+    };
+    for after in runs(after, 3, 3_500) {
+        let against = compared(&[&base()[1]], &[&after], &Options::default());
+        assert_eq!(against.verdict, Overall::Slower, "{:#?}", against.sweep);
+    }
+}
+
 #[test]
 fn repeats_see_what_one_run_cannot() {
     let after = Simulated {
