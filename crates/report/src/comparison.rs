@@ -151,11 +151,17 @@ fn table<'a>(
     if rows.is_empty() {
         return;
     }
+    let fits = title.chars().count() <= NAME_WIDTH;
+    let (above, beside) = if fits { ("", title) } else { (title, "") };
+    out.push('\n');
+    if !above.is_empty() {
+        let _ = writeln!(out, "{}", paint.strong(above));
+    }
     let head = format!(
-        "{title:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
+        "{beside:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
         "before", "after"
     );
-    let _ = writeln!(out, "\n{}", paint.strong(&head));
+    let _ = writeln!(out, "{}", paint.strong(&head));
     for row in rows {
         let name: String = name(row).chars().take(NAME_WIDTH).collect();
         let text = row.text();

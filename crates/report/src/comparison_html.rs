@@ -138,13 +138,12 @@ pub fn comparison_html(
         )))?)
 }
 
-fn side_rows(number: usize, side: &SideFacts) -> Vec<SideRow> {
-    let role = match number {
+fn side_rows(place: usize, side: &SideFacts) -> Vec<SideRow> {
+    let role = match place {
         0 => "base".to_owned(),
         n => format!("after {n}"),
     };
-    let figure =
-        |value: Option<f64>, decimals| value.map_or("–".into(), |v| number_text(v, decimals));
+    let figure = |value: Option<f64>, decimals| value.map_or("–".into(), |v| number(v, decimals));
     let row = |run: &RunFacts| SideRow {
         role: role.clone(),
         name: side.name.clone(),
@@ -158,10 +157,6 @@ fn side_rows(number: usize, side: &SideFacts) -> Vec<SideRow> {
         ort: figure(run.ort_ms, 2),
     };
     side.runs.iter().map(row).collect()
-}
-
-fn number_text(value: f64, decimals: usize) -> String {
-    number(value, decimals)
 }
 
 fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
@@ -210,13 +205,13 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
 fn sweep_bars(against: &Against) -> Vec<Bar> {
     let sweep = against.sweep.iter();
     let mut bars: Vec<Bar> = sweep
-        .map(|d| bar(format!("sweep: {}", d.kind.words()), d))
+        .map(|d| bar(format!("sweep: {}", d.kind.short()), d))
         .collect();
     for point in &against.points {
         let rows = point.figures.iter();
         bars.extend(
             rows.filter(|d| !(point.held_by_pacing && d.kind.is_rate()))
-                .map(|d| bar(format!("{}: {}", point.load, d.kind.words()), d)),
+                .map(|d| bar(format!("{}: {}", point.load, d.kind.short()), d)),
         );
     }
     bars

@@ -69,6 +69,18 @@ impl Kind {
         }
     }
 
+    /// Its name where there is little room.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::AchievedRate => "rate",
+            Self::ServiceMean => "service",
+            Self::ServiceP99 => "service 99 %",
+            Self::ResponseMean => "response",
+            Self::Peak => "peak",
+            Self::Ort => "ORT",
+        }
+    }
+
     /// The unit of its values.
     pub const fn unit(self) -> &'static str {
         if self.is_rate() { "op/s" } else { "ms" }

@@ -285,7 +285,7 @@ fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
         other_work,
         places,
         setup: work::setup(before, after),
-        remarks: remarks(base, other, &pairs),
+        remarks: remarks(base, other, &pairs, threshold),
         sweep,
         points,
         ops,
@@ -311,8 +311,28 @@ fn worst_work(base: &Group<'_>, other: &Group<'_>) -> (Work, Vec<FieldChange>, V
     worst
 }
 
-fn remarks(base: &Group<'_>, other: &Group<'_>, pairs: &[points::Pair<'_>]) -> Vec<String> {
-    let mut remarks = Vec::new();
+/// That the clients were restless, where that can explain more than matters.
+fn restless(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
+    let measured = pairs.iter().filter(|p| p.is_measured());
+    let unrest = measured.map(|p| (p.number, p.client_unrest()));
+    let (number, (before, after, explained)) = unrest.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
+    let pcnt = 100.0 * explained.exp_m1();
+    (pcnt > threshold_pcnt).then(|| {
+        format!(
+            "the clients themselves were not alike: at load point {number} they woke up {:.0} µs late on average before and {:.0} µs after, which can change the mean service time by {pcnt:.0} %; intervals are wider by as much; compare runs of quiet clients",
+            before / 1e3,
+            after / 1e3
+        )
+    })
+}
+
+fn remarks(
+    base: &Group<'_>,
+    other: &Group<'_>,
+    pairs: &[points::Pair<'_>],
+    threshold_pcnt: f64,
+) -> Vec<String> {
+    let mut remarks: Vec<String> = restless(pairs, threshold_pcnt).into_iter().collect();
     for group in [base, other] {
         for record in &group.records {
             let suffix = one_line(&record.run.suffix);

@@ -272,6 +272,17 @@ impl Pair<'_> {
         self.explained(waits, late, of)
     }
 
+    /// The clients' own mean lateness in ns, before and after, and what it can explain
+    /// of the logarithm of the mean service time.
+    pub fn client_unrest(&self) -> (f64, f64, f64) {
+        let late = |cells: &[Cell<'_>]| {
+            let all: Vec<f64> = cells.iter().map(|c| c.figures.wakeup_mean_ns).collect();
+            mean(&all)
+        };
+        let explained = self.allowance(Kind::ServiceMean);
+        (late(&self.before), late(&self.after), explained)
+    }
+
     fn explained(
         &self,
         waits: f64,

@@ -164,7 +164,13 @@ fn a_restless_client_is_no_slower_server() {
         ..Simulated::default()
     };
     for after in runs(restless, 3, 5_000) {
-        assert_eq!(verdict(&base()[0], &after), Overall::NoDifferenceShown);
+        let against = compared(&[&base()[0]], &[&after], &Options::default());
+        assert_eq!(against.verdict, Overall::NoDifferenceShown);
+        assert!(
+            against.remarks[0].starts_with("the clients themselves"),
+            "{:?}",
+            against.remarks
+        );
     }
 }
 

@@ -270,14 +270,15 @@ fn setup_rows(record: &RunRecord) -> BTreeMap<String, String> {
             1 => "client".to_owned(),
             _ => format!("client {number}"),
         };
-        // What changes by itself is no set-up; servers are places.
+        // What changes by itself is no set-up; servers and their addresses are places.
         let left_out = ["Host", "Load average before", "Servers"];
         let kept = environment.rows().into_iter();
         for (name, value) in kept.filter(|(name, _)| !left_out.contains(name)) {
             rows.insert(format!("{host}: {}", name.to_lowercase()), value);
         }
         for (number, mount) in (1..).zip(&environment.mounts) {
-            let stays = |name: &str| !name.contains("free") && !name.contains("avail");
+            let moves = ["free", "avail", "address"];
+            let stays = |name: &str| !moves.iter().any(|m| name.contains(m));
             for (name, value) in mount.facts.iter().filter(|(name, _)| stays(name)) {
                 rows.insert(format!("mount point {number}: {name}"), value.clone());
             }
