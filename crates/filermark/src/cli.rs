@@ -4,6 +4,7 @@
 //! shell completions are made from here.
 
 mod agent;
+mod compare;
 mod hosts;
 mod live;
 mod netmist;
@@ -14,6 +15,7 @@ mod workload;
 pub use agent::AgentArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+pub use compare::{CompareArgs, CompareFormat, FailOn};
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
@@ -39,6 +41,7 @@ Examples:
   filermark template smb > sfs_rc             the same for an SMB server
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
+  filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
@@ -47,7 +50,7 @@ sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
 sfslog_SUFFIX.log and client-logs.SUFFIX.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
-130: interrupted.";
+3: compare found what --fail-on names; 130: interrupted.";
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
@@ -100,6 +103,8 @@ pub enum Command {
     Template(TemplateArgs),
     /// Make the report again from a run record
     Report(ReportArgs),
+    /// Compare runs: faster, slower, or no difference shown
+    Compare(CompareArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -435,6 +440,8 @@ mod tests {
             "filermark report -f pdf -r -o x.pdf --browser b x.run.jsonl",
             "filermark report -o - x.run.jsonl",
             "filermark report --export-templates mine",
+            "filermark compare a.run.jsonl b.run.jsonl,c.run.jsonl d -f html -o x.html --force",
+            "filermark compare a b --threshold 2.5% --spread 0 --fail-on any --no-color",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -459,6 +466,8 @@ mod tests {
             "filermark report",
             "filermark report -f doc x",
             "filermark report -f html -d d x",
+            "filermark compare a.run.jsonl",
+            "filermark compare a b --threshold much",
         ];
         for line in bad {
             assert!(parse(line).is_err(), "{line}");

@@ -2,7 +2,7 @@
 //!
 //! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 130 interrupted.
+//! 3 a comparison ended as `--fail-on` says; 130 interrupted.
 
 mod browser;
 mod cli;
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Template(args) => commands::params::template(&args),
         Command::Netmist(args) => commands::netmist::netmist(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };

@@ -3,7 +3,9 @@
 //! [`html()`] makes one self-contained page, [`text()`] the same without charts,
 //! [`chart_svg`] and [`chart_png`] its charts as files, [`summary()`] a table for
 //! the terminal, [`json_summary`] and [`key_values`] the same for programs, and
-//! [`progress_line`] what is said as each load point ends. All of them see a run record and nothing
+//! [`progress_line`] what is said as each load point ends; [`comparison_text`],
+//! [`comparison_json`] and [`comparison_html`] show runs side by side. All of these see
+//! run records; a submission has its own: [`submission_html`] and its siblings. And nothing
 //! else: this room knows no server and no clock, and of files only the templates
 //! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
 //! [`sequence_svg`] draw what a benchmark's procs do.
@@ -11,6 +13,8 @@
 mod advice;
 mod breakdown;
 mod charts;
+mod comparison;
+mod comparison_html;
 mod composite;
 mod curve_json;
 mod disclosure;
@@ -31,6 +35,8 @@ mod view;
 mod words;
 
 pub use advice::advice;
+pub use comparison::{comparison_json, comparison_text};
+pub use comparison_html::comparison_html;
 pub use curve_json::{summary_file_json, summary_file_keys};
 pub use disclosure::{
     Extras, IMAGE_BYTES_MAX, Image, submission_html, submission_json, submission_summary,

@@ -10,11 +10,11 @@ use filermark_results::{PointRecord, RunRecord, Verdict};
 use std::fmt::Write as _;
 
 /// Narrowest terminal that is written for, in columns.
-const WIDTH_MIN: usize = 60;
+pub const WIDTH_MIN: usize = 60;
 
 /// SGR codes of the terminal, or nothing.
-struct Paint {
-    on: bool,
+pub struct Paint {
+    pub on: bool,
 }
 
 impl Paint {
@@ -24,16 +24,16 @@ impl Paint {
             false => text.to_owned(),
         }
     }
-    fn good(&self, text: &str) -> String {
+    pub fn good(&self, text: &str) -> String {
         self.with("32", text)
     }
-    fn bad(&self, text: &str) -> String {
+    pub fn bad(&self, text: &str) -> String {
         self.with("31", text)
     }
-    fn warn(&self, text: &str) -> String {
+    pub fn warn(&self, text: &str) -> String {
         self.with("33", text)
     }
-    fn strong(&self, text: &str) -> String {
+    pub fn strong(&self, text: &str) -> String {
         self.with("1", text)
     }
     fn severity(&self, severity: Severity) -> String {
@@ -206,7 +206,7 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
 
 /// The text broken between words into lines of at most `width` characters, the
 /// later ones set in by `indent`.
-fn wrapped(text: &str, width: usize, indent: usize) -> String {
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let width = width.max(20);
     let (mut out, mut used) = (String::new(), 0);
     for word in text.split_whitespace() {

@@ -30,6 +30,7 @@ const SHIPPED: &[(&str, &str)] = &[
         "submission.txt",
         include_str!("../templates/submission.txt"),
     ),
+    ("compare.html", include_str!("../templates/compare.html")),
     ("chart.css", include_str!("../templates/chart.css")),
 ];
 

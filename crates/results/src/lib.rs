@@ -3,13 +3,14 @@
 //! A run writes one file, the run record ([`record`], [`writer`]); everything
 //! else that a person or a program reads of it is rendered from that file
 //! ([`reader`], [`sfssum`], [`sfslog`], [`sfsres`], [`client_log`], [`csv`]).
-//! [`mod@judge`] holds the small rules that decide whether a load point counts.
+//! [`mod@compare`] lays records side by side. [`mod@judge`] holds the small rules that decide whether a load point counts.
 //!
 //! This room knows what was measured, never how: no socket, no protocol, no
 //! engine.
 
 pub mod bands;
 pub mod client_log;
+pub mod compare;
 pub mod console;
 pub mod csv;
 pub mod curve;

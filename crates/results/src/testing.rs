@@ -5,6 +5,7 @@
 //! Latencies are made with plain arithmetic (no `ln`, no `exp`), so that no
 //! library's rounding shows in the golden files.
 
+pub mod compare;
 pub mod composite;
 mod mounted;
 pub mod smb;

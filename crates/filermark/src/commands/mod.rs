@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod compare;
 pub mod demo;
 pub mod install;
 pub mod keys;

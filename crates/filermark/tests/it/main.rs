@@ -24,6 +24,7 @@ mod clients_faults;
 mod clients_refused;
 mod clients_stopped;
 mod clients_ways;
+mod compare;
 mod counts;
 mod events;
 mod faults;

@@ -5,6 +5,8 @@
 
 mod clients;
 mod curve;
+mod curves;
+mod forest;
 mod frame;
 mod heatmap;
 mod histogram;
@@ -18,6 +20,8 @@ mod series;
 
 pub use clients::{ClientFigures, client_charts};
 pub use curve::{knee_point, load_chart, response_chart};
+pub use curves::curves_chart;
+pub use forest::{Bar, forest_chart};
 pub use heatmap::{columns_for, heat_chart};
 pub use histogram::{groups_chart, overlay_chart};
 pub use ops::{op_charts, ops_chart};

@@ -1,0 +1,77 @@
+//! `compare`, declared.
+
+use clap::{Args, ValueEnum};
+use filermark_results::compare::{SPREAD_PCNT, THRESHOLD_PCNT};
+use std::path::PathBuf;
+
+/// `compare`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark compare before.run.jsonl after.run.jsonl
+  filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   repeats of a run
+  filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
+  filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
+
+Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to compare, or
+the output cannot be written; 2: a record cannot be read, or the runs did different
+work (--force); 3: a verdict that --fail-on names.")]
+pub struct CompareArgs {
+    /// The run records; the first is the base. Repeats of a run are joined by commas
+    #[arg(value_name = "RECORD[,RECORD...]", num_args = 2.., required = true)]
+    pub sides: Vec<PathBuf>,
+    /// What to make
+    #[arg(short, long, value_enum, default_value_t = CompareFormat::Text)]
+    pub format: CompareFormat,
+    /// Where it goes; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Lay the page out by the templates of this directory; what it lacks is as shipped
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+    /// Smallest difference that matters, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCNT, value_parser = parse_percent)]
+    pub threshold: f64,
+    /// What runs on one server differ by, in percent (standard deviation); repeats put
+    /// it right
+    #[arg(long, value_name = "PERCENT", default_value_t = SPREAD_PCNT, value_parser = parse_percent)]
+    pub spread: f64,
+    /// Compare what can be matched although the runs did different work
+    #[arg(long)]
+    pub force: bool,
+    /// Which verdict ends with exit code 3
+    #[arg(long, value_enum, default_value_t = FailOn::Slower)]
+    pub fail_on: FailOn,
+    /// Print no colours (also: NO_COLOR, or no terminal)
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// The forms of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables for a terminal
+    Text,
+    /// For programs
+    Json,
+    /// A self-contained page
+    Html,
+}
+
+/// Which verdicts end with exit code 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Slower, also where other figures are faster
+    Slower,
+    /// Any difference that is shown
+    Any,
+    /// None
+    Never,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent),
+        _ => Err("give percent from 0 to 1000".into()),
+    }
+}

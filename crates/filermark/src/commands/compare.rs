@@ -1,0 +1,184 @@
+//! `compare`: two or more run records side by side.
+
+use crate::cli::{CompareArgs, CompareFormat, FailOn};
+use crate::exit::{Ended, Failure};
+use crate::product;
+use filermark_results::RunRecord;
+use filermark_results::compare::{
+    CompareError, Comparison, Group, Options, Overall, compare as side_by_side,
+};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A verdict that `--fail-on` names.
+const VERDICT: u8 = 3;
+/// Most records of a comparison: each is held whole.
+const RECORDS_MAX: usize = 200;
+/// Columns of a text that goes to a file.
+const WIDTH: usize = 100;
+
+/// Reads the records, compares them, writes the comparison.
+pub fn compare(args: &CompareArgs) -> Ended {
+    let sides: Vec<Vec<PathBuf>> = args.sides.iter().map(|s| repeats(s)).collect();
+    let count: usize = sides.iter().map(Vec::len).sum();
+    if count > RECORDS_MAX {
+        let sentence = format!("{count} records; compare {RECORDS_MAX} at most");
+        return Err(Failure::Usage(vec![sentence]));
+    }
+    let read = |path: &PathBuf| filermark_results::read_record(path);
+    let mut records: Vec<Vec<RunRecord>> = Vec::new();
+    for side in &sides {
+        let side: Result<_, _> = side.iter().map(read).collect();
+        records.push(side.map_err(|e| Failure::Usage(vec![e.to_string()]))?);
+    }
+    let names = names(&sides);
+    let groups: Vec<Group<'_>> = names
+        .into_iter()
+        .zip(&records)
+        .map(|(name, side)| Group {
+            name,
+            records: side.iter().collect(),
+        })
+        .collect();
+    let options = Options {
+        threshold_pcnt: args.threshold,
+        spread_pcnt: args.spread,
+        force: args.force,
+    };
+    let comparison = side_by_side(&groups, &options).map_err(refused)?;
+    write(args, &comparison, &groups)?;
+    Ok(ExitCode::from(exit_code(&comparison, args.fail_on)))
+}
+
+/// One side of the command line: a record, or several joined by commas. A file whose
+/// own name has a comma is one record.
+fn repeats(side: &Path) -> Vec<PathBuf> {
+    match side.to_str() {
+        Some(text) if text.contains(',') && !side.exists() => {
+            let names = text.split(',').filter(|name| !name.is_empty());
+            names.map(PathBuf::from).collect()
+        }
+        _ => vec![side.to_owned()],
+    }
+}
+
+/// What the sides are called: by their files' names, where those tell them apart.
+fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
+    let short = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy();
+        name.trim_end_matches(".run.jsonl").to_owned()
+    };
+    let long = |path: &PathBuf| path.display().to_string();
+    let joined = |name: &dyn Fn(&PathBuf) -> String| -> Vec<String> {
+        let side = |s: &Vec<PathBuf>| s.iter().map(name).collect::<Vec<_>>().join(", ");
+        sides.iter().map(side).collect()
+    };
+    let names = joined(&short);
+    let different: BTreeSet<&String> = names.iter().collect();
+    match different.len() == names.len() {
+        true => names,
+        false => joined(&long),
+    }
+}
+
+fn refused(error: CompareError) -> Failure {
+    let CompareError::OtherWork {
+        before,
+        after,
+        fields,
+    } = error
+    else {
+        return Failure::Usage(vec![error.to_string()]);
+    };
+    let mut sentences = vec![format!("{after} did other work than {before}:")];
+    let field = |f: &filermark_results::compare::FieldChange| {
+        format!("  {}: {} before, {} after", f.name, f.before, f.after)
+    };
+    sentences.extend(fields.iter().map(field));
+    sentences.push(
+        "differences would come from the work, not from the server; measure with the same parameters, or compare what can be matched with --force"
+            .into(),
+    );
+    Failure::Usage(sentences)
+}
+
+fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> Result<(), Failure> {
+    let to_stdout = args.output.as_os_str() == "-";
+    let terminal = to_stdout && std::io::stdout().is_terminal();
+    let text = match args.format {
+        CompareFormat::Text => {
+            let colour = terminal && !args.no_color && crate::talk::colour_wanted();
+            let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+            let width = columns.filter(|_| to_stdout).unwrap_or(WIDTH);
+            filermark_report::comparison_text(comparison, colour, width)
+        }
+        CompareFormat::Json => format!("{:#}\n", filermark_report::comparison_json(comparison)),
+        CompareFormat::Html => filermark_report::comparison_html(
+            comparison,
+            groups,
+            &filermark_report::Templates::builtin(),
+        )
+        .map_err(Failure::of)?,
+    };
+    if to_stdout {
+        product::print(&text);
+        return Ok(());
+    }
+    let failed = |e| {
+        let file = args.output.display();
+        Failure::of(format!("{file}: cannot write the comparison: {e}"))
+    };
+    let mut file = std::fs::File::create(&args.output).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    for against in &comparison.against {
+        eprintln!("{}: {}", against.name, against.verdict.words());
+    }
+    eprintln!("{}", args.output.display());
+    Ok(())
+}
+
+fn exit_code(comparison: &Comparison, fail_on: FailOn) -> u8 {
+    let named = |verdict: Overall| match fail_on {
+        FailOn::Slower => matches!(verdict, Overall::Slower | Overall::Mixed),
+        FailOn::Any => matches!(verdict, Overall::Slower | Overall::Mixed | Overall::Faster),
+        FailOn::Never => false,
+    };
+    if comparison.verdicts().any(named) {
+        return VERDICT;
+    }
+    u8::from(
+        comparison
+            .verdicts()
+            .any(|v| v == Overall::NothingToCompare),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_joined_by_commas() {
+        let of = |text: &str| repeats(Path::new(text));
+        assert_eq!(of("a,b,").len(), 2);
+        assert_eq!(of("a").len(), 1);
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("a,b.run.jsonl");
+        std::fs::write(&odd, "").unwrap();
+        assert_eq!(repeats(&odd), [odd]);
+    }
+
+    #[test]
+    fn sides_are_called_by_what_tells_them_apart() {
+        let sides = |a: &str, b: &str| names(&[repeats(Path::new(a)), repeats(Path::new(b))]);
+        assert_eq!(sides("x/a.run.jsonl", "y/b.run.jsonl"), ["a", "b"]);
+        assert_eq!(sides("x/a.run.jsonl,x/c", "y/b.run.jsonl"), ["a, c", "b"]);
+        assert_eq!(
+            sides("x/a.run.jsonl", "y/a.run.jsonl"),
+            ["x/a.run.jsonl", "y/a.run.jsonl"]
+        );
+    }
+}

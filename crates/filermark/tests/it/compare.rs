@@ -1,0 +1,181 @@
+//! `compare` on runs that were really made: two servers that are alike, and a slower one.
+
+use crate::filermark;
+use crate::peek::serve;
+use crate::sweep::Sweep;
+use crate::turns::{alone, patiently};
+use filermark_results::compare::SCHEMA;
+use filermark_server::ServerOptions;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// The record of a short sweep of three load points against a server of this delay.
+fn measured(dir: &Path, suffix: &str, delay: &str) -> PathBuf {
+    let server = serve(ServerOptions {
+        delay: delay.parse().expect("a delay"),
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 80 120")
+        .set("RUNTIME", 2)
+        .suffix(suffix);
+    sweep.succeed();
+    let record = dir.join(format!("{suffix}.run.jsonl"));
+    std::fs::copy(sweep.result(&format!("{suffix}.run.jsonl")), &record).expect("copy");
+    record
+}
+
+fn compare(dir: &Path, args: &[&str]) -> Output {
+    let mut line = vec!["compare"];
+    line.extend(args);
+    filermark(dir, &line)
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn text(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).into_owned()
+}
+
+/// The comparison as JSON, which its schema describes.
+fn json(output: &Output) -> Value {
+    let value: Value = serde_json::from_slice(&output.stdout).expect("JSON on stdout");
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let name = "urn:filermark:comparison:1";
+    let schema = serde_json::from_str(SCHEMA).expect("a schema");
+    compiler.add_resource(name, schema).expect("a schema");
+    let index = compiler.compile(name, &mut schemas).expect("a schema");
+    let valid = schemas
+        .validate(&value, index)
+        .map_err(|e| format!("{e:#}"));
+    valid.expect("as the schema says");
+    value
+}
+
+/// A record with its first line changed.
+fn with_header(record: &Path, name: &str, change: impl Fn(&mut Value)) -> PathBuf {
+    let whole = std::fs::read_to_string(record).expect("a record");
+    let (first, rest) = whole.split_once('\n').expect("lines");
+    let mut header: Value = serde_json::from_str(first).expect("JSON");
+    change(&mut header);
+    let path = record.with_file_name(name);
+    std::fs::write(&path, format!("{header}\n{rest}")).expect("write");
+    path
+}
+
+#[test]
+fn servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    patiently(|| {
+        let off = |what: &str, output: &Output| Err(format!("{what}:\n{}", text(&output.stdout)));
+        measured(dir, "one", "2ms");
+        measured(dir, "two", "2ms");
+        measured(dir, "slow", "8ms");
+        let (one, two, slow) = ("one.run.jsonl", "two.run.jsonl", "slow.run.jsonl");
+        let same = compare(dir, &[one, two, "--fail-on", "any"]);
+        if code(&same) != 0 {
+            return off("two that are alike", &same);
+        }
+        let said = text(&same.stdout);
+        assert!(said.contains("verdict: no difference shown"), "{said}");
+        // They listened on ports of their own.
+        assert!(
+            said.contains("only places differ") && said.contains("NFS_PORT"),
+            "{said}"
+        );
+        let slower = compare(dir, &[one, slow, "--format", "json"]);
+        if code(&slower) != 3 {
+            return off("a slower one", &slower);
+        }
+        let value = json(&slower);
+        assert_eq!(value["against"][0]["verdict"], "slower");
+        let sweep = value["against"][0]["sweep"].as_array().expect("rows");
+        let service = sweep.iter().find(|d| d["kind"] == "service_mean");
+        let change = service.expect("a row")["change_pcnt"]
+            .as_f64()
+            .expect("a figure");
+        assert!((100.0..350.0).contains(&change), "{change}");
+        // The verdict is about the second side, and only what was asked for fails.
+        for (args, wanted) in [
+            (vec![slow, one], 0),
+            (vec![slow, one, "--fail-on", "any"], 3),
+            (vec![one, slow, "--fail-on", "never"], 0),
+            (vec![one, two, slow], 3),
+            (vec!["one.run.jsonl,two.run.jsonl", slow], 3),
+        ] {
+            let ended = compare(dir, &args);
+            assert_eq!(code(&ended), wanted, "{args:?}: {}", text(&ended.stdout));
+        }
+        let page = compare(
+            dir,
+            &[
+                one,
+                slow,
+                "-f",
+                "html",
+                "-o",
+                "c.html",
+                "--fail-on",
+                "never",
+            ],
+        );
+        assert_eq!((code(&page), page.stdout.len()), (0, 0));
+        let page = std::fs::read_to_string(dir.join("c.html")).expect("the page");
+        assert!(page.contains(">slower<") && page.contains("curves-service-wide"));
+        Ok(())
+    });
+    refusals(dir);
+}
+
+/// What is no comparison, and why; on the records that are there.
+fn refusals(dir: &Path) {
+    let one = dir.join("one.run.jsonl");
+    with_header(&one, "longer.run.jsonl", |header| {
+        header["plan"]["phases"]["runtime"] = 60_000_000_000u64.into();
+        header["fingerprint"] = "other".into();
+    });
+    with_header(&one, "newer.run.jsonl", |header| {
+        header["schema"] = 99.into()
+    });
+    let refused = compare(dir, &["one.run.jsonl", "longer.run.jsonl"]);
+    let said = text(&refused.stderr);
+    assert_eq!((code(&refused), refused.stdout.len()), (2, 0), "{said}");
+    for told in [
+        "longer did other work than one",
+        "RUNTIME: 2 s before, 60 s after",
+        "--force",
+    ] {
+        assert!(said.contains(told), "{said}");
+    }
+    let forced = compare(dir, &["one.run.jsonl", "longer.run.jsonl", "--force"]);
+    let said = text(&forced.stdout);
+    assert_eq!(code(&forced), 0, "{said}");
+    assert!(
+        said.contains("FORCED") && said.contains("RUNTIME: 2 s -> 60 s"),
+        "{said}"
+    );
+    for (bad, why) in [
+        ("newer.run.jsonl", "schema version 99"),
+        ("gone.run.jsonl", "gone"),
+    ] {
+        let ended = compare(dir, &["one.run.jsonl", bad]);
+        let said = text(&ended.stderr);
+        assert_eq!(code(&ended), 2, "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+    let whole = std::fs::read(&one).expect("a record");
+    std::fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 20]).expect("write");
+    let cut = compare(dir, &["one.run.jsonl", "cut.run.jsonl"]);
+    assert!(text(&cut.stdout).contains("the record of cut (suffix one) was cut"));
+    let unwritable = compare(
+        dir,
+        &["one.run.jsonl", "one.run.jsonl", "-o", "no/such/dir"],
+    );
+    assert_eq!(code(&unwritable), 1);
+}

@@ -1,0 +1,133 @@
+//! The curves of several runs over each other: latency over achieved rate.
+
+use super::Fit;
+use super::frame::{Area, axes, legend};
+use crate::format::{duration, rate};
+use crate::scale::{LOG_FROM_RATIO, Scale};
+use crate::svg::Svg;
+use crate::words;
+use filermark_results::compare::Group;
+use filermark_results::text::one_line;
+use filermark_results::{PointRecord, RunRecord};
+
+/// Colours that sides are told apart by; more sides begin anew.
+const CLASSES: [&str; 4] = ["service", "p99", "p95", "response"];
+/// Most characters of a side's name in the legend.
+const NAME_CHARS_MAX: usize = 40;
+
+struct Dot {
+    valid: bool,
+    achieved: f64,
+    service_ns: f64,
+    response_ns: f64,
+    title: String,
+}
+
+struct Curve {
+    class: &'static str,
+    dots: Vec<Dot>,
+}
+
+fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
+    let dot = |point: &PointRecord| {
+        let stats = point.measured()?;
+        let (service, response) = (stats.service().mean_ns(), stats.response().mean_ns());
+        let valid = point.is_valid();
+        let achieved = stats.achieved_ops_per_sec();
+        let title = format!(
+            "{name}, run {}, load point {}{}: {} op/s achieved of {} requested; mean service time {}, mean response time {}",
+            one_line(&record.run.suffix),
+            point.load.number,
+            if valid { "" } else { ", INVALID" },
+            rate(achieved),
+            words::load(record, point.load),
+            duration(service),
+            duration(response),
+        );
+        (service > 0.0 && response > 0.0).then_some(Dot {
+            valid,
+            achieved,
+            service_ns: service,
+            response_ns: response,
+            title,
+        })
+    };
+    Curve {
+        class: CLASSES[side % CLASSES.len()],
+        dots: record.points.iter().filter_map(dot).collect(),
+    }
+}
+
+/// Mean service time (or response time) over the achieved rate, a line for each record
+/// and a colour for each side; `None` when nothing was measured. `id` is the chart's own.
+pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<String> {
+    let named = groups.iter().map(|g| {
+        let name: String = one_line(&g.name).chars().take(NAME_CHARS_MAX).collect();
+        (name, g)
+    });
+    let named: Vec<_> = named.collect();
+    let curves: Vec<Curve> = named
+        .iter()
+        .enumerate()
+        .flat_map(|(i, (name, g))| g.records.iter().map(move |r| curve(i, name, r)))
+        .collect();
+    let latency = |d: &Dot| if response { d.response_ns } else { d.service_ns } / 1e6;
+    let dots = || curves.iter().flat_map(|c| &c.dots);
+    let low = dots().map(latency).min_by(f64::total_cmp)?;
+    let high = dots().map(latency).max_by(f64::total_cmp)?;
+    let top_rate = dots().map(|d| d.achieved).max_by(f64::total_cmp)?;
+    let height = if fit == Fit::Narrow { 340.0 } else { 400.0 };
+    let what = if response { "response" } else { "service" };
+    let mut svg = Svg::new(
+        &format!("curves-{what}-{}", fit.word()),
+        fit.width(),
+        height,
+        &format!("Mean {what} time over achieved throughput"),
+        "One line per run, one colour per side. The figures are in the tables below.",
+    );
+    let classes: Vec<String> = (0..named.len())
+        .map(|i| format!("line solid {}", CLASSES[i % CLASSES.len()]))
+        .collect();
+    let entries: Vec<(&str, &str)> = named
+        .iter()
+        .zip(&classes)
+        .map(|((name, _), class)| (class.as_str(), name.as_str()))
+        .collect();
+    let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
+    let area = Area {
+        left: 58.0,
+        top: legend_height + 30.0,
+        right: fit.width() - 16.0,
+        bottom: height - 46.0,
+    };
+    let y = match high / low > LOG_FROM_RATIO {
+        true => Scale::log(low, high, area.bottom, area.top),
+        false => Scale::linear(0.0, high, area.bottom, area.top),
+    };
+    let x = Scale::exact(0.0, top_rate * 1.03, area.left, area.right);
+    let unit = if y.is_log() {
+        "milliseconds, logarithmic"
+    } else {
+        "milliseconds"
+    };
+    axes(&mut svg, &area, &x, &y, ("achieved op/s", unit));
+    let at = |d: &Dot| (x.at(d.achieved), y.at(latency(d)));
+    for curve in &curves {
+        let class = format!("line solid {}", curve.class);
+        let valid: Vec<_> = curve.dots.iter().filter(|d| d.valid).map(at).collect();
+        svg.polyline(&class, &valid);
+        for pair in curve.dots.windows(2).filter(|w| !w[0].valid || !w[1].valid) {
+            svg.polyline(&format!("{class} void"), &[at(&pair[0]), at(&pair[1])]);
+        }
+    }
+    for curve in &curves {
+        for dot in &curve.dots {
+            match dot.valid {
+                true => svg.circle(&format!("dot {}", curve.class), at(dot), 3.5, ""),
+                false => svg.cross("cross", at(dot), 4.5),
+            }
+            svg.circle("hit", at(dot), 10.0, &dot.title);
+        }
+    }
+    Some(svg.finish())
+}

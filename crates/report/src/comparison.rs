@@ -1,0 +1,296 @@
+//! Runs side by side, for the terminal and for programs.
+
+use crate::format::number;
+use crate::summary::{Paint, WIDTH_MIN, wrapped};
+use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_results::compare::{
+    Against, Comparison, Difference, FieldChange, Judgement, Overall, PointDifference, RunFacts,
+    SideFacts, Work,
+};
+use std::fmt::Write as _;
+
+/// Fields of a list that the terminal shows.
+const FIELDS_SHOWN: usize = 20;
+/// Widest name in front of a table's figures.
+const NAME_WIDTH: usize = 24;
+
+/// The comparison as JSON, as `crates/results/schema/comparison-v1.json` describes it.
+pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
+    serde_json::to_value(comparison).unwrap_or_default()
+}
+
+/// The comparison for a terminal `width` columns wide, with colour when `colour`.
+pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> String {
+    let (paint, width) = (Paint { on: colour }, width.max(WIDTH_MIN));
+    let mut out = String::new();
+    for (i, side) in comparison.sides.iter().enumerate() {
+        let role = match i {
+            0 => "base".to_owned(),
+            _ if comparison.sides.len() == 2 => "after".to_owned(),
+            i => format!("after {i}"),
+        };
+        let head = format!("{role:<8} {}", side_words(side));
+        let _ = writeln!(out, "{}", wrapped_keeping(&head, width, 9));
+    }
+    for against in &comparison.against {
+        against_text(&mut out, against, &paint, width);
+    }
+    out.push('\n');
+    let method = method_words(comparison);
+    let _ = writeln!(out, "{}", wrapped(&method, width, 0));
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+    out
+}
+
+/// What a side is, in a sentence.
+fn side_words(side: &SideFacts) -> String {
+    let run = |r: &RunFacts| format!("{} of {}, {}", r.suffix, r.started.readable(), r.verdict);
+    let runs: Vec<String> = side.runs.iter().map(run).collect();
+    let first = side.runs.first();
+    let benchmark = first.map_or("", |r| r.benchmark.as_str());
+    format!("{}: {benchmark}; {}", side.name, runs.join("; "))
+}
+
+/// How the intervals were made, and by what the verdict goes.
+pub fn method_words(comparison: &Comparison) -> String {
+    let repeated = comparison.sides.iter().any(|s| s.runs.len() > 1);
+    let between = match repeated {
+        true => "as the repeats show it, at first assumed",
+        false => "which is assumed",
+    };
+    format!(
+        "Intervals hold the change in {} of 100 cases (Student's t on logarithms). They are made of block means over the seconds of each run, the scatter over the load points, and the spread between runs on one server ({} % standard deviation), {between}; wider where the clients' own lateness differs. A difference is shown when chance makes it in less than 5 of 100 comparisons, all tests of a table taken together (Holm), and it matters from {} % on.",
+        comparison.confidence_pcnt, comparison.spread_pcnt, comparison.threshold_pcnt
+    )
+}
+
+fn against_text(out: &mut String, against: &Against, paint: &Paint, width: usize) {
+    let title = format!("{} against the base", against.name);
+    let _ = writeln!(out, "\n{}", paint.strong(&title));
+    let _ = writeln!(out, "{}", wrapped(&work_words(against), width, 0));
+    fields(out, &against.other_work, width);
+    if against.work != Work::Same {
+        fields(out, &against.places, width);
+    }
+    if !against.setup.is_empty() {
+        out.push_str("the set-up differs:\n");
+        fields(out, &against.setup, width);
+    }
+    for remark in &against.remarks {
+        let remark = wrapped(remark, width.saturating_sub(5), 5);
+        let _ = writeln!(out, "{} {remark}", paint.warn("note"));
+    }
+    table(
+        out,
+        "over the sweep",
+        &against.sweep,
+        |d| d.kind.words(),
+        paint,
+    );
+    for point in &against.points {
+        point_table(out, point, paint, width);
+    }
+    if !against.ops.is_empty() {
+        let rows: Vec<Difference> = against.ops.iter().map(|o| o.service.clone()).collect();
+        let mut names = against.ops.iter().map(|o| o.name.as_str());
+        let title = "mean service time per operation";
+        table(out, title, &rows, |_| names.next().unwrap_or(""), paint);
+    }
+    let _ = writeln!(out, "\nverdict: {}", verdict(against.verdict, paint));
+    for reason in &against.reasons {
+        let reason = wrapped(reason, width.saturating_sub(4), 4);
+        let _ = writeln!(out, "  - {reason}");
+    }
+}
+
+/// Whether the same was done, in a sentence.
+pub fn work_words(against: &Against) -> String {
+    match against.work {
+        Work::Same => "the same work: the plans are equal".into(),
+        Work::SameElsewhere => "the same work elsewhere: only places differ".into(),
+        Work::Different => "FORCED: the work differs, so differences may come from the work; compared is only what can be matched".into(),
+    }
+}
+
+fn fields(out: &mut String, fields: &[FieldChange], width: usize) {
+    for field in fields.iter().take(FIELDS_SHOWN) {
+        let text = format!("{}: {} -> {}", field.name, field.before, field.after);
+        let _ = writeln!(out, "  {}", wrapped(&text, width.saturating_sub(2), 4));
+    }
+    if let more @ 1.. = fields.len().saturating_sub(FIELDS_SHOWN) {
+        let _ = writeln!(out, "  and {more} more");
+    }
+}
+
+fn point_table(out: &mut String, point: &PointDifference, paint: &Paint, width: usize) {
+    let held = if point.held_by_pacing {
+        ", rate held by pacing"
+    } else {
+        ""
+    };
+    let title = format!("load point {}, {}{held}", point.number, point.load);
+    if point.figures.is_empty() {
+        let text = format!(
+            "{title}: not compared: {} before, {} after",
+            point.before.words(),
+            point.after.words()
+        );
+        let _ = writeln!(out, "\n{}", wrapped(&text, width, 2));
+        return;
+    }
+    table(out, &title, &point.figures, |d| d.kind.words(), paint);
+}
+
+fn table<'a>(
+    out: &mut String,
+    title: &str,
+    rows: &'a [Difference],
+    mut name: impl FnMut(&'a Difference) -> &'a str,
+    paint: &Paint,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    let fits = title.chars().count() <= NAME_WIDTH;
+    let (above, beside) = if fits { ("", title) } else { (title, "") };
+    out.push('\n');
+    if !above.is_empty() {
+        let _ = writeln!(out, "{}", paint.strong(above));
+    }
+    let head = format!(
+        "{beside:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
+        "before", "after"
+    );
+    let _ = writeln!(out, "{}", paint.strong(&head));
+    for row in rows {
+        let name: String = name(row).chars().take(NAME_WIDTH).collect();
+        let text = row.text();
+        let _ = writeln!(
+            out,
+            "{name:<NAME_WIDTH$} {:>10} {:>10} {:>5} {text:<26} {}",
+            value(row, row.before),
+            value(row, row.after),
+            row.unit,
+            judgement(row.verdict, paint)
+        );
+    }
+}
+
+/// A figure in its unit, with about three digits.
+pub fn value(row: &Difference, value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    number(
+        value,
+        if row.kind.is_rate() {
+            decimals.min(1)
+        } else {
+            decimals
+        },
+    )
+}
+
+fn judgement(judgement: Judgement, paint: &Paint) -> String {
+    match judgement {
+        Judgement::Faster => paint.good(judgement.words()),
+        Judgement::Slower => paint.bad(judgement.words()),
+        Judgement::NoDifferenceShown => "-".into(),
+    }
+}
+
+fn verdict(verdict: Overall, paint: &Paint) -> String {
+    match verdict {
+        Overall::Faster => paint.good(verdict.words()),
+        Overall::Slower => paint.bad(verdict.words()),
+        Overall::Mixed | Overall::NothingToCompare => paint.warn(verdict.words()),
+        Overall::NoDifferenceShown => paint.strong(verdict.words()),
+    }
+}
+
+/// As [`wrapped`], with the blanks of the first word's column kept.
+fn wrapped_keeping(text: &str, width: usize, indent: usize) -> String {
+    let start: String = text.chars().take(indent).collect();
+    let rest: String = text.chars().skip(indent).collect();
+    format!(
+        "{start}{}",
+        wrapped(&rest, width.saturating_sub(indent), indent)
+    )
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use filermark_results::RunRecord;
+    use filermark_results::compare::{Group, Options, compare};
+    use filermark_results::testing::compare::Simulated;
+
+    /// Two repeats of a server and one run of a slower one with a lower peak.
+    pub fn records() -> Vec<RunRecord> {
+        let server = Simulated {
+            seconds: 8,
+            point_count: 4,
+            ..Simulated::default()
+        };
+        let slow = Simulated {
+            service_us: 900.0,
+            capacity: 160.0,
+            ..server
+        };
+        vec![
+            server.run("one", 1),
+            server.run("two", 2),
+            slow.run("slow", 3),
+        ]
+    }
+
+    pub fn groups(records: &[RunRecord]) -> Vec<Group<'_>> {
+        vec![
+            Group {
+                name: "<base>".into(),
+                records: records[..2].iter().collect(),
+            },
+            Group {
+                name: "slow".into(),
+                records: records[2..].iter().collect(),
+            },
+        ]
+    }
+
+    #[test]
+    fn the_text_is_as_it_was() {
+        let records = records();
+        let comparison = compare(&groups(&records), &Options::default()).unwrap();
+        let text = comparison_text(&comparison, false, 100);
+        for line in text.lines().filter(|l| *l != NOT_A_SPEC_RESULT) {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+        assert!(
+            text.contains("verdict: slower") && !text.contains('\x1b'),
+            "{text}"
+        );
+        assert!(comparison_text(&comparison, true, 100).contains("\x1b[31mslower"));
+        crate::html::golden("comparison.txt", &text);
+    }
+
+    #[test]
+    fn forced_comparisons_say_so() {
+        let mut records = records();
+        records[2].run.plan.phases.runtime.0 *= 2;
+        records[2].run.fingerprint = "other".into();
+        let options = Options {
+            force: true,
+            ..Options::default()
+        };
+        let comparison = compare(&groups(&records), &options).unwrap();
+        let text = comparison_text(&comparison, false, 80);
+        assert!(
+            text.contains("FORCED") && text.contains("RUNTIME: 8 s -> 16 s"),
+            "{text}"
+        );
+        assert_eq!(comparison_json(&comparison)["forced"], true);
+    }
+}

@@ -1,0 +1,371 @@
+//! Two or more runs side by side; the first is the base.
+//!
+//! [`work`] says whether they did the same work, [`points`] and [`sweep`] what each
+//! figure differs by, [`verdict`] what follows. The statistics are in [`within`]
+//! (block means of one run), [`difference`] (two sides) and [`student`].
+//!
+//! Two runs on one server differ by more than the noise within them. So an interval
+//! has a part for the spread between runs: assumed ([`Options::spread_pcnt`]) until
+//! repeats show it. `docs/src/howto/compare.md` explains all of it to users.
+//!
+//! Nothing here reads or writes a file.
+
+mod difference;
+mod points;
+mod student;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod within;
+mod work;
+
+pub use difference::{Difference, Judgement, Kind, signed};
+pub use points::{OpDifference, PointDifference, Standing};
+pub use verdict::Overall;
+pub use work::{FieldChange, Work};
+
+use crate::record::RunRecord;
+use crate::text::one_line;
+use crate::time::Timestamp;
+use difference::decide;
+use filermark_model::NOT_A_SPEC_RESULT;
+use serde::Serialize;
+
+/// The version of the JSON form of a [`Comparison`].
+pub const FORMAT: u32 = 1;
+/// The JSON Schema of that form.
+pub const SCHEMA: &str = include_str!("../../schema/comparison-v1.json");
+/// The smallest difference that matters, in percent, where none is given.
+pub const THRESHOLD_PCNT: f64 = 5.0;
+/// What two runs on one server are taken to differ by, in percent (one standard
+/// deviation), where repeats do not say so.
+pub const SPREAD_PCNT: f64 = 2.0;
+
+/// What a comparison goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Smaller differences do not matter, in percent.
+    pub threshold_pcnt: f64,
+    /// Standard deviation of a figure between runs on one server, in percent.
+    pub spread_pcnt: f64,
+    /// Compare what can be matched although the work differs.
+    pub force: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threshold_pcnt: THRESHOLD_PCNT,
+            spread_pcnt: SPREAD_PCNT,
+            force: false,
+        }
+    }
+}
+
+/// One side: a run, or repeats of one.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// What it is called.
+    pub name: String,
+    /// Its records; the first stands for the set-up.
+    pub records: Vec<&'a RunRecord>,
+}
+
+/// Why nothing is compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// There are not two sides with a record each.
+    #[error("a comparison needs two sides with a run record each")]
+    TooFew,
+    /// The work differs, and nobody forces the comparison.
+    #[error("{after} did other work than {before}: {}; --force compares what can be matched", listed(.fields))]
+    OtherWork {
+        /// The base.
+        before: String,
+        /// Who did something else.
+        after: String,
+        /// What differs.
+        fields: Vec<FieldChange>,
+    },
+}
+
+fn listed(fields: &[FieldChange]) -> String {
+    let one = |f: &FieldChange| format!("{} was {}, is {}", f.name, f.before, f.after);
+    fields.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// A comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// [`NOT_A_SPEC_RESULT`].
+    pub notice: &'static str,
+    /// The smallest difference that matters, in percent.
+    pub threshold_pcnt: f64,
+    /// What runs are taken to differ by, in percent.
+    pub spread_pcnt: f64,
+    /// How sure the intervals are, in percent.
+    pub confidence_pcnt: f64,
+    /// Whether other work was compared all the same.
+    pub forced: bool,
+    /// The sides; the first is the base.
+    pub sides: Vec<SideFacts>,
+    /// Each other side against the base.
+    pub against: Vec<Against>,
+}
+
+/// What a side is.
+#[derive(Clone, Debug, Serialize)]
+pub struct SideFacts {
+    /// What it is called.
+    pub name: String,
+    /// The servers' mount points.
+    pub mount_points: Vec<String>,
+    /// Its runs.
+    pub runs: Vec<RunFacts>,
+}
+
+/// What a run is.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFacts {
+    /// Its suffix.
+    pub suffix: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// The program's version.
+    pub version: String,
+    /// The benchmark and its version.
+    pub benchmark: String,
+    /// The plan's fingerprint.
+    pub fingerprint: String,
+    /// VALID, PARTLY VALID, INVALID.
+    pub verdict: &'static str,
+    /// Highest achieved rate of a load point that counts, op/s.
+    pub peak_ops_per_sec: Option<f64>,
+    /// Overall response time of the points that count, ms.
+    pub ort_ms: Option<f64>,
+}
+
+/// One side against the base.
+#[derive(Clone, Debug, Serialize)]
+pub struct Against {
+    /// The side.
+    pub name: String,
+    /// What follows.
+    pub verdict: Overall,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+    /// Whether it did the same work.
+    pub work: Work,
+    /// What of the work differs (`--force`).
+    pub other_work: Vec<FieldChange>,
+    /// Places that differ.
+    pub places: Vec<FieldChange>,
+    /// What differs in the set-up.
+    pub setup: Vec<FieldChange>,
+    /// What the reader should know besides.
+    pub remarks: Vec<String>,
+    /// Over all load points that count on both sides.
+    pub sweep: Vec<Difference>,
+    /// Per load point.
+    pub points: Vec<PointDifference>,
+    /// Per operation, over the load points that count on both sides.
+    pub ops: Vec<OpDifference>,
+}
+
+/// Compares every other group with the first.
+///
+/// # Errors
+/// There are not two groups with records, or the work differs and is not forced.
+pub fn compare(groups: &[Group<'_>], options: &Options) -> Result<Comparison, CompareError> {
+    let (base, others) = groups.split_first().ok_or(CompareError::TooFew)?;
+    if others.is_empty() || groups.iter().any(|g| g.records.is_empty()) {
+        return Err(CompareError::TooFew);
+    }
+    let mut forced = false;
+    for group in groups {
+        for record in &group.records {
+            let (verdict, _, fields) = work::work(&base.records[0].run, &record.run);
+            if verdict == Work::Different {
+                forced = true;
+                if !options.force {
+                    return Err(CompareError::OtherWork {
+                        before: base.name.clone(),
+                        after: group.name.clone(),
+                        fields,
+                    });
+                }
+            }
+        }
+    }
+    Ok(Comparison {
+        format: FORMAT,
+        notice: NOT_A_SPEC_RESULT,
+        threshold_pcnt: options.threshold_pcnt,
+        spread_pcnt: options.spread_pcnt,
+        confidence_pcnt: 100.0 * (1.0 - difference::ALPHA),
+        forced,
+        sides: groups.iter().map(side_facts).collect(),
+        against: others.iter().map(|g| against(base, g, options)).collect(),
+    })
+}
+
+impl Comparison {
+    /// The verdicts, in the order of the sides after the base.
+    pub fn verdicts(&self) -> impl Iterator<Item = Overall> {
+        self.against.iter().map(|a| a.verdict)
+    }
+}
+
+fn side_facts(group: &Group<'_>) -> SideFacts {
+    let clients = group.records.iter().flat_map(|r| &r.run.plan.clients);
+    let mounts = clients.flat_map(|c| &c.mounts);
+    let mut mount_points: Vec<String> = mounts.map(|m| one_line(&m.to_string())).collect();
+    mount_points.sort();
+    mount_points.dedup();
+    SideFacts {
+        name: one_line(&group.name),
+        mount_points,
+        runs: group.records.iter().map(|r| run_facts(r)).collect(),
+    }
+}
+
+fn run_facts(record: &RunRecord) -> RunFacts {
+    let benchmark = &record.run.plan.benchmark;
+    let peak = record.peak().and_then(|p| p.measured());
+    RunFacts {
+        suffix: one_line(&record.run.suffix),
+        started: record.run.started,
+        version: one_line(&record.run.version),
+        benchmark: one_line(&format!("{} version {}", benchmark.name, benchmark.version)),
+        fingerprint: one_line(&record.run.fingerprint),
+        verdict: record.verdict().word(),
+        peak_ops_per_sec: peak.map(|s| s.achieved_ops_per_sec()),
+        ort_ms: record.ort_ms().filter(|ms| ms.is_finite()),
+    }
+}
+
+/// One side against the base.
+fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
+    let spread = (options.spread_pcnt / 100.0).ln_1p();
+    let (before, after) = (base.records[0], other.records[0]);
+    let benchmark = &before.run.plan.benchmark;
+    let pairs = points::pairs(&base.records, &other.records);
+    let mut sweep = sweep::differences(&pairs, spread, benchmark.composite().is_some());
+    let mut points: Vec<PointDifference> = pairs
+        .iter()
+        .map(|pair| PointDifference {
+            number: pair.number,
+            load: pair.load.clone(),
+            requested_ops_per_sec: pair.requested,
+            before: pair.standing.0.clone(),
+            after: pair.standing.1.clone(),
+            figures: pair.differences(spread, |kind| points::scatter(&pairs, kind)),
+            ops: sweep::ops_at(pair, benchmark.protocol, spread),
+            held_by_pacing: pair.is_measured() && pair.is_held(),
+        })
+        .collect();
+    let mut ops = sweep::ops(&pairs, benchmark.protocol, spread);
+    let threshold = options.threshold_pcnt;
+    verdict::judge(&mut sweep, &mut points, threshold);
+    let mut table: Vec<_> = ops.iter_mut().map(|o| &mut o.service).collect();
+    decide(&mut table, threshold);
+    let each = points.iter_mut().flat_map(|p| &mut p.ops);
+    let mut table: Vec<_> = each.map(|o| &mut o.service).collect();
+    decide(&mut table, threshold);
+    let (work, places, other_work) = worst_work(base, other);
+    let (verdict, reasons) = verdict::overall(&sweep, &points, &ops, threshold);
+    Against {
+        name: one_line(&other.name),
+        verdict,
+        reasons,
+        work,
+        other_work,
+        places,
+        setup: work::setup(before, after),
+        remarks: remarks(base, other, &pairs, threshold),
+        sweep,
+        points,
+        ops,
+    }
+}
+
+/// The work of all records of both sides against the base's first.
+fn worst_work(base: &Group<'_>, other: &Group<'_>) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
+    let first = &base.records[0].run;
+    let all = other.records.iter().chain(&base.records);
+    let mut worst = (Work::Same, Vec::new(), Vec::new());
+    for record in all {
+        let found = work::work(first, &record.run);
+        let rank = |w: Work| match w {
+            Work::Same => 0,
+            Work::SameElsewhere => 1,
+            Work::Different => 2,
+        };
+        if rank(found.0) > rank(worst.0) {
+            worst = found;
+        }
+    }
+    worst
+}
+
+/// That the clients were restless, where that can explain more than matters.
+fn restless(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
+    let measured = pairs.iter().filter(|p| p.is_measured());
+    let unrest = measured.map(|p| (p.number, p.client_unrest()));
+    let (number, (before, after, explained)) = unrest.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
+    let pcnt = 100.0 * explained.exp_m1();
+    (pcnt > threshold_pcnt).then(|| {
+        format!(
+            "the clients themselves were not alike: at load point {number} they woke up {:.0} µs late on average before and {:.0} µs after, which can change the mean service time by {pcnt:.0} %; intervals are wider by as much; compare runs of quiet clients",
+            before / 1e3,
+            after / 1e3
+        )
+    })
+}
+
+fn remarks(
+    base: &Group<'_>,
+    other: &Group<'_>,
+    pairs: &[points::Pair<'_>],
+    threshold_pcnt: f64,
+) -> Vec<String> {
+    let mut remarks: Vec<String> = restless(pairs, threshold_pcnt).into_iter().collect();
+    for group in [base, other] {
+        for record in &group.records {
+            let suffix = one_line(&record.run.suffix);
+            let name = format!("{} (suffix {suffix})", one_line(&group.name));
+            if let Some(cut) = &record.cut {
+                remarks.push(format!("the record of {name} was cut: {}", one_line(cut)));
+            } else if record.end.is_none() {
+                remarks.push(format!(
+                    "the record of {name} has no end: the run was cut or still goes on"
+                ));
+            }
+        }
+    }
+    let (b, a) = (&base.records[0].run, &other.records[0].run);
+    if b.version != a.version {
+        remarks.push(format!(
+            "measured by different versions of the program: {} before, {} after",
+            one_line(&b.version),
+            one_line(&a.version)
+        ));
+    }
+    let planned = base.records[0].run.plan.points.len();
+    if pairs.len() < planned {
+        remarks.push(format!(
+            "{} of {planned} load points of the base are in all records; the others are left out",
+            pairs.len()
+        ));
+    }
+    if base.records.len() + other.records.len() == 2 {
+        remarks.push(
+            "one run on each side: what runs differ by is assumed, not measured; repeats make the verdict surer"
+                .into(),
+        );
+    }
+    remarks
+}

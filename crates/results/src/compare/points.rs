@@ -1,0 +1,466 @@
+//! Load points side by side: which belong together, which count, and what each
+//! figure differs by.
+
+use super::difference::{Difference, Doubt, Kind, Side, Spread, difference, mean};
+use super::within::{Figure, Figures};
+use crate::figures::{Planned, units};
+use crate::record::{PointRecord, RunRecord};
+use crate::text::one_line;
+use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::units::counted;
+use filermark_model::{OpStats, Rule};
+use serde::Serialize;
+
+/// Share of the requested rate from which on pacing holds the achieved rate.
+const HELD_SHARE: f64 = 0.99;
+/// Latencies are compared where the achieved rates differ by no more, in percent.
+const SAME_RATE_PCNT: f64 = 5.0;
+/// What a reply and its request may wait for the client's processor: so many times
+/// its own lateness.
+const CLIENT_WAITS: f64 = 2.0;
+/// Load points from which on a trend over them can be told from scatter.
+const TREND_POINTS: usize = 4;
+/// From the median of absolute distances to the standard deviation (normal distribution).
+const MAD_TO_DEVIATION: f64 = 1.4826;
+
+/// Whether a load point counts on one side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Standing {
+    /// It counts.
+    Valid,
+    /// It does not count because the server was too slow for it: that is a figure too.
+    TooSlow {
+        /// The rules that say so.
+        why: String,
+    },
+    /// It does not count for another reason.
+    Invalid {
+        /// The rules that say so.
+        why: String,
+    },
+    /// It was not measured.
+    Missing {
+        /// Why, where it is known.
+        why: String,
+    },
+}
+
+impl Standing {
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Valid => "valid".into(),
+            Self::TooSlow { why } | Self::Invalid { why } => format!("INVALID ({why})"),
+            Self::Missing { why } if why.is_empty() => "not measured".into(),
+            Self::Missing { why } => format!("not measured ({why})"),
+        }
+    }
+
+    /// Whether its figures are the server's.
+    pub const fn has_figures(&self) -> bool {
+        matches!(self, Self::Valid | Self::TooSlow { .. })
+    }
+}
+
+/// One load point on two sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct PointDifference {
+    /// Its number in the base.
+    pub number: u32,
+    /// The load in its own unit: `1000 op/s`, `2 BUILDs`.
+    pub load: String,
+    /// The requested rate that counts, op/s; `None`: as fast as it goes.
+    pub requested_ops_per_sec: Option<f64>,
+    /// How it stands in the base; with repeats: the worst of them.
+    pub before: Standing,
+    /// How it stands on the other side.
+    pub after: Standing,
+    /// What was compared; empty where the point has no figures on one side.
+    pub figures: Vec<Difference>,
+    /// The mean service time of each operation.
+    pub ops: Vec<OpDifference>,
+    /// Whether both sides reached the requested rate, so that it says nothing.
+    pub held_by_pacing: bool,
+}
+
+/// One operation on two sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpDifference {
+    /// Its name in the protocol of the benchmark.
+    pub name: String,
+    /// Successful operations on both sides together.
+    pub count: u64,
+    /// Its mean service time.
+    #[serde(flatten)]
+    pub service: Difference,
+}
+
+/// A load point with all that its records say of it.
+pub struct Pair<'a> {
+    pub number: u32,
+    pub load: String,
+    pub requested: Option<f64>,
+    pub before: Vec<Cell<'a>>,
+    pub after: Vec<Cell<'a>>,
+    pub standing: (Standing, Standing),
+}
+
+/// A load point in one record.
+pub struct Cell<'a> {
+    point: &'a PointRecord,
+    pub figures: Figures,
+}
+
+/// The points that all records of both sides were asked for.
+pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<'a>> {
+    let Some(base) = before.first() else {
+        return Vec::new();
+    };
+    let plan = &base.run.plan;
+    let everywhere = |load: &&LoadPoint| {
+        let has = |r: &&RunRecord| r.run.plan.points.iter().any(|l| same_load(l, load));
+        before.iter().all(has) && after.iter().all(has)
+    };
+    let of = |load: &LoadPoint| {
+        let (before, b) = cells(before, load);
+        let (after, a) = cells(after, load);
+        Pair {
+            number: load.number,
+            load: load_words(plan, *load),
+            requested: Planned::of(plan, *load).requested,
+            before,
+            after,
+            standing: (b, a),
+        }
+    };
+    plan.points.iter().filter(everywhere).map(of).collect()
+}
+
+/// A load point is what was asked for; its number is a matter of the list.
+fn same_load(a: &LoadPoint, b: &LoadPoint) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+    near(a.requested.0, b.requested.0) && near(a.units, b.units) && a.proc_count == b.proc_count
+}
+
+fn load_words(plan: &RunPlan, load: LoadPoint) -> String {
+    match Planned::of(plan, load).requested {
+        _ if load.units > 0.0 => units(load.units, &one_line(&plan.benchmark.unit)),
+        Some(requested) => format!("{} op/s", crate::figures::plain(requested)),
+        None => counted(u64::from(plan.proc_count_at(load)), "proc"),
+    }
+}
+
+fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Standing) {
+    let mut cells = Vec::new();
+    let mut worst = Standing::Valid;
+    let rank = |s: &Standing| match s {
+        Standing::Valid => 0,
+        Standing::TooSlow { .. } => 1,
+        Standing::Invalid { .. } => 2,
+        Standing::Missing { .. } => 3,
+    };
+    for record in records {
+        let point = record.points.iter().find(|p| same_load(&p.load, load));
+        let standing = standing(point);
+        if let Some(point) = point.filter(|_| standing.has_figures())
+            && let Some(stats) = point.measured()
+        {
+            let figures = Figures::of(stats);
+            cells.push(Cell { point, figures });
+        }
+        if rank(&standing) > rank(&worst) {
+            worst = standing;
+        }
+    }
+    (cells, worst)
+}
+
+fn standing(point: Option<&PointRecord>) -> Standing {
+    let Some(point) = point else {
+        return Standing::Missing { why: String::new() };
+    };
+    if let Some(why) = point.failure() {
+        return Standing::Missing { why: one_line(why) };
+    }
+    if point.is_valid() {
+        return Standing::Valid;
+    }
+    let slow = [
+        Rule::ResponseLimit,
+        Rule::AchievedRate,
+        Rule::ProcRate,
+        Rule::Saturated,
+    ];
+    let mut rules: Vec<Rule> = point
+        .findings
+        .iter()
+        .filter(|f| f.invalidates())
+        .map(|f| f.rule)
+        .collect();
+    rules.dedup();
+    let names: Vec<&str> = rules.iter().map(|r| r.name()).collect();
+    let why = names.join(", ");
+    match rules.iter().all(|r| slow.contains(r)) {
+        true => Standing::TooSlow { why },
+        false => Standing::Invalid { why },
+    }
+}
+
+impl Pair<'_> {
+    /// Whether there are figures of every record.
+    pub fn is_measured(&self) -> bool {
+        self.standing.0.has_figures() && self.standing.1.has_figures()
+    }
+
+    /// Whether it counts everywhere.
+    pub fn is_valid(&self) -> bool {
+        self.standing == (Standing::Valid, Standing::Valid)
+    }
+
+    fn rates(&self) -> impl Iterator<Item = f64> {
+        let all = self.before.iter().chain(&self.after);
+        all.filter_map(|c| c.figures.achieved.map(|f| f.value))
+    }
+
+    /// Whether all records reached what was asked for.
+    pub fn is_held(&self) -> bool {
+        self.requested
+            .is_some_and(|asked| self.rates().all(|rate| rate >= HELD_SHARE * asked))
+    }
+
+    /// Whether latencies were measured at the same rate, or no rate was asked for.
+    pub fn is_at_one_rate(&self) -> bool {
+        let low = self.rates().fold(f64::INFINITY, f64::min);
+        let high = self.rates().fold(0.0, f64::max);
+        self.requested.is_none() || high <= low * (1.0 + SAME_RATE_PCNT / 100.0)
+    }
+
+    /// A figure on both sides: (before, after), one of each record.
+    pub fn sides(&self, kind: Kind) -> (Side, Side) {
+        let of = |cells: &[Cell<'_>]| Side::of(cells.iter().filter_map(|c| c.figure(kind)));
+        (of(&self.before), of(&self.after))
+    }
+
+    /// What is assumed and known of a figure's doubt at this point.
+    pub fn doubt(&self, kind: Kind, spread: f64) -> Doubt {
+        let held = kind.is_rate() && self.is_held();
+        let free = if held { 0.0 } else { 1.0 };
+        Doubt {
+            spread: free * spread * kind.unrest(),
+            scatter: None,
+            allowance: free * self.allowance(kind),
+        }
+    }
+
+    /// What the clients' own lateness can explain of a figure's logarithm: they wait
+    /// for their processor when a reply comes as they do when a timer ends.
+    fn allowance(&self, kind: Kind) -> f64 {
+        let waits = match kind {
+            Kind::ResponseMean => CLIENT_WAITS + 1.0,
+            _ => CLIENT_WAITS,
+        };
+        let late = |f: &Figures| match kind {
+            Kind::ServiceP99 => f.wakeup_p99_ns,
+            _ => f.wakeup_mean_ns,
+        };
+        let latency = match kind {
+            Kind::ServiceP99 | Kind::ResponseMean => kind,
+            _ => Kind::ServiceMean,
+        };
+        let of = |c: &Cell<'_>| c.figure(latency).map(|f| f.value);
+        self.explained(waits, late, of)
+    }
+
+    /// The clients' own mean lateness in ns, before and after, and what it can explain
+    /// of the logarithm of the mean service time.
+    pub fn client_unrest(&self) -> (f64, f64, f64) {
+        let late = |cells: &[Cell<'_>]| {
+            let all: Vec<f64> = cells.iter().map(|c| c.figures.wakeup_mean_ns).collect();
+            mean(&all)
+        };
+        let explained = self.allowance(Kind::ServiceMean);
+        (late(&self.before), late(&self.after), explained)
+    }
+
+    fn explained(
+        &self,
+        waits: f64,
+        late: impl Fn(&Figures) -> f64,
+        latency: impl Fn(&Cell<'_>) -> Option<f64>,
+    ) -> f64 {
+        let lateness = |cells: &[Cell<'_>]| {
+            let all: Vec<f64> = cells.iter().map(|c| late(&c.figures)).collect();
+            mean(&all)
+        };
+        let more = waits * (lateness(&self.after) - lateness(&self.before)).abs();
+        let all = self.before.iter().chain(&self.after);
+        let least = all.filter_map(latency).fold(f64::INFINITY, f64::min);
+        // Without a latency nothing is compared.
+        if least.is_finite() {
+            (more / least.max(1.0)).ln_1p()
+        } else {
+            0.0
+        }
+    }
+
+    /// The differences at this point alone, not judged yet. `scatter`: see [`scatter`].
+    pub fn differences(&self, spread: f64, scatter: impl Fn(Kind) -> f64) -> Vec<Difference> {
+        if !self.is_measured() {
+            return Vec::new();
+        }
+        let latencies = [Kind::ServiceMean, Kind::ServiceP99, Kind::ResponseMean];
+        let kinds = std::iter::once(Kind::AchievedRate)
+            .chain(latencies.into_iter().filter(|_| self.is_at_one_rate()));
+        let of = |kind| {
+            let (before, after) = self.sides(kind);
+            let mut doubt = self.doubt(kind, kind.point_unrest() * spread);
+            if doubt.spread > 0.0 {
+                doubt.spread = doubt.spread.max(scatter(kind));
+            }
+            difference(kind, &before, &after, doubt)
+        };
+        kinds.filter_map(of).collect()
+    }
+
+    /// An operation on both sides, with how often it was done.
+    pub fn op_sides(&self, op: filermark_model::Op) -> (Side, Side, u64) {
+        let of = |cells: &[Cell<'_>]| Side::of(cells.iter().filter_map(|c| c.op_figure(op)));
+        let all = self.before.iter().chain(&self.after);
+        let counts = all.filter_map(|c| c.op(op)).map(|o| o.success_count);
+        let count = counts.fold(0, u64::saturating_add);
+        (of(&self.before), of(&self.after), count)
+    }
+
+    /// The doubt of an operation's mean service time.
+    pub fn op_doubt(&self, op: filermark_model::Op, spread: f64) -> Doubt {
+        let of = |c: &Cell<'_>| c.op_figure(op).map(|f| f.value);
+        Doubt {
+            spread,
+            scatter: None,
+            allowance: self.explained(CLIENT_WAITS, |f| f.wakeup_mean_ns, of),
+        }
+    }
+
+    /// The operations that were done on both sides.
+    pub fn ops(&self) -> Vec<filermark_model::Op> {
+        let done = |cells: &[Cell<'_>], op| {
+            !cells.is_empty() && cells.iter().all(|c| c.op_figure(op).is_some())
+        };
+        let all = filermark_model::Op::ALL.iter().copied();
+        all.filter(|op| done(&self.before, *op) && done(&self.after, *op))
+            .collect()
+    }
+}
+
+impl Cell<'_> {
+    fn figure(&self, kind: Kind) -> Option<Figure> {
+        match kind {
+            Kind::AchievedRate | Kind::Peak => self.figures.achieved,
+            Kind::ServiceMean | Kind::Ort => self.figures.service_mean,
+            Kind::ServiceP99 => self.figures.service_p99,
+            Kind::ResponseMean => self.figures.response_mean,
+        }
+    }
+
+    fn op(&self, op: filermark_model::Op) -> Option<&OpStats> {
+        self.point.measured().and_then(|stats| stats.op(op))
+    }
+
+    fn op_figure(&self, op: filermark_model::Op) -> Option<Figure> {
+        self.op(op).and_then(|o| self.figures.of_op(o))
+    }
+
+    /// Achieved rate in op/s and mean service time in ms: a point of the curve.
+    pub fn curve_point(&self) -> Option<(f64, f64)> {
+        Some((
+            self.figures.achieved?.value,
+            self.figures.service_mean?.value / 1e6,
+        ))
+    }
+}
+
+/// By how much a figure of a single point scatters between runs, as the differences
+/// at all points show it: robust, so that few points that really differ do not hide
+/// themselves.
+pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
+    let log = |pair: &Pair<'_>| {
+        let (before, after) = pair.sides(kind);
+        let both = !before.logs.is_empty() && !after.logs.is_empty();
+        both.then(|| mean(&after.logs) - mean(&before.logs))
+    };
+    let logs: Vec<f64> = pairs
+        .iter()
+        .filter(|p| p.is_measured() && p.is_at_one_rate())
+        .filter_map(log)
+        .collect();
+    let middle = median(logs.clone());
+    let straight = logs.iter().map(|d| (d - middle).abs()).collect();
+    let bent = without_trend(&logs).iter().map(|d| d.abs()).collect();
+    // One point that really differs spoils the trend, a real trend the median.
+    let apart = median(straight).min(median(bent));
+    // Both sides of a difference scatter.
+    MAD_TO_DEVIATION * apart / 2f64.sqrt()
+}
+
+/// What is left of differences over the load points without their mean, and, where
+/// there are enough points, without their trend: a slower server loses more the higher
+/// the load is, and that is no noise.
+fn without_trend(logs: &[f64]) -> Vec<f64> {
+    let middle = mean(logs);
+    if logs.len() < TREND_POINTS {
+        return logs.iter().map(|d| d - middle).collect();
+    }
+    let half = 0.5 * (logs.len() - 1) as f64;
+    let steps = || (0..logs.len()).map(|i| i as f64 - half);
+    let rise: f64 = logs.iter().zip(steps()).map(|(d, x)| d * x).sum();
+    let slope = rise / steps().map(|x| x * x).sum::<f64>();
+    let each = logs.iter().zip(steps());
+    each.map(|(d, x)| d - middle - slope * x).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    match n {
+        0 => 0.0,
+        _ => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
+    }
+}
+
+/// Several points as one: of each record the weighted mean of the logarithms, and
+/// beside the variance within them the scatter of the differences over the points.
+pub fn together(sides: &[(f64, Side, Side)]) -> (Side, Side, Option<Spread>) {
+    let total: f64 = sides.iter().map(|(weight, ..)| weight).sum();
+    let weights: Vec<f64> = sides.iter().map(|(weight, ..)| weight / total).collect();
+    let fold = |side: &dyn Fn(&(f64, Side, Side)) -> Side| {
+        let parts: Vec<Side> = sides.iter().map(side).collect();
+        let records = parts.iter().map(|p| p.logs.len()).min().unwrap_or(0);
+        let mut whole = Side::default();
+        for record in 0..records {
+            let each = || parts.iter().zip(&weights);
+            let log: f64 = each().map(|(p, w)| w * p.logs[record]).sum();
+            let within = each()
+                .map(|(p, w)| p.within[record].times(w * w))
+                .reduce(Spread::plus)
+                .unwrap_or_default();
+            whole.push(log, within.variance, within.df);
+        }
+        whole
+    };
+    let (before, after) = (fold(&|s| s.1.clone()), fold(&|s| s.2.clone()));
+    let logs: Vec<f64> = sides
+        .iter()
+        .map(|(_, before, after)| mean(&after.logs) - mean(&before.logs))
+        .collect();
+    let apart: Vec<f64> = without_trend(&logs);
+    let n = logs.len() as f64;
+    let lost = if logs.len() >= TREND_POINTS { 2.0 } else { 1.0 };
+    let squares = apart.iter().zip(&weights);
+    let sum: f64 = squares.map(|(d, w)| (w * d).powi(2)).sum();
+    let scatter = (logs.len() > 1).then(|| Spread {
+        variance: sum * n / (n - lost),
+        df: n - lost,
+    });
+    (before, after, scatter)
+}

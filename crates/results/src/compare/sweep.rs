@@ -1,0 +1,187 @@
+//! The whole sweep side by side: every figure over the points that count on both
+//! sides, the peak, the overall response time, and each operation.
+
+use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
+use super::points::{Cell, OpDifference, Pair, together};
+use crate::ort;
+use filermark_model::Op;
+use filermark_model::benchmark::Protocol;
+
+/// The differences over the sweep, not judged yet.
+pub fn differences(pairs: &[Pair<'_>], spread: f64, composite: bool) -> Vec<Difference> {
+    let valid: Vec<&Pair<'_>> = pairs.iter().filter(|p| p.is_valid()).collect();
+    let alike: Vec<&Pair<'_>> = valid
+        .iter()
+        .copied()
+        .filter(|p| p.is_at_one_rate())
+        .collect();
+    let measured: Vec<&Pair<'_>> = pairs.iter().filter(|p| p.is_measured()).collect();
+    let rows = [
+        over(Kind::AchievedRate, &measured, spread),
+        over(Kind::ServiceMean, &alike, spread),
+        over(Kind::ServiceP99, &alike, spread),
+        over(Kind::ResponseMean, &alike, spread),
+        peak(&measured, spread),
+        overall_response_time(&valid, spread, composite),
+    ];
+    rows.into_iter().flatten().collect()
+}
+
+/// A figure over several points, each with the same weight.
+fn over(kind: Kind, pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
+    let weighted = |pair: &&Pair<'_>| {
+        let (before, after) = pair.sides(kind);
+        (1.0, before, after)
+    };
+    let sides: Vec<_> = pairs.iter().map(weighted).collect();
+    let doubts: Vec<Doubt> = pairs.iter().map(|p| p.doubt(kind, spread)).collect();
+    joined(kind, &sides, &doubts)
+}
+
+fn joined(kind: Kind, sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Option<Difference> {
+    let (before, after, scatter) = together(sides);
+    let doubt = Doubt {
+        scatter,
+        ..mean_doubt(sides, doubts)
+    };
+    difference(kind, &before, &after, doubt)
+}
+
+/// What runs differ by is taken to be common to all points: the means of their doubts.
+fn mean_doubt(sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Doubt {
+    let total: f64 = sides.iter().map(|s| s.0).sum();
+    let sum = |of: &dyn Fn(&Doubt) -> f64| {
+        let each = doubts.iter().zip(sides);
+        each.map(|(d, s)| of(d) * s.0 / total).sum::<f64>()
+    };
+    Doubt {
+        spread: sum(&|d| d.spread),
+        scatter: None,
+        allowance: sum(&|d| d.allowance),
+    }
+}
+
+/// The highest rate that either side achieved at points that both have figures of.
+fn peak(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
+    let rate = |pair: &&&Pair<'_>, after: bool| {
+        let (b, a) = pair.sides(Kind::Peak);
+        mean(if after { &a.logs } else { &b.logs })
+    };
+    let best = |after: bool| {
+        let order = |a: &&&Pair<'_>, b: &&&Pair<'_>| rate(a, after).total_cmp(&rate(b, after));
+        pairs.iter().max_by(order).copied()
+    };
+    let (before, after) = (best(false)?, best(true)?);
+    let (b, a) = (
+        before.doubt(Kind::Peak, spread),
+        after.doubt(Kind::Peak, spread),
+    );
+    let doubt = if b.spread > a.spread { b } else { a };
+    let (side, other) = (before.sides(Kind::Peak).0, after.sides(Kind::Peak).1);
+    difference(Kind::Peak, &side, &other, doubt)
+}
+
+/// The ORT of the points that count on both sides. How sure it is follows from how
+/// strongly it depends on each point's mean service time.
+fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> Option<Difference> {
+    let pairs: Vec<&Pair<'_>> = pairs.to_vec();
+    let records = |after: bool| {
+        let count = |p: &&Pair<'_>| cells(p, after).len();
+        pairs.iter().map(count).min().unwrap_or(0)
+    };
+    let curve = |after: bool, record: usize| -> Option<Vec<(f64, f64)>> {
+        let point = |p: &&Pair<'_>| cells(p, after).get(record)?.curve_point();
+        pairs.iter().map(point).collect()
+    };
+    let weights = weights(&curve(false, 0)?, composite)?;
+    let weighted = |(pair, weight): (&&Pair<'_>, &f64)| {
+        let (before, after) = pair.sides(Kind::ServiceMean);
+        (*weight, before, after)
+    };
+    let sides: Vec<_> = pairs.iter().zip(&weights).map(weighted).collect();
+    let doubts = pairs.iter().map(|p| p.doubt(Kind::ServiceMean, spread));
+    let doubts: Vec<Doubt> = doubts.collect();
+    let (mut before, mut after, scatter) = together(&sides);
+    for (side, is_after) in [(&mut before, false), (&mut after, true)] {
+        for record in 0..records(is_after) {
+            let ms = ort_of(&curve(is_after, record)?, composite)?;
+            *side.logs.get_mut(record)? = (ms * 1e6).ln();
+        }
+    }
+    let doubt = Doubt {
+        scatter,
+        ..mean_doubt(&sides, &doubts)
+    };
+    difference(Kind::Ort, &before, &after, doubt)
+}
+
+fn cells<'a, 'b>(pair: &'a Pair<'b>, after: bool) -> &'a [Cell<'b>] {
+    if after { &pair.after } else { &pair.before }
+}
+
+fn ort_of(curve: &[(f64, f64)], composite: bool) -> Option<f64> {
+    let ort = match (composite, curve) {
+        (true, [(_, only)]) => Some(*only),
+        (true, _) => ort::ort_2020(curve),
+        (false, _) => ort::ort_2008(curve),
+    };
+    ort.filter(|ms| *ms > 0.0)
+}
+
+/// By how many percent the ORT grows where one point's mean does by one: they sum up
+/// to one. Points behind the peak have none, and some is given them so that nothing
+/// divides by zero.
+fn weights(curve: &[(f64, f64)], composite: bool) -> Option<Vec<f64>> {
+    const STEP: f64 = 1e-3;
+    let base = ort_of(curve, composite)?;
+    let weight = |at: usize| {
+        let mut bent = curve.to_vec();
+        bent[at].1 *= 1.0 + STEP;
+        let ort = ort_of(&bent, composite)?;
+        Some(((ort / base - 1.0) / STEP).max(1e-6))
+    };
+    (0..curve.len()).map(weight).collect()
+}
+
+/// Every operation over the points that count on both sides, weighed by how often it
+/// was done there.
+pub fn ops(pairs: &[Pair<'_>], protocol: Protocol, spread: f64) -> Vec<OpDifference> {
+    let alike = |p: &&Pair<'_>| p.is_valid() && p.is_at_one_rate();
+    let pairs: Vec<&Pair<'_>> = pairs.iter().filter(alike).collect();
+    let of = |op: &Op| {
+        let with: Vec<&&Pair<'_>> = pairs.iter().filter(|p| p.ops().contains(op)).collect();
+        let weighted = |pair: &&&Pair<'_>| {
+            let (before, after, count) = pair.op_sides(*op);
+            (count as f64, before, after)
+        };
+        let sides: Vec<_> = with.iter().map(weighted).collect();
+        let doubts: Vec<Doubt> = with.iter().map(|p| p.op_doubt(*op, spread)).collect();
+        Some(OpDifference {
+            name: protocol.op_name(*op).into(),
+            count: sides.iter().map(|s| s.0).sum::<f64>() as u64,
+            service: joined(Kind::ServiceMean, &sides, &doubts)?,
+        })
+    };
+    Op::ALL.iter().filter_map(of).collect()
+}
+
+/// Every operation at one point.
+pub fn ops_at(pair: &Pair<'_>, protocol: Protocol, spread: f64) -> Vec<OpDifference> {
+    if !pair.is_measured() || !pair.is_at_one_rate() {
+        return Vec::new();
+    }
+    let of = |op: Op| {
+        let (before, after, count) = pair.op_sides(op);
+        Some(OpDifference {
+            name: protocol.op_name(op).into(),
+            count,
+            service: difference(
+                Kind::ServiceMean,
+                &before,
+                &after,
+                pair.op_doubt(op, spread),
+            )?,
+        })
+    };
+    pair.ops().into_iter().filter_map(of).collect()
+}

@@ -1,0 +1,195 @@
+//! What follows from the differences, in one word and in sentences.
+//!
+//! The error rate of 5 % is shared out: four parts of five to the figures over the
+//! sweep, one part to single load points, each by Holm's procedure. Operations have a
+//! table of their own, which the verdict does not look at: a mix of operations is what
+//! the run measured, and its mean is in the figures already.
+
+use super::difference::{ALPHA, Difference, Judgement, Kind};
+use super::points::{OpDifference, PointDifference, Standing};
+use super::student::holm;
+use serde::Serialize;
+
+/// The share of the error rate that the figures over the sweep have.
+const SWEEP_SHARE: f64 = 0.8;
+/// Operations that a reason names.
+const OPS_NAMED: usize = 5;
+
+/// The verdict on one side against the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overall {
+    /// It does better in what differs.
+    Faster,
+    /// It does worse in what differs.
+    Slower,
+    /// Better in some figures, worse in others.
+    Mixed,
+    /// No difference that matters was shown.
+    NoDifferenceShown,
+    /// No load point has figures on both sides.
+    NothingToCompare,
+}
+
+impl Overall {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Mixed => "faster in some figures, slower in others",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::NothingToCompare => "nothing to compare",
+        }
+    }
+}
+
+/// Judges the differences over the sweep and at the load points. Rates that pacing
+/// held equal are no tests: they are judged, and no room is made for them.
+pub fn judge(sweep: &mut [Difference], points: &mut [PointDifference], threshold_pcnt: f64) {
+    let all_held = points.iter().all(|p| p.held_by_pacing);
+    let free = |d: &Difference, held: bool| !(held && d.kind.is_rate());
+    let (mut family, mut rest) = (Vec::new(), Vec::new());
+    for difference in sweep {
+        let tested = free(difference, all_held);
+        if tested { &mut family } else { &mut rest }.push(difference);
+    }
+    decide_at(&mut family, ALPHA * SWEEP_SHARE, threshold_pcnt);
+    family.clear();
+    for point in points {
+        for difference in &mut point.figures {
+            let tested = free(difference, point.held_by_pacing);
+            if tested { &mut family } else { &mut rest }.push(difference);
+        }
+    }
+    decide_at(&mut family, ALPHA * (1.0 - SWEEP_SHARE), threshold_pcnt);
+    decide_at(&mut rest, ALPHA * (1.0 - SWEEP_SHARE), threshold_pcnt);
+}
+
+fn decide_at(family: &mut [&mut Difference], alpha: f64, threshold_pcnt: f64) {
+    // As p-values of a test at the whole error rate, so that one limit reads all tables.
+    let tests: Vec<_> = family
+        .iter()
+        .map(|d| (d.p_value, d.kind.weight()))
+        .collect();
+    for (difference, adjusted) in family.iter_mut().zip(holm(&tests)) {
+        let whole = (adjusted * ALPHA / alpha).min(1.0);
+        difference.decide(whole, ALPHA, threshold_pcnt);
+    }
+}
+
+/// The verdict and its reasons; everything was judged before.
+pub fn overall(
+    sweep: &[Difference],
+    points: &[PointDifference],
+    ops: &[OpDifference],
+    threshold_pcnt: f64,
+) -> (Overall, Vec<String>) {
+    let mut reasons = Vec::new();
+    let at_points = points.iter().flat_map(|p| &p.figures);
+    let all = || sweep.iter().chain(at_points.clone());
+    let is = |judgement| all().any(|d| d.verdict == judgement);
+    let verdict = match (is(Judgement::Faster), is(Judgement::Slower)) {
+        _ if all().next().is_none() => Overall::NothingToCompare,
+        (true, true) => Overall::Mixed,
+        (true, false) => Overall::Faster,
+        (false, true) => Overall::Slower,
+        (false, false) => Overall::NoDifferenceShown,
+    };
+    for difference in sweep.iter().filter(|d| shown(d)) {
+        reasons.push(format!(
+            "{} over the sweep: {}, {}",
+            difference.kind.words(),
+            difference.text(),
+            difference.verdict.words()
+        ));
+    }
+    reasons.extend(points.iter().flat_map(point_reasons));
+    if verdict == Overall::NoDifferenceShown {
+        reasons.extend(why_not(sweep, threshold_pcnt));
+    }
+    reasons.extend(standings(points));
+    let held = points.iter().filter(|p| p.held_by_pacing).count();
+    if held > 0 {
+        reasons.push(format!(
+            "both sides reached the requested rate at {held} of {} load points, so rates say little there and latencies decide",
+            points.len()
+        ));
+    }
+    reasons.extend(op_reason(ops));
+    (verdict, reasons)
+}
+
+fn shown(difference: &Difference) -> bool {
+    difference.verdict != Judgement::NoDifferenceShown
+}
+
+fn point_reasons(point: &PointDifference) -> Option<String> {
+    let one = |d: &Difference| {
+        let figure = d.kind.words();
+        format!("{figure} {}, {}", d.text(), d.verdict.words())
+    };
+    let shown = point.figures.iter().filter(|d| shown(d));
+    let figures: Vec<String> = shown.map(one).collect();
+    (!figures.is_empty()).then(|| {
+        let (number, load) = (point.number, &point.load);
+        format!("load point {number} ({load}): {}", figures.join("; "))
+    })
+}
+
+/// What could hide behind a difference that is not shown.
+fn why_not(sweep: &[Difference], threshold_pcnt: f64) -> Vec<String> {
+    let told = [Kind::ServiceMean, Kind::ResponseMean, Kind::Peak];
+    let told = sweep.iter().filter(|d| told.contains(&d.kind));
+    told.map(|d| {
+        let remark = match d.low_pcnt > -threshold_pcnt && d.high_pcnt < threshold_pcnt {
+            true => format!("the same within the {threshold_pcnt} % that matter"),
+            false => "so a difference as large as the ends of the interval may hide".into(),
+        };
+        format!("{} over the sweep: {}; {remark}", d.kind.words(), d.text())
+    })
+    .collect()
+}
+
+/// Load points that do not count on both sides, in words.
+fn standings(points: &[PointDifference]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for point in points {
+        let (number, load) = (point.number, &point.load);
+        let compared = match (&point.before, &point.after) {
+            (Standing::Valid, Standing::Valid) => continue,
+            (before, after) if before.has_figures() && after.has_figures() => {
+                "it is no equal of a valid one: its rate is compared, its latency only where the rates agree, and it is left out of the latencies over the sweep"
+            }
+            _ => "it is not compared",
+        };
+        reasons.push(format!(
+            "load point {number} ({load}) is {} before and {} after: {compared}",
+            point.before.words(),
+            point.after.words()
+        ));
+    }
+    reasons
+}
+
+fn op_reason(ops: &[OpDifference]) -> Option<String> {
+    let mut shown: Vec<&OpDifference> = ops.iter().filter(|o| shown(&o.service)).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let size = |o: &OpDifference| (o.service.change_pcnt / 100.0).ln_1p().abs();
+    shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let one = |o: &&OpDifference| {
+        let pcnt = super::signed(o.service.change_pcnt);
+        format!("{} {pcnt} %, {}", o.name, o.service.verdict.words())
+    };
+    let named: Vec<String> = shown.iter().take(OPS_NAMED).map(one).collect();
+    let more = match shown.len().saturating_sub(OPS_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "operations that differ: {}{more}",
+        named.join("; ")
+    ))
+}

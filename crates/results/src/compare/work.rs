@@ -1,0 +1,394 @@
+//! Whether two runs did the same work: their plans, taken apart into what was done
+//! and where it was done.
+//!
+//! People compare two servers, so *places* may differ: servers and what is mounted,
+//! client names, ports and addresses, who logs in, scripts beside the run. Everything
+//! else is the work.
+
+use crate::record::{RunHeader, RunRecord};
+use crate::text::one_line;
+use filermark_model::plan::RunPlan;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most differing fields that are told.
+const FIELDS_MAX: usize = 100;
+/// Most characters of a value that is told.
+const VALUE_CHARS_MAX: usize = 120;
+
+/// Members of a driver's plan that are places.
+const DRIVER_PLACES: &[&str] = &[
+    "uid",
+    "gid",
+    "gids",
+    "machine_name",
+    "resvport",
+    "nfs_port",
+    "mount_port",
+    "portmap_port",
+    "port",
+    "ip",
+    "auth",
+];
+/// Members of a plan that are places.
+const PLAN_PLACES: &[&str] = &["monitor", "scripts", "clock_service", "heartbeat"];
+
+/// Plan fields in the words of the parameters that set them: (path, name).
+const NAMES: &[(&str, &str)] = &[
+    ("benchmark.name", "benchmark"),
+    ("benchmark.version", "version of the benchmark"),
+    ("phases.warmup", "WARMUP_TIME"),
+    ("phases.runtime", "RUNTIME"),
+    ("phases.init_timeout", "INIT_TIMEOUT"),
+    ("pacing.mode", "PACING"),
+    ("pacing.arrivals", "ARRIVALS"),
+    ("procs_per_client", "procs per client (PROCS)"),
+    ("client_count", "clients"),
+    ("driver.name", "driver (protocol)"),
+    ("driver.block_size_max", "BLOCK_SIZE"),
+    ("driver.biod_max_reads", "BIOD_MAX_READS"),
+    ("driver.biod_max_writes", "BIOD_MAX_WRITES"),
+    ("driver.dialects", "SMB_DIALECT"),
+    ("driver.signing", "SMB_SIGNING"),
+    ("driver.encryption", "SMB_ENCRYPTION"),
+    ("driver.rpc_timeout_ms", "RPC_TIMEOUT_MS"),
+    ("driver.rpc_retries", "RPC_RETRIES"),
+    ("driver.connections", "connections"),
+    ("fileset.keep", "KEEP"),
+    ("fileset.reuse", "REUSE"),
+    ("fileset.verify", "VERIFY"),
+    ("fileset.sharing", "SHARING_MODE"),
+    ("seed", "SEED"),
+    ("shards", "SHARDS"),
+    ("limits.response_ms", "RESPONSE_LIMIT_MS"),
+    ("limits.achieved_pcnt_min", "ACHIEVED_PCNT_MIN"),
+    ("limits.proc_pcnt_min", "PROC_PCNT_MIN"),
+    ("limits.mix_deviation_pcnt_max", "MIX_DEVIATION_MAX"),
+    ("limits.error_pcnt_max", "ERROR_PCNT_MAX"),
+    ("places.servers", "servers"),
+    ("places.mount_points", "mount points"),
+    ("places.clients", "client names"),
+    ("places.monitor", "PRIME_MON_SCRIPT"),
+    ("places.driver.auth", "who logs in"),
+    ("places.driver.nfs_port", "NFS_PORT"),
+    ("places.driver.mount_port", "MOUNT_PORT"),
+];
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldChange {
+    /// Its name in words.
+    pub name: String,
+    /// What it is in the base; `-`: it is not there.
+    pub before: String,
+    /// What it is on the other side.
+    pub after: String,
+}
+
+/// How the work of two runs compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// The fingerprints are equal.
+    Same,
+    /// The same was done elsewhere: only places differ.
+    SameElsewhere,
+    /// Something else was done.
+    Different,
+}
+
+/// What was done, and where.
+struct Parts {
+    work: Value,
+    places: Value,
+}
+
+/// How the plan of `after` differs from that of `before`: the verdict, the places and
+/// the work that differ.
+pub fn work(before: &RunHeader, after: &RunHeader) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
+    if before.fingerprint == after.fingerprint && before.plan == after.plan {
+        return (Work::Same, Vec::new(), Vec::new());
+    }
+    let (b, a) = (parts(&before.plan), parts(&after.plan));
+    let places = changes("places", &b.places, &a.places);
+    let work = changes("", &b.work, &a.work);
+    let verdict = match (work.is_empty(), places.is_empty()) {
+        (false, _) => Work::Different,
+        (true, false) => Work::SameElsewhere,
+        (true, true) => Work::Same,
+    };
+    (verdict, places, work)
+}
+
+/// Takes a plan apart. What was typed and what was said about it is neither.
+fn parts(plan: &RunPlan) -> Parts {
+    let mut work = serde_json::to_value(plan).unwrap_or_default();
+    let mut places = Map::new();
+    let mounts = plan.clients.iter().flat_map(|c| &c.mounts);
+    let mounts: BTreeSet<_> = mounts.chain(plan.procs.iter().map(|p| &p.mount)).collect();
+    let servers: BTreeSet<&str> = mounts.iter().map(|m| m.host.as_str()).collect();
+    let joined = |names: Vec<String>| Value::from(names.join(" "));
+    let names = plan.clients.iter().map(|c| c.name.clone());
+    places.insert("clients".into(), joined(names.collect()));
+    let servers = servers.into_iter().map(str::to_owned);
+    places.insert("servers".into(), joined(servers.collect()));
+    let mounts = mounts.iter().map(ToString::to_string);
+    places.insert("mount_points".into(), joined(mounts.collect()));
+    if let Value::Object(plan_fields) = &mut work {
+        for name in ["parameters", "findings", "clients"] {
+            plan_fields.remove(name);
+        }
+        plan_fields.insert("client_count".into(), plan.clients.len().into());
+        for name in PLAN_PLACES {
+            if let Some(place) = plan_fields.remove(*name) {
+                places.insert((*name).into(), place);
+            }
+        }
+        if let Some(Value::Object(driver)) = plan_fields.get_mut("driver") {
+            let mine = DRIVER_PLACES.iter();
+            let moved = mine.filter_map(|name| Some(((*name).to_owned(), driver.remove(*name)?)));
+            let moved: Map<String, Value> = moved.collect();
+            places.insert("driver".into(), moved.into());
+        }
+        plan_fields.insert("points".into(), points(plan));
+        plan_fields.insert("procs".into(), procs(plan));
+    }
+    Parts {
+        work,
+        places: places.into(),
+    }
+}
+
+/// The load points, short enough to be read in a sentence.
+fn points(plan: &RunPlan) -> Value {
+    let one = |p: &filermark_model::LoadPoint| match p.units {
+        0.0 => format!("{}", p.requested.0),
+        units => format!("{units} ({} op/s)", p.requested.0),
+    };
+    let all: Vec<String> = plan.points.iter().map(one).collect();
+    let counts: Vec<u32> = plan.points.iter().map(|p| p.proc_count).collect();
+    serde_json::json!({"load points": all.join(" "), "procs at them": counts})
+}
+
+/// What the procs of a composite do, without where.
+fn procs(plan: &RunPlan) -> Value {
+    let one = |p: &filermark_model::plan::ProcPlan| {
+        let rate = p.ops_per_sec.map_or(-1.0, |r| r.0);
+        serde_json::json!([p.client, p.component, p.instance, rate])
+    };
+    plan.procs.iter().map(one).collect()
+}
+
+/// The leaves that differ, by name.
+fn changes(root: &str, before: &Value, after: &Value) -> Vec<FieldChange> {
+    let mut found = Vec::new();
+    walk(root, Some(before), Some(after), &mut found);
+    if found.len() > FIELDS_MAX {
+        let more = found.len() - FIELDS_MAX;
+        found.truncate(FIELDS_MAX);
+        found.push(FieldChange {
+            name: format!("and {more} fields more"),
+            before: "-".into(),
+            after: "-".into(),
+        });
+    }
+    found
+}
+
+fn walk(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<FieldChange>) {
+    if before == after {
+        return;
+    }
+    if let (Some(Value::Object(b)), Some(Value::Object(a))) = (before, after) {
+        let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+        for name in names {
+            let below = match path {
+                "" => name.clone(),
+                _ => format!("{path}.{name}"),
+            };
+            walk(&below, b.get(name), a.get(name), found);
+        }
+        return;
+    }
+    let name = NAMES.iter().find(|(known, _)| *known == path);
+    found.push(FieldChange {
+        name: name.map_or_else(
+            || one_line(path.trim_start_matches("places.")),
+            |(_, words)| (*words).to_owned(),
+        ),
+        before: words(path, before),
+        after: words(path, after),
+    });
+}
+
+/// A value for people.
+fn words(path: &str, value: Option<&Value>) -> String {
+    let text = match value {
+        None | Some(Value::Null) => "-".into(),
+        Some(Value::String(text)) => one_line(text),
+        Some(Value::Number(n)) if path.starts_with("phases.") => {
+            format!("{} s", n.as_f64().unwrap_or(0.0) / 1e9)
+        }
+        Some(other) => one_line(&other.to_string()),
+    };
+    if text.chars().count() <= VALUE_CHARS_MAX {
+        return text;
+    }
+    let short: String = text.chars().take(VALUE_CHARS_MAX).collect();
+    format!("{short}…")
+}
+
+/// What differs in the set-up as the records tell it: the program, and of each host
+/// what it is, as far as it matters.
+pub fn setup(before: &RunRecord, after: &RunRecord) -> Vec<FieldChange> {
+    let (b, a) = (setup_rows(before), setup_rows(after));
+    let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
+    let value = |rows: &BTreeMap<String, String>, name| -> String {
+        let found: Option<&String> = rows.get(name);
+        found.map_or("-".into(), |v| words("", Some(&Value::from(v.as_str()))))
+    };
+    names
+        .into_iter()
+        .filter(|name| b.get(*name) != a.get(*name))
+        .take(FIELDS_MAX)
+        .map(|name| FieldChange {
+            name: one_line(name),
+            before: value(&b, name),
+            after: value(&a, name),
+        })
+        .collect()
+}
+
+fn setup_rows(record: &RunRecord) -> BTreeMap<String, String> {
+    let mut rows = BTreeMap::new();
+    let program = format!("{} {}", record.run.program, record.run.version);
+    rows.insert("program".to_owned(), program);
+    // Hosts by their place: names are told as places.
+    for (number, environment) in (1..).zip(&record.environments) {
+        let host = match record.environments.len() {
+            1 => "client".to_owned(),
+            _ => format!("client {number}"),
+        };
+        // What changes by itself is no set-up; servers and their addresses are places.
+        let left_out = ["Host", "Load average before", "Servers"];
+        let kept = environment.rows().into_iter();
+        for (name, value) in kept.filter(|(name, _)| !left_out.contains(name)) {
+            rows.insert(format!("{host}: {}", name.to_lowercase()), value);
+        }
+        for (number, mount) in (1..).zip(&environment.mounts) {
+            let moves = ["free", "avail", "address"];
+            let stays = |name: &str| !moves.iter().any(|m| name.contains(m));
+            for (name, value) in mount.facts.iter().filter(|(name, _)| stays(name)) {
+                rows.insert(format!("mount point {number}: {name}"), value.clone());
+            }
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use filermark_model::Nanos;
+    use filermark_model::plan::DriverPlan;
+
+    fn compared(change: impl Fn(&mut RunPlan)) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
+        let before = testing::record().run;
+        let mut plan = before.plan.clone();
+        change(&mut plan);
+        let after = RunHeader::new("0.1.0", "after", plan);
+        work(&before, &after)
+    }
+
+    fn names(fields: &[FieldChange]) -> Vec<&str> {
+        fields.iter().map(|f| f.name.as_str()).collect()
+    }
+
+    #[test]
+    fn another_server_is_the_same_work_elsewhere() {
+        let (verdict, places, work) = compared(|plan| {
+            for mount in plan.clients.iter_mut().flat_map(|c| &mut c.mounts) {
+                mount.host = "other".into();
+            }
+            plan.clients[0].name = "client-x".into();
+            let DriverPlan::Nfs3(nfs3) = &mut plan.driver else {
+                panic!("NFSv3");
+            };
+            (nfs3.nfs_port, nfs3.uid) = (Some(2050), 7);
+        });
+        assert_eq!((verdict, work), (Work::SameElsewhere, Vec::new()));
+        let wanted = [
+            "client names",
+            "driver.uid",
+            "NFS_PORT",
+            "mount points",
+            "servers",
+        ];
+        let mut told = names(&places);
+        told.sort_by_key(|n| wanted.iter().position(|w| w == n));
+        assert_eq!(told, wanted);
+        let servers = places.iter().find(|p| p.name == "servers").unwrap();
+        assert_eq!((&*servers.before, &*servers.after), ("filer", "other"));
+    }
+
+    #[test]
+    fn anything_else_is_other_work() {
+        type Change = fn(&mut RunPlan);
+        let changes: [(&str, Change); 9] = [
+            ("RUNTIME", |p| p.phases.runtime = Nanos::from_secs(60)),
+            ("points.load points", |p| p.points[0].requested.0 = 90.0),
+            ("procs per client (PROCS)", |p| p.procs_per_client = 3),
+            ("SEED", |p| p.seed = 1),
+            ("version of the benchmark", |p| p.benchmark.version = 9),
+            ("VERIFY", |p| p.fileset.verify = true),
+            ("clients", |p| drop(p.clients.pop())),
+            ("driver (protocol)", |p| p.driver = DriverPlan::Null),
+            ("RESPONSE_LIMIT_MS", |p| p.limits.response_ms = 5.0),
+        ];
+        for (name, change) in changes {
+            let (verdict, _, work) = compared(change);
+            assert_eq!(verdict, Work::Different, "{name}");
+            assert!(names(&work).contains(&name), "{name}: {:?}", names(&work));
+        }
+        let (_, _, work) = compared(|p| p.phases.runtime = Nanos::from_secs(60));
+        assert_eq!((&*work[0].before, &*work[0].after), ("30 s", "60 s"));
+        let (verdict, _, work) = compared(|p| {
+            p.benchmark = filermark_model::Benchmark::shipped("general-smb2").unwrap()
+        });
+        assert_eq!(verdict, Work::Different);
+        assert!(work.len() <= FIELDS_MAX + 1);
+    }
+
+    #[test]
+    fn what_was_typed_does_not_matter() {
+        let (verdict, ..) = compared(|p| {
+            p.parameters.clear();
+            p.findings.clear();
+        });
+        assert_eq!(verdict, Work::Same);
+        let composite = testing::composite::composite_record().run;
+        let mut plan = composite.plan.clone();
+        for proc in &mut plan.procs {
+            proc.mount.path = "/elsewhere".into();
+        }
+        let elsewhere = RunHeader::new("0.1.0", "after", plan.clone());
+        assert_eq!(work(&composite, &elsewhere).0, Work::SameElsewhere);
+        plan.procs[0].component += 1;
+        let other = RunHeader::new("0.1.0", "after", plan);
+        assert_eq!(work(&composite, &other).0, Work::Different);
+    }
+
+    #[test]
+    fn the_set_up_tells_what_differs() {
+        let before = testing::record();
+        let mut after = testing::record();
+        after.environments[0].kernel = "Linux 7.0".into();
+        after.environments[0].load_average = 3.0;
+        after.run.version = "0.2.0".into();
+        let fields = setup(&before, &after);
+        assert_eq!(names(&fields), ["client: kernel", "program"]);
+        assert!(setup(&before, &before).is_empty());
+    }
+}
