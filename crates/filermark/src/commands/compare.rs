@@ -3,6 +3,7 @@
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
 use crate::exit::{Ended, Failure};
 use crate::product;
+use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
     CompareError, Comparison, Group, Options, Overall, compare as side_by_side,
@@ -116,12 +117,13 @@ fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> R
             filermark_report::comparison_text(comparison, colour, width)
         }
         CompareFormat::Json => format!("{:#}\n", filermark_report::comparison_json(comparison)),
-        CompareFormat::Html => filermark_report::comparison_html(
-            comparison,
-            groups,
-            &filermark_report::Templates::builtin(),
-        )
-        .map_err(Failure::of)?,
+        CompareFormat::Html => {
+            let templates = match &args.templates {
+                Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
+                None => Templates::builtin(),
+            };
+            comparison_html(comparison, groups, &templates).map_err(Failure::of)?
+        }
     };
     if to_stdout {
         product::print(&text);
