@@ -231,7 +231,7 @@ fn other_work_is_refused_and_can_be_forced() {
     let names: Vec<_> = fields.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(after, "b");
     assert!(
-        names.contains(&"WARMUP_TIME") && names.contains(&"points.load points"),
+        names.contains(&"WARMUP_TIME") && names.contains(&"load points (LOAD)"),
         "{names:?}"
     );
     let options = Options {

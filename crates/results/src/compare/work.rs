@@ -59,6 +59,9 @@ const NAMES: &[(&str, &str)] = &[
     ("fileset.reuse", "REUSE"),
     ("fileset.verify", "VERIFY"),
     ("fileset.sharing", "SHARING_MODE"),
+    ("points.load points", "load points (LOAD)"),
+    ("points.procs at them", "procs at the load points"),
+    ("benchmark.work.fileset.mb_per_op", "FILESET_MB_PER_OP"),
     ("seed", "SEED"),
     ("shards", "SHARDS"),
     ("limits.response_ms", "RESPONSE_LIMIT_MS"),
@@ -338,7 +341,7 @@ mod tests {
         type Change = fn(&mut RunPlan);
         let changes: [(&str, Change); 9] = [
             ("RUNTIME", |p| p.phases.runtime = Nanos::from_secs(60)),
-            ("points.load points", |p| p.points[0].requested.0 = 90.0),
+            ("load points (LOAD)", |p| p.points[0].requested.0 = 90.0),
             ("procs per client (PROCS)", |p| p.procs_per_client = 3),
             ("SEED", |p| p.seed = 1),
             ("version of the benchmark", |p| p.benchmark.version = 9),
