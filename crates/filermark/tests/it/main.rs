@@ -26,6 +26,7 @@ mod clients_stopped;
 mod clients_ways;
 mod compare;
 mod counts;
+mod disclosure;
 mod events;
 mod faults;
 mod gone;
