@@ -16,6 +16,8 @@ use serde::Serialize;
 
 /// Most clients of a table.
 const CLIENTS_MAX: usize = 200;
+/// Clients of a load point up to which all load points are in one table.
+const FEW_CLIENTS: usize = 4;
 
 /// The knee in words.
 #[derive(Serialize)]
@@ -49,8 +51,10 @@ pub struct ClientsView {
 }
 
 /// A client at a load point.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct ClientRow {
+    /// The load point's number.
+    pub point: u32,
     pub name: String,
     pub cells: Vec<String>,
     pub has_errors: bool,
@@ -179,7 +183,7 @@ pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
             is_peak: peak == Some(point.load.number),
             rows: clients
                 .iter()
-                .map(|(c, f)| client_row(record, c, f, total))
+                .map(|(c, f)| client_row(record, point.load.number, c, f, total))
                 .collect(),
             more,
         })
@@ -188,8 +192,17 @@ pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
     views.filter(|v| !v.rows.is_empty()).collect()
 }
 
+/// The rows of all load points, where that makes one table that is easily read.
+pub fn few_clients(views: &[ClientsView]) -> Vec<ClientRow> {
+    match views.iter().all(|v| v.rows.len() <= FEW_CLIENTS) {
+        true => views.iter().flat_map(|v| &v.rows).cloned().collect(),
+        false => Vec::new(),
+    }
+}
+
 fn client_row(
     record: &RunRecord,
+    point: u32,
     client: &ClientSummary,
     figures: &ClientFigures,
     total: f64,
@@ -199,6 +212,7 @@ fn client_row(
         format!("{} ({})", ms(p99 * 1e6), protocol.op_name(op))
     });
     ClientRow {
+        point,
         name: one_line(&client.name),
         has_errors: figures.error_count > 0,
         cells: vec![

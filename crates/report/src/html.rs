@@ -1,7 +1,7 @@
 //! The report as one self-contained HTML page: no network, no script, no
 //! foreign font.
 
-use crate::breakdown::{self, ClientsView, FindingRow, KneeView, PercentileRow};
+use crate::breakdown::{self, ClientRow, ClientsView, FindingRow, KneeView, PercentileRow};
 use crate::charts::{
     Balance, Fit, Measure, client_charts, columns_for, groups_chart, heat_chart, load_chart,
     op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
@@ -76,6 +76,7 @@ struct Page<'a> {
     op_charts: Vec<(&'static str, String)>,
     client_charts: Vec<(&'static str, String)>,
     client_heads: &'a [(&'a str, &'a str)],
+    few_clients: Vec<ClientRow>,
     clients: Vec<ClientsView>,
     unit: Option<String>,
     point_heads: &'a [(&'a str, &'a str)],
@@ -135,6 +136,7 @@ pub fn html_edition(
     templates: &Templates,
     edition: Edition,
 ) -> Result<String, TemplateError> {
+    let clients = breakdown::clients_views(record);
     let reviewer = edition == Edition::Reviewer;
     let run = &record.run;
     let verdict = record.verdict();
@@ -185,7 +187,8 @@ pub fn html_edition(
         op_charts: peak_stats.map_or(Vec::new(), |s| op_charts(record, s)),
         client_charts: client_charts(record),
         client_heads: &breakdown::CLIENT_HEADS,
-        clients: breakdown::clients_views(record),
+        few_clients: breakdown::few_clients(&clients),
+        clients,
         unit: crate::words::unit(record),
         point_heads: view::point_heads(record),
         points: view::point_rows(record),

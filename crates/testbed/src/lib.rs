@@ -14,6 +14,7 @@
 //! returns [`Error::Unavailable`], and [`available`] turns that into a skipped
 //! test, or into a failed one under `./test`.
 
+mod browser;
 mod capture;
 mod counting;
 mod daemon;
@@ -37,6 +38,7 @@ mod strace;
 mod tools;
 mod uml;
 
+pub use browser::{Browser, Scheme, Seen};
 pub use capture::{Capture, Pcap, ProcedureTimes};
 pub use counting::Counting;
 pub use error::{Error, Result, available};

@@ -43,6 +43,8 @@ mod posix_strace;
 mod posix_tree;
 mod preflight;
 mod real;
+mod report;
+mod report_browser;
 mod results;
 mod scale;
 mod smb;
