@@ -136,6 +136,50 @@ pub fn html_edition(
     templates: &Templates,
     edition: Edition,
 ) -> Result<String, TemplateError> {
+    templates.render("report.html", &page(record, edition))
+}
+
+/// The sections of the report alone, to be put into another page that has the style
+/// sheet; `prefix` before all names keeps those of several records apart.
+///
+/// # Errors
+/// As those of [`html()`].
+pub fn record_sections(
+    record: &RunRecord,
+    templates: &Templates,
+    edition: Edition,
+    prefix: &str,
+) -> Result<String, TemplateError> {
+    let html = templates.render("record.html", &page(record, edition))?;
+    Ok(match prefix {
+        "" => html,
+        _ => with_prefix(&html, prefix),
+    })
+}
+
+/// Puts `prefix` before every name that markup of ours gives or refers to.
+fn with_prefix(html: &str, prefix: &str) -> String {
+    const MARKS: [&str; 3] = [" id=\"", " href=\"#", " aria-labelledby=\""];
+    let mut out = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((at, mark)) = MARKS
+        .iter()
+        .filter_map(|mark| Some((rest.find(mark)?, *mark)))
+        .min()
+    {
+        let (before, behind) = rest.split_at(at + mark.len());
+        out.push_str(before);
+        let (names, behind) = behind.split_once('"').unwrap_or((behind, ""));
+        let names: Vec<String> = names.split(' ').map(|n| format!("{prefix}{n}")).collect();
+        out.push_str(&names.join(" "));
+        out.push('"');
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn page(record: &RunRecord, edition: Edition) -> Page<'static> {
     let clients = breakdown::clients_views(record);
     let reviewer = edition == Edition::Reviewer;
     let run = &record.run;
@@ -153,7 +197,7 @@ pub fn html_edition(
         .collect();
     servers.sort();
     servers.dedup();
-    let page = Page {
+    Page {
         suffix: one_line(&run.suffix),
         title: one_line(&run.plan.benchmark.title),
         benchmark: format!(
@@ -229,8 +273,7 @@ pub fn html_edition(
         },
         program: one_line(&format!("{} {}", run.program, run.version)),
         notice: NOT_A_SPEC_RESULT,
-    };
-    templates.render("report.html", &page)
+    }
 }
 
 fn all_series(record: &RunRecord) -> Vec<Series> {
@@ -271,6 +314,33 @@ pub(crate) fn golden(name: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_several_records_are_kept_apart() {
+        let record = filermark_results::testing::record();
+        let templates = Templates::builtin();
+        let bare = record_sections(&record, &templates, Edition::Public, "").unwrap();
+        let second = record_sections(&record, &templates, Edition::Public, "r2-").unwrap();
+        let names = |html: &str, mark: &str| -> Vec<String> {
+            let pieces = html.split(mark).skip(1);
+            let values = pieces.filter_map(|p| Some(p.split_once('"')?.0.to_owned()));
+            values
+                .flat_map(|v| v.split(' ').map(str::to_owned).collect::<Vec<_>>())
+                .collect()
+        };
+        for mark in [" id=\"", " aria-labelledby=\""] {
+            let (bare, second) = (names(&bare, mark), names(&second, mark));
+            assert!(!bare.is_empty());
+            let prefixed: Vec<String> = bare.iter().map(|n| format!("r2-{n}")).collect();
+            assert_eq!(second, prefixed);
+        }
+        let ids = names(&second, " id=\"");
+        assert!(
+            names(&second, " aria-labelledby=\"")
+                .iter()
+                .all(|n| ids.contains(n))
+        );
+    }
 
     fn html(record: &RunRecord) -> Result<String, TemplateError> {
         super::html(record, &Templates::builtin())

@@ -45,7 +45,7 @@ pub use disclosure::{
 pub use files::{
     Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,
 };
-pub use html::{Edition, html, html_edition};
+pub use html::{Edition, html, html_edition, record_sections};
 pub use json::json_summary;
 pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};

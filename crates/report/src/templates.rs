@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 /// everything else is not.
 const SHIPPED: &[(&str, &str)] = &[
     ("report.html", include_str!("../templates/report.html")),
+    ("record.html", include_str!("../templates/record.html")),
     ("report.txt", include_str!("../templates/report.txt")),
     ("report.css", include_str!("../templates/report.css")),
     (
