@@ -8,6 +8,7 @@ mod hosts;
 mod live;
 mod netmist;
 mod preflight;
+mod subedit;
 mod workload;
 
 pub use agent::AgentArgs;
@@ -21,6 +22,7 @@ pub use preflight::PreflightArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+pub use subedit::SubeditArgs;
 pub use workload::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand};
 
 /// Where the manual's shortest version stands in the help.
@@ -37,6 +39,7 @@ Examples:
   filermark template smb > sfs_rc             the same for an SMB server
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
+  filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
@@ -98,6 +101,8 @@ pub enum Command {
     Template(TemplateArgs),
     /// Make the report again from a run record
     Report(ReportArgs),
+    /// Fill in a submission: what a disclosure of results holds
+    Subedit(SubeditArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -448,6 +453,12 @@ mod tests {
             "filermark plan -r sfs_rc -b mine.toml",
             "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
+            "filermark subedit -o sub.xml sfssum.mine sfs_rc",
+            "filermark subedit -b -o sub.xml -i example.xml sfssum.example example_rc",
+            "filermark subedit -z -o sub.zip -i example.xml sfssum.example example_rc",
+            "filermark subedit -v -i sub.xml",
+            "filermark subedit -n -o n.xml -i sub.xml --reason because",
+            "filermark subedit --xsd",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -462,6 +473,8 @@ mod tests {
             "filermark workload show VDI --toml --json",
             "filermark workload check",
             "filermark validate -v 3",
+            "filermark subedit -b -z -o sub.zip",
+            "filermark subedit -o sub.xml --reason because",
             "filermark serve --delay 5parsecs",
             "filermark serve --error READ@1%",
             "filermark serve --null --readonly",

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Template(args) => commands::params::template(&args),
         Command::Netmist(args) => commands::netmist::netmist(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Subedit(args) => commands::subedit::subedit(&args),
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };

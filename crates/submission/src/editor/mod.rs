@@ -149,16 +149,13 @@ impl Editor {
         self.document.path(&self.place)
     }
 
-    /// Goes to a path, where there is one: a session taken up again.
-    pub fn go_to(&mut self, path: &str) {
-        if let Some(place) = self.document.find(path) {
-            self.place = place;
-        }
-    }
-
-    /// Says that the document has something in it that was typed before.
-    pub const fn mark_typed(&mut self) {
-        self.is_typed = true;
+    /// Goes on with a document of an earlier session, which nobody has saved, at the
+    /// path where that was.
+    pub fn take_up(&mut self, document: Document, path: &str) {
+        self.document = document;
+        self.place = self.document.find(path).unwrap_or_default();
+        self.mode = Mode::Line;
+        self.changed();
     }
 
     /// What the prompt's last line is now, without a line break.

@@ -43,8 +43,7 @@ fn session(editor: &mut Editor, lines: &[&str]) -> String {
 }
 
 fn at(path: &str, mut editor: Editor) -> Editor {
-    assert!(editor.document.find(path).is_some(), "{path}");
-    editor.go_to(path);
+    editor.place = editor.document.find(path).expect(path);
     editor
 }
 
