@@ -10,6 +10,7 @@ mod live;
 mod netmist;
 mod preflight;
 pub mod report;
+mod subedit;
 mod workload;
 
 pub use agent::AgentArgs;
@@ -25,6 +26,7 @@ pub use report::ReportArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+pub use subedit::SubeditArgs;
 pub use workload::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand};
 
 /// Where the manual's shortest version stands in the help.
@@ -42,6 +44,7 @@ Examples:
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
+  filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
@@ -105,6 +108,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
+    /// Fill in a submission: what a disclosure of results holds
+    Subedit(SubeditArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -442,6 +447,12 @@ mod tests {
             "filermark report --export-templates mine",
             "filermark compare a.run.jsonl b.run.jsonl,c.run.jsonl d -f html -o x.html --force",
             "filermark compare a b --threshold 2.5% --spread 0 --fail-on any --no-color",
+            "filermark subedit -o sub.xml sfssum.mine sfs_rc",
+            "filermark subedit -b -o sub.xml -i example.xml sfssum.example example_rc",
+            "filermark subedit -z -o sub.zip -i example.xml sfssum.example example_rc",
+            "filermark subedit -v -i sub.xml",
+            "filermark subedit -n -o n.xml -i sub.xml --reason because",
+            "filermark subedit --xsd",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -456,6 +467,8 @@ mod tests {
             "filermark workload show VDI --toml --json",
             "filermark workload check",
             "filermark validate -v 3",
+            "filermark subedit -b -z -o sub.zip",
+            "filermark subedit -o sub.xml --reason because",
             "filermark serve --delay 5parsecs",
             "filermark serve --error READ@1%",
             "filermark serve --null --readonly",

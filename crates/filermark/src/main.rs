@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Netmist(args) => commands::netmist::netmist(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Subedit(args) => commands::subedit::subedit(&args),
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };

@@ -18,6 +18,18 @@ pub struct ResultFile {
     pub sha256: String,
 }
 
+impl ResultFile {
+    /// Of a file with this name and content.
+    pub fn new(name: impl Into<String>, content: &[u8]) -> Self {
+        use sha2::{Digest, Sha256};
+        let digest = Sha256::digest(content);
+        Self {
+            name: name.into(),
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
 /// What is known of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFiles<'a> {

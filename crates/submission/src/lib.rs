@@ -3,11 +3,12 @@
 //! [`FORM`] declares every field once; a [`Document`] is a filled-in form with its
 //! walk ([`Document::next`] and its siblings), its checks ([`Document::faults`]), its
 //! XML ([`read_xml`], [`write_xml`]) and the schema of that ([`xsd`]). [`fill`] puts in
-//! what a run knows. This
+//! what a run knows; an [`Editor`] is the dialogue that fills in the rest. This
 //! room opens no file, reads no terminal and makes no report.
 
 mod check;
 mod document;
+mod editor;
 mod fill;
 mod form;
 mod outcome;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use check::{Fault, FieldFault, check_value};
 pub use document::{Document, Element, ITEM_COUNT_MAX, TEXT_LEN_MAX};
+pub use editor::{Editor, Turn, Wish};
 pub use fill::{ResultFile, RunFiles, fill, mismatches};
 pub use form::{FORM, Field, Kind, Node, Origin, ROOT_NAME, Value, YES_NO};
 pub use outcome::curve_of;

@@ -6,7 +6,7 @@ use crate::place::Place;
 impl Document {
     /// The node above, `levels` times; the root at most.
     pub fn up(&self, place: &Place, levels: usize) -> Place {
-        (0..levels).fold(place.clone(), |at, _| at.parent().unwrap_or(at))
+        (0..levels.min(place.depth())).fold(place.clone(), |at, _| at.parent().unwrap_or(at))
     }
 
     /// The next sibling, where there is one.

@@ -14,7 +14,7 @@ pub fn xsd() -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
-        "<!-- Made from the form by: filermark subedit xsd. {NOT_A_SPEC_RESULT} -->"
+        "<!-- Made from the form by: filermark subedit, option xsd. {NOT_A_SPEC_RESULT} -->"
     );
     out.push_str("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" elementFormDefault=\"qualified\">\n");
     types(&mut out);

@@ -15,5 +15,6 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod stop;
+pub mod subedit;
 pub mod validate;
 pub mod workload;

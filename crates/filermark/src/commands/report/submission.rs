@@ -6,10 +6,10 @@ use crate::cli::report::{Format, ReportArgs};
 use crate::exit::{Ended, Failure};
 use filermark_report::{
     CurveLabels, CurvePoint, Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, curve_svg,
-    submission_html, submission_json, submission_summary, submission_text,
+    record_sections, submission_html, submission_json, submission_summary, submission_text,
 };
-use filermark_results::{Curve, Timestamp};
-use filermark_submission::{Document, XML_LEN_MAX, read_xml};
+use filermark_results::{Curve, RunRecord, Timestamp, read_record};
+use filermark_submission::{Document, ResultFile, XML_LEN_MAX, read_xml};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -23,7 +23,8 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let format = args.format.unwrap_or_else(|| output::format_of(out));
     let page = || {
-        let extras = extras(args, input, &document);
+        let mut extras = extras(args, input, &document);
+        add_details(&mut extras, input, &document, templates)?;
         submission_html(&document, &extras, templates).map_err(Failure::of)
     };
     let bytes = match format {
@@ -90,10 +91,64 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
     extras
 }
 
+/// The sections of the run records that lie beside the submission, where they are still
+/// those that it was made from.
+fn add_details(
+    extras: &mut Extras,
+    input: &Path,
+    document: &Document,
+    templates: &Templates,
+) -> Result<(), Failure> {
+    let folder = input.parent().unwrap_or(Path::new(""));
+    for (number, (result, _)) in (1..).zip(&document.results()) {
+        let name = result.value("runFiles.recordFile");
+        if name.is_empty() {
+            continue;
+        }
+        match record(folder, name, result.value("runFiles.recordSha256")) {
+            Ok(record) => {
+                let prefix = match number {
+                    1 => String::new(),
+                    n => format!("result{n}-"),
+                };
+                let html = record_sections(&record, templates, extras.edition, &prefix);
+                extras.details.insert(number, html.map_err(Failure::of)?);
+            }
+            Err(why) => {
+                eprintln!("{why}; the report has the submission's own figures only");
+                extras.remarks.push(why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A run record by its name and checksum.
+fn record(folder: &Path, name: &str, sha256: &str) -> Result<RunRecord, String> {
+    if !is_bare(name) {
+        return Err(format!(
+            "\"{name}\": a run record lies beside the submission, without a folder"
+        ));
+    }
+    let path = folder.join(name);
+    let shown = path.display();
+    let bytes =
+        std::fs::read(&path).map_err(|e| format!("{shown}: the run record cannot be read: {e}"))?;
+    if ResultFile::new(name, &bytes).sha256 != sha256 {
+        return Err(format!(
+            "{shown}: this is not the run record that the submission was made from: its SHA-256 differs"
+        ));
+    }
+    read_record(&path).map_err(|e| e.to_string())
+}
+
+fn is_bare(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|n| n == name)
+}
+
 /// A diagram. Its name is a bare file name, or it is not looked for.
 fn image(folder: &Path, name: &str) -> Result<Image, String> {
-    let is_bare = Path::new(name).file_name().is_some_and(|n| n == name);
-    if !is_bare {
+    if !is_bare(name) {
         return Err(format!(
             "\"{name}\": a diagram's file lies beside the submission, without a folder"
         ));

@@ -1,0 +1,140 @@
+//! What was typed and not saved yet, in a file beside the output: a submission like any
+//! other, with a comment behind it that says where the session was and what was being
+//! typed there.
+
+use super::inputs::read_limited;
+use super::store::{folder_of, write_whole};
+use filermark_submission::{Document, XML_LEN_MAX, write_xml};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The autosave of one output.
+#[derive(Clone, Debug)]
+pub struct Autosave {
+    path: PathBuf,
+}
+
+/// What an autosave holds.
+#[derive(Debug)]
+pub struct Found {
+    /// The submission.
+    pub text: String,
+    /// The path that the session was at.
+    pub at: String,
+    /// The line that was not ended.
+    pub typed: String,
+}
+
+const COMMENT: &str = "<!-- filermark subedit was at ";
+const TYPED: &str = " typing: ";
+
+impl Autosave {
+    /// `.sub.xml.autosave` for `sub.xml`.
+    pub fn beside(output: &Path) -> Self {
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        Self {
+            path: folder_of(output).join(format!(".{name}.autosave")),
+        }
+    }
+
+    /// Its name, for messages.
+    pub fn shown(&self) -> String {
+        let path = self.path.strip_prefix(".").unwrap_or(&self.path);
+        path.display().to_string()
+    }
+
+    /// What is there; `None`: nothing, or nothing that can be read.
+    pub fn found(&self) -> Option<Found> {
+        // Some more than a document has: the comment.
+        let content = read_limited(&self.path, (XML_LEN_MAX as u64) << 1).ok()?;
+        let text = String::from_utf8_lossy(&content).into_owned();
+        let (mut at, mut typed) = (String::new(), String::new());
+        if let Some((_, comment)) = text.rsplit_once(COMMENT)
+            && let Some(comment) = comment.trim_end().strip_suffix(" -->")
+            && let Some((path, line)) = comment.split_once(TYPED)
+        {
+            at = path.to_owned();
+            typed = unescaped(line);
+        }
+        let text = text
+            .rsplit_once(COMMENT)
+            .map_or(text.clone(), |(xml, _)| xml.to_owned());
+        Some(Found { text, at, typed })
+    }
+
+    /// Keeps a document, the path that the session is at, and the line so far.
+    ///
+    /// # Errors
+    /// In words: it cannot be written.
+    pub fn keep(&self, document: &Document, at: &str, typed: &str) -> Result<(), String> {
+        let typed = escaped(typed);
+        let text = format!("{}{COMMENT}{at}{TYPED}{typed} -->\n", write_xml(document));
+        write_whole(&self.path, text.as_bytes())
+    }
+
+    /// Removes it: everything is saved, or not wanted.
+    pub fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Puts it aside under another name, which it gives.
+    pub fn set_aside(&self) -> Option<String> {
+        let mut name = self.path.file_name()?.to_owned();
+        name.push(".old");
+        let aside = Self {
+            path: self.path.with_file_name(name),
+        };
+        fs::rename(&self.path, &aside.path).ok()?;
+        Some(aside.shown())
+    }
+
+    /// Tells on stderr that there is one, where nobody is asked.
+    pub fn tell_if_found(&self) {
+        if self.path.exists() {
+            eprintln!(
+                "{}: there is unsaved work of an earlier session; it is not part of this. Start subedit with this -o at a terminal to take it up",
+                self.shown()
+            );
+        }
+    }
+}
+
+/// A comment may not hold `--`, and controls belong to nobody's text.
+fn escaped(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    text.replace('&', "&amp;").replace('-', "&#45;")
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("&#45;", "-").replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_submission::read_xml;
+
+    #[test]
+    fn what_is_kept_is_found_again() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let autosave = Autosave::beside(&dir.path().join("sub.xml"));
+        assert!(autosave.found().is_none());
+        let mut document = Document::new();
+        let notes = document.find("otherReportNotes").expect("a node");
+        document.set(&notes, "a -- b &#45;").expect("a field");
+        for typed in ["", "half a -->line", "a--b &#45; -"] {
+            autosave
+                .keep(&document, "a.b", typed)
+                .expect("it is written");
+            let found = autosave.found().expect("it is there");
+            assert_eq!((found.at.as_str(), found.typed.as_str()), ("a.b", typed));
+            let read = read_xml(&found.text).expect("a submission");
+            assert_eq!(read.root().value("otherReportNotes"), "a -- b &#45;");
+        }
+        let whole = fs::read_to_string(&autosave.path).expect("the file");
+        assert!(read_xml(&whole).is_ok(), "it is a submission by itself");
+        let aside = autosave.set_aside().expect("it is renamed");
+        assert!(aside.ends_with(".sub.xml.autosave.old"), "{aside}");
+        assert!(autosave.found().is_none());
+    }
+}

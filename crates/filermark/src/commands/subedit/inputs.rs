@@ -1,0 +1,294 @@
+//! What a submission is made of: summary files, rc files, run records, each read once,
+//! and held against each other.
+
+use crate::exit::Failure;
+use filermark_config::{Sources, resolve};
+use filermark_model::plan::RunPlan;
+use filermark_results::{Curve, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
+use filermark_results::{sfssum, sfssum_txt};
+use filermark_submission::{
+    Document, ResultFile, RunFiles, XML_LEN_MAX, fill, mismatches, read_xml,
+};
+use std::path::{Path, PathBuf};
+
+/// Largest file that is taken into a submission, in bytes.
+pub const FILE_LEN_MAX: u64 = 256 << 20;
+
+/// The runs of a submission.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    runs: Vec<Run>,
+}
+
+/// A file on the disk, and what it was when it was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name and checksum.
+    pub file: ResultFile,
+}
+
+#[derive(Debug)]
+struct Run {
+    plan: RunPlan,
+    curve: Curve,
+    is_ours: bool,
+    record: Option<RunRecord>,
+    summary: Source,
+    rc: Source,
+    record_source: Option<Source>,
+}
+
+impl Inputs {
+    /// Reads pairs of a result and its rc file.
+    ///
+    /// # Errors
+    /// A file cannot be read or is something else, or (without `force`) files do not
+    /// belong together.
+    pub fn read(files: &[PathBuf], force: bool) -> Result<Self, Failure> {
+        let pairs = files.chunks_exact(2);
+        if let [alone] = pairs.remainder() {
+            let sentence = format!(
+                "{}: a result and its rc file are given together: sfssum.mine sfs_rc",
+                alone.display()
+            );
+            return Err(Failure::Usage(vec![sentence]));
+        }
+        let mut runs = Vec::new();
+        for pair in pairs {
+            if let [result, rc] = pair {
+                runs.push(Run::read(result, rc, force)?);
+            }
+        }
+        Ok(Self { runs })
+    }
+
+    /// Puts what the runs know into a document; without runs it stays as it is.
+    pub fn fill(&self, document: &mut Document) {
+        let files: Vec<RunFiles<'_>> = self.runs.iter().map(Run::files).collect();
+        fill(document, &files);
+    }
+
+    /// The files, each once: rc files and others apart.
+    pub fn sources(&self) -> impl Iterator<Item = (&Source, IsRc)> {
+        self.runs.iter().flat_map(|run| {
+            let others = [Some(&run.summary), run.record_source.as_ref()];
+            let others = others.into_iter().flatten().map(|source| (source, false));
+            others.chain([(&run.rc, true)])
+        })
+    }
+}
+
+/// Whether a file is an rc file, which may have a password in it.
+pub type IsRc = bool;
+
+impl Run {
+    fn read(result: &Path, rc: &Path, force: bool) -> Result<Self, Failure> {
+        let mut doubts = Vec::new();
+        let summary = Source::read(result)?;
+        let (read, record_path) = match is_record(result)? {
+            true => (None, Some(result.to_owned())),
+            false => {
+                let read = read_sfssum(result).map_err(one)?;
+                (Some(read), record_beside(result))
+            }
+        };
+        let record = match &record_path {
+            None => None,
+            Some(path) => read_beside(path, read.is_some(), force, &mut doubts)?,
+        };
+        let record_source = match (&record, &record_path) {
+            (Some(_), Some(path)) => Some(Source::read(path)?),
+            _ => None,
+        };
+        if let (Some(summary), Some(record)) = (&read, &record)
+            && !says_the_same(summary, record)
+        {
+            doubts.push(format!(
+                "{}: says something else than the run record beside it, {}: one of the two was changed, or is of another run",
+                result.display(),
+                shown(record_path.as_deref())
+            ));
+        }
+        let curve = match (&record, &read) {
+            (Some(record), _) => Curve::of_record(record),
+            (None, Some(summary)) => summary.curve.clone(),
+            (None, None) => return Err(one(format!("{}: no result in it", result.display()))),
+        };
+        let biods = read.as_ref().and_then(|summary| summary.biods);
+        let plan = plan_of(rc, result, &curve, biods, record.as_ref(), &mut doubts)?;
+        if !doubts.is_empty() && !force {
+            doubts.push("give the files of one run, or --force to take these".into());
+            return Err(Failure::Usage(doubts));
+        }
+        for doubt in &doubts {
+            eprintln!("{doubt}");
+        }
+        Ok(Self {
+            plan,
+            curve,
+            is_ours: read.is_none_or(|summary| summary.is_ours),
+            record,
+            summary,
+            rc: Source::read(rc)?,
+            record_source,
+        })
+    }
+
+    fn files(&self) -> RunFiles<'_> {
+        RunFiles {
+            plan: &self.plan,
+            curve: &self.curve,
+            is_ours: self.is_ours,
+            record: self.record.as_ref(),
+            summary_file: &self.summary.file,
+            rc_file: &self.rc.file,
+            record_file: self.record_source.as_ref().map(|source| &source.file),
+        }
+    }
+}
+
+impl Source {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let content = read_limited(path, FILE_LEN_MAX)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            path: path.to_owned(),
+            file: ResultFile::new(name, &content),
+        })
+    }
+}
+
+/// Reads a submission.
+///
+/// # Errors
+/// It cannot be read, or is none; with path and line.
+pub fn read_submission(path: &Path) -> Result<Document, Failure> {
+    let content = read_limited(path, XML_LEN_MAX as u64)?;
+    let shown = path.display();
+    let text = String::from_utf8(content)
+        .map_err(|_| one(format!("{shown}: this is no UTF-8 text, and no submission")))?;
+    read_xml(&text).map_err(|e| one(format!("{shown}:{e}")))
+}
+
+/// Reads a file that may be at most so large.
+pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, Failure> {
+    use std::io::Read;
+    let shown = path.display();
+    let cannot = |e: std::io::Error| one(format!("{shown}: cannot be read: {e}"));
+    let mut content = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(len_max + 1)
+        .read_to_end(&mut content)
+        .map_err(cannot)?;
+    match content.len() as u64 > len_max {
+        true => Err(one(format!("{shown}: larger than {} MiB", len_max >> 20))),
+        false => Ok(content),
+    }
+}
+
+fn one(sentence: String) -> Failure {
+    Failure::Usage(vec![sentence])
+}
+
+fn shown(path: Option<&Path>) -> String {
+    path.map_or(String::new(), |path| path.display().to_string())
+}
+
+/// A run record begins with a JSON object, a summary never does.
+fn is_record(path: &Path) -> Result<bool, Failure> {
+    use std::io::Read;
+    let mut first = [0; 1];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    match read {
+        Ok(_) => Ok(first == *b"{"),
+        Err(e) => Err(one(format!("{}: cannot be read: {e}", path.display()))),
+    }
+}
+
+/// The run record of the same run, where it lies beside the summary.
+fn record_beside(summary: &Path) -> Option<PathBuf> {
+    let name = summary.file_name()?.to_str()?;
+    let suffix = name.strip_prefix("sfssum.").or_else(|| {
+        let rest = name.strip_prefix("sfssum_")?;
+        rest.strip_suffix(".txt")
+    })?;
+    let path = summary.with_file_name(format!("{suffix}.run.jsonl"));
+    path.is_file().then_some(path)
+}
+
+/// Reads a record. One beside a summary that cannot be read is a doubt: the summary is
+/// enough, but somebody should know.
+fn read_beside(
+    path: &Path,
+    has_summary: bool,
+    force: bool,
+    doubts: &mut Vec<String>,
+) -> Result<Option<RunRecord>, Failure> {
+    match read_record(path) {
+        Ok(record) => {
+            if let Some(cut) = &record.cut {
+                let what = format!("{}: the run record is cut: {cut}", path.display());
+                doubts.push(what);
+            }
+            Ok(Some(record))
+        }
+        Err(e) if has_summary => {
+            let after = match force {
+                true => "it is left out",
+                false => "move it away to go on without it",
+            };
+            doubts.push(format!(
+                "{e}: this is the run record beside the summary; {after}"
+            ));
+            Ok(None)
+        }
+        Err(e) => Err(one(e.to_string())),
+    }
+}
+
+/// Whether a summary has the figures that the record would give it. Figures, not the
+/// text: another version of the program may word its comments in another way.
+fn says_the_same(summary: &Summary, record: &RunRecord) -> bool {
+    let text = match record.run.plan.benchmark.composite() {
+        Some(_) => sfssum_txt::sfssum_txt(record),
+        None => sfssum::sfssum(record),
+    };
+    parse_sfssum(&text).is_ok_and(|of_record| of_record == *summary)
+}
+
+/// The run's plan: the record's, else the rc file's. What speaks against the rc file
+/// goes to `doubts`.
+fn plan_of(
+    rc: &Path,
+    result: &Path,
+    curve: &Curve,
+    biods: Option<(u32, u32)>,
+    record: Option<&RunRecord>,
+    doubts: &mut Vec<String>,
+) -> Result<RunPlan, Failure> {
+    let resolved = Sources::from_rc(Some(rc))
+        .map_err(|e| vec![e])
+        .and_then(|sources| resolve(&sources));
+    match (resolved, record) {
+        (Ok(resolved), _) => {
+            let found = mismatches(&resolved.plan, curve, biods);
+            if !found.is_empty() {
+                doubts.push(format!(
+                    "{} does not belong to {}: {}. (Options of the command line, run -o, are not in the rc file.)",
+                    result.display(),
+                    rc.display(),
+                    found.join("; ")
+                ));
+            }
+            Ok(record.map_or(resolved.plan, |record| record.run.plan.clone()))
+        }
+        // The record knows the plan; the rc file is only handed on.
+        (Err(errors), Some(record)) if rc.is_file() => {
+            doubts.extend(errors.iter().map(ToString::to_string));
+            Ok(record.run.plan.clone())
+        }
+        (Err(errors), _) => Err(errors.into()),
+    }
+}

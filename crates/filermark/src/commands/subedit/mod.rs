@@ -1,0 +1,119 @@
+//! `subedit`: from a run's files to a submission.
+//!
+//! The form, its checks and the dialogue are the room's (`filermark_submission`); here
+//! are the files ([`inputs`], [`store`], [`zip`]), the terminal ([`keyboard`],
+//! [`session`]) and what is kept for the case that it is lost ([`autosave`]).
+
+mod autosave;
+mod inputs;
+mod keyboard;
+mod session;
+mod store;
+mod zip;
+
+use crate::cli::SubeditArgs;
+use crate::exit::{Ended, Failure};
+use crate::product;
+use autosave::Autosave;
+use filermark_submission::{Document, Fault, xsd};
+use inputs::{Inputs, read_submission};
+use std::path::Path;
+use std::process::ExitCode;
+use store::Store;
+
+/// The reason that `-n` gives where nobody has given one.
+const MARKED: &str = "Marked as non-compliant by filermark subedit -n.";
+
+/// Does what the options say.
+pub fn subedit(args: &SubeditArgs) -> Ended {
+    if args.xsd {
+        product::print(&xsd());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.validate {
+        return validate(args);
+    }
+    if args.non_compliant {
+        return non_compliant(args);
+    }
+    let output = wanted(args.output.as_deref(), "-o OUT: where is it to be written?")?;
+    let is_batch = args.batch || args.zip;
+    if args.input.is_none() && is_batch {
+        return usage("-b and -z ask nothing: they need a submission with the values, -i SUB.xml");
+    }
+    if args.files.is_empty() && (is_batch || args.input.is_none()) {
+        return usage(
+            "which result? Give the summary file and the rc file of the run: filermark subedit -o sub.xml sfssum.mine sfs_rc",
+        );
+    }
+    let inputs = Inputs::read(&args.files, args.force)?;
+    let mut document = match &args.input {
+        Some(path) => read_submission(path)?,
+        None => Document::new(),
+    };
+    inputs.fill(&mut document);
+    let store = Store::new(inputs, args.input.as_deref(), output)?;
+    if !is_batch {
+        return session::session(document, store, output);
+    }
+    Autosave::beside(output).tell_if_found();
+    let code = tell_faults(&document.faults());
+    let saved = match args.zip {
+        true => store.save_zip(&document, output),
+        false => store.save_xml(&document, output),
+    };
+    saved.map_err(Failure::Failed)?;
+    product::print(&format!("Saved {}\n", output.display()));
+    Ok(code)
+}
+
+/// `-v`.
+fn validate(args: &SubeditArgs) -> Ended {
+    let path = wanted(args.input.as_deref(), "-i SUB.xml: what is to be checked?")?;
+    Ok(tell_faults(&read_submission(path)?.faults()))
+}
+
+/// `-n`.
+fn non_compliant(args: &SubeditArgs) -> Ended {
+    let input = wanted(args.input.as_deref(), "-i SUB.xml: what is to be marked?")?;
+    let output = wanted(args.output.as_deref(), "-o OUT: where is it to be written?")?;
+    let mut document = read_submission(input)?;
+    let known = document.root().value("resultCompliance.reason").to_owned();
+    let reason = match &args.reason {
+        Some(reason) => reason,
+        None if known.is_empty() => MARKED,
+        None => &known,
+    };
+    for (path, text) in [("isCompliant", "no"), ("reason", reason)] {
+        if let Some(place) = document.find(&format!("resultCompliance.{path}")) {
+            document.set(&place, text).map_err(Failure::of)?;
+        }
+    }
+    let code = tell_faults(&document.faults());
+    let store = Store::new(Inputs::default(), Some(input), output)?;
+    store.save_xml(&document, output).map_err(Failure::Failed)?;
+    product::print(&format!("Saved {}\n", output.display()));
+    Ok(code)
+}
+
+/// Says whether a document is valid, and what of it is not; gives the exit code.
+fn tell_faults(faults: &[Fault]) -> ExitCode {
+    if faults.is_empty() {
+        product::print("Document is valid\n");
+        return ExitCode::SUCCESS;
+    }
+    let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
+    product::print(&format!("Document is not valid\n{list}"));
+    ExitCode::FAILURE
+}
+
+fn usage<T>(sentence: &str) -> Result<T, Failure> {
+    Err(Failure::Usage(vec![sentence.into()]))
+}
+
+fn wanted<'a>(path: Option<&'a Path>, otherwise: &str) -> Result<&'a Path, Failure> {
+    match path {
+        Some(path) => Ok(path),
+        None => usage(otherwise),
+    }
+}

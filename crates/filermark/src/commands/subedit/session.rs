@@ -1,0 +1,252 @@
+//! The session: lines in, what the editor says out, files saved; and nothing typed is
+//! lost when the terminal is.
+
+use super::autosave::{Autosave, Found};
+use super::keyboard::{Keyboard, Listener, Typed};
+use super::store::Store;
+use crate::exit::{Ended, INTERRUPTED};
+use crate::product;
+use filermark_submission::{Document, Editor, Turn, Wish, read_xml};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the session, the keyboard and the watch for signals share.
+struct Shared {
+    editor: Editor,
+    autosave: Autosave,
+    /// The line that is being typed.
+    line: String,
+    /// The editor's revision that the autosave has.
+    kept: u64,
+    /// Whether it was told that nothing can be kept.
+    is_warned: bool,
+}
+
+type Handle = Arc<Mutex<Shared>>;
+
+/// Nobody panics while holding it; if somebody did, the typing still matters.
+fn lock(handle: &Handle) -> MutexGuard<'_, Shared> {
+    handle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Keeps what is new.
+    fn keep(&mut self) {
+        if self.editor.revision() == self.kept {
+            return;
+        }
+        self.kept = self.editor.revision();
+        self.write("");
+    }
+
+    fn write(&mut self, typed: &str) {
+        let (document, at) = (self.editor.snapshot(), self.editor.path());
+        if let Err(why) = self.autosave.keep(&document, &at, typed)
+            && !std::mem::replace(&mut self.is_warned, true)
+        {
+            eprintln!("{why}; what is typed is lost if the terminal is. Save often (.s)");
+        }
+    }
+
+    /// The last moment: also the line that is not ended.
+    fn keep_all(&mut self) -> bool {
+        let line = std::mem::take(&mut self.line);
+        let is_lost = self.editor.is_typed() || !line.trim().is_empty();
+        if is_lost {
+            self.write(&line);
+        }
+        is_lost
+    }
+}
+
+/// The keyboard's ears.
+struct Ears(Handle);
+
+impl Listener for Ears {
+    fn completions(&self, line: &str) -> Vec<String> {
+        lock(&self.0).editor.completions(line)
+    }
+
+    fn hear(&self, line: &str) {
+        line.clone_into(&mut lock(&self.0).line);
+    }
+}
+
+/// Edits a document till somebody ends it.
+pub fn session(document: Document, store: Store, output: &Path) -> Ended {
+    let autosave = Autosave::beside(output);
+    let shared = Arc::new(Mutex::new(Shared {
+        editor: Editor::new(document, output.display().to_string()),
+        autosave: autosave.clone(),
+        line: String::new(),
+        kept: 0,
+        is_warned: false,
+    }));
+    let mut keyboard = Keyboard::new(Ears(Arc::clone(&shared)));
+    watch_signals(&shared);
+    let begun = match offer(&autosave, &mut keyboard) {
+        Offer::Nothing => String::new(),
+        Offer::Taken(found) => take_up(&shared, &store, &found),
+        Offer::NoAnswer => return Ok(ExitCode::FAILURE),
+    };
+    let first = lock(&shared).editor.begin();
+    product::print(&first.said);
+    Ok(converse(&shared, &store, &mut keyboard, begun))
+}
+
+fn converse(
+    shared: &Handle,
+    store: &Store,
+    keyboard: &mut Keyboard<Ears>,
+    mut begun: String,
+) -> ExitCode {
+    loop {
+        let prompt = lock(shared).editor.prompt();
+        let typed = keyboard.read(prompt, &std::mem::take(&mut begun));
+        let mut state = lock(shared);
+        let turn = match typed {
+            Typed::Line(line) => {
+                state.line.clear();
+                state.editor.enter(&line)
+            }
+            Typed::GivenUp => {
+                state.line.clear();
+                state.editor.abandon()
+            }
+            // Ctrl-D at a terminal is .q; asked twice, nobody is there.
+            Typed::End if keyboard.is_terminal() && !state.editor.is_asked() => {
+                state.editor.end_entry();
+                product::print("\n");
+                state.editor.enter(".q")
+            }
+            Typed::End => return end(&mut state),
+        };
+        let wish = carry_out(&mut state, store, turn);
+        state.keep();
+        if wish == Wish::Quit {
+            state.autosave.remove();
+            return ExitCode::SUCCESS;
+        }
+    }
+}
+
+/// Prints what the editor says, and saves where it wants that.
+fn carry_out(state: &mut Shared, store: &Store, turn: Turn) -> Wish {
+    product::print(&turn.said);
+    let Wish::Save(name) = turn.wish else {
+        return turn.wish;
+    };
+    let saved = store.save(state.editor.document(), &PathBuf::from(&name));
+    let turn = match saved {
+        Ok(()) => {
+            state.autosave.remove();
+            state.editor.saved(&name)
+        }
+        Err(why) => state.editor.not_saved(&why),
+    };
+    product::print(&turn.said);
+    turn.wish
+}
+
+/// The input is at its end, and nobody has quit.
+fn end(state: &mut Shared) -> ExitCode {
+    state.editor.end_entry();
+    if state.keep_all() {
+        let shown = state.autosave.shown();
+        eprintln!(
+            "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
+        );
+        return ExitCode::FAILURE;
+    }
+    match state.editor.is_saved() {
+        true => ExitCode::SUCCESS,
+        false => {
+            eprintln!("the input ended before .s; nothing was saved");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Offer {
+    Nothing,
+    Taken(Found),
+    /// Nobody answers.
+    NoAnswer,
+}
+
+/// Unsaved work of an earlier session: offered at a terminal, put aside elsewhere, as
+/// the first line of a script is no answer to this.
+fn offer(autosave: &Autosave, keyboard: &mut Keyboard<Ears>) -> Offer {
+    let Some(found) = autosave.found() else {
+        return Offer::Nothing;
+    };
+    let shown = autosave.shown();
+    let is_wanted = keyboard.is_terminal() && {
+        product::print(&format!(
+            "{shown} has work of an earlier session that was not saved.\n"
+        ));
+        loop {
+            match keyboard.read("Take it up (y/n)?", "") {
+                Typed::Line(line) if line.trim().eq_ignore_ascii_case("y") => break true,
+                Typed::Line(line) if line.trim().eq_ignore_ascii_case("n") => break false,
+                Typed::Line(_) => product::print("Please answer y or n.\n"),
+                Typed::GivenUp | Typed::End => return Offer::NoAnswer,
+            }
+        }
+    };
+    if is_wanted {
+        return Offer::Taken(found);
+    }
+    match autosave.set_aside() {
+        Some(aside) => eprintln!("the unsaved work of an earlier session is kept as {aside}"),
+        None => eprintln!("{shown}: the unsaved work of an earlier session cannot be put aside"),
+    }
+    Offer::Nothing
+}
+
+/// Goes on where an earlier session was; gives the line that was being typed.
+fn take_up(shared: &Handle, store: &Store, found: &Found) -> String {
+    let mut state = lock(shared);
+    let mut document = match read_xml(&found.text) {
+        Ok(document) => document,
+        Err(e) => {
+            let aside = state.autosave.set_aside().unwrap_or_default();
+            eprintln!("it cannot be read, and is kept as {aside}: line {e}");
+            return String::new();
+        }
+    };
+    store.fill(&mut document);
+    state.editor.take_up(document, &found.at);
+    found.typed.clone()
+}
+
+/// SIGHUP and SIGTERM: what was typed is kept, the terminal is left as it was found.
+fn watch_signals(shared: &Handle) {
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM]) else {
+        return;
+    };
+    let terminal: Option<Termios> = tcgetattr(std::io::stdin()).ok();
+    let shared = Arc::clone(shared);
+    let watch = move || {
+        if signals.forever().next().is_some() {
+            let mut state = lock(&shared);
+            if state.keep_all() {
+                eprintln!(
+                    "\nwhat was typed and not saved is in {}",
+                    state.autosave.shown()
+                );
+            }
+            if let Some(terminal) = &terminal {
+                let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, terminal);
+            }
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    };
+    let _ = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(watch);
+}

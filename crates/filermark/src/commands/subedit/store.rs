@@ -1,0 +1,202 @@
+//! Where documents are saved: whole files or none, and never over what they are made of.
+
+use super::inputs::{FILE_LEN_MAX, Inputs, Source, read_limited};
+use super::zip::save_zip;
+use crate::exit::Failure;
+use filermark_config::params::{Kind, Parameter};
+use filermark_config::rc::parse_rc;
+use filermark_submission::{Document, ResultFile, write_xml};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Saves documents.
+#[derive(Debug)]
+pub struct Store {
+    inputs: Inputs,
+    /// Where pictures are looked for.
+    folders: Vec<PathBuf>,
+}
+
+impl Store {
+    /// For a submission of these runs; pictures lie beside the output, or beside the
+    /// submission that the values come from.
+    ///
+    /// # Errors
+    /// The output is one of the run's own files.
+    pub fn new(inputs: Inputs, input: Option<&Path>, output: &Path) -> Result<Self, Failure> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for path in [Some(output), input].into_iter().flatten() {
+            let folder = folder_of(path);
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        let store = Self { inputs, folders };
+        store
+            .check_target(output)
+            .map_err(|why| Failure::Usage(vec![why]))?;
+        Ok(store)
+    }
+
+    /// What the runs know, into a document.
+    pub fn fill(&self, document: &mut Document) {
+        self.inputs.fill(document);
+    }
+
+    /// Saves by the name's end: `.zip` with all files, else the XML.
+    ///
+    /// # Errors
+    /// In words: what is missing, or why it cannot be written.
+    pub fn save(&self, document: &Document, path: &Path) -> Result<(), String> {
+        let end = path.extension().unwrap_or_default();
+        match end.eq_ignore_ascii_case("zip") {
+            true => self.save_zip(document, path),
+            false => self.save_xml(document, path),
+        }
+    }
+
+    /// Saves the XML.
+    pub fn save_xml(&self, document: &Document, path: &Path) -> Result<(), String> {
+        self.check_target(path)?;
+        write_whole(path, write_xml(document).as_bytes())
+    }
+
+    /// Saves a zip with the XML and every file that belongs to it.
+    pub fn save_zip(&self, document: &Document, path: &Path) -> Result<(), String> {
+        self.check_target(path)?;
+        if self.inputs.sources().next().is_none() {
+            return Err("a zip holds the run's files too: start subedit with RESULT and RC".into());
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let mut files = vec![(format!("{stem}.xml"), write_xml(document).into_bytes())];
+        for (source, is_rc) in self.inputs.sources() {
+            let content = unchanged(source)?;
+            if is_rc {
+                refuse_password(&source.path, &content)?;
+            }
+            add(&mut files, &source.file.name, content)?;
+        }
+        for name in diagrams(document) {
+            let content = self.diagram(name)?;
+            add(&mut files, name, content)?;
+        }
+        save_zip(path, &files)
+    }
+
+    fn diagram(&self, name: &str) -> Result<Vec<u8>, String> {
+        let mut candidates = self.folders.iter().map(|folder| folder.join(name));
+        let Some(path) = candidates.find(|path| path.is_file()) else {
+            let folders = self.folders.iter().map(|f| f.display().to_string());
+            let folders: Vec<String> = folders.collect();
+            return Err(format!(
+                "the diagram {name} of productInfo.configDiagrams is not there; put it into {}, or take its item out",
+                folders.join(" or ")
+            ));
+        };
+        read_limited(&path, FILE_LEN_MAX).map_err(|e| e.reason())
+    }
+
+    fn check_target(&self, path: &Path) -> Result<(), String> {
+        let Ok(target) = fs::canonicalize(path) else {
+            return Ok(());
+        };
+        let own = self.inputs.sources().find(|(source, _)| {
+            fs::canonicalize(&source.path).is_ok_and(|source| source == target)
+        });
+        match own {
+            Some(_) => Err(format!(
+                "{}: this is one of the run's own files; choose another name for the submission",
+                path.display()
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The pictures that a document names.
+fn diagrams(document: &Document) -> impl Iterator<Item = &str> {
+    let product = document.root().get("productInfo");
+    let list = product.and_then(|product| product.get("configDiagrams"));
+    let items = list.into_iter().flat_map(|list| list.items());
+    items
+        .map(|item| item.value("file"))
+        .filter(|name| !name.is_empty())
+}
+
+fn add(files: &mut Vec<(String, Vec<u8>)>, name: &str, content: Vec<u8>) -> Result<(), String> {
+    match files.iter().find(|(known, _)| known == name) {
+        None => files.push((name.to_owned(), content)),
+        Some((_, known)) if *known == content => {}
+        Some(_) => {
+            return Err(format!(
+                "two files of the name {name} belong to the submission; give one of them another name"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The content of a file, as long as it is the one that was read.
+fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
+    let content = read_limited(&source.path, FILE_LEN_MAX).map_err(|e| e.reason())?;
+    match ResultFile::new(source.file.name.as_str(), &content) == source.file {
+        true => Ok(content),
+        false => Err(format!(
+            "{}: has changed since subedit began; start it again",
+            source.path.display()
+        )),
+    }
+}
+
+/// A zip is sent to others.
+fn refuse_password(path: &Path, content: &[u8]) -> Result<(), String> {
+    let name = path.display().to_string();
+    let rc = parse_rc(&name, &String::from_utf8_lossy(content));
+    let secret = rc.assignments.iter().find(|a| {
+        !a.value.trim().is_empty()
+            && Parameter::find(&a.name).is_some_and(|p| p.kind == Kind::Secret)
+    });
+    match secret {
+        Some(found) => Err(format!(
+            "{name}: {} is in this rc file, and everybody who gets the zip could read it; take it out (PASSWORD_FILE or FILERMARK_PASSWORD do as well)",
+            found.name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Writes a whole file or none: beside, to the disk, and by its name at last.
+///
+/// # Errors
+/// In words, with the path.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
+    let Some(name) = path.file_name() else {
+        return Err(format!("{}: this is no name of a file", path.display()));
+    };
+    let folder = folder_of(path);
+    let name = name.to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = write_new(&beside, content).and_then(|()| fs::rename(&beside, path));
+    let written = written.map_err(|e| format!("{}: cannot be written: {e}", path.display()));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    // The name is on the disk, too; where that cannot be had, the content is.
+    let _ = File::open(&folder).and_then(|folder| folder.sync_all());
+    written
+}
+
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}

@@ -1,0 +1,150 @@
+//! A line as what it means.
+
+use std::borrow::Cow;
+
+/// What a line means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Input<'a> {
+    Down,
+    Up(usize),
+    Next,
+    Previous,
+    Child(usize),
+    Add,
+    Remove(usize),
+    Quit,
+    Save(Option<&'a str>),
+    Validate,
+    Children,
+    Explain,
+    Help,
+    /// A lone `.`: lines follow.
+    Lines,
+    Text(Cow<'a, str>),
+    /// No command; why, in words.
+    Wrong(String),
+}
+
+/// The escape: a `\` before a first `.`, `?` or `\` makes a value of the line.
+pub(super) fn parse(line: &str) -> Input<'_> {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix('\\')
+        && rest.starts_with(['.', '?', '\\'])
+    {
+        return Input::Text(rest.into());
+    }
+    match line.as_bytes().first() {
+        None => Input::Down,
+        Some(b'.') => command(line),
+        Some(b'?') => query(line),
+        Some(_) => Input::Text(line.into()),
+    }
+}
+
+fn query(line: &str) -> Input<'_> {
+    match line {
+        "?" => Input::Help,
+        "?c" => Input::Children,
+        "?d" => Input::Explain,
+        _ => wrong(line),
+    }
+}
+
+fn command(line: &str) -> Input<'_> {
+    let word = line.get(1..).unwrap_or_default();
+    let after = |letter: char| word.strip_prefix(letter).map(str::trim);
+    match word {
+        "" => Input::Lines,
+        "d" => Input::Down,
+        "n" => Input::Next,
+        "p" => Input::Previous,
+        "a" => Input::Add,
+        "q" => Input::Quit,
+        "v" => Input::Validate,
+        "u" => Input::Up(1),
+        "s" => Input::Save(None),
+        "r" => {
+            Input::Wrong("Which item? For example .r2 removes item 2; ?c shows the numbers.".into())
+        }
+        _ => {
+            if let Some(number) = number(word) {
+                Input::Child(number)
+            } else if let Some(levels) = after('u').and_then(number) {
+                Input::Up(levels)
+            } else if let Some(number) = after('r').and_then(number) {
+                Input::Remove(number)
+            } else if let Some(name) = word.strip_prefix("s ") {
+                save(name.trim())
+            } else {
+                wrong(line)
+            }
+        }
+    }
+}
+
+/// A number as it is typed; one that is too large for anything is the largest.
+fn number(text: &str) -> Option<usize> {
+    let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(usize::MAX))
+}
+
+fn save(name: &str) -> Input<'_> {
+    let lower = name.to_ascii_lowercase();
+    match [".xml", ".zip"].iter().any(|end| lower.ends_with(end)) {
+        true => Input::Save(Some(name)),
+        false => Input::Wrong(
+            "Give a name that ends in .xml (the document) or .zip (with all its files).".into(),
+        ),
+    }
+}
+
+fn wrong(line: &str) -> Input<'_> {
+    let mut shown: String = line.chars().filter(|c| !c.is_control()).take(40).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    Input::Wrong(format!(
+        "There is no command {shown}; ? lists them. A value that begins so: put a \\ before it."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_what_the_seed_says() {
+        for (line, input) in [
+            ("", Input::Down),
+            ("   ", Input::Down),
+            (".d", Input::Down),
+            (".u", Input::Up(1)),
+            (".u12", Input::Up(12)),
+            (".7", Input::Child(7)),
+            (".n", Input::Next),
+            (".p", Input::Previous),
+            (".a", Input::Add),
+            (".r3", Input::Remove(3)),
+            (".q", Input::Quit),
+            (".s", Input::Save(None)),
+            (".s a b.zip", Input::Save(Some("a b.zip"))),
+            (".v", Input::Validate),
+            ("?", Input::Help),
+            ("?c", Input::Children),
+            ("?d", Input::Explain),
+            (".", Input::Lines),
+            (" Acme Servers ", Input::Text("Acme Servers".into())),
+            ("\\.5", Input::Text(".5".into())),
+            ("\\\\host", Input::Text("\\host".into())),
+            ("\\n", Input::Text("\\n".into())),
+            (".99999999999999999999999", Input::Child(usize::MAX)),
+        ] {
+            assert_eq!(parse(line), input, "{line}");
+        }
+        for line in [
+            ".x", "..", ".s a.txt", ".r", ".u-1", "?x", ".d3", ".é", ".sx",
+        ] {
+            assert!(matches!(parse(line), Input::Wrong(_)), "{line}");
+        }
+    }
+}
