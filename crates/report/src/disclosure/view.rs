@@ -138,13 +138,16 @@ pub(super) fn sections(document: &Document, extras: &Extras) -> Vec<Section> {
     sections
 }
 
-/// Notes on what stands above them are no section of their own.
+/// Notes on what stands above them (`memoryNotes` behind `memory`) are no section of
+/// their own.
 fn push_section(sections: &mut Vec<Section>, element: &Element, extras: &Extras) {
     let node = element.node();
     if node.is_optional && element.is_blank() {
         return;
     }
-    let is_note = node.name.ends_with("Notes") && !node.name.starts_with("other");
+    let stem = node.name.strip_suffix("Notes");
+    let above_id = sections.last().map_or("", |s| s.id.as_str());
+    let is_note = stem.is_some_and(|stem| above_id.starts_with(stem));
     if let (true, Some(above)) = (is_note, sections.last_mut()) {
         above.blocks.push(prose(node.title, element.text()));
         return;
@@ -277,6 +280,9 @@ fn listing(title: &str, list: &Element, item: &'static Node) -> Block {
     }
     if is_memory {
         add_memory_total(&mut table, &rows);
+    }
+    if rows.is_empty() {
+        return prose(title, "");
     }
     let text = text_table(&table, TEXT_WIDTH);
     Block {
