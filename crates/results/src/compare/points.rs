@@ -18,6 +18,8 @@ const SAME_RATE_PCNT: f64 = 5.0;
 /// What a reply and its request may wait for the client's processor: so many times
 /// its own lateness.
 const CLIENT_WAITS: f64 = 2.0;
+/// Standard errors within which a difference of lateness is chance, where repeats tell.
+const CHANCE_ERRORS: f64 = 2.0;
 /// Load points from which on a trend over them can be told from scatter.
 const TREND_POINTS: usize = 4;
 /// From the median of absolute distances to the standard deviation (normal distribution).
@@ -289,11 +291,15 @@ impl Pair<'_> {
         late: impl Fn(&Figures) -> f64,
         latency: impl Fn(&Cell<'_>) -> Option<f64>,
     ) -> f64 {
-        let lateness = |cells: &[Cell<'_>]| {
-            let all: Vec<f64> = cells.iter().map(|c| late(&c.figures)).collect();
-            mean(&all)
+        let lateness =
+            |cells: &[Cell<'_>]| -> Vec<f64> { cells.iter().map(|c| late(&c.figures)).collect() };
+        let (before, after) = (lateness(&self.before), lateness(&self.after));
+        // What repeats scatter by is in the spread between runs already.
+        let chance = match before.len().min(after.len()) {
+            0 | 1 => 0.0,
+            _ => CHANCE_ERRORS * standard_error(&before, &after),
         };
-        let more = waits * (lateness(&self.after) - lateness(&self.before)).abs();
+        let more = waits * ((mean(&after) - mean(&before)).abs() - chance).max(0.0);
         let all = self.before.iter().chain(&self.after);
         let least = all.filter_map(latency).fold(f64::INFINITY, f64::min);
         // Without a latency nothing is compared.
@@ -378,6 +384,13 @@ impl Cell<'_> {
             self.figures.service_mean?.value / 1e6,
         ))
     }
+}
+
+/// Of the difference of two means.
+fn standard_error(before: &[f64], after: &[f64]) -> f64 {
+    let share = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
+    let spread = Spread::of_groups(&[before, after]).unwrap_or_default();
+    (spread.variance * share).sqrt()
 }
 
 /// By how much a figure of a single point scatters between runs, as the differences
