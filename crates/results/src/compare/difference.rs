@@ -13,6 +13,8 @@ use serde::Serialize;
 pub const ALPHA: f64 = 0.05;
 /// How many degrees of freedom the assumed spread between runs is worth.
 const ASSUMED_DF: f64 = 20.0;
+/// The same where repeats scatter more.
+const DOUBTED_DF: f64 = 1.0;
 
 /// What a comparison says of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -232,19 +234,20 @@ impl Spread {
         })
     }
 
-    /// What is assumed, put right by what repeats show: pooled where they show less,
-    /// the repeats alone where they show more.
+    /// What is assumed, put right by what repeats show: pooled by degrees of freedom. An
+    /// assumption that repeats show to be too small counts for little.
     fn corrected(self, shown: Option<Self>) -> Self {
-        match shown {
-            None => self,
-            Some(shown) if shown.variance > self.variance => shown,
-            Some(shown) => {
-                let df = self.df + shown.df;
-                Self {
-                    variance: (self.variance * self.df + shown.variance * shown.df) / df,
-                    df,
-                }
-            }
+        let Some(shown) = shown else {
+            return self;
+        };
+        let trusted = match shown.variance > self.variance {
+            true => self.df.min(DOUBTED_DF),
+            false => self.df,
+        };
+        let df = trusted + shown.df;
+        Self {
+            variance: (self.variance * trusted + shown.variance * shown.df) / df,
+            df,
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`work`] says whether they did the same work, [`points`] and [`sweep`] what each
 //! figure differs by, [`verdict`] what follows. The statistics are in [`within`]
-//! (block means of one run), [`difference`] (two sides) and [`student`].
+//! (block means of one run), [`difference`] (two sides), [`scatter`] (load points
+//! together) and [`student`].
 //!
 //! Two runs on one server differ by more than the noise within them. So an interval
 //! has a part for the spread between runs: assumed ([`Options::spread_pcnt`]) until
@@ -12,6 +13,7 @@
 
 mod difference;
 mod points;
+mod scatter;
 mod student;
 mod sweep;
 #[cfg(test)]
@@ -262,7 +264,7 @@ fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
             requested_ops_per_sec: pair.requested,
             before: pair.standing.0.clone(),
             after: pair.standing.1.clone(),
-            figures: pair.differences(spread, |kind| points::scatter(&pairs, kind)),
+            figures: pair.differences(spread, |kind| scatter::scatter(&pairs, kind)),
             ops: sweep::ops_at(pair, benchmark.protocol, spread),
             held_by_pacing: pair.is_measured() && pair.is_held(),
         })

@@ -1,7 +1,8 @@
 //! Load points side by side: which belong together, which count, and what each
 //! figure differs by.
 
-use super::difference::{Difference, Doubt, Kind, Side, Spread, difference, mean};
+use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
+use super::scatter::standard_error;
 use super::within::{Figure, Figures};
 use crate::figures::{Planned, units};
 use crate::record::{PointRecord, RunRecord};
@@ -18,10 +19,8 @@ const SAME_RATE_PCNT: f64 = 5.0;
 /// What a reply and its request may wait for the client's processor: so many times
 /// its own lateness.
 const CLIENT_WAITS: f64 = 2.0;
-/// Load points from which on a trend over them can be told from scatter.
-const TREND_POINTS: usize = 4;
-/// From the median of absolute distances to the standard deviation (normal distribution).
-const MAD_TO_DEVIATION: f64 = 1.4826;
+/// Standard errors within which a difference of lateness is chance, where repeats tell.
+const CHANCE_ERRORS: f64 = 2.0;
 
 /// Whether a load point counts on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -289,11 +288,15 @@ impl Pair<'_> {
         late: impl Fn(&Figures) -> f64,
         latency: impl Fn(&Cell<'_>) -> Option<f64>,
     ) -> f64 {
-        let lateness = |cells: &[Cell<'_>]| {
-            let all: Vec<f64> = cells.iter().map(|c| late(&c.figures)).collect();
-            mean(&all)
+        let lateness =
+            |cells: &[Cell<'_>]| -> Vec<f64> { cells.iter().map(|c| late(&c.figures)).collect() };
+        let (before, after) = (lateness(&self.before), lateness(&self.after));
+        // What repeats scatter by is in the spread between runs already.
+        let chance = match before.len().min(after.len()) {
+            0 | 1 => 0.0,
+            _ => CHANCE_ERRORS * standard_error(&before, &after),
         };
-        let more = waits * (lateness(&self.after) - lateness(&self.before)).abs();
+        let more = waits * ((mean(&after) - mean(&before)).abs() - chance).max(0.0);
         let all = self.before.iter().chain(&self.after);
         let least = all.filter_map(latency).fold(f64::INFINITY, f64::min);
         // Without a latency nothing is compared.
@@ -304,7 +307,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The differences at this point alone, not judged yet. `scatter`: see [`scatter`].
+    /// The differences at this point alone, not judged yet. `scatter`: see [`super::scatter::scatter`].
     pub fn differences(&self, spread: f64, scatter: impl Fn(Kind) -> f64) -> Vec<Difference> {
         if !self.is_measured() {
             return Vec::new();
@@ -378,89 +381,4 @@ impl Cell<'_> {
             self.figures.service_mean?.value / 1e6,
         ))
     }
-}
-
-/// By how much a figure of a single point scatters between runs, as the differences
-/// at all points show it: robust, so that few points that really differ do not hide
-/// themselves.
-pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
-    let log = |pair: &Pair<'_>| {
-        let (before, after) = pair.sides(kind);
-        let both = !before.logs.is_empty() && !after.logs.is_empty();
-        both.then(|| mean(&after.logs) - mean(&before.logs))
-    };
-    let logs: Vec<f64> = pairs
-        .iter()
-        .filter(|p| p.is_measured() && p.is_at_one_rate())
-        .filter_map(log)
-        .collect();
-    let middle = median(logs.clone());
-    let straight = logs.iter().map(|d| (d - middle).abs()).collect();
-    let bent = without_trend(&logs).iter().map(|d| d.abs()).collect();
-    // One point that really differs spoils the trend, a real trend the median.
-    let apart = median(straight).min(median(bent));
-    // Both sides of a difference scatter.
-    MAD_TO_DEVIATION * apart / 2f64.sqrt()
-}
-
-/// What is left of differences over the load points without their mean, and, where
-/// there are enough points, without their trend: a slower server loses more the higher
-/// the load is, and that is no noise.
-fn without_trend(logs: &[f64]) -> Vec<f64> {
-    let middle = mean(logs);
-    if logs.len() < TREND_POINTS {
-        return logs.iter().map(|d| d - middle).collect();
-    }
-    let half = 0.5 * (logs.len() - 1) as f64;
-    let steps = || (0..logs.len()).map(|i| i as f64 - half);
-    let rise: f64 = logs.iter().zip(steps()).map(|(d, x)| d * x).sum();
-    let slope = rise / steps().map(|x| x * x).sum::<f64>();
-    let each = logs.iter().zip(steps());
-    each.map(|(d, x)| d - middle - slope * x).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    match n {
-        0 => 0.0,
-        _ => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
-    }
-}
-
-/// Several points as one: of each record the weighted mean of the logarithms, and
-/// beside the variance within them the scatter of the differences over the points.
-pub fn together(sides: &[(f64, Side, Side)]) -> (Side, Side, Option<Spread>) {
-    let total: f64 = sides.iter().map(|(weight, ..)| weight).sum();
-    let weights: Vec<f64> = sides.iter().map(|(weight, ..)| weight / total).collect();
-    let fold = |side: &dyn Fn(&(f64, Side, Side)) -> Side| {
-        let parts: Vec<Side> = sides.iter().map(side).collect();
-        let records = parts.iter().map(|p| p.logs.len()).min().unwrap_or(0);
-        let mut whole = Side::default();
-        for record in 0..records {
-            let each = || parts.iter().zip(&weights);
-            let log: f64 = each().map(|(p, w)| w * p.logs[record]).sum();
-            let within = each()
-                .map(|(p, w)| p.within[record].times(w * w))
-                .reduce(Spread::plus)
-                .unwrap_or_default();
-            whole.push(log, within.variance, within.df);
-        }
-        whole
-    };
-    let (before, after) = (fold(&|s| s.1.clone()), fold(&|s| s.2.clone()));
-    let logs: Vec<f64> = sides
-        .iter()
-        .map(|(_, before, after)| mean(&after.logs) - mean(&before.logs))
-        .collect();
-    let apart: Vec<f64> = without_trend(&logs);
-    let n = logs.len() as f64;
-    let lost = if logs.len() >= TREND_POINTS { 2.0 } else { 1.0 };
-    let squares = apart.iter().zip(&weights);
-    let sum: f64 = squares.map(|(d, w)| (w * d).powi(2)).sum();
-    let scatter = (logs.len() > 1).then(|| Spread {
-        variance: sum * n / (n - lost),
-        df: n - lost,
-    });
-    (before, after, scatter)
 }

@@ -2,7 +2,8 @@
 //! sides, the peak, the overall response time, and each operation.
 
 use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
-use super::points::{Cell, OpDifference, Pair, together};
+use super::points::{Cell, OpDifference, Pair};
+use super::scatter::together;
 use crate::ort;
 use filermark_model::Op;
 use filermark_model::benchmark::Protocol;
