@@ -160,6 +160,9 @@ pub const CLIENT_HEADS: [(&str, &str); 9] = [
     ("99\u{a0}%", "µs"),
 ];
 
+/// Which of them the errors are, from 1.
+pub const CLIENT_ERRORS_COLUMN: usize = 6;
+
 /// The clients of every measured load point.
 pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
     let peak = record.peak().map(|p| p.load.number);
@@ -245,6 +248,7 @@ mod tests {
         );
         let views = clients_views(&record);
         assert!(!views.is_empty());
+        assert_eq!(CLIENT_HEADS[CLIENT_ERRORS_COLUMN - 1].0, "errors");
         for row in views.iter().flat_map(|v| &v.rows) {
             assert_eq!(row.cells.len(), CLIENT_HEADS.len());
         }

@@ -76,6 +76,8 @@ struct Page<'a> {
     op_charts: Vec<(&'static str, String)>,
     client_charts: Vec<(&'static str, String)>,
     client_heads: &'a [(&'a str, &'a str)],
+    /// Which of them the errors are, from 1.
+    client_errors_column: usize,
     few_clients: Vec<ClientRow>,
     clients: Vec<ClientsView>,
     unit: Option<String>,
@@ -231,6 +233,7 @@ fn page(record: &RunRecord, edition: Edition) -> Page<'static> {
         op_charts: peak_stats.map_or(Vec::new(), |s| op_charts(record, s)),
         client_charts: client_charts(record),
         client_heads: &breakdown::CLIENT_HEADS,
+        client_errors_column: breakdown::CLIENT_ERRORS_COLUMN,
         few_clients: breakdown::few_clients(&clients),
         clients,
         unit: crate::words::unit(record),
@@ -401,6 +404,8 @@ mod tests {
             assert!(page.contains(needed), "{needed}");
         }
         assert_eq!(page.matches("id=\"point-").count(), 11);
+        // Of two clients at the three load points with errors.
+        assert_eq!(page.matches("class=\"bad\"").count(), 6);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! build, and each replaceable by a user's file of the same name.
 //!
 //! A template gets finished texts and markup, and no way to reach anything else: no
-//! file, no network, no function that could. One that never ends is cut off.
+//! file, no network, no function that could. One that never ends is cut off. The memory
+//! that texts inside of one take is not bounded: whose templates are used is the user's
+//! own choice.
 
 use crate::svg::escape;
 use minijinja::value::{Serde, Value};

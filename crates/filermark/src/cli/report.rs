@@ -27,13 +27,13 @@ pub struct ReportArgs {
     #[arg(value_name = "INPUT", required_unless_present = "export_templates")]
     pub input: Option<PathBuf>,
     /// The form of the report [default: by the name that -o gives]
-    #[arg(short, long, value_enum, conflicts_with = "dir")]
+    #[arg(short, long, value_enum, conflicts_with_all = ["dir", "json"])]
     pub format: Option<Format>,
     /// The edition for reviewers: all findings one by one, all details open
     #[arg(short, long)]
     pub review: bool,
     /// Write the report to this file; `-` is standard output [default with -f: -]
-    #[arg(short, long, value_name = "FILE", conflicts_with = "dir")]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["dir", "json"])]
     pub out: Option<PathBuf>,
     /// Which chart an SVG or PNG file shows
     #[arg(long, value_enum, default_value_t = ChartName::Results)]

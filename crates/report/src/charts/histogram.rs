@@ -12,6 +12,8 @@ use filermark_model::{Latency, Op, PointStats};
 const FIRST_NS: u64 = 1_000;
 /// Each bucket is wider than the one before by this factor: the fourth root of two.
 const RATIO: f64 = 1.189_207_115;
+/// About the width of a character of a label.
+const CHAR_WIDE: f64 = 7.0;
 /// Height of one group's row.
 const ROW_HEIGHT: f64 = 68.0;
 
@@ -133,11 +135,17 @@ fn outline(shares: &[f64], x: &Scale, base: f64, height_per_percent: f64) -> Vec
 }
 
 fn time_axis(svg: &mut Svg, area: &Area, x: &Scale, title: &str) {
+    let mut free_from = f64::NEG_INFINITY;
     for value in x.ticks(area.x_tick_count()) {
         let at = x.at(value);
         svg.line("grid faint", (at, area.top), (at, area.bottom));
         let label = short_duration(value);
-        svg.text("tick", (at, area.bottom + 18.0), Anchor::Middle, &label);
+        // On a wide range labels would touch each other.
+        let half = label.chars().count() as f64 * CHAR_WIDE / 2.0;
+        if at - half >= free_from {
+            svg.text("tick", (at, area.bottom + 18.0), Anchor::Middle, &label);
+            free_from = at + half + CHAR_WIDE;
+        }
     }
     svg.line("axis", (area.left, area.bottom), (area.right, area.bottom));
     let at = (area.right, area.bottom + 38.0);

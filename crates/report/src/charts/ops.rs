@@ -2,7 +2,7 @@
 //! latency over load.
 
 use super::Fit;
-use super::lines::{Line, Sheet, lines_chart};
+use super::lines::{Line, Sheet, lines_chart, span};
 use super::percentiles::marks;
 use crate::format::{count, duration, number};
 use crate::svg::{Anchor, Svg};
@@ -93,30 +93,34 @@ pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: Fit) -> Option<Str
 }
 
 /// Mean and 99 % over load of the operations that took most of the time at `stats`:
-/// (name, chart).
+/// (name, chart). All have one scale, so that they can be compared by eye.
 pub fn op_charts(record: &RunRecord, stats: &PointStats) -> Vec<(&'static str, String)> {
     let protocol = record.run.plan.benchmark.protocol;
-    let chart = |(i, o): (usize, &OpStats)| {
-        let name = protocol.op_name(o.op);
-        let id = format!("op-{i}");
-        let sheet = Sheet {
-            id: &id,
-            size: (Fit::Multiple.width(), 190.0),
-            title: &format!("{name} over load"),
-            unit: "ms",
-            has_legend: false,
-            holds: None,
-        };
-        let mean = |o: &OpStats| o.service.mean_ns();
-        let p99 = |o: &OpStats| o.service.percentile_ns(99.0) as f64;
+    let mean = |o: &OpStats| o.service.mean_ns();
+    let p99 = |o: &OpStats| o.service.percentile_ns(99.0) as f64;
+    let lines_of = |o: &OpStats| {
         let lines = [
             of_op(record, o.op, "p99", "99 %", p99),
             of_op(record, o.op, "service", "mean", mean),
         ];
-        Some((name, lines_chart(sheet, &marks(record), &lines)?))
+        (protocol.op_name(o.op), lines)
     };
     let ops = by_time(stats).into_iter().take(CHARTS_MAX);
-    ops.enumerate().filter_map(chart).collect()
+    let all: Vec<(&'static str, [Line; 2])> = ops.map(lines_of).collect();
+    let each: Vec<Line> = all.iter().flat_map(|(_, lines)| lines.clone()).collect();
+    let (holds, marks) = (span(&each), marks(record));
+    let chart = |(i, (name, lines)): (usize, &(&'static str, [Line; 2]))| {
+        let sheet = Sheet {
+            id: &format!("op-{i}"),
+            size: (Fit::Multiple.width(), 190.0),
+            title: &format!("{name} over load"),
+            unit: "ms",
+            has_legend: false,
+            holds,
+        };
+        Some((*name, lines_chart(sheet, &marks, lines)?))
+    };
+    all.iter().enumerate().filter_map(chart).collect()
 }
 
 fn of_op(
