@@ -4,6 +4,7 @@
 //! shell completions are made from here.
 
 mod agent;
+mod archive;
 mod hosts;
 mod live;
 mod netmist;
@@ -11,6 +12,7 @@ mod preflight;
 mod workload;
 
 pub use agent::AgentArgs;
+pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
@@ -98,6 +100,10 @@ pub enum Command {
     Template(TemplateArgs),
     /// Make the report again from a run record
     Report(ReportArgs),
+    /// Pack all that belongs to a run or a submission into a zip file with checksums
+    Bundle(BundleArgs),
+    /// Check an archive, a folder or a run record, and compute every figure again
+    Verify(VerifyArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -448,6 +454,9 @@ mod tests {
             "filermark plan -r sfs_rc -b mine.toml",
             "filermark netmist -d 1 -b 1g -B 1g -g client_list",
             "filermark report x.run.jsonl",
+            "filermark bundle x.run.jsonl",
+            "filermark bundle -o x.zip --rc sfs_rc --add notes --add map.png --force --with-secrets sub.xml result",
+            "filermark verify x.zip --json",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -457,6 +466,9 @@ mod tests {
         let bad = [
             "filermark",
             "filermark measure",
+            "filermark bundle",
+            "filermark verify",
+            "filermark verify a.zip b.zip",
             "filermark workload",
             "filermark workload show",
             "filermark workload show VDI --toml --json",

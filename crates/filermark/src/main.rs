@@ -39,6 +39,8 @@ fn main() -> ExitCode {
         Command::Template(args) => commands::params::template(&args),
         Command::Netmist(args) => commands::netmist::netmist(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Bundle(args) => commands::bundle::bundle(&args),
+        Command::Verify(args) => commands::verify::verify(&args),
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };

@@ -1,6 +1,7 @@
 //! One small file per subcommand.
 
 pub mod agent;
+pub mod bundle;
 pub mod clock;
 pub mod demo;
 pub mod install;
@@ -15,4 +16,5 @@ pub mod run;
 pub mod serve;
 pub mod stop;
 pub mod validate;
+pub mod verify;
 pub mod workload;
