@@ -235,7 +235,7 @@ impl Bundle {
         Ok(Self::of_files(files))
     }
 
-    fn of_files(mut files: zipfile::Files) -> Self {
+    pub(crate) fn of_files(mut files: zipfile::Files) -> Self {
         let manifests = [files.remove(MANIFEST_JSON), files.remove(MANIFEST_SUMS)];
         let json = manifests[0].as_deref().unwrap_or_default();
         let said: Option<Manifest> = serde_json::from_slice(json).ok();

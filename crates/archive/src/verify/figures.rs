@@ -2,6 +2,7 @@
 //! the same twice.
 
 use super::{Run, State, Verification};
+use filermark_model::latency::LATENCY_NS_MAX;
 use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, RunPlan};
 use filermark_results::figures::is_background;
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 /// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
 /// believes no agent that says otherwise.
 const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
+/// Seconds of time series that a run keeps at most.
+const SECONDS_MAX: usize = 100_000;
 /// Ratio of the bounds between which latencies are looked at here.
 const BUCKET_RATIO: f64 = 1.05;
 
@@ -84,7 +87,7 @@ fn one_point(run: &Run<'_>, point: &PointRecord, stats: &PointStats, told: &mut 
     components(stats, plan, &mut faults);
     proc_ops(stats, &mut faults);
     clients(stats, &point.clients, &mut faults);
-    seconds(stats, &mut faults);
+    seconds(stats, plan, &mut faults);
     let about = format!("{} load point {}", run.name, point.load.number);
     let good = format!(
         "{} operations: histograms, procs, clients and seconds add up",
@@ -168,7 +171,7 @@ fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
     // The histogram tells a thousandth apart; 0 counts as 1 ns; what is above its
     // longest counts as that.
     let sum = latency.sum_ns() as f64;
-    let is_open = latency.max_ns() >= filermark_model::latency::LATENCY_NS_MAX;
+    let is_open = latency.max_ns() >= LATENCY_NS_MAX;
     if sum < low * 0.998 - latency.count() as f64 || (sum > high * 1.002 + 1.0 && !is_open) {
         faults.push(format!(
             "{what}: a sum of {sum:.0} ns cannot be, the histogram says {low:.0} to {high:.0}"
@@ -424,12 +427,20 @@ fn client_means(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<
     }
 }
 
-/// The series by second has WARMUP in it and what was under way at its end: it is the
-/// same but for an operation per proc at either edge.
-fn seconds(stats: &PointStats, faults: &mut Vec<String>) {
+/// The series by second has the same operations. The procs of a mounted file system hand
+/// theirs over one by one: there one per proc at either end of RUN may be counted here
+/// and not there. Where the counts agree, it is the same operations.
+fn seconds(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
+    if stats.intervals.len() >= SECONDS_MAX {
+        return;
+    }
     let run = || stats.intervals.iter().filter(|i| i.second >= 0);
-    let edge = 2 * stats.procs.len() as u64;
-    let pairs = [
+    let edge = match plan.benchmark.composite() {
+        Some(_) => 2 * stats.procs.len() as u64,
+        None => 0,
+    };
+    let ops = &stats.ops;
+    let counts = [
         (
             "successes",
             sum(run().map(|i| i.success_count)),
@@ -441,12 +452,39 @@ fn seconds(stats: &PointStats, faults: &mut Vec<String>) {
             stats.error_count(),
         ),
     ];
-    for (what, series, whole) in pairs {
-        if series.abs_diff(whole) > edge {
+    let sums = [
+        (
+            "bytes read",
+            sum(run().map(|i| i.read_bytes)),
+            sum(ops.iter().map(|o| o.read_bytes)),
+        ),
+        (
+            "bytes written",
+            sum(run().map(|i| i.written_bytes)),
+            sum(ops.iter().map(|o| o.written_bytes)),
+        ),
+        (
+            "service times (ns)",
+            sum(run().map(|i| i.service_sum_ns)),
+            sum(ops.iter().map(|o| o.service.sum_ns())),
+        ),
+    ];
+    let same = counts.iter().all(|(_, series, whole)| series == whole);
+    let edges = counts.iter().map(|c| (c, edge));
+    for ((what, series, whole), edge) in edges.chain(sums.iter().filter(|_| same).map(|s| (s, 0))) {
+        if series.abs_diff(*whole) > edge {
             faults.push(format!(
                 "{what} by second and of all: {series} is not {whole}"
             ));
         }
+    }
+    let longest = run().map(|i| i.response_max_ns).max().unwrap_or(0) as f64;
+    let all = ops.iter().map(|o| o.response.max_ns()).max().unwrap_or(0) as f64;
+    let is_open = all >= LATENCY_NS_MAX as f64;
+    if same && !is_open && (longest - all).abs() > all * 0.002 + 1.0 {
+        faults.push(format!(
+            "longest response time (ns) by second and of all: {longest} is not {all}"
+        ));
     }
     for second in &stats.intervals {
         let slots = sum(second.service_log2_us.iter().map(|n| u64::from(*n)));
