@@ -221,6 +221,9 @@ fn procs(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
     }
 }
 
+/// One of an operation's figures.
+type Figure<'a> = &'a dyn Fn(&filermark_model::OpStats) -> u64;
+
 fn components(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
     if stats.components.is_empty() {
         return;
@@ -232,11 +235,11 @@ fn components(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
             .filter(|c| !is_background(plan, c.component))
     };
     for op in &stats.ops {
-        let of = |figure: &dyn Fn(&filermark_model::OpStats) -> u64| {
+        let of = |figure: Figure<'_>| {
             let all = foreground().flat_map(|c| &c.ops).filter(|o| o.op == op.op);
             (sum(all.map(figure)), figure(op))
         };
-        let figures: [(&str, &dyn Fn(&filermark_model::OpStats) -> u64); 5] = [
+        let figures: [(&str, Figure<'_>); 5] = [
             ("successes", &|o| o.success_count),
             ("errors", &|o| o.error_count),
             ("bytes read", &|o| o.read_bytes),
