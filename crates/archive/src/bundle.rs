@@ -41,6 +41,8 @@ impl Member {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
     members: BTreeMap<String, Member>,
+    /// Bytes of all of them.
+    total: u64,
     made: Option<String>,
     /// `manifest.json` and `MANIFEST.sha256` as they were read.
     manifests: [Option<Vec<u8>>; 2],
@@ -82,20 +84,21 @@ impl Bundle {
         // A name cannot be a file's and a folder's.
         let prefix = format!("{name}/");
         let is_folder = self.members.range(prefix.clone()..).next();
-        let above = self
-            .members
-            .keys()
-            .any(|k| name.starts_with(&format!("{k}/")));
+        let slashes = name.match_indices('/');
+        let above = slashes
+            .into_iter()
+            .any(|(at, _)| self.members.contains_key(&name[..at]));
         if above || is_folder.is_some_and(|(k, _)| k.starts_with(&prefix)) {
             return refused("a file and a folder of this name");
         }
-        let total = self.len_bytes().saturating_add(bytes.len() as u64);
+        let total = self.total.saturating_add(bytes.len() as u64);
         if bytes.len() as u64 > FILE_LEN_MAX || total > TOTAL_LEN_MAX {
             return refused("a file may have 1 GiB, all together 2 GiB");
         }
         if self.members.len() + 2 >= FILE_COUNT_MAX {
             return refused("an archive has 60000 files at most");
         }
+        self.total = total;
         self.members.insert(name.to_owned(), Member { role, bytes });
         Ok(())
     }
@@ -126,8 +129,8 @@ impl Bundle {
     }
 
     /// Bytes of all files together.
-    pub fn len_bytes(&self) -> u64 {
-        self.members.values().map(|m| m.bytes.len() as u64).sum()
+    pub const fn len_bytes(&self) -> u64 {
+        self.total
     }
 
     /// `manifest.json` as it was read.
@@ -231,7 +234,7 @@ impl Bundle {
     /// It cannot be read, or something in it cannot be in an archive.
     pub fn read_dir(path: &Path) -> Done<Self> {
         let mut files = zipfile::Files::new();
-        read_dir_into(path, "", 0, &mut files)?;
+        read_dir_into(path, "", 0, &mut 0, &mut files)?;
         Ok(Self::of_files(files))
     }
 
@@ -243,6 +246,7 @@ impl Bundle {
             .iter()
             .flat_map(|m| m.files.iter().map(|f| (f.name.clone(), f.role)))
             .collect();
+        let total = files.values().map(|bytes| bytes.len() as u64).sum();
         let members = files.into_iter().map(|(name, bytes)| {
             let role = roles.get(&name).copied();
             let role = role.unwrap_or_else(|| Role::of_name(&name));
@@ -250,6 +254,7 @@ impl Bundle {
         });
         Self {
             members: members.collect(),
+            total,
             made: said.and_then(|m| m.made),
             manifests,
         }
@@ -295,7 +300,13 @@ pub(crate) fn read_file(path: &Path) -> Done<Vec<u8>> {
     }
 }
 
-fn read_dir_into(path: &Path, front: &str, depth: usize, files: &mut zipfile::Files) -> Done {
+fn read_dir_into(
+    path: &Path,
+    front: &str,
+    depth: usize,
+    total: &mut u64,
+    files: &mut zipfile::Files,
+) -> Done {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -311,11 +322,11 @@ fn read_dir_into(path: &Path, front: &str, depth: usize, files: &mut zipfile::Fi
             if depth >= DEPTH_MAX {
                 return Err(ArchiveError::at(&at, "folders lie too deep for an archive"));
             }
-            read_dir_into(&at, &format!("{name}/"), depth + 1, files)?;
+            read_dir_into(&at, &format!("{name}/"), depth + 1, total, files)?;
         } else if kind.is_file() {
             let bytes = read_file(&at)?;
-            let total: u64 = files.values().map(|b| b.len() as u64).sum();
-            if files.len() >= FILE_COUNT_MAX || total + bytes.len() as u64 > TOTAL_LEN_MAX {
+            *total = total.saturating_add(bytes.len() as u64);
+            if files.len() >= FILE_COUNT_MAX || *total > TOTAL_LEN_MAX {
                 return Err(ArchiveError::at(
                     path,
                     "too many or too large files for an archive",

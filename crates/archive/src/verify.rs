@@ -15,6 +15,7 @@ use crate::bundle::{Bundle, read_record};
 use crate::role::Role;
 use filermark_results::RunRecord;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The JSON Schema of [`Verification`] as JSON.
@@ -181,7 +182,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         let figures = outcome::check(run, &mut told);
         told.runs.push(figures);
     }
-    let mut checked = renderings::check(bundle, &runs, options, &mut told);
+    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, options, &mut told));
     checked.extend(submission::check(bundle, &runs, &mut told));
     let has_record = bundle.members().any(|(_, m)| m.role == Role::Record);
     if !has_record {
@@ -189,7 +190,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         told.push(State::Skip, "run record", text);
     }
     for (name, member) in bundle.members() {
-        let is_known = member.role == Role::Record || checked.iter().any(|c| c == name);
+        let is_known = member.role == Role::Record || checked.contains(name);
         if !is_known {
             let why = match member.role {
                 Role::Rc => {
