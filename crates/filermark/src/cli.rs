@@ -4,6 +4,7 @@
 //! shell completions are made from here.
 
 mod agent;
+mod archive;
 mod compare;
 mod hosts;
 mod live;
@@ -14,6 +15,7 @@ mod subedit;
 mod workload;
 
 pub use agent::AgentArgs;
+pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
@@ -110,6 +112,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Fill in a submission: what a disclosure of results holds
     Subedit(SubeditArgs),
+    /// Pack all that belongs to a run or a submission into a zip file with checksums
+    Bundle(BundleArgs),
+    /// Check an archive, a folder or a run record, and compute every figure again
+    Verify(VerifyArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write one per subcommand
@@ -453,6 +459,9 @@ mod tests {
             "filermark subedit -v -i sub.xml",
             "filermark subedit -n -o n.xml -i sub.xml --reason because",
             "filermark subedit --xsd",
+            "filermark bundle x.run.jsonl",
+            "filermark bundle -o x.zip --rc sfs_rc --add notes --add map.png --force --with-secrets sub.xml result",
+            "filermark verify x.zip --json",
             "filermark completions zsh",
             "filermark man",
         ];
@@ -462,6 +471,9 @@ mod tests {
         let bad = [
             "filermark",
             "filermark measure",
+            "filermark bundle",
+            "filermark verify",
+            "filermark verify a.zip b.zip",
             "filermark workload",
             "filermark workload show",
             "filermark workload show VDI --toml --json",

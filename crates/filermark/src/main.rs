@@ -42,6 +42,8 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Subedit(args) => commands::subedit::subedit(&args),
+        Command::Bundle(args) => commands::bundle::bundle(&args),
+        Command::Verify(args) => commands::verify::verify(&args),
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };

@@ -60,19 +60,27 @@ pub fn write_files_and_logs(
     dir: &Path,
     log_dir: &Path,
 ) -> Result<Vec<PathBuf>, FilesError> {
-    let suffix = plain_suffix(record)?;
-    let files = match is_composite(record) {
-        true => composite_files(record, suffix),
-        false => classical_files(record, suffix),
-    };
     let mut written = Vec::new();
-    for (name, text) in files {
+    for (name, text) in renderings(record)? {
         written.push(write(dir.join(name), &text)?);
     }
     if is_composite(record) && record.end.is_some() {
         written.push(write_proc_logs(record, log_dir)?);
     }
     Ok(written)
+}
+
+/// The files of a record that [`write_files`] writes, by name, without the logs of
+/// the procs ([`proc_log_files`]).
+///
+/// # Errors
+/// The suffix is no part of a file name.
+pub fn renderings(record: &RunRecord) -> Result<Vec<(String, String)>, FilesError> {
+    let suffix = plain_suffix(record)?;
+    Ok(match is_composite(record) {
+        true => composite_files(record, suffix),
+        false => classical_files(record, suffix),
+    })
 }
 
 fn classical_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
@@ -120,32 +128,48 @@ fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
 /// # Errors
 /// As [`write_files`].
 pub fn write_proc_logs(record: &RunRecord, dir: &Path) -> Result<PathBuf, FilesError> {
-    let suffix = plain_suffix(record)?;
-    let dir = dir.join(format!("client-logs.{suffix}"));
+    let dir = dir.join(proc_log_dir(plain_suffix(record)?));
     std::fs::create_dir_all(&dir).map_err(|source| FilesError::Io {
         path: dir.clone(),
         source,
     })?;
-    for n in 0..record.run.plan.procs.len() as u32 {
-        let Some(logs) = proc_logs::proc_logs(record, n) else {
-            continue;
-        };
-        write(dir.join(format!("client_{n}.{suffix}")), &logs.results)?;
+    for (name, text) in proc_log_files(record)? {
+        write(dir.join(name), &text)?;
+    }
+    Ok(dir)
+}
+
+/// The directory of the logs of the procs.
+pub fn proc_log_dir(suffix: &str) -> String {
+    format!("client-logs.{suffix}")
+}
+
+/// The logs of every proc of a composite, by name in [`proc_log_dir`], made one after
+/// the other; of a classical benchmark there are none.
+///
+/// # Errors
+/// The suffix is no part of a file name.
+pub fn proc_log_files(
+    record: &RunRecord,
+) -> Result<impl Iterator<Item = (String, String)> + '_, FilesError> {
+    let suffix = plain_suffix(record)?;
+    let count = match is_composite(record) {
+        true => record.run.plan.procs.len() as u32,
+        false => 0,
+    };
+    let logs = (0..count).filter_map(move |n| Some((n, proc_logs::proc_logs(record, n)?)));
+    Ok(logs.flat_map(move |(n, logs)| {
         // A record may come from anywhere, and its workloads have any name.
         let name = match suffix_is_plain(&logs.workload) {
             true => logs.workload.as_str(),
             false => "UNNAMED",
         };
-        write(
-            dir.join(format!("Workload_{name}_{n}.{suffix}")),
-            &logs.operations,
-        )?;
-        write(
-            dir.join(format!("netmist_C{n}.{suffix}.log")),
-            &logs.progress,
-        )?;
-    }
-    Ok(dir)
+        [
+            (format!("client_{n}.{suffix}"), logs.results),
+            (format!("Workload_{name}_{n}.{suffix}"), logs.operations),
+            (format!("netmist_C{n}.{suffix}.log"), logs.progress),
+        ]
+    }))
 }
 
 fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {

@@ -1,6 +1,7 @@
 //! One small file per subcommand.
 
 pub mod agent;
+pub mod bundle;
 pub mod clock;
 pub mod compare;
 pub mod demo;
@@ -17,4 +18,5 @@ pub mod serve;
 pub mod stop;
 pub mod subedit;
 pub mod validate;
+pub mod verify;
 pub mod workload;

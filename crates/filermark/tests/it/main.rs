@@ -15,6 +15,7 @@ mod turns;
 
 mod bad_input;
 mod beside_load;
+mod bundle;
 mod by_hand;
 mod by_slurm;
 mod claims;

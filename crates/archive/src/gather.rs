@@ -1,0 +1,466 @@
+//! Finds what belongs to a run record, a submission or a folder of them.
+
+use crate::bundle::{Bundle, Member, read_file, read_record};
+use crate::name::check_name;
+use crate::role::Role;
+use crate::secrets::{secret_files, secrets};
+use crate::{ArchiveError, Done, sha256};
+use filermark_results::RunRecord;
+use filermark_results::files::{proc_log_dir, renderings, suffix_is_plain};
+use filermark_submission::{Document, Element, ROOT_NAME, XML_LEN_MAX, read_xml};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The end of the name of every record.
+const RECORD_END: &str = ".run.jsonl";
+/// Names that an rc file has when nobody says which it is.
+const RC_NAME: &str = "sfs_rc";
+
+/// How to gather.
+#[derive(Clone, Debug, Default)]
+pub struct GatherOptions {
+    /// The rc file.
+    pub rc: Option<PathBuf>,
+    /// Do not look for an rc file.
+    pub no_rc: bool,
+    /// Further files.
+    pub add: Vec<PathBuf>,
+    /// Take files with passwords in them too.
+    pub with_secrets: bool,
+    /// Go on without files that a submission names and that are not there, or are others.
+    pub force: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    /// The files.
+    pub bundle: Bundle,
+    /// The name that the archive gets, without `.zip`, and its folder.
+    pub place: PathBuf,
+    /// What the user should know: missing files, files that were chosen by their name.
+    pub remarks: Vec<String>,
+}
+
+/// Finds what belongs to records, submissions and folders.
+///
+/// # Errors
+/// Something cannot be read, is missing though a submission names it, or holds a
+/// password: all that is wrong, in sentences.
+pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec<String>> {
+    let mut gatherer = Gatherer {
+        options,
+        found: Gathered::default(),
+        faults: Vec::new(),
+        folders: what.iter().map(|path| folder_of(path)).collect(),
+        secret_files: Vec::new(),
+        has_rc: options.no_rc || options.rc.is_some(),
+    };
+    if let Some(rc) = &options.rc {
+        gatherer.take(rc, None, Role::Rc);
+    }
+    for path in what {
+        gatherer.argument(path);
+    }
+    for path in &options.add {
+        gatherer.take(path, None, Role::Other);
+    }
+    gatherer.find_rc();
+    gatherer.find_secrets();
+    match gatherer.faults.is_empty() {
+        true => Ok(gatherer.found),
+        false => Err(gatherer.faults),
+    }
+}
+
+struct Gatherer<'a> {
+    options: &'a GatherOptions,
+    found: Gathered,
+    faults: Vec<String>,
+    /// Where files that are named without a folder are looked for.
+    folders: Vec<PathBuf>,
+    secret_files: Vec<String>,
+    has_rc: bool,
+}
+
+impl Gatherer<'_> {
+    fn fault(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if !self.faults.contains(&what) {
+            self.faults.push(what);
+        }
+    }
+
+    /// What can be gone without with `--force`.
+    fn wanting(&mut self, what: String) {
+        match self.options.force {
+            true => self.found.remarks.push(what),
+            false => self.fault(format!("{what}; --force packs without")),
+        }
+    }
+
+    fn argument(&mut self, path: &Path) {
+        let found = match fs::metadata(path) {
+            Err(e) => Err(ArchiveError::at(path, format_args!("cannot be read: {e}"))),
+            Ok(kind) if kind.is_dir() => self.folder(path),
+            Ok(_) if is_record(path) => self.record(path),
+            Ok(_) => self.submission(path),
+        };
+        if let Err(e) = found {
+            self.fault(e.to_string());
+        }
+    }
+
+    /// Remembers the first thing as what the archive is named after.
+    fn name_after(&mut self, folder: &Path, name: &str) {
+        if self.found.place.as_os_str().is_empty() {
+            self.found.place = folder.join(name);
+        }
+    }
+
+    /// All records and submissions of a folder.
+    fn folder(&mut self, path: &Path) -> Done {
+        let names = names_in(path)?;
+        let mut count = 0;
+        for name in &names {
+            let file = path.join(name);
+            if is_record(&file) {
+                self.record(&file)?;
+                count += 1;
+            } else if name.ends_with(".xml") && is_submission(&file) {
+                self.submission(&file)?;
+                count += 1;
+            }
+        }
+        match count {
+            0 => Err(ArchiveError::at(
+                path,
+                "no run record (SUFFIX.run.jsonl) and no submission in this folder",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn record(&mut self, path: &Path) -> Done {
+        let name = base_name(path)?;
+        let member = Member {
+            role: Role::Record,
+            bytes: read_file(path)?,
+        };
+        let record = read_record(&path.display().to_string(), &member).map_err(ArchiveError)?;
+        if let Some(cut) = &record.cut {
+            self.found
+                .remarks
+                .push(format!("{}: {cut}", path.display()));
+        }
+        let folder = folder_of(path);
+        let suffix = record.run.suffix.clone();
+        if !suffix_is_plain(&suffix) {
+            return Err(ArchiveError::at(
+                path,
+                "its suffix cannot be part of a file name",
+            ));
+        }
+        self.name_after(&folder, &suffix);
+        self.found.bundle.add(&name, member.bytes, Role::Record)?;
+        self.files_of_run(&record, &folder)
+    }
+
+    /// The files of a run: those that it writes, and whatever bears its suffix.
+    fn files_of_run(&mut self, record: &RunRecord, folder: &Path) -> Done {
+        let suffix = &record.run.suffix;
+        let made = renderings(record).map_err(|e| ArchiveError(e.to_string()))?;
+        let names = names_in(folder)?;
+        for (name, _) in made.iter().filter(|(name, _)| !names.contains(name)) {
+            self.found.remarks.push(format!(
+                "{}: not there; `filermark report` makes it again from the record",
+                folder.join(name).display()
+            ));
+        }
+        let others = others_suffixes(&names, suffix);
+        for name in &names {
+            let of_other = others.iter().any(|other| bears(name, other));
+            let known = made.iter().any(|(made, _)| made == name);
+            if known || (bears(name, suffix) && !of_other) {
+                let path = folder.join(name);
+                match path.is_dir() {
+                    true if *name == proc_log_dir(suffix) => self.proc_logs(&path, name)?,
+                    true => {}
+                    false => self.one_of_run(&path, name)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one_of_run(&mut self, path: &Path, name: &str) -> Done {
+        let is_other =
+            name.ends_with(RECORD_END) || name.ends_with(".zip") || name.ends_with(".tmp");
+        if is_other {
+            return Ok(());
+        }
+        match Role::of_name(name) {
+            Role::Submission if is_submission(path) => self.submission(path),
+            Role::Submission => self.found.bundle.add_path(name, path, Role::Report),
+            role => self.found.bundle.add_path(name, path, role),
+        }
+    }
+
+    fn proc_logs(&mut self, folder: &Path, name: &str) -> Done {
+        for file in names_in(folder)? {
+            let path = folder.join(&file);
+            let name = format!("{name}/{file}");
+            self.found.bundle.add_path(&name, &path, Role::ClientLog)?;
+        }
+        Ok(())
+    }
+
+    fn submission(&mut self, path: &Path) -> Done {
+        let name = base_name(path)?;
+        let bytes = read_file(path)?;
+        let known = self
+            .found
+            .bundle
+            .get(&name)
+            .is_some_and(|m| m.bytes == bytes);
+        if known {
+            return Ok(());
+        }
+        let document = parse_submission(&bytes).map_err(|e| {
+            ArchiveError::at(
+                path,
+                format_args!("neither a run record (SUFFIX{RECORD_END}) nor a submission: {e}"),
+            )
+        })?;
+        let folder = folder_of(path);
+        self.name_after(&folder, name.strip_suffix(".xml").unwrap_or(&name));
+        self.found.bundle.add(&name, bytes, Role::Submission)?;
+        self.diagrams(&document, &folder, path);
+        let results = document.root().get("results");
+        for result in results.into_iter().flat_map(Element::items) {
+            self.named_files(result, &folder, path)?;
+        }
+        Ok(())
+    }
+
+    fn diagrams(&mut self, document: &Document, folder: &Path, of: &Path) {
+        let product = document.root().get("productInfo");
+        let list = product.and_then(|p| p.get("configDiagrams"));
+        for diagram in list.into_iter().flat_map(Element::items) {
+            let name = diagram.value("file");
+            if name.is_empty() {
+                continue;
+            }
+            if let Err(why) = check_name(name) {
+                self.fault(format!("{}: the diagram \"{name}\": {why}", of.display()));
+            } else if folder.join(name).is_file() {
+                self.take(&folder.join(name), Some(name), Role::Diagram);
+            } else {
+                self.wanting(format!(
+                    "{}: names the diagram {name}, which is not in {}",
+                    of.display(),
+                    folder.display()
+                ));
+            }
+        }
+    }
+
+    /// Record, summary and rc file that a result names, with the sums that it gives.
+    fn named_files(&mut self, result: &Element, folder: &Path, of: &Path) -> Done {
+        let kinds = [
+            ("record", Role::Record),
+            ("summary", Role::Summary),
+            ("rc", Role::Rc),
+        ];
+        for (kind, role) in kinds {
+            let name = result.value(&format!("runFiles.{kind}File"));
+            let sum = result.value(&format!("runFiles.{kind}Sha256"));
+            if name.is_empty() {
+                continue;
+            }
+            if role == Role::Rc {
+                self.has_rc = true;
+            }
+            if let Err(why) = check_name(name) {
+                self.fault(format!("{}: the file \"{name}\": {why}", of.display()));
+                continue;
+            }
+            let Some(path) = self.look_for(name, folder, sum) else {
+                self.wanting(format!(
+                    "{}: names {name}, which is not beside it",
+                    of.display()
+                ));
+                continue;
+            };
+            let bytes = read_file(&path)?;
+            if !sum.is_empty() && sha256(&bytes) != sum {
+                self.wanting(format!(
+                    "{}: {} has other contents than when the submission was made; make it again with subedit",
+                    of.display(),
+                    path.display()
+                ));
+            }
+            match role {
+                Role::Record => self.record(&path)?,
+                _ => self.found.bundle.add(name, bytes, role)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that is named without a folder: with the right sum, or else the first.
+    fn look_for(&self, name: &str, folder: &Path, sum: &str) -> Option<PathBuf> {
+        let own = [folder.to_owned(), folder.join("result")];
+        let rc = self
+            .options
+            .rc
+            .iter()
+            .filter(|rc| rc.file_name().is_some_and(|n| n == name));
+        let folders = own.iter().chain(&self.folders).map(|f| f.join(name));
+        let all: Vec<PathBuf> = folders.chain(rc.cloned()).filter(|p| p.is_file()).collect();
+        let right = all
+            .iter()
+            .find(|p| read_file(p).is_ok_and(|bytes| sha256(&bytes) == sum));
+        right.or(all.first()).cloned()
+    }
+
+    /// Takes a file in under its own name or another.
+    fn take(&mut self, path: &Path, name: Option<&str>, role: Role) {
+        let done = base_name(path).and_then(|base| {
+            let name = name.unwrap_or(&base);
+            self.found.bundle.add_path(name, path, role)
+        });
+        if let Err(e) = done {
+            self.fault(e.to_string());
+        }
+    }
+
+    /// An rc file beside the record, where nobody says which it is.
+    fn find_rc(&mut self) {
+        if self.has_rc || self.found.bundle.members().any(|(_, m)| m.role == Role::Rc) {
+            return;
+        }
+        let folder = folder_of(&self.found.place);
+        let found = [folder.join(RC_NAME), folder.join("..").join(RC_NAME)];
+        match found.iter().find(|path| path.is_file()) {
+            Some(path) => {
+                let path = path.clone();
+                self.found.remarks.push(format!(
+                    "{}: taken as the rc file by its name; --rc FILE says which it is",
+                    path.display()
+                ));
+                self.take(&path, None, Role::Rc);
+            }
+            None => self.found.remarks.push(
+                "no rc file: none lies beside; --rc FILE says where it is (the record has its parameters)".into(),
+            ),
+        }
+    }
+
+    /// Passwords in what the user wrote, and files that are nothing but one.
+    fn find_secrets(&mut self) {
+        if self.options.with_secrets {
+            return;
+        }
+        let by_hand = |m: &Member| matches!(m.role, Role::Rc | Role::Other);
+        let mut faults = Vec::new();
+        for (name, member) in self.found.bundle.members().filter(|(_, m)| by_hand(m)) {
+            let text = String::from_utf8_lossy(&member.bytes);
+            for (line, secret) in secrets(&text) {
+                faults.push(format!(
+                    "{name}:{line}: {secret} has a value here, and everybody who gets the archive could read it; remove it (PASSWORD_FILE keeps it in a file of its own), or say --with-secrets"
+                ));
+            }
+            if member.role == Role::Rc {
+                self.secret_files.extend(secret_files(&text));
+            }
+        }
+        for path in &self.secret_files {
+            let base = path.rsplit('/').next().unwrap_or(path);
+            let taken = self
+                .found
+                .bundle
+                .members()
+                .any(|(name, m)| name == base && by_hand(m));
+            if taken {
+                faults.push(format!(
+                    "{base}: the rc file names it as the place of a secret; leave it out, or say --with-secrets"
+                ));
+            }
+        }
+        self.faults.extend(faults);
+    }
+}
+
+fn is_record(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(RECORD_END)
+}
+
+fn is_submission(path: &Path) -> bool {
+    let bytes = read_file(path).unwrap_or_default();
+    looks_like_submission(&bytes)
+}
+
+/// Whether a text has the root element of a submission.
+pub(crate) fn looks_like_submission(bytes: &[u8]) -> bool {
+    let root = format!("<{ROOT_NAME}");
+    let front = &bytes[..bytes.len().min(64 << 10)];
+    front
+        .windows(root.len())
+        .any(|window| window == root.as_bytes())
+}
+
+/// Reads a submission; messages begin with the line.
+pub(crate) fn parse_submission(bytes: &[u8]) -> Result<Document, String> {
+    if bytes.len() > XML_LEN_MAX {
+        return Err(format!("larger than {} MiB", XML_LEN_MAX >> 20));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    read_xml(text).map_err(|e| e.to_string())
+}
+
+/// Whether a file belongs to the run of this suffix, by its name.
+fn bears(name: &str, suffix: &str) -> bool {
+    let in_the_middle = |end: &str| name.ends_with(&format!("_{suffix}.{end}"));
+    name.strip_prefix(suffix)
+        .is_some_and(|rest| rest.starts_with('.'))
+        || name
+            .strip_suffix(suffix)
+            .is_some_and(|rest| rest.ends_with('.'))
+        || ["txt", "xml", "log"].into_iter().any(in_the_middle)
+}
+
+/// Suffixes of other runs in the same folder whose names contain this one.
+fn others_suffixes<'a>(names: &'a [String], suffix: &str) -> Vec<&'a str> {
+    let all = names
+        .iter()
+        .filter_map(|name| name.strip_suffix(RECORD_END));
+    all.filter(|other| *other != suffix && other.contains(suffix))
+        .collect()
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.to_owned();
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or_else(|| Path::new(".")).to_owned()
+}
+
+fn base_name(path: &Path) -> Done<String> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| ArchiveError::at(path, "the name is not UTF-8"))?;
+    Ok(name.to_owned())
+}
+
+/// The names of a folder, in order; those that are no UTF-8 are nobody's of ours.
+fn names_in(path: &Path) -> Done<Vec<String>> {
+    let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        names.extend(name.into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,83 @@
+//! Names in an archive: they come from anywhere and become files of somebody who unpacks.
+
+/// Longest name, in bytes.
+const NAME_LEN_MAX: usize = 255;
+
+/// Whether a name may stand in an archive: relative, below the folder that it is
+/// unpacked to, and one that every system and `sha256sum` can take.
+///
+/// # Errors
+/// In words: what is wrong with it.
+pub fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("a file without a name");
+    }
+    if name.len() > NAME_LEN_MAX {
+        return Err("the name is longer than 255 bytes");
+    }
+    if name.chars().any(char::is_control) {
+        return Err("the name has a control character");
+    }
+    if name.contains('\\') {
+        return Err("the name has a backslash");
+    }
+    if name.starts_with('/') || name.as_bytes().get(1) == Some(&b':') {
+        return Err("the name is absolute; it would be unpacked outside of its folder");
+    }
+    if name.ends_with('/') {
+        return Err("the name is a folder's");
+    }
+    let bad = |step: &str| step.is_empty() || step == "." || step == "..";
+    if name.split('/').any(bad) {
+        return Err(
+            "the name has '..', '.' or '//' in it; it could be unpacked outside of its folder",
+        );
+    }
+    Ok(())
+}
+
+/// A name as messages show it: short, and without control characters.
+pub(crate) fn shown(name: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = name.chars().take(80).map(clean).collect();
+    if name.chars().count() > 80 {
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_stay_below_their_folder() {
+        for good in [
+            "a",
+            "mine.run.jsonl",
+            "client-logs.m/client_0.m",
+            "ümlaut",
+            "a b",
+            "..a",
+        ] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+        let long = "x".repeat(256);
+        for bad in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../b",
+            "a//b",
+            "a/",
+            "./a",
+            "a\\b",
+            "C:x",
+            "a\nb",
+            "a\0",
+            &long,
+        ] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

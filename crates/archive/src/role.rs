@@ -1,0 +1,115 @@
+//! What a file of an archive is for.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A run record: everything else comes from it.
+    Record,
+    /// An rc file.
+    Rc,
+    /// A submission.
+    Submission,
+    /// A summary: sfssum in any form.
+    Summary,
+    /// The log of a run: sfslog, sfsres, heartbeats.
+    Log,
+    /// What one client or proc did.
+    ClientLog,
+    /// A table for spreadsheets.
+    Table,
+    /// A report.
+    Report,
+    /// A picture of the configuration.
+    Diagram,
+    /// Anything else.
+    Other,
+}
+
+impl Role {
+    /// The name in manifests and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Rc => "rc",
+            Self::Submission => "submission",
+            Self::Summary => "summary",
+            Self::Log => "log",
+            Self::ClientLog => "client-log",
+            Self::Table => "table",
+            Self::Report => "report",
+            Self::Diagram => "diagram",
+            Self::Other => "other",
+        }
+    }
+
+    /// What a file of this name most likely is, by the names that runs use.
+    pub fn of_name(name: &str) -> Self {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let ends = |ends: &[&str]| ends.iter().any(|end| base.ends_with(end));
+        let begins = |fronts: &[&str]| fronts.iter().any(|front| base.starts_with(front));
+        if ends(&[".run.jsonl"]) {
+            Self::Record
+        } else if begins(&["sfssum.", "sfssum_"]) {
+            Self::Summary
+        } else if name.starts_with("client-logs.") || is_client_log(base) {
+            Self::ClientLog
+        } else if begins(&["sfslog.", "sfslog_", "sfsres.", "sfsval.", "heartbeats_"]) {
+            Self::Log
+        } else if begins(&["sfs_rc"]) || ends(&[".rc", "_rc"]) {
+            Self::Rc
+        } else if ends(&[".csv"]) {
+            Self::Table
+        } else if ends(&[".xml"]) {
+            Self::Submission
+        } else if ends(&[".html", ".txt", ".pdf", ".png", ".svg", ".summary", ".json"]) {
+            Self::Report
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// `sfsc0001.mine`.
+fn is_client_log(base: &str) -> bool {
+    let number = base
+        .strip_prefix("sfsc")
+        .and_then(|rest| rest.split_once('.'));
+    number.is_some_and(|(n, _)| n.len() >= 4 && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_a_run_tell_their_roles() {
+        let roles = [
+            ("mine.run.jsonl", Role::Record),
+            ("sfssum.mine", Role::Summary),
+            ("sfssum_mine.xml", Role::Summary),
+            ("sfsc0001.mine", Role::ClientLog),
+            ("client-logs.m/netmist_C0.m.log", Role::ClientLog),
+            ("sfsres.mine", Role::Log),
+            ("sfs_rc", Role::Rc),
+            ("sub.xml", Role::Submission),
+            ("mine.html", Role::Report),
+            ("mine.csv", Role::Table),
+            ("notes", Role::Other),
+        ];
+        for (name, role) in roles {
+            assert_eq!(Role::of_name(name), role, "{name}");
+            let json = serde_json::to_value(role).unwrap();
+            assert_eq!(json, role.name());
+        }
+    }
+}

@@ -1,0 +1,607 @@
+//! Archives of a synthetic run: packed, read back, forged in every way.
+
+use crate::verify::{Options, State, Verification, check_zip, verify};
+use crate::*;
+use filermark_results::files::{write_files, write_proc_logs};
+use filermark_results::{Curve, Line, RunRecord, testing};
+use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+const RC: &str = "LOAD=100\nPASSWORD_FILE=pw\n";
+
+/// The synthetic run with two of its load points.
+fn record() -> RunRecord {
+    let mut record = testing::record();
+    record.points.truncate(2);
+    record
+}
+
+fn lines_of(record: &RunRecord) -> String {
+    let mut lines = vec![Line::Run(Box::new(record.run.clone()))];
+    lines.extend(record.environments.iter().cloned().map(Line::Environment));
+    lines.extend(record.phases.iter().cloned().map(Line::Phase));
+    lines.extend(record.events.iter().cloned().map(Line::Event));
+    lines.extend(record.heartbeats.iter().cloned().map(Line::Heartbeat));
+    lines.extend(
+        record
+            .points
+            .iter()
+            .cloned()
+            .map(|p| Line::Point(Box::new(p))),
+    );
+    lines.extend(record.scripts.iter().cloned().map(Line::Script));
+    lines.extend(record.end.iter().cloned().map(Line::End));
+    let json = |line: &Line| serde_json::to_string(line).unwrap() + "\n";
+    lines.iter().map(json).collect()
+}
+
+/// A folder as a run and subedit leave it.
+fn folder() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let record = record();
+    write_files(&record, dir.path()).unwrap();
+    fs::write(dir.path().join("mine.run.jsonl"), lines_of(&record)).unwrap();
+    fs::write(dir.path().join("sfs_rc"), RC).unwrap();
+    fs::write(dir.path().join("net.png"), b"\x89PNG").unwrap();
+    let file = |name: &str| ResultFile {
+        name: name.into(),
+        sha256: sha256(&fs::read(dir.path().join(name)).unwrap()),
+    };
+    let files = ["sfssum.mine", "sfs_rc", "mine.run.jsonl"].map(file);
+    let mut document = Document::new();
+    let run = RunFiles {
+        plan: &record.run.plan,
+        curve: &Curve::of_record(&record),
+        is_ours: true,
+        record: Some(&record),
+        summary_file: &files[0],
+        rc_file: &files[1],
+        record_file: Some(&files[2]),
+    };
+    fill(&mut document, &[run]);
+    let diagram = document
+        .find("productInfo.configDiagrams.diagram.file")
+        .unwrap();
+    document.set(&diagram, "net.png").unwrap();
+    fs::write(dir.path().join("sub.xml"), write_xml(&document)).unwrap();
+    dir
+}
+
+fn gathered(dir: &TempDir, what: &str, options: &GatherOptions) -> Result<Gathered, Vec<String>> {
+    gather(&[dir.path().join(what)], options)
+}
+
+/// The whole archive, made once.
+fn whole() -> &'static Bundle {
+    static WHOLE: OnceLock<Bundle> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        gathered(&folder(), "sub.xml", &GatherOptions::default())
+            .unwrap()
+            .bundle
+    })
+}
+
+/// All files of an archive, manifests included.
+fn files_of(bundle: &Bundle) -> BTreeMap<String, Vec<u8>> {
+    zipfile::unpack(&bundle.to_bytes().unwrap()).unwrap()
+}
+
+fn check(bundle: &Bundle) -> Verification {
+    let options = Options {
+        needs_manifest: true,
+        html: None,
+    };
+    verify(bundle, &options)
+}
+
+fn faults(told: &Verification) -> String {
+    let failed = told.checks.iter().filter(|c| c.state == State::Fail);
+    failed.map(|c| format!("{c}\n")).collect()
+}
+
+/// What is found when these files are unpacked from a zip.
+fn found_in(files: &BTreeMap<String, Vec<u8>>) -> String {
+    faults(&check(&Bundle::of_files(files.clone())))
+}
+
+/// The same files but one, with a manifest that fits again.
+fn forged(name: &str, bytes: Vec<u8>) -> Bundle {
+    let mut bundle = Bundle::new();
+    for (member, is) in whole().members() {
+        let content = if member == name {
+            bytes.clone()
+        } else {
+            is.bytes.clone()
+        };
+        bundle.add(member, content, is.role).unwrap();
+    }
+    Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap()
+}
+
+fn text(name: &str) -> String {
+    whole().get(name).unwrap().text().unwrap().to_owned()
+}
+
+#[test]
+fn a_submission_brings_all_that_it_names_and_everything_is_in_order() {
+    let bytes = whole().to_bytes().unwrap();
+    let bundle = Bundle::from_bytes(&bytes).unwrap();
+    let names: Vec<&str> = bundle.members().map(|(name, _)| name).collect();
+    assert_eq!(
+        names,
+        [
+            "mine.csv",
+            "mine.run.jsonl",
+            "net.png",
+            "sfs_rc",
+            "sfsc0001.mine",
+            "sfsc0002.mine",
+            "sfslog.mine",
+            "sfsres.mine",
+            "sfssum.mine",
+            "sub.xml"
+        ]
+    );
+    let mut told = check(&bundle);
+    check_zip(&bundle, &bytes, &mut told);
+    assert!(told.ok, "{}", faults(&told));
+    let skipped: Vec<&str> = told
+        .checks
+        .iter()
+        .filter(|c| c.state == State::Skip)
+        .map(|c| c.about.as_str())
+        .collect();
+    assert_eq!(skipped, ["net.png", "sfs_rc"]);
+    assert_eq!(told.runs[0].ort_ms, record().ort_ms());
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes_in_any_order() {
+    let (mut one, mut other) = (Bundle::new(), Bundle::new());
+    let members: Vec<_> = whole().members().collect();
+    for (name, member) in &members {
+        one.add(name, member.bytes.clone(), member.role).unwrap();
+    }
+    for (name, member) in members.iter().rev() {
+        other.add(name, member.bytes.clone(), member.role).unwrap();
+    }
+    assert_eq!(one.to_bytes().unwrap(), other.to_bytes().unwrap());
+    let made = one.made_at(filermark_results::Timestamp::from_unix_seconds(0.0));
+    assert_ne!(made.to_bytes().unwrap(), other.to_bytes().unwrap());
+}
+
+fn assert_schema(schema: &str, value: &serde_json::Value) {
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let schema = serde_json::from_str(schema).unwrap();
+    compiler.add_resource("mem://schema.json", schema).unwrap();
+    let index = compiler.compile("mem://schema.json", &mut schemas).unwrap();
+    if let Err(e) = schemas.validate(value, index) {
+        panic!("{value}\n{e:#}");
+    }
+}
+
+#[test]
+fn manifest_and_verification_keep_to_their_schemas() {
+    let bundle = whole().clone().made_at(filermark_results::Timestamp::now());
+    let files = files_of(&bundle);
+    let manifest = serde_json::from_slice(&files[MANIFEST_JSON]).unwrap();
+    assert_schema(SCHEMA, &manifest);
+    assert_eq!(manifest["files"].as_array().map(Vec::len), Some(10));
+    assert_eq!(
+        manifest["runs"][0]["fingerprint"],
+        record().run.fingerprint.as_str()
+    );
+    for bundle in [whole().clone(), Bundle::new()] {
+        let told = serde_json::to_value(check(&bundle)).unwrap();
+        assert_schema(crate::verify::SCHEMA, &told);
+    }
+}
+
+#[test]
+fn files_that_were_changed_removed_or_added_are_named() {
+    let whole = files_of(whole());
+    for name in whole.keys() {
+        let mut files = whole.clone();
+        files.remove(name);
+        let found = found_in(&files);
+        assert!(found.contains(name) && !found.is_empty(), "{name}: {found}");
+        let mut files = whole.clone();
+        files.get_mut(name).unwrap().push(b' ');
+        assert!(!found_in(&files).is_empty(), "{name} longer");
+        files.insert(name.clone(), Vec::new());
+        assert!(!found_in(&files).is_empty(), "{name} empty");
+    }
+    let mut files = whole;
+    files.insert("more".into(), b"x".to_vec());
+    assert!(found_in(&files).contains("more was added"));
+}
+
+#[test]
+fn a_manifest_of_a_newer_version_is_told_in_plain_words() {
+    let mut files = files_of(whole());
+    let json = String::from_utf8(files[MANIFEST_JSON].clone()).unwrap();
+    let newer = json.replacen("\"schema\": 1", "\"schema\": 2", 1);
+    files.insert(MANIFEST_JSON.into(), newer.into_bytes());
+    assert!(found_in(&files).contains("has schema version 2, and this program reads version 1"));
+}
+
+#[test]
+fn figures_that_were_forged_with_their_manifest_are_found() {
+    let change = |name: &str, from: &str, to: &str| {
+        let old = text(name);
+        assert!(old.contains(from), "{name} has no {from}");
+        faults(&check(&forged(
+            name,
+            old.replacen(from, to, 1).into_bytes(),
+        )))
+    };
+    let row = text("sfssum.mine")
+        .split_whitespace()
+        .nth(3)
+        .unwrap()
+        .to_owned();
+    let found = change("sfssum.mine", &row, "99999");
+    assert!(
+        found.contains("sfssum.mine: not as mine.run.jsonl makes it: line 1"),
+        "{found}"
+    );
+    assert!(
+        found.contains("not the file that it was made from"),
+        "{found}"
+    );
+    for (name, from) in [
+        ("sfslog.mine", "TOTAL"),
+        ("sfsres.mine", "peak"),
+        ("sfsc0002.mine", "proc"),
+    ] {
+        assert!(change(name, from, "XXXX").contains(name), "{name}");
+    }
+    assert!(change("mine.csv", "valid", "VALID").contains("mine.csv"));
+    let found = change("sub.xml", "<peak>", "<peak>1");
+    assert!(found.contains("peak is 1"), "{found}");
+    let found = change("sub.xml", "<ortMs>", "<ortMs>1");
+    assert!(found.contains("ortMs is 1"), "{found}");
+    let found = change("sub.xml", "net.png", "other.png");
+    assert!(found.contains("other.png is missing"), "{found}");
+    assert!(change("sub.xml", "<meanMs>", "<meanMs>3").contains("dataPoint[1].meanMs"));
+    assert!(change("sub.xml", "PARTLY VALID", "VALID").contains("verdict is \"VALID\""));
+    assert!(change("sub.xml", ">RUNTIME<", ">WARMUP<").contains("rcParameters"));
+    let found = change(
+        "mine.run.jsonl",
+        "\"severity\":\"warning\"",
+        "\"severity\":\"note\"",
+    );
+    assert!(
+        found.contains("fingerprint") || found.contains("sfs"),
+        "{found}"
+    );
+    let found = change("mine.run.jsonl", "\"seed\":42", "\"seed\":43");
+    assert!(found.contains("the fingerprint of its plan is"), "{found}");
+}
+
+#[test]
+fn cut_and_newer_records_are_told_in_plain_words() {
+    let record = text("mine.run.jsonl");
+    let cut = &record[..record.len() - 40];
+    let found = faults(&check(&forged("mine.run.jsonl", cut.into())));
+    assert!(found.contains("was cut and is left out"), "{found}");
+    let end = record.trim_end().rfind('\n').unwrap();
+    let found = faults(&check(&forged("mine.run.jsonl", record[..=end].into())));
+    assert!(found.contains("has no end: the run was cut"), "{found}");
+    let newer = record.replacen("\"schema\":1", "\"schema\":7", 1);
+    let found = faults(&check(&forged("mine.run.jsonl", newer.into_bytes())));
+    assert!(
+        found.contains("schema version 7, and this program reads version 1"),
+        "{found}"
+    );
+    let found = faults(&check(&forged("mine.run.jsonl", b"{}\n".to_vec())));
+    assert!(found.contains("cannot be checked"), "{found}");
+}
+
+#[test]
+fn findings_that_were_taken_out_are_missed() {
+    let mut record = testing::record();
+    let at = record
+        .points
+        .iter()
+        .position(|p| !p.findings.is_empty())
+        .unwrap();
+    record.points = vec![record.points[at].clone()];
+    let told = |record: &RunRecord| {
+        let mut bundle = Bundle::new();
+        bundle
+            .add("mine.run.jsonl", lines_of(record), Role::Record)
+            .unwrap();
+        faults(&verify(&bundle, &Options::default()))
+    };
+    assert_eq!(told(&record), "");
+    let taken = record.points[0].findings.remove(0);
+    assert!(told(&record).contains("the rules say") || told(&record).contains("does not say"));
+    record.points[0].findings.insert(0, taken.clone());
+    record.points[0].findings.push(taken);
+    assert!(told(&record).contains("which the rules do not"));
+}
+
+#[test]
+fn composite_runs_with_the_logs_of_their_procs() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = testing::composite::stream_record();
+    write_files(&record, dir.path()).unwrap();
+    write_proc_logs(&record, dir.path()).unwrap();
+    fs::write(dir.path().join("vda.run.jsonl"), lines_of(&record)).unwrap();
+    let bundle = gathered(&dir, "vda.run.jsonl", &GatherOptions::default())
+        .unwrap()
+        .bundle;
+    let logs = bundle
+        .members()
+        .filter(|(name, _)| name.starts_with("client-logs.vda/"));
+    assert_eq!(logs.count(), 3 * 36);
+    let told = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
+    let of_files = |c: &&verify::Check| !c.about.starts_with("vda.run.jsonl");
+    let wrong: Vec<_> = told
+        .checks
+        .iter()
+        .filter(of_files)
+        .filter(|c| c.state == State::Fail)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    fs::write(dir.path().join("client-logs.vda/client_3.vda"), "forged\n").unwrap();
+    let bundle = gathered(&dir, "vda.run.jsonl", &GatherOptions::default())
+        .unwrap()
+        .bundle;
+    let found = faults(&verify(&bundle, &Options::default()));
+    assert!(
+        found.contains("client-logs.vda/client_3.vda: line 1 has \"forged\""),
+        "{found}"
+    );
+}
+
+#[test]
+fn secrets_stay_at_home_unless_they_are_asked_for() {
+    let dir = folder();
+    let with = |rc: &str, add: &[&str], with_secrets| {
+        fs::write(dir.path().join("rc2"), rc).unwrap();
+        fs::write(dir.path().join("pw"), "geheim\n").unwrap();
+        let options = GatherOptions {
+            rc: Some(dir.path().join("rc2")),
+            add: add.iter().map(|name| dir.path().join(name)).collect(),
+            with_secrets,
+            ..GatherOptions::default()
+        };
+        gathered(&dir, "mine.run.jsonl", &options)
+    };
+    let faults = with("LOAD=1\nPASSWORD='geheim'\n", &[], false).unwrap_err();
+    assert!(
+        faults[0].contains("rc2:2: PASSWORD has a value") && faults[0].contains("--with-secrets")
+    );
+    assert!(!faults[0].contains("geheim"));
+    assert!(with("LOAD=1\nPASSWORD='geheim'\n", &[], true).is_ok());
+    assert!(with("PASSWORD_FILE=keys/pw\n", &[], false).is_ok());
+    let faults = with("PASSWORD_FILE=keys/pw\n", &["pw"], false).unwrap_err();
+    assert!(faults[0].contains("the place of a secret"), "{faults:?}");
+}
+
+#[test]
+fn missing_and_changed_files_of_a_submission_are_told() {
+    let dir = folder();
+    fs::remove_file(dir.path().join("net.png")).unwrap();
+    fs::write(dir.path().join("sfs_rc"), "LOAD=7\n").unwrap();
+    let faults = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap_err();
+    assert!(faults[0].contains("names the diagram net.png") && faults[0].contains("--force"));
+    assert!(faults[1].contains("has other contents than when the submission was made"));
+    let force = GatherOptions {
+        force: true,
+        ..GatherOptions::default()
+    };
+    let found = gathered(&dir, "sub.xml", &force).unwrap();
+    assert_eq!(found.remarks.len(), 2);
+    let told = self::faults(&check(&found.bundle));
+    assert!(told.contains("the diagram net.png is missing"), "{told}");
+    fs::write(dir.path().join("bad.xml"), "<x/>").unwrap();
+    let faults = gathered(&dir, "bad.xml", &force).unwrap_err();
+    assert!(faults[0].contains("neither a run record"), "{faults:?}");
+}
+
+#[test]
+fn files_of_other_runs_in_the_folder_stay_out() {
+    let dir = folder();
+    for name in [
+        "mine.2.run.jsonl",
+        "mine.2.html",
+        "sfssum.2.mine",
+        "2.mine.run.jsonl",
+        "x.html",
+    ] {
+        fs::write(dir.path().join(name), "x").unwrap();
+    }
+    for name in ["mine.html", "sfsval.mine", "mine.zip"] {
+        fs::write(dir.path().join(name), "y").unwrap();
+    }
+    let bundle = gathered(&dir, "mine.run.jsonl", &GatherOptions::default())
+        .unwrap()
+        .bundle;
+    let names: Vec<&str> = bundle.members().map(|(name, _)| name).collect();
+    assert!(
+        names.contains(&"mine.html") && names.contains(&"sfsval.mine"),
+        "{names:?}"
+    );
+    assert!(
+        !names
+            .iter()
+            .any(|n| n.contains('2') && *n != "sfsc0002.mine"),
+        "{names:?}"
+    );
+    assert!(
+        !names.contains(&"mine.zip") && !names.contains(&"x.html"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn nothing_hostile_comes_out_of_a_zip() {
+    use std::io::{Cursor, Write as _};
+    use zip::write::SimpleFileOptions;
+    let plain = SimpleFileOptions::default();
+    let zip = |names: &[&str], options: SimpleFileOptions, bytes: &[u8]| {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for name in names {
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    };
+    for name in ["../x", "/etc/x", "a\\b", "a//b", "C:x"] {
+        let refused = Bundle::from_bytes(&zip(&[name], plain, b"x")).unwrap_err();
+        assert!(refused.0.contains("name"), "{name}: {refused}");
+    }
+    let link = {
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        writer.add_symlink("link", "/etc/passwd", plain).unwrap();
+        writer.finish().unwrap().into_inner()
+    };
+    assert!(
+        Bundle::from_bytes(&link)
+            .unwrap_err()
+            .0
+            .contains("not a regular file")
+    );
+    // The same name twice, by giving one the other's.
+    let mut twice = zip(&["aaaa", "bbbb"], plain, b"x");
+    for at in 0..twice.len() - 4 {
+        if &twice[at..at + 4] == b"bbbb" {
+            twice[at..at + 4].copy_from_slice(b"aaaa");
+        }
+    }
+    assert!(Bundle::from_bytes(&twice).unwrap_err().0.contains("twice"));
+    let zeros = vec![0u8; 80 << 20];
+    let bomb = zip(&["zeros"], plain, &zeros);
+    let refused = Bundle::from_bytes(&bomb).unwrap_err();
+    assert!(refused.0.contains("made to fill a disk"), "{refused}");
+    let mut sealed = zip(&["a"], plain, b"x");
+    // The flag of encryption, in both headers.
+    sealed[6] |= 1;
+    let central = sealed.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+    sealed[central + 8] |= 1;
+    assert!(Bundle::from_bytes(&sealed).is_err());
+    let mut front = b"#!/bin/sh\n".to_vec();
+    front.extend(zip(&["a"], plain, b"x"));
+    assert!(Bundle::from_bytes(&front).is_err());
+    for junk in [&b""[..], b"PK\x03\x04", b"no zip at all"] {
+        assert!(Bundle::from_bytes(junk).is_err());
+    }
+}
+
+#[test]
+fn names_and_files_are_taken_once() {
+    let mut bundle = Bundle::new();
+    bundle.add("a/b", "x", Role::Other).unwrap();
+    bundle.add("a/b", "x", Role::Other).unwrap();
+    for (name, why) in [
+        ("a/b", "different contents"),
+        ("a", "a file and a folder"),
+        ("a/b/c", "a file and a folder"),
+        ("../a", "outside"),
+        ("manifest.json", "manifest"),
+    ] {
+        let refused = bundle.add(name, "y", Role::Other).unwrap_err();
+        assert!(refused.0.contains(why), "{name}: {refused}");
+    }
+    let nowhere = PathBuf::from("/nonexistent/x.zip");
+    assert!(
+        bundle
+            .write(&nowhere)
+            .unwrap_err()
+            .0
+            .contains("/nonexistent/x.zip")
+    );
+}
+
+/// Figures of the record that are counted in more than one place.
+const COUNTED: [&str; 6] = [
+    "success_count",
+    "error_count",
+    "physical_count",
+    "read_bytes",
+    "written_bytes",
+    "service_sum_ns",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_changed_byte_of_any_file_is_noticed(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        change in 1u8..=255,
+    ) {
+        let mut files = files_of(whole());
+        let name = which.get(&files.keys().cloned().collect::<Vec<_>>()).clone();
+        let bytes = files.get_mut(&name).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] ^= change;
+        prop_assert!(!found_in(&files).is_empty(), "{name} at {at}");
+    }
+
+    /// The record alone, without manifest and without anything beside it.
+    #[test]
+    fn a_changed_count_in_a_bare_record_is_noticed(
+        field in prop::sample::select(&COUNTED[..]),
+        which in any::<prop::sample::Index>(),
+        digit in any::<prop::sample::Index>(),
+        by in 1u8..10,
+    ) {
+        let mut record = text("mine.run.jsonl").into_bytes();
+        let key = format!("\"{field}\":");
+        let places: Vec<usize> = record
+            .windows(key.len())
+            .enumerate()
+            .filter(|(_, w)| *w == key.as_bytes())
+            .map(|(at, _)| at + key.len())
+            .collect();
+        let from = *which.get(&places);
+        let count = record[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let at = from + digit.index(count);
+        record[at] = b'0' + (record[at] - b'0' + by) % 10;
+        let shown = String::from_utf8_lossy(&record[from.saturating_sub(200)..from + 20]).into_owned();
+        // What is counted in WARMUP is in no other figure.
+        prop_assume!(!in_warmup(&shown));
+        let mut bundle = Bundle::new();
+        bundle.add("mine.run.jsonl", record, Role::Record).unwrap();
+        prop_assert!(!verify(&bundle, &Options::default()).ok, "{shown}");
+    }
+
+    #[test]
+    fn no_zip_makes_the_reader_panic(
+        at in any::<prop::sample::Index>(),
+        change in 1u8..=255,
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bundle = Bundle::new();
+        bundle.add("a", "some text some text", Role::Other).unwrap();
+        bundle.add("b/c", "other", Role::Other).unwrap();
+        let mut bytes = bundle.to_bytes().unwrap();
+        let _ = Bundle::from_bytes(&bytes[..cut.index(bytes.len())]);
+        let at = at.index(bytes.len());
+        bytes[at] ^= change;
+        // Refused, found wrong, or told to be not as this program packs.
+        if let Ok(read) = Bundle::from_bytes(&bytes) {
+            let mut told = check(&read);
+            check_zip(&read, &bytes, &mut told);
+            let other = told.checks.iter().any(|c| c.about == "zip" && c.state == State::Skip);
+            prop_assert!(!told.ok || other, "at {at}");
+        }
+    }
+}
+
+/// Whether the last second that begins in a text is one of WARMUP.
+fn in_warmup(text: &str) -> bool {
+    let second = text.rfind("\"second\":").map(|at| &text[at..]);
+    second.is_some_and(|rest| rest.starts_with("\"second\":-") && !rest.contains('}'))
+}

@@ -1,0 +1,501 @@
+//! The record's figures against each other: what was counted twice on the way must be
+//! the same twice.
+
+use super::{Run, State, Verification};
+use filermark_model::latency::LATENCY_NS_MAX;
+use filermark_model::stats::{ComponentStats, PointStats};
+use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, RunPlan};
+use filermark_results::figures::is_background;
+use filermark_results::{ClientSummary, PointRecord, fingerprint};
+use std::collections::BTreeMap;
+
+/// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
+/// believes no agent that says otherwise.
+const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
+/// Seconds of time series that a run keeps at most.
+const SECONDS_MAX: usize = 100_000;
+/// Ratio of the bounds between which latencies are looked at here.
+const BUCKET_RATIO: f64 = 1.05;
+
+pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
+    whole(run, told);
+    the_plan(run, told);
+    points(run, told);
+    for point in &run.record.points {
+        if let Some(stats) = &point.stats {
+            one_point(run, point, stats, told);
+        }
+    }
+}
+
+/// A cut record may have lost anything.
+fn whole(run: &Run<'_>, told: &mut Verification) {
+    let mut faults: Vec<String> = run.record.cut.iter().cloned().collect();
+    if run.record.end.is_none() {
+        faults.push(
+            "has no end: the run was cut or still goes on, or the record was truncated".into(),
+        );
+    }
+    let count = run.record.points.len();
+    told.conclude(run.name, format!("whole, with {count} load points"), faults);
+}
+
+fn the_plan(run: &Run<'_>, told: &mut Verification) {
+    let header = &run.record.run;
+    let made = fingerprint(&header.plan);
+    let mut faults = Vec::new();
+    if made != header.fingerprint {
+        faults.push(format!(
+            "the fingerprint of its plan is {made}, and it says {}",
+            header.fingerprint
+        ));
+    }
+    if header.notice != NOT_A_SPEC_RESULT {
+        faults.push("the notice that this is no SPEC result was changed".into());
+    }
+    told.conclude(
+        run.name,
+        format!("the plan has the fingerprint {made}"),
+        faults,
+    );
+}
+
+/// Load points are those of the plan, one after the other.
+fn points(run: &Run<'_>, told: &mut Verification) {
+    let record = &run.record;
+    let mut faults = Vec::new();
+    for point in &record.points {
+        let number = point.load.number;
+        match record.run.plan.points.iter().find(|p| p.number == number) {
+            Some(planned) if *planned == point.load => {}
+            Some(_) => faults.push(format!("load point {number} is not as the plan has it")),
+            None => faults.push(format!("load point {number} is not in the plan")),
+        }
+        if point.ended < point.began {
+            faults.push(format!("load point {number} ends before it begins"));
+        }
+    }
+    told.conclude(run.name, "the load points are those of the plan", faults);
+}
+
+fn one_point(run: &Run<'_>, point: &PointRecord, stats: &PointStats, told: &mut Verification) {
+    let plan = &run.record.run.plan;
+    let mut faults = Vec::new();
+    window(stats, plan, &mut faults);
+    operations(stats, &mut faults);
+    procs(stats, plan, &mut faults);
+    components(stats, plan, &mut faults);
+    proc_ops(stats, &mut faults);
+    clients(stats, &point.clients, &mut faults);
+    seconds(stats, plan, &mut faults);
+    let about = format!("{} load point {}", run.name, point.load.number);
+    let good = format!(
+        "{} operations: histograms, procs, clients and seconds add up",
+        stats.success_count()
+    );
+    told.conclude(&about, good, faults);
+    if stats.procs.is_empty() && stats.success_count() > 0 {
+        told.push(State::Fail, about, "operations, and no procs that did them");
+    }
+}
+
+fn differ(faults: &mut Vec<String>, what: &str, one: u64, other: u64) {
+    if one != other {
+        faults.push(format!("{what}: {one} is not {other}"));
+    }
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+fn window(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
+    let runtime = plan.phases.runtime.0;
+    let apart = stats.window_ns.abs_diff(runtime);
+    let idle = stats.success_count() == 0;
+    if apart > (runtime / 10).saturating_add(WINDOW_MARGIN.0) && !idle {
+        faults.push(format!(
+            "a window of {} ns, where RUN has {runtime} ns",
+            stats.window_ns
+        ));
+    }
+}
+
+fn operations(stats: &PointStats, faults: &mut Vec<String>) {
+    for op in &stats.ops {
+        let of = |what: &str| format!("{} {what}", op.op);
+        let done = op.success_count;
+        differ(
+            faults,
+            &of("successes and service times"),
+            done,
+            op.service.count(),
+        );
+        differ(
+            faults,
+            &of("successes and response times"),
+            done,
+            op.response.count(),
+        );
+        for (kind, latency) in [("service", &op.service), ("response", &op.response)] {
+            sum_in_histogram(&of(&format!("{kind} times")), latency, faults);
+        }
+    }
+    sum_in_histogram("wake-ups", &stats.wakeup, faults);
+    sum_in_histogram("lateness", &stats.lateness, faults);
+    let errors = sum(stats.errors.values().copied());
+    differ(
+        faults,
+        "errors by kind and by operation",
+        errors,
+        stats.error_count(),
+    );
+    if stats.lateness.count() != 0 {
+        let (late, done) = (stats.lateness.count(), stats.success_count());
+        differ(faults, "lateness and successes", late, done);
+    }
+    if stats.wakeup.count() > stats.lateness.count() {
+        faults.push("more wake-ups than operations".into());
+    }
+}
+
+/// The exact sum lies where the histogram says.
+fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
+    let (mut low, mut high, mut before) = (0.0, 0.0, 0.0);
+    for (upper, count) in latency.buckets(1, BUCKET_RATIO) {
+        let upper = upper as f64;
+        low += before * count as f64;
+        high += upper * count as f64;
+        before = upper;
+    }
+    // The histogram tells a thousandth apart; 0 counts as 1 ns; what is above its
+    // longest counts as that.
+    let sum = latency.sum_ns() as f64;
+    let is_open = latency.max_ns() >= LATENCY_NS_MAX;
+    if sum < low * 0.998 - latency.count() as f64 || (sum > high * 1.002 + 1.0 && !is_open) {
+        faults.push(format!(
+            "{what}: a sum of {sum:.0} ns cannot be, the histogram says {low:.0} to {high:.0}"
+        ));
+    }
+}
+
+fn procs(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
+    let counts = |proc: u32| {
+        let planned = plan.procs.get(proc as usize);
+        !planned.is_some_and(|p| is_background(plan, p.component))
+    };
+    let measured = || stats.procs.iter().filter(|p| counts(p.proc));
+    let done = sum(measured().map(|p| p.success_count));
+    differ(
+        faults,
+        "successes of the procs and of the operations",
+        done,
+        stats.success_count(),
+    );
+    let failed = sum(measured().map(|p| p.error_count));
+    differ(
+        faults,
+        "errors of the procs and of the operations",
+        failed,
+        stats.error_count(),
+    );
+    let took = sum(measured().map(|p| p.service_sum_ns));
+    let all = sum(stats.ops.iter().map(|o| o.service.sum_ns()));
+    differ(
+        faults,
+        "service times (ns) of the procs and of the operations",
+        took,
+        all,
+    );
+    for proc in &stats.procs {
+        let most = u128::from(proc.service_max_ns) * u128::from(proc.success_count);
+        if u128::from(proc.service_sum_ns) > most || proc.service_max_ns > proc.service_sum_ns {
+            faults.push(format!(
+                "proc {}: its longest and its summed service time cannot both be",
+                proc.proc
+            ));
+        }
+    }
+    if stats.procs.windows(2).any(|p| p[0].proc >= p[1].proc) {
+        faults.push("a proc is there twice, or out of order".into());
+    }
+}
+
+/// One of an operation's figures.
+type Figure<'a> = &'a dyn Fn(&filermark_model::OpStats) -> u64;
+
+fn components(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
+    if stats.components.is_empty() {
+        return;
+    }
+    let foreground = || {
+        stats
+            .components
+            .iter()
+            .filter(|c| !is_background(plan, c.component))
+    };
+    for op in &stats.ops {
+        let of = |figure: Figure<'_>| {
+            let all = foreground().flat_map(|c| &c.ops).filter(|o| o.op == op.op);
+            (sum(all.map(figure)), figure(op))
+        };
+        let figures: [(&str, Figure<'_>); 5] = [
+            ("successes", &|o| o.success_count),
+            ("errors", &|o| o.error_count),
+            ("bytes read", &|o| o.read_bytes),
+            ("bytes written", &|o| o.written_bytes),
+            ("service times (ns)", &|o| o.service.sum_ns()),
+        ];
+        for (name, figure) in figures {
+            let (parts, whole) = of(figure);
+            differ(
+                faults,
+                &format!("{} {name} of the components and of all", op.op),
+                parts,
+                whole,
+            );
+        }
+    }
+    for component in &stats.components {
+        let own = |proc: u32| {
+            plan.procs
+                .get(proc as usize)
+                .is_some_and(|p| p.component == component.component)
+        };
+        let done = sum(stats
+            .procs
+            .iter()
+            .filter(|p| own(p.proc))
+            .map(|p| p.success_count));
+        let what = format!(
+            "successes of component {} and of its procs",
+            component.component
+        );
+        differ(
+            faults,
+            &what,
+            ComponentStats::success_count(component),
+            done,
+        );
+    }
+}
+
+fn proc_ops(stats: &PointStats, faults: &mut Vec<String>) {
+    let by_proc: BTreeMap<u32, _> = stats.procs.iter().map(|p| (p.proc, p)).collect();
+    for detail in &stats.proc_ops {
+        let Some(proc) = by_proc.get(&detail.proc) else {
+            faults.push(format!(
+                "proc {} has operations and no figures",
+                detail.proc
+            ));
+            continue;
+        };
+        let what = |name: &str| format!("proc {}: {name} by operation and of all", detail.proc);
+        let done = sum(detail.ops.iter().map(|o| o.success_count));
+        differ(faults, &what("successes"), done, proc.success_count);
+        let failed = sum(detail.ops.iter().map(|o| o.error_count));
+        differ(faults, &what("errors"), failed, proc.error_count);
+        let took = sum(detail.ops.iter().map(|o| o.service_sum_ns));
+        differ(
+            faults,
+            &what("service times (ns)"),
+            took,
+            proc.service_sum_ns,
+        );
+    }
+}
+
+fn clients(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<String>) {
+    if clients.is_empty() {
+        return;
+    }
+    let all = |figure: &dyn Fn(&ClientSummary) -> u64| sum(clients.iter().map(figure));
+    let mut same = |what: &str, parts: u64, whole: u64| {
+        differ(
+            faults,
+            &format!("{what} of the clients and of all"),
+            parts,
+            whole,
+        );
+    };
+    same(
+        "procs",
+        all(&|c| u64::from(c.proc_count)),
+        stats.procs.len() as u64,
+    );
+    same(
+        "load-making threads",
+        all(&|c| u64::from(c.shard_count)),
+        u64::from(stats.shard_count),
+    );
+    same(
+        "processor time (ns)",
+        all(&|c| c.generator_cpu_ns),
+        stats.generator_cpu_ns,
+    );
+    let window = clients.iter().map(|c| c.window_ns).max().unwrap_or(0);
+    same("the window (ns)", window, stats.window_ns);
+    for op in &stats.ops {
+        let of = |figure: &dyn Fn(&filermark_results::record::ClientOp) -> u64| {
+            let ops = clients
+                .iter()
+                .flat_map(|c| &c.ops)
+                .filter(|o| o.op == op.op);
+            sum(ops.map(figure))
+        };
+        same(
+            &format!("{} successes", op.op),
+            of(&|o| o.success_count),
+            op.success_count,
+        );
+        same(
+            &format!("{} physical", op.op),
+            of(&|o| o.physical_count),
+            op.physical_count,
+        );
+        same(
+            &format!("{} errors", op.op),
+            of(&|o| o.error_count),
+            op.error_count,
+        );
+        same(
+            &format!("{} bytes read", op.op),
+            of(&|o| o.read_bytes),
+            op.read_bytes,
+        );
+        same(
+            &format!("{} bytes written", op.op),
+            of(&|o| o.written_bytes),
+            op.written_bytes,
+        );
+    }
+    same_names(
+        "counter",
+        &stats.counters,
+        clients.iter().map(|c| &c.counters),
+        faults,
+    );
+    same_names(
+        "error",
+        &stats.errors,
+        clients.iter().map(|c| &c.errors),
+        faults,
+    );
+    client_means(stats, clients, faults);
+}
+
+fn same_names<'a>(
+    kind: &str,
+    whole: &BTreeMap<String, u64>,
+    parts: impl Iterator<Item = &'a BTreeMap<String, u64>>,
+    faults: &mut Vec<String>,
+) {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, n) in parts.flatten() {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(*n);
+    }
+    for (name, n) in whole {
+        let parts = sums.remove(name.as_str()).unwrap_or(0);
+        differ(
+            faults,
+            &format!("{kind} \"{name}\" of the clients and of all"),
+            parts,
+            *n,
+        );
+    }
+    faults.extend(
+        sums.keys()
+            .map(|name| format!("{kind} \"{name}\" is a client's and not in the sum")),
+    );
+}
+
+/// The clients' mean service times, by their counts, make the mean of all.
+fn client_means(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<String>) {
+    for op in &stats.ops {
+        let ops = clients
+            .iter()
+            .flat_map(|c| &c.ops)
+            .filter(|o| o.op == op.op);
+        let parts: f64 = ops
+            .map(|o| o.service_ns_mean * o.success_count as f64)
+            .sum();
+        let whole = op.service.sum_ns() as f64;
+        if (parts - whole).abs() > whole * 1e-9 + 1.0 {
+            faults.push(format!(
+                "{} service times (ns) of the clients and of all: {parts:.0} is not {whole:.0}",
+                op.op
+            ));
+        }
+    }
+}
+
+/// The series by second has the same operations. The procs of a mounted file system hand
+/// theirs over one by one: there one per proc at either end of RUN may be counted here
+/// and not there. Where the counts agree, it is the same operations.
+fn seconds(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
+    if stats.intervals.len() >= SECONDS_MAX {
+        return;
+    }
+    let run = || stats.intervals.iter().filter(|i| i.second >= 0);
+    let edge = match plan.benchmark.composite() {
+        Some(_) => 2 * stats.procs.len() as u64,
+        None => 0,
+    };
+    let ops = &stats.ops;
+    let counts = [
+        (
+            "successes",
+            sum(run().map(|i| i.success_count)),
+            stats.success_count(),
+        ),
+        (
+            "errors",
+            sum(run().map(|i| i.error_count)),
+            stats.error_count(),
+        ),
+    ];
+    let sums = [
+        (
+            "bytes read",
+            sum(run().map(|i| i.read_bytes)),
+            sum(ops.iter().map(|o| o.read_bytes)),
+        ),
+        (
+            "bytes written",
+            sum(run().map(|i| i.written_bytes)),
+            sum(ops.iter().map(|o| o.written_bytes)),
+        ),
+        (
+            "service times (ns)",
+            sum(run().map(|i| i.service_sum_ns)),
+            sum(ops.iter().map(|o| o.service.sum_ns())),
+        ),
+    ];
+    let same = counts.iter().all(|(_, series, whole)| series == whole);
+    let edges = counts.iter().map(|c| (c, edge));
+    for ((what, series, whole), edge) in edges.chain(sums.iter().filter(|_| same).map(|s| (s, 0))) {
+        if series.abs_diff(*whole) > edge {
+            faults.push(format!(
+                "{what} by second and of all: {series} is not {whole}"
+            ));
+        }
+    }
+    let longest = run().map(|i| i.response_max_ns).max().unwrap_or(0) as f64;
+    let all = ops.iter().map(|o| o.response.max_ns()).max().unwrap_or(0) as f64;
+    let is_open = all >= LATENCY_NS_MAX as f64;
+    if same && !is_open && (longest - all).abs() > all * 0.002 + 1.0 {
+        faults.push(format!(
+            "longest response time (ns) by second and of all: {longest} is not {all}"
+        ));
+    }
+    for second in &stats.intervals {
+        let slots = sum(second.service_log2_us.iter().map(|n| u64::from(*n)));
+        if slots != second.success_count {
+            faults.push(format!(
+                "second {}: {} successes and {slots} service times",
+                second.second, second.success_count
+            ));
+        }
+    }
+}

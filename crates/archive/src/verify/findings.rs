@@ -1,0 +1,77 @@
+//! The findings, by the rules of this program, anew.
+
+use super::{Run, State, Verification};
+use filermark_model::{Finding, Rule, Severity};
+use filermark_results::{PointRecord, PointStatus, judge};
+use std::collections::BTreeMap;
+
+/// Rules that speak of what only the run itself saw.
+const OF_THE_RUN: [Rule; 7] = [
+    Rule::ClientLost,
+    Rule::ClientStart,
+    Rule::ExternalClock,
+    Rule::Script,
+    Rule::Failed,
+    Rule::Interrupted,
+    Rule::Resources,
+];
+
+pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
+    let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
+    let mut faults = Vec::new();
+    for point in &run.record.points {
+        let made = made(run, point);
+        let number = point.load.number;
+        if let Some(why) = difference(&point.findings, &made, is_own) {
+            faults.push(format!("load point {number}: {why}"));
+        }
+    }
+    let good = "the rules find at every load point what it says";
+    told.conclude(run.name, good, faults);
+    if !is_own {
+        let text = format!(
+            "findings are compared by rule and severity only: it was written by version {}",
+            run.record.run.version
+        );
+        told.push(State::Skip, run.name, text);
+    }
+}
+
+/// What the rules find, as the run asked them.
+fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
+    let hosts = run.record.environments.iter();
+    let cores: BTreeMap<&str, u32> = hosts.map(|e| (e.host.as_str(), e.core_count)).collect();
+    let core_count = cores.values().fold(0u32, |sum, n| sum.saturating_add(*n));
+    match (&point.stats, &point.status) {
+        (Some(stats), _) => judge(stats, point.load, &run.record.run.plan, core_count),
+        (None, PointStatus::Failed { reason }) => {
+            vec![Finding::new(
+                Rule::Failed,
+                Severity::Invalid,
+                reason.as_str(),
+            )]
+        }
+        (None, PointStatus::Measured) => Vec::new(),
+    }
+}
+
+/// The first thing that is not the same; what only the run saw may stand behind.
+fn difference(said: &[Finding], made: &[Finding], in_full: bool) -> Option<String> {
+    for (at, made) in made.iter().enumerate() {
+        match said.get(at) {
+            Some(said) if is_same(said, made, in_full) => {}
+            Some(said) => return Some(format!("it says \"{said}\", and the rules say \"{made}\"")),
+            None => return Some(format!("it does not say \"{made}\"")),
+        }
+    }
+    let more = said.iter().skip(made.len());
+    let strange = more.into_iter().find(|f| !OF_THE_RUN.contains(&f.rule))?;
+    Some(format!("it says \"{strange}\", which the rules do not"))
+}
+
+fn is_same(said: &Finding, made: &Finding, in_full: bool) -> bool {
+    match in_full {
+        true => said == made,
+        false => (said.rule, said.severity) == (made.rule, made.severity),
+    }
+}

@@ -1,0 +1,61 @@
+//! What a record makes: verdict, peak, overall response time, percentiles.
+
+use super::{Run, RunFigures, Verification};
+use filermark_results::{Curve, fingerprint};
+
+pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
+    let record = &run.record;
+    let curve = Curve::of_record(record);
+    let mut faults = Vec::new();
+    // Two ways to the same figures, by different code.
+    let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(1.0),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    if !near(record.ort_ms(), curve.ort_ms()) {
+        faults.push("the overall response time of the record and of its curve differ".to_owned());
+    }
+    let achieved = |point: &filermark_results::PointRecord| {
+        point
+            .measured()
+            .map(filermark_model::PointStats::achieved_ops_per_sec)
+    };
+    let peak = record.peak().and_then(achieved);
+    if !near(peak, curve.peak().map(|p| p.achieved)) {
+        faults.push("the peak of the record and of its curve differ".to_owned());
+    }
+    for point in &curve.points {
+        let past = |p99: Option<f64>| p99.unwrap_or(0.0);
+        if past(point.service_ms_p99) > past(point.response_ms_p99) * 1.001 {
+            faults.push(format!(
+                "at {} {} the 99th percentile of the response time is below that of the service time",
+                point.load, curve.metric
+            ));
+        }
+    }
+    let figures = RunFigures {
+        record: run.name.to_owned(),
+        suffix: record.run.suffix.clone(),
+        fingerprint: fingerprint(&record.run.plan),
+        verdict: record.verdict().word().to_owned(),
+        metric: curve.metric.clone(),
+        peak: curve.peak_value(),
+        ort_ms: curve.ort_ms(),
+    };
+    told.conclude(run.name, sentence(&figures, &curve), faults);
+    figures
+}
+
+fn sentence(figures: &RunFigures, curve: &Curve) -> String {
+    let (Some(peak), Some(ort)) = (figures.peak, figures.ort_ms) else {
+        return format!(
+            "{}: no load point counts, no peak, no overall response time",
+            figures.verdict
+        );
+    };
+    let p99 = curve.peak().and_then(|p| p.service_ms_p99).unwrap_or(0.0);
+    format!(
+        "{}: peak {peak:.0} {}, overall response time {ort:.2} ms, 99th percentile at the peak {p99:.2} ms",
+        figures.verdict, figures.metric
+    )
+}

@@ -1,0 +1,190 @@
+//! Files that are rendered from a record, rendered again.
+
+use super::{Options, Run, State, Verification};
+use crate::bundle::{Bundle, Member};
+use filermark_results::files::{proc_log_dir, proc_log_files, renderings};
+use filermark_results::{Curve, CurvePoint, parse_sfssum};
+use std::collections::BTreeSet;
+
+/// Most of a line that a message quotes, in characters.
+const QUOTE_MAX: usize = 60;
+
+/// Gives the names that were looked at.
+pub(super) fn check(
+    bundle: &Bundle,
+    runs: &[Run<'_>],
+    options: &Options<'_>,
+    told: &mut Verification,
+) -> Vec<String> {
+    let mut checked = Vec::new();
+    for run in runs {
+        // Beside its record, wherever in the archive that lies.
+        let folder = run
+            .name
+            .rsplit_once('/')
+            .map_or(String::new(), |(f, _)| format!("{f}/"));
+        let made = match renderings(&run.record) {
+            Ok(made) => made,
+            Err(e) => {
+                told.push(State::Fail, run.name, e.to_string());
+                continue;
+            }
+        };
+        for (name, text) in made {
+            let name = format!("{folder}{name}");
+            match bundle.get(&name) {
+                Some(member) => compare(run, &name, member, &text, told),
+                None => told.push(State::Skip, &name, "not there"),
+            }
+            checked.push(name);
+        }
+        checked.extend(proc_logs(bundle, run, &folder, told));
+        checked.extend(report(bundle, run, &folder, options, told));
+    }
+    checked
+}
+
+fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Verification) {
+    if member.bytes == made.as_bytes() {
+        return told.push(State::Ok, name, format!("as {} makes it", run.name));
+    }
+    let version = &run.record.run.version;
+    if version == env!("CARGO_PKG_VERSION") {
+        let text = format!("not as {} makes it: {}", run.name, difference(member, made));
+        return told.push(State::Fail, name, text);
+    }
+    let said = member.text().and_then(|text| parse_sfssum(text).ok());
+    let (Some(said), Ok(made)) = (said, parse_sfssum(made)) else {
+        let text = format!("written by version {version}, which may have said it otherwise");
+        return told.push(State::Skip, name, text);
+    };
+    let faults = figures_apart(&said.curve, &made.curve);
+    told.conclude(
+        name,
+        format!("has the figures that {} makes", run.name),
+        faults,
+    );
+}
+
+/// Load points of two summaries that do not say the same.
+fn figures_apart(said: &Curve, made: &Curve) -> Vec<String> {
+    if said.points.len() != made.points.len() {
+        let (said, made) = (said.points.len(), made.points.len());
+        return vec![format!("{said} load points, where the record has {made}")];
+    }
+    let plain = |point: &CurvePoint| CurvePoint {
+        reason: String::new(),
+        ..point.clone()
+    };
+    let pairs = said.points.iter().zip(&made.points);
+    pairs
+        .filter(|(said, made)| plain(said) != plain(made))
+        .map(|(said, _)| format!("the load point {} is not as the record makes it", said.load))
+        .collect()
+}
+
+/// The first line that is another.
+fn difference(member: &Member, made: &str) -> String {
+    let Some(said) = member.text() else {
+        return "it is not UTF-8".into();
+    };
+    let quote = |line: Option<&str>| match line {
+        Some(line) => format!(
+            "\"{}\"",
+            line.trim().chars().take(QUOTE_MAX).collect::<String>()
+        ),
+        None => "nothing".to_owned(),
+    };
+    let (mut said, mut made) = (said.split('\n'), made.split('\n'));
+    for number in 1.. {
+        let (one, other) = (said.next(), made.next());
+        if one != other {
+            let (one, other) = (quote(one), quote(other));
+            return match one == other {
+                true => format!("line {number} differs"),
+                false => format!("line {number} has {one}, and the record makes {other}"),
+            };
+        }
+        if one.is_none() {
+            break;
+        }
+    }
+    "its lines end otherwise".into()
+}
+
+fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verification) -> Vec<String> {
+    let dir = format!("{folder}{}", proc_log_dir(&run.record.run.suffix));
+    let front = format!("{dir}/");
+    let mut there: BTreeSet<&str> = bundle
+        .members()
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with(&front))
+        .collect();
+    let checked: Vec<String> = there.iter().map(|name| (*name).to_owned()).collect();
+    if there.is_empty() {
+        return checked;
+    }
+    let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
+    if !is_own {
+        let text = "written by another version, which may have said it otherwise";
+        told.push(State::Skip, dir, text);
+        return checked;
+    }
+    let mut faults = Vec::new();
+    let mut count = 0;
+    let made = proc_log_files(&run.record);
+    for (name, text) in made.into_iter().flatten() {
+        let name = format!("{front}{name}");
+        there.remove(name.as_str());
+        count += 1;
+        match bundle.get(&name) {
+            Some(member) if member.bytes == text.as_bytes() => {}
+            Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
+            None => faults.push(format!("{name} is not there")),
+        }
+    }
+    faults.extend(
+        there
+            .iter()
+            .map(|name| format!("{name} is no log of this run")),
+    );
+    told.conclude(
+        &dir,
+        format!("{count} logs as {} makes them", run.name),
+        faults,
+    );
+    checked
+}
+
+/// The HTML report, where it can be made again.
+fn report(
+    bundle: &Bundle,
+    run: &Run<'_>,
+    folder: &str,
+    options: &Options<'_>,
+    told: &mut Verification,
+) -> Option<String> {
+    let name = format!("{folder}{}.html", run.record.run.suffix);
+    let member = bundle.get(&name)?;
+    let made = options.html.and_then(|make| make(&run.record));
+    let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
+    match made {
+        Some(made) if made.as_bytes() == member.bytes => {
+            told.push(State::Ok, &name, format!("as {} makes it", run.name));
+        }
+        Some(made) if is_own => {
+            let text = format!(
+                "not as {} makes it (a template of your own, or changed): {}",
+                run.name,
+                difference(member, &made)
+            );
+            told.push(State::Fail, &name, text);
+        }
+        _ => told.push(
+            State::Skip,
+            &name,
+            "cannot be made again here; only its sum is checked",
+        ),
+    }
+    Some(name)
+}

@@ -1,0 +1,54 @@
+//! The options of `bundle` and `verify`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `bundle`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark bundle result/mine.run.jsonl           result/mine.zip, with all files of the run
+  filermark bundle --rc sfs_rc result              every run of the folder, and the rc file
+  filermark bundle -o acme.zip sub.xml --add notes.pdf
+
+MANIFEST.sha256 in the archive is for `sha256sum -c`; `filermark verify` checks more.
+Exit code 0: packed; 1: something is missing, or would give a password away.")]
+pub struct BundleArgs {
+    /// Run records, submissions, or folders of them
+    #[arg(value_name = "RECORD|SUB.xml|DIR", required = true)]
+    pub what: Vec<PathBuf>,
+    /// The archive; without it SUFFIX.zip beside the first record
+    #[arg(short, long, value_name = "FILE.zip")]
+    pub output: Option<PathBuf>,
+    /// The rc file of the run
+    #[arg(long, value_name = "FILE")]
+    pub rc: Option<PathBuf>,
+    /// A further file; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub add: Vec<PathBuf>,
+    /// Pack files with passwords in them as well
+    #[arg(long)]
+    pub with_secrets: bool,
+    /// Pack without files that a submission names and that are missing or were changed
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `verify`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark verify mine.zip
+  filermark verify result/mine.run.jsonl           the record, and what lies beside it
+  filermark verify --json mine.zip | jq .ok
+
+One line for each check: ok, FAIL, or skip for what cannot be checked, and why.
+Exit code 0: nothing is wrong; 1: a check failed; 2: it cannot be read.")]
+pub struct VerifyArgs {
+    /// The archive, a folder that it was unpacked to, or a run record
+    #[arg(value_name = "FILE.zip|DIR|RECORD")]
+    pub what: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,86 @@
+//! `verify`: checks an archive, a folder or a run record.
+
+use crate::cli::VerifyArgs;
+use crate::exit::{Ended, Failure};
+use crate::product;
+use filermark_archive::verify::{State, Verification, check_zip};
+use filermark_archive::{Bundle, GatherOptions, Options, gather, is_zip};
+use filermark_report::Templates;
+use filermark_results::RunRecord;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Checks, and prints a line for every check.
+pub fn verify(args: &VerifyArgs) -> Ended {
+    let told = look_at(&args.what).map_err(|why| Failure::Usage(vec![why]))?;
+    match args.json {
+        true => product::print_json(&serde_json::to_value(&told).map_err(Failure::of)?),
+        false => product::print(&text(&told)),
+    }
+    Ok(ExitCode::from(u8::from(!told.ok)))
+}
+
+/// What it is decides how it is read.
+fn look_at(path: &Path) -> Result<Verification, String> {
+    let html = |record: &RunRecord| filermark_report::html(record, &Templates::builtin()).ok();
+    let options = Options {
+        needs_manifest: false,
+        html: Some(&html),
+    };
+    if path.is_dir() {
+        let bundle = Bundle::read_dir(path).map_err(|e| e.to_string())?;
+        return Ok(filermark_archive::verify(&bundle, &options));
+    }
+    if begins_as_zip(path)? {
+        let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let bundle = Bundle::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        let options = Options {
+            needs_manifest: true,
+            ..options
+        };
+        let mut told = filermark_archive::verify(&bundle, &options);
+        check_zip(&bundle, &bytes, &mut told);
+        return Ok(told);
+    }
+    let all = GatherOptions {
+        no_rc: true,
+        with_secrets: true,
+        force: true,
+        ..GatherOptions::default()
+    };
+    let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
+    Ok(filermark_archive::verify(&found.bundle, &options))
+}
+
+fn begins_as_zip(path: &Path) -> Result<bool, String> {
+    let shown = path.display();
+    let size = std::fs::metadata(path)
+        .map_err(|e| format!("{shown}: cannot be read: {e}"))?
+        .len();
+    if size > filermark_archive::TOTAL_LEN_MAX {
+        return Err(format!("{shown}: larger than 2 GiB"));
+    }
+    let file = std::fs::File::open(path).map_err(|e| format!("{shown}: cannot be read: {e}"))?;
+    let mut front = Vec::new();
+    file.take(4)
+        .read_to_end(&mut front)
+        .map_err(|e| format!("{shown}: cannot be read: {e}"))?;
+    let is_named = path.extension().is_some_and(|end| end == "zip");
+    Ok(is_zip(&front) || is_named)
+}
+
+fn text(told: &Verification) -> String {
+    let lines = told.checks.iter().map(|check| format!("{check}\n"));
+    let (ok, failed, skipped) = (
+        told.count(State::Ok),
+        told.count(State::Fail),
+        told.count(State::Skip),
+    );
+    let end = match told.ok {
+        true => "nothing is wrong",
+        false => "something is wrong",
+    };
+    let lines: String = lines.collect();
+    format!("{lines}{end}: {ok} ok, {failed} FAIL, {skipped} skip\n")
+}

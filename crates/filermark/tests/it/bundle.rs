@@ -1,0 +1,253 @@
+//! Archives of real runs: packed, looked at with other people's tools, and forged.
+
+use crate::peek::serve;
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use crate::{filermark, talk};
+use filermark_archive::{SCHEMA, verify};
+use filermark_server::ServerOptions;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A short run's files in a folder of their own, with the rc file that it could have had.
+fn run_files() -> TempDir {
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).suffix("mine").set("LOAD", "100 200");
+    let ended: Ended = sweep.succeed();
+    let dir = tempfile::tempdir().expect("a folder");
+    let result = sweep.result("mine.run.jsonl");
+    let from = result.parent().expect("the result folder");
+    for entry in fs::read_dir(from).expect("the result folder").flatten() {
+        fs::copy(entry.path(), dir.path().join(entry.file_name())).expect("a copy");
+    }
+    fs::write(dir.path().join("sfs_rc"), "LOAD=\"100 200\"\nPROCS=4\n").expect("the rc file");
+    assert!(ended.stderr.contains("mine.html"), "{}", ended.stderr);
+    dir
+}
+
+fn tool(dir: &Path, program: &str, args: &[&str]) -> Output {
+    let output = Command::new(program).args(args).current_dir(dir).output();
+    output.unwrap_or_else(|e| panic!("{program}: {e}; see ci/apt-packages"))
+}
+
+fn assert_schema(schema: &str, value: &Value) {
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let schema = serde_json::from_str(schema).expect("the schema is JSON");
+    compiler
+        .add_resource("mem://schema.json", schema)
+        .expect("the schema is taken");
+    let index = compiler
+        .compile("mem://schema.json", &mut schemas)
+        .expect("a sound schema");
+    if let Err(e) = schemas.validate(value, index) {
+        panic!("{value}\n{e:#}");
+    }
+}
+
+/// The archive unpacked by unzip.
+fn unpacked(dir: &Path, zip: &str) -> PathBuf {
+    let to = dir.join("unpacked");
+    let _ = fs::remove_dir_all(&to);
+    let output = tool(dir, "unzip", &["-q", zip, "-d", "unpacked"]);
+    assert!(output.status.success(), "{output:?}");
+    to
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
+    let _turn = beside_others();
+    let dir = run_files();
+    let dir = dir.path();
+    let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
+    assert!(packed.status.success(), "{}", talk(&packed));
+    assert_eq!(said(&packed), "Saved mine.zip\n");
+    for name in [
+        "mine.html",
+        "sfssum.mine",
+        "sfsc0001.mine",
+        "mine.csv",
+        "sfs_rc",
+    ] {
+        assert!(talk(&packed).contains(name), "{name}: {}", talk(&packed));
+    }
+    let sound = tool(dir, "unzip", &["-t", "mine.zip"]);
+    assert!(sound.status.success() && said(&sound).contains("No errors detected"));
+    let folder = unpacked(dir, "mine.zip");
+    let sums = tool(&folder, "sha256sum", &["--strict", "-c", "MANIFEST.sha256"]);
+    assert!(sums.status.success(), "{sums:?}");
+    assert_eq!(said(&sums).matches(": OK").count(), 9, "{}", said(&sums));
+    let manifest = fs::read_to_string(folder.join("manifest.json")).expect("a manifest");
+    assert_schema(SCHEMA, &serde_json::from_str(&manifest).expect("JSON"));
+    assert!(manifest.contains("not a SPEC result"));
+
+    let told = filermark(dir, &["verify", "mine.zip"]);
+    assert_eq!(told.status.code(), Some(0), "{}", said(&told));
+    assert!(
+        said(&told).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        "{}",
+        said(&told)
+    );
+    for what in ["unpacked", "mine.run.jsonl"] {
+        let told = filermark(dir, &["verify", what, "--json"]);
+        assert_eq!(told.status.code(), Some(0), "{what}: {}", said(&told));
+        let json: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+        assert_schema(verify::SCHEMA, &json);
+        assert_eq!(json["ok"], true);
+        assert_eq!(json["runs"][0]["suffix"], "mine");
+    }
+
+    // Packed again: the same bytes where the time is the same.
+    let again = |name: &str| {
+        let packed = Command::new(env!("CARGO_BIN_EXE_filermark"))
+            .args(["bundle", "-o", name, "mine.run.jsonl"])
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .current_dir(dir)
+            .output()
+            .expect("the program starts");
+        assert!(packed.status.success(), "{}", talk(&packed));
+        fs::read(dir.join(name)).expect("the archive")
+    };
+    assert_eq!(again("a.zip"), again("b.zip"));
+    forgeries(dir, &folder);
+}
+
+/// One digit in each file that has figures; each is found, by sum and by figure.
+fn forgeries(dir: &Path, folder: &Path) {
+    let names = [
+        "mine.run.jsonl",
+        "sfssum.mine",
+        "sfslog.mine",
+        "sfsres.mine",
+        "mine.csv",
+        "sfsc0001.mine",
+        "mine.html",
+    ];
+    for name in names {
+        let path = folder.join(name);
+        let text = fs::read_to_string(&path).expect("a text");
+        let at = match name {
+            "mine.run.jsonl" => text.rfind("\"success_count\":").expect("a count") + 16,
+            _ => {
+                text.len() / 2
+                    + text[text.len() / 2..]
+                        .find(|c: char| c.is_ascii_digit())
+                        .unwrap_or(0)
+            }
+        };
+        let mut forged = text.clone().into_bytes();
+        forged[at] = b'0' + (forged[at] - b'0' + 1) % 10;
+        fs::write(&path, &forged).expect("forged");
+        let told = filermark(dir, &["verify", "unpacked"]);
+        assert_eq!(told.status.code(), Some(1), "{name}: {}", said(&told));
+        assert!(said(&told).contains(&format!("FAIL  MANIFEST.sha256: {name} was changed")));
+        // Without the manifests the figures still tell.
+        for manifest in ["MANIFEST.sha256", "manifest.json"] {
+            fs::rename(folder.join(manifest), dir.join(manifest)).expect("away");
+        }
+        let told = filermark(dir, &["verify", "unpacked"]);
+        assert_eq!(told.status.code(), Some(1), "{name}: {}", said(&told));
+        for manifest in ["MANIFEST.sha256", "manifest.json"] {
+            fs::rename(dir.join(manifest), folder.join(manifest)).expect("back");
+        }
+        fs::write(&path, text).expect("as it was");
+    }
+    fs::write(folder.join("more"), "x").expect("one more");
+    let told = filermark(dir, &["verify", "unpacked"]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(
+        said(&told).contains("FAIL  MANIFEST.sha256: more was added"),
+        "{}",
+        said(&told)
+    );
+    fs::remove_file(folder.join("more")).expect("gone");
+    fs::remove_file(folder.join("sfsres.mine")).expect("gone");
+    let told = filermark(dir, &["verify", "unpacked"]);
+    assert!(
+        said(&told).contains("sfsres.mine was removed"),
+        "{}",
+        said(&told)
+    );
+}
+
+#[test]
+fn what_cannot_be_packed_or_read_is_told() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    fs::copy(golden, dir.join("x.toml")).expect("a copy");
+    let record = filermark_results::testing::lines();
+    let json = |line: &_| serde_json::to_string(line).expect("JSON") + "\n";
+    let whole: String = record.iter().map(json).collect();
+    fs::write(dir.join("mine.run.jsonl"), &whole).expect("a record");
+    fs::write(dir.join("rc"), "LOAD=1\nPASSWORD=geheim\n").expect("an rc file");
+
+    let packed = filermark(dir, &["bundle", "--rc", "rc", "mine.run.jsonl"]);
+    assert_eq!(packed.status.code(), Some(1));
+    assert!(
+        talk(&packed).contains("rc:2: PASSWORD has a value"),
+        "{}",
+        talk(&packed)
+    );
+    assert!(!talk(&packed).contains("geheim") && !dir.join("mine.zip").exists());
+    let packed = filermark(
+        dir,
+        &["bundle", "--rc", "rc", "--with-secrets", "mine.run.jsonl"],
+    );
+    assert!(packed.status.success(), "{}", talk(&packed));
+    assert!(
+        talk(&packed).contains("sfssum.mine: not there"),
+        "{}",
+        talk(&packed)
+    );
+    // Never over a record.
+    let packed = filermark(dir, &["bundle", "-o", "mine.run.jsonl", "mine.run.jsonl"]);
+    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
+    assert_eq!(
+        fs::read_to_string(dir.join("mine.run.jsonl")).expect("there"),
+        whole
+    );
+
+    for (what, words) in [
+        ("x.toml", "neither a run record"),
+        ("nothing.zip", "cannot be read"),
+    ] {
+        let told = filermark(dir, &["verify", what]);
+        assert_eq!(told.status.code(), Some(2), "{what}");
+        assert!(talk(&told).contains(words), "{what}: {}", talk(&told));
+    }
+    let mut zip = fs::read(dir.join("mine.zip")).expect("the archive");
+    zip.truncate(zip.len() - 30);
+    fs::write(dir.join("cut.zip"), zip).expect("cut");
+    let told = filermark(dir, &["verify", "cut.zip"]);
+    assert_eq!(told.status.code(), Some(2));
+    assert!(
+        talk(&told).contains("not a zip file, or a damaged one"),
+        "{}",
+        talk(&told)
+    );
+    let newer = whole.replacen("\"schema\":1", "\"schema\":9", 1);
+    fs::write(dir.join("new.run.jsonl"), newer).expect("a newer one");
+    let told = filermark(dir, &["verify", "new.run.jsonl"]);
+    assert_eq!(told.status.code(), Some(2));
+    assert!(
+        talk(&told).contains("has schema version 9"),
+        "{}",
+        talk(&told)
+    );
+    fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 30]).expect("a cut one");
+    let told = filermark(dir, &["verify", "cut.run.jsonl"]);
+    assert_eq!(told.status.code(), Some(1), "{}", said(&told));
+    assert!(
+        said(&told).contains("was cut and is left out"),
+        "{}",
+        said(&told)
+    );
+}
