@@ -164,12 +164,12 @@ pub fn findings(record: &RunRecord) -> Vec<FindingView> {
     all.chunk_by(same).map(finding_view).collect()
 }
 
+/// Sayings of a finding that differ from load point to load point: so many are shown;
+/// the edition for reviewers has all.
+const SAID_MAX: usize = 4;
+
 fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     let first = group[0].1;
-    let place = |number| match number {
-        0 => String::new(),
-        n => format!("load point {n}"),
-    };
     let mut sources: Vec<String> = group
         .iter()
         .filter_map(|(_, f)| f.source.as_deref().map(one_line))
@@ -177,13 +177,51 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     sources.dedup();
     FindingView {
         severity: severity_word(first.severity),
-        said: group
-            .iter()
-            .map(|(number, f)| (place(*number), one_line(&f.message)))
-            .collect(),
+        said: said(group),
         rule: first.rule.name(),
         sources,
         advice: advice(first.rule),
+    }
+}
+
+/// What the findings of a group say, and where: the same words once.
+fn said(group: &[(u32, &Finding)]) -> Vec<(String, String)> {
+    let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
+    for (number, finding) in group {
+        let words = one_line(&finding.message);
+        match by_words.iter_mut().find(|(_, known)| *known == words) {
+            Some((numbers, _)) => numbers.push(*number),
+            None => by_words.push((vec![*number], words)),
+        }
+    }
+    let all = by_words.len();
+    let shown = if all > SAID_MAX { SAID_MAX - 1 } else { all };
+    let said = by_words.into_iter().take(shown);
+    let mut said: Vec<_> = said
+        .map(|(numbers, words)| (place(&numbers), words))
+        .collect();
+    if all > shown {
+        let more = all - shown;
+        said.push((
+            String::new(),
+            format!("and so at {more} load points more, each with its own figures"),
+        ));
+    }
+    said
+}
+
+/// `load points 1 to 3, 5`; nothing for the run as a whole, which is number 0.
+fn place(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first} to {last}"),
+        [one] => one.to_string(),
+        [] => String::new(),
+    });
+    let places = runs.collect::<Vec<_>>().join(", ");
+    match numbers {
+        [0, ..] => String::new(),
+        [_] => format!("load point {places}"),
+        _ => format!("load points {places}"),
     }
 }
 
