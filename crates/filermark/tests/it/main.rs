@@ -51,6 +51,8 @@ mod scale;
 mod smb;
 mod smb_secrets;
 mod stopped;
+mod subedit;
+mod subedit_lost;
 mod validate;
 mod validate_alone;
 mod wire;

@@ -35,12 +35,19 @@ pub struct Terminal {
     screen: Arc<Mutex<Screen>>,
     reader: Option<JoinHandle<()>>,
     /// Its directory goes with it.
-    _sweep: Sweep,
+    _sweep: Option<Sweep>,
 }
 
 impl Terminal {
     /// Starts it on a terminal of 24 rows and so many columns.
     pub fn start(sweep: &Sweep, columns: u16, env: &[(&str, &str)]) -> Self {
+        let mut terminal = Self::of(&sweep.to_command(), columns, env);
+        terminal._sweep = Some(sweep.clone());
+        terminal
+    }
+
+    /// The same with any command line, which has a directory of its own.
+    pub fn of(own: &Command, columns: u16, env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
             .expect("a terminal");
         grantpt(&master).expect("it is ours");
@@ -53,7 +60,6 @@ impl Terminal {
         };
         let line = open().expect("the other end");
         tcsetwinsize(&line, winsize(columns)).expect("a size");
-        let own = sweep.to_command();
         // It makes the terminal the controlling one, so that Ctrl-C is a signal.
         let mut command = Command::new("setsid");
         command.arg("-c").arg("-w").arg(own.get_program());
@@ -100,7 +106,7 @@ impl Terminal {
             line,
             screen,
             reader: Some(reader),
-            _sweep: sweep.clone(),
+            _sweep: None,
         }
     }
 
@@ -278,6 +284,10 @@ impl Screen {
 
     fn control(&mut self, sequence: &str) {
         let (column, row) = (self.column, self.row);
+        // How a line editor asks for pasted text in brackets, and for drawing at once.
+        if sequence.starts_with("[?2004") || sequence.starts_with("[?2026") {
+            return;
+        }
         match sequence
             .trim_start_matches('[')
             .split_at_checked(sequence.len() - 2)
@@ -291,6 +301,7 @@ impl Screen {
                 self.rows.truncate(row + 1);
                 self.rows[row].truncate(column);
             }
+            Some((count, "C")) => self.column = column + count.parse::<usize>().unwrap_or(1),
             Some((_, "m")) => {}
             other => panic!("an unknown sequence: {sequence:?} {other:?}"),
         }
@@ -300,6 +311,8 @@ impl Screen {
         match c {
             '\r' => self.column = 0,
             '\n' => self.row += 1,
+            // A bell.
+            '\x07' => {}
             _ => {
                 if self.column == self.columns {
                     (self.row, self.column) = (self.row + 1, 0);

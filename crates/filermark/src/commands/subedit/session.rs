@@ -24,6 +24,9 @@ struct Shared {
     kept: u64,
     /// Whether it was told that nothing can be kept.
     is_warned: bool,
+    /// Whether the last moment has been: a terminal that is lost comes as the end of
+    /// the input and as a signal, in either order.
+    is_over: bool,
 }
 
 type Handle = Arc<Mutex<Shared>>;
@@ -54,6 +57,9 @@ impl Shared {
 
     /// The last moment: also the line that is not ended.
     fn keep_all(&mut self) -> bool {
+        if std::mem::replace(&mut self.is_over, true) {
+            return false;
+        }
         let line = std::mem::take(&mut self.line);
         let is_lost = self.editor.is_typed() || !line.trim().is_empty();
         if is_lost {
@@ -85,6 +91,7 @@ pub fn session(document: Document, store: Store, output: &Path) -> Ended {
         line: String::new(),
         kept: 0,
         is_warned: false,
+        is_over: false,
     }));
     let mut keyboard = Keyboard::new(Ears(Arc::clone(&shared)));
     watch_signals(&shared);
@@ -117,8 +124,11 @@ fn converse(
                 state.line.clear();
                 state.editor.abandon()
             }
-            // Ctrl-D at a terminal is .q; asked twice, nobody is there.
-            Typed::End if keyboard.is_terminal() && !state.editor.is_asked() => {
+            // Ctrl-D at an empty line is .q; asked twice, or in the middle of a line,
+            // nobody is there any more.
+            Typed::End
+                if keyboard.is_terminal() && state.line.is_empty() && !state.editor.is_asked() =>
+            {
                 state.editor.end_entry();
                 product::print("\n");
                 state.editor.enter(".q")

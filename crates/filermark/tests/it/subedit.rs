@@ -1,0 +1,459 @@
+//! `subedit`: the scenarios of seed 001, 5.1.4, as printed there with our names, at a
+//! terminal; and everything that it refuses.
+
+use crate::terminal::Terminal;
+use crate::{filermark, talk};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The shipped examples, in a directory of their own.
+pub fn examples() -> TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/submission");
+    for entry in fs::read_dir(from).expect("the examples") {
+        let entry = entry.expect("a file");
+        fs::copy(entry.path(), dir.path().join(entry.file_name())).expect("it is copied");
+    }
+    dir
+}
+
+/// `subedit` at a terminal in `dir`.
+pub fn at_terminal(dir: &Path, args: &[&str]) -> Terminal {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filermark"));
+    command.arg("subedit").args(args).current_dir(dir);
+    Terminal::of(&command, 200, &[])
+}
+
+/// Types a line once the prompt is there, and waits for the next one: the number of
+/// prompts tells that it was dealt with.
+pub fn enter(terminal: &mut Terminal, line: &str) {
+    let before = prompts(&terminal.lines());
+    terminal.type_keys(&format!("{line}\r"));
+    let what = format!("prompt after {line:?}");
+    terminal.wait_until(&what, |lines| prompts(lines) > before);
+}
+
+fn prompts(lines: &[String]) -> usize {
+    lines
+        .iter()
+        .filter(|l| l.starts_with(':') || l.ends_with("(y/n)?") || l.contains("(y/n)? "))
+        .count()
+}
+
+pub fn wait_for_prompt(terminal: &mut Terminal) {
+    terminal.wait_until("the first prompt", |lines| {
+        lines.last().is_some_and(|line| line == ":")
+    });
+}
+
+/// What is on it: blanks at the end of lines do not count.
+fn shown(terminal: &Terminal) -> String {
+    terminal.lines().join("\n")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// example.xml with a vendor and no product's name, as scenario 3 has it.
+fn without_product(dir: &Path) {
+    let path = dir.join("example.xml");
+    let text = fs::read_to_string(&path).expect("the example");
+    let (before, rest) = text.split_once("<productName>").expect("a name");
+    let (_, after) = rest.split_once("</productName>").expect("its end");
+    let text = format!("{before}<productName></productName>{after}");
+    fs::write(path, text).expect("it is written");
+}
+
+const PAIR: [&str; 2] = ["sfssum.example", "example_rc"];
+
+#[test]
+fn scenario_1_the_xml_and_the_zip_without_a_question() {
+    for (name, options) in [("sub.xml", "-b"), ("sub.zip", "-z")] {
+        let dir = examples();
+        let [sum, rc] = PAIR;
+        let args = ["subedit", options, "-o", name, "-i", "example.xml", sum, rc];
+        let output = filermark(dir.path(), &args);
+        assert_eq!(
+            out(&output),
+            format!("Document is valid\nSaved {name}\n"),
+            "{}",
+            talk(&output)
+        );
+        assert!(output.status.success());
+        assert!(dir.path().join(name).is_file());
+    }
+}
+
+/// The same with SMB, and without a password.
+#[test]
+fn scenario_1_with_cifs() {
+    let dir = examples();
+    let pair = ["sfssum.cifs.example", "example_cifs_rc"];
+    let args = ["subedit", "-b", "-o", "sub.xml", "-i", "example.cifs.xml"];
+    let output = filermark(dir.path(), &[&args[..], &pair[..]].concat());
+    assert_eq!(out(&output), "Document is valid\nSaved sub.xml\n");
+    let checked = filermark(dir.path(), &["subedit", "-v", "-i", "sub.xml"]);
+    assert_eq!(out(&checked), "Document is valid\n");
+}
+
+#[test]
+fn a_zip_has_every_file_and_a_stranger_unpacks_it() {
+    let dir = examples();
+    let args = ["subedit", "-z", "-o", "sub.zip", "-i", "example.xml"];
+    filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    let unzip = Command::new("unzip")
+        .args(["-q", "sub.zip", "-d", "there"])
+        .current_dir(dir.path())
+        .status()
+        .expect("Debian's unzip");
+    assert!(unzip.success());
+    for name in [
+        "sfssum.example",
+        "example_rc",
+        "example.run.jsonl",
+        "example_config.png",
+    ] {
+        let there = fs::read(dir.path().join("there").join(name)).expect(name);
+        assert_eq!(there, fs::read(dir.path().join(name)).expect(name));
+    }
+    assert!(dir.path().join("there/sub.xml").is_file());
+}
+
+/// Scenario 2, both examples: from nothing, through the prompts of steps 3 to 10, to a
+/// file that can be saved half-filled.
+#[test]
+fn scenario_2_from_nothing() {
+    for save in ["sub.xml", "sub.zip"] {
+        let dir = examples();
+        let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", PAIR[0], PAIR[1]]);
+        wait_for_prompt(&mut terminal);
+        for line in ["?c", "", "", "", "?d", "Acme Servers"] {
+            enter(&mut terminal, line);
+        }
+        let wanted = "\
+.filermarkSubmission
+: ?c
+1. *productInfo
+2. *testInfo
+3. results
+4. otherReportNotes
+5. resultCompliance
+6. *submissionInfo
+:
+.filermarkSubmission.productInfo
+:
+.filermarkSubmission.productInfo.vendorAndProduct
+:
+.filermarkSubmission.productInfo.vendorAndProduct.vendor
+: ?d
+The name of the company or person that publishes this report.
+-----
+Type: String
+Value must not be empty, and cannot be multi-line
+-----
+: Acme Servers
+.filermarkSubmission.productInfo.vendorAndProduct.productName
+:";
+        assert_eq!(shown(&terminal), wanted);
+        let command = match save {
+            "sub.xml" => ".s",
+            _ => ".s sub.zip",
+        };
+        enter(&mut terminal, command);
+        enter(&mut terminal, "y");
+        assert!(shown(&terminal).contains(&format!(
+            "{command}\nThis document is not valid! Really save (y/n)? y\nSaved {save}\n"
+        )));
+        enter(&mut terminal, ".q");
+        terminal.type_keys("y\r");
+        assert!(terminal.wait().success());
+        assert!(dir.path().join(save).is_file());
+        assert_eq!(dir.path().join("sub.xml").is_file(), save == "sub.xml");
+        assert!(!dir.path().join(".sub.xml.autosave").exists());
+    }
+}
+
+/// Scenario 3, both examples: what is missing is filled in, and the document is valid.
+#[test]
+fn scenario_3_from_an_existing_submission() {
+    for save in ["sub.xml", "sub.zip"] {
+        let dir = examples();
+        without_product(dir.path());
+        let args = ["-i", "example.xml", "-o", "sub.xml", PAIR[0], PAIR[1]];
+        let mut terminal = at_terminal(dir.path(), &args);
+        wait_for_prompt(&mut terminal);
+        for line in ["?c", "", "", "", "Acme Servers", "A server"] {
+            enter(&mut terminal, line);
+        }
+        let wanted = "\
+.filermarkSubmission
+: ?c
+1. *productInfo
+2. testInfo
+3. results
+4. otherReportNotes
+5. resultCompliance
+6. submissionInfo
+:
+.filermarkSubmission.productInfo
+:
+.filermarkSubmission.productInfo.vendorAndProduct
+:
+.filermarkSubmission.productInfo.vendorAndProduct.vendor
+    Acme Servers
+: Acme Servers
+.filermarkSubmission.productInfo.vendorAndProduct.productName
+: A server
+.filermarkSubmission.productInfo.vendorAndProduct.testedBy
+    The Filermark authors
+:";
+        assert_eq!(shown(&terminal), wanted);
+        let command = match save {
+            "sub.xml" => ".s",
+            _ => ".s sub.zip",
+        };
+        enter(&mut terminal, command);
+        assert!(shown(&terminal).contains(&format!("{command}\nSaved {save}\n")));
+        terminal.type_keys(".q\r");
+        assert!(terminal.wait().success());
+        assert_eq!(dir.path().join("sub.xml").is_file(), save == "sub.xml");
+        assert!(dir.path().join(save).is_file());
+    }
+}
+
+#[test]
+fn lines_are_edited_completed_and_remembered() {
+    let dir = examples();
+    let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", PAIR[0], PAIR[1]]);
+    wait_for_prompt(&mut terminal);
+    // Tab completes a child's name, the arrow brings the line back, Ctrl-C gives it up.
+    enter(&mut terminal, "submi\t");
+    enter(&mut terminal, ".u");
+    enter(&mut terminal, "\x1b[A\x1b[A");
+    let text = shown(&terminal);
+    assert_eq!(text.matches(": submissionInfo").count(), 2, "{text}");
+    terminal.type_keys("half a line");
+    terminal.wait_until("the line", |lines| {
+        lines.last().is_some_and(|line| line == ": half a line")
+    });
+    terminal.type_keys("\x03");
+    wait_for_prompt(&mut terminal);
+    // Ctrl-D is .q, and asks.
+    terminal.type_keys("\x04");
+    terminal.wait_until("question", |lines| {
+        lines
+            .last()
+            .is_some_and(|l| l.ends_with("Really save (y/n)?"))
+    });
+    enter(&mut terminal, "n");
+    terminal.type_keys("y\r");
+    assert!(terminal.wait().success());
+    assert!(!dir.path().join("sub.xml").exists());
+}
+
+#[test]
+fn marked_as_non_compliant() {
+    let dir = examples();
+    let args = ["subedit", "-b", "-o", "sub.xml", "-i", "example.xml"];
+    filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    let args = ["subedit", "-n", "-o", "n.xml", "-i", "sub.xml"];
+    let output = filermark(dir.path(), &[&args[..], &["--reason", "No & no."]].concat());
+    assert_eq!(out(&output), "Document is valid\nSaved n.xml\n");
+    let text = fs::read_to_string(dir.path().join("n.xml")).expect("the file");
+    assert!(text.contains("<isCompliant>no</isCompliant>"), "{text}");
+    assert!(text.contains("<reason>No &amp; no.</reason>"), "{text}");
+}
+
+#[test]
+fn an_invalid_document_is_saved_and_told() {
+    let dir = examples();
+    without_product(dir.path());
+    let args = ["subedit", "-b", "-o", "sub.xml", "-i", "example.xml"];
+    let output = filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    let wanted = "\
+Document is not valid
+filermarkSubmission.productInfo.vendorAndProduct.productName: the value must not be empty
+";
+    assert_eq!(out(&output), format!("{wanted}Saved sub.xml\n"));
+    assert_eq!(output.status.code(), Some(1));
+    let output = filermark(dir.path(), &["subedit", "-v", "-i", "sub.xml"]);
+    assert_eq!(out(&output), wanted);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_schema_is_printed_and_xmllint_takes_a_submission_by_it() {
+    let dir = examples();
+    let args = ["subedit", "-b", "-o", "sub.xml", "-i", "example.xml"];
+    filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    let xsd = filermark(dir.path(), &["subedit", "--xsd"]);
+    fs::write(dir.path().join("s.xsd"), &xsd.stdout).expect("it is written");
+    let lint = Command::new("xmllint")
+        .args(["--noout", "--nonet", "--schema", "s.xsd", "sub.xml"])
+        .current_dir(dir.path())
+        .output()
+        .expect("xmllint: Debian's libxml2-utils");
+    assert!(lint.status.success(), "{}", talk(&lint));
+}
+
+/// Command lines and files that are refused: what is said, and that nothing is written.
+#[test]
+fn what_does_not_fit_is_refused_in_plain_words() {
+    type Change = fn(&Path);
+    let nothing: Change = |_| {};
+    let base = ["-b", "-o", "sub.xml", "-i", "example.xml"];
+    let with = |rest: &[&'static str]| [&base[..], rest].concat();
+    let cases: [(Change, Vec<&str>, &str); 15] = [
+        (nothing, vec!["-o", "sub.xml"], "which result?"),
+        (nothing, vec![PAIR[0], PAIR[1]], "-o OUT"),
+        (
+            nothing,
+            vec!["-b", "-o", "sub.xml", PAIR[0], PAIR[1]],
+            "-i SUB.xml",
+        ),
+        (nothing, vec!["-v"], "-i SUB.xml"),
+        (nothing, with(&[PAIR[0]]), "given together"),
+        (
+            nothing,
+            with(&["sfssum.cifs.example", "example_rc"]),
+            "does not belong to example_rc: protocol: SMB2 in it, NFS3 by the rc file",
+        ),
+        (
+            nothing,
+            with(&["example_rc", "sfssum.example"]),
+            "example_rc:3: not a row",
+        ),
+        (
+            nothing,
+            with(&["nothing", "example_rc"]),
+            "nothing: cannot be read",
+        ),
+        (
+            nothing,
+            with(&[PAIR[0], "nothing"]),
+            "nothing: the rc file cannot be opened",
+        ),
+        (
+            |dir| fs::write(dir.join("example.xml"), BOMB).expect("a bomb"),
+            with(&PAIR),
+            "example.xml:2: a document type declaration",
+        ),
+        (
+            |dir| fs::write(dir.join("example.xml"), [0xff, 0xfe]).expect("no text"),
+            with(&PAIR),
+            "no UTF-8 text",
+        ),
+        (
+            |dir| {
+                change(
+                    dir,
+                    "sfssum.example",
+                    "    100      100 ",
+                    "    100      101 ",
+                )
+            },
+            with(&PAIR),
+            "says something else than the run record beside it, example.run.jsonl",
+        ),
+        (
+            |dir| change(dir, "example.run.jsonl", "\"schema\":1,", "\"schema\":999,"),
+            with(&PAIR),
+            "999",
+        ),
+        (
+            |dir| {
+                let path = dir.join("example.run.jsonl");
+                let text = fs::read(&path).expect("the record");
+                fs::write(path, &text[..text.len() / 2]).expect("half of it");
+            },
+            with(&PAIR),
+            "the run record is cut",
+        ),
+        (
+            nothing,
+            vec![
+                "-b",
+                "-o",
+                "example_rc",
+                "-i",
+                "example.xml",
+                PAIR[0],
+                PAIR[1],
+            ],
+            "one of the run's own files",
+        ),
+    ];
+    for (prepare, args, wanted) in cases {
+        let dir = examples();
+        prepare(dir.path());
+        let args = [&["subedit"][..], &args[..]].concat();
+        let output = filermark(dir.path(), &args);
+        let said = talk(&output);
+        assert!(said.contains(wanted), "{args:?}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(!dir.path().join("sub.xml").exists(), "{args:?}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+const BOMB: &str = "<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]>\n<filermarkSubmission version=\"1\"><otherReportNotes>&y;</otherReportNotes></filermarkSubmission>";
+
+fn change(dir: &Path, name: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(dir.join(name)).expect(name);
+    assert!(text.contains(from), "{name} has no {from:?}");
+    fs::write(dir.join(name), text.replacen(from, to, 1)).expect(name);
+}
+
+/// Exit code 1: the command line is right, and the file cannot be made.
+#[test]
+fn a_zip_that_would_lack_a_file_or_tell_a_password_is_not_made() {
+    let zip = ["subedit", "-z", "-o", "sub.zip", "-i", "example.xml"];
+    let dir = examples();
+    fs::remove_file(dir.path().join("example_config.png")).expect("it was there");
+    let output = filermark(dir.path(), &[&zip[..], &PAIR[..]].concat());
+    assert!(
+        talk(&output).contains("the diagram example_config.png"),
+        "{}",
+        talk(&output)
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!dir.path().join("sub.zip").exists());
+    let dir = examples();
+    change(
+        dir.path(),
+        "example_cifs_rc",
+        "USERNAME=",
+        "PASSWORD=\"se cret\"\nUSERNAME=",
+    );
+    let pair = ["sfssum.cifs.example", "example_cifs_rc"];
+    let output = filermark(dir.path(), &[&zip[..], &pair[..]].concat());
+    let said = talk(&output);
+    assert!(said.contains("PASSWORD is in this rc file"), "{said}");
+    assert!(!said.contains("se cret"), "{said}");
+    assert!(!dir.path().join("sub.zip").exists());
+}
+
+#[test]
+fn force_takes_what_does_not_belong_together() {
+    let dir = examples();
+    let args = [
+        "subedit",
+        "-b",
+        "-o",
+        "sub.xml",
+        "-i",
+        "example.xml",
+        "--force",
+    ];
+    let pair = ["sfssum.cifs.example", "example_rc"];
+    let output = filermark(dir.path(), &[&args[..], &pair[..]].concat());
+    assert!(
+        talk(&output).contains("does not belong"),
+        "{}",
+        talk(&output)
+    );
+    assert!(dir.path().join("sub.xml").exists());
+}
