@@ -68,7 +68,8 @@ fn check_place(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn now() -> Timestamp {
+/// When an archive is made, by the clock or by SOURCE_DATE_EPOCH.
+pub fn now() -> Timestamp {
     let epoch = std::env::var(EPOCH_VARIABLE)
         .ok()
         .and_then(|s| s.parse::<u32>().ok());

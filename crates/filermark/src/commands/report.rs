@@ -31,7 +31,7 @@ pub fn report(args: &ReportArgs) -> Ended {
         Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
         None => Templates::builtin(),
     };
-    match input_kind(input).map_err(Failure::Failed)? {
+    match input_kind(input).map_err(|e| Failure::Usage(vec![e]))? {
         InputKind::Record => of_record(args, input, &templates),
         InputKind::Xml => submission::report(args, input, &templates),
         InputKind::Sfssum => summary_file::report(args, input),
@@ -39,7 +39,8 @@ pub fn report(args: &ReportArgs) -> Ended {
 }
 
 fn of_record(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
-    let record = filermark_results::read_record(input).map_err(Failure::of)?;
+    let unreadable = |e: filermark_results::reader::ReadError| Failure::Usage(vec![e.to_string()]);
+    let record = filermark_results::read_record(input).map_err(unreadable)?;
     if let Some(cut) = &record.cut {
         eprintln!("{}: {cut}", input.display());
     }

@@ -158,13 +158,13 @@ fn what_is_no_record_is_told_in_plain_words() {
     let said = |name: &str, content: &[u8]| {
         std::fs::write(dir.path().join(name), content).expect("written");
         let output = filermark(dir.path(), &["report", "-f", "html", name]);
-        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert_eq!(output.status.code(), Some(2), "{name}");
         talk(&output)
     };
-    assert!(said("a", b"<?xml version='1.0'?><x/>").contains("it is XML"));
-    assert!(said("b", b"hello\n").contains("no run record"));
-    assert!(said("c", b"\xff\xfe\x00").contains("no run record"));
-    assert!(said("d", b"{\"type\":\"nothing\"}\n").contains("d"));
+    assert!(said("a", b"<?xml version='1.0'?><x/>").contains("a:1: the root element is <x>"));
+    assert!(said("b", b"hello\n").contains("b:1: not a row of a summary file"));
+    assert!(said("c", b"\xff\xfe\x00").contains("c:1: not a row of a summary file"));
+    assert!(said("d", b"{\"type\":\"nothing\"}\n").contains("d: no run record"));
     let output = filermark(dir.path(), &["report", "-f", "html", "none"]);
     assert!(
         talk(&output).contains("none: cannot be read"),

@@ -114,6 +114,8 @@ fn add_details(
                 let html = record_sections(&record, templates, extras.edition, &prefix);
                 extras.details.insert(number, html.map_err(Failure::of)?);
             }
+            // A submission may well be on its own: only reviewers are told.
+            Err(why) if !folder.join(name).exists() => extras.remarks.push(why),
             Err(why) => {
                 eprintln!("{why}; the report has the submission's own figures only");
                 extras.remarks.push(why);

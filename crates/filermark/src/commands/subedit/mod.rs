@@ -1,7 +1,7 @@
 //! `subedit`: from a run's files to a submission.
 //!
 //! The form, its checks and the dialogue are the room's (`filermark_submission`); here
-//! are the files ([`inputs`], [`store`], [`zip`]), the terminal ([`keyboard`],
+//! are the files ([`inputs`], [`store`]), the terminal ([`keyboard`],
 //! [`session`]) and what is kept for the case that it is lost ([`autosave`]).
 
 mod autosave;
@@ -9,7 +9,6 @@ mod inputs;
 mod keyboard;
 mod session;
 mod store;
-mod zip;
 
 use crate::cli::SubeditArgs;
 use crate::exit::{Ended, Failure};

@@ -1,10 +1,9 @@
 //! Where documents are saved: whole files or none, and never over what they are made of.
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source, read_limited};
-use super::zip::save_zip;
+use crate::commands::bundle::now;
 use crate::exit::Failure;
-use filermark_config::params::{Kind, Parameter};
-use filermark_config::rc::parse_rc;
+use filermark_archive::{Bundle, Role, secrets};
 use filermark_submission::{Document, ResultFile, write_xml};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -69,19 +68,32 @@ impl Store {
             return Err("a zip holds the run's files too: start subedit with RESULT and RC".into());
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let mut files = vec![(format!("{stem}.xml"), write_xml(document).into_bytes())];
+        let mut bundle = Bundle::new().made_at(now());
+        let xml = format!("{stem}.xml");
+        add(
+            &mut bundle,
+            &xml,
+            write_xml(document).into_bytes(),
+            Role::Submission,
+        )?;
         for (source, is_rc) in self.inputs.sources() {
             let content = unchanged(source)?;
             if is_rc {
                 refuse_password(&source.path, &content)?;
             }
-            add(&mut files, &source.file.name, content)?;
+            let role = match is_rc {
+                true => Role::Rc,
+                false => Role::of_name(&source.file.name),
+            };
+            add(&mut bundle, &source.file.name, content, role)?;
         }
-        for name in diagrams(document) {
-            let content = self.diagram(name)?;
-            add(&mut files, name, content)?;
+        for name in document.diagram_files() {
+            add(&mut bundle, name, self.diagram(name)?, Role::Diagram)?;
         }
-        save_zip(path, &files)
+        let archive = bundle
+            .to_bytes()
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        write_whole(path, &archive)
     }
 
     fn diagram(&self, name: &str) -> Result<Vec<u8>, String> {
@@ -114,27 +126,14 @@ impl Store {
     }
 }
 
-/// The pictures that a document names.
-fn diagrams(document: &Document) -> impl Iterator<Item = &str> {
-    let product = document.root().get("productInfo");
-    let list = product.and_then(|product| product.get("configDiagrams"));
-    let items = list.into_iter().flat_map(|list| list.items());
-    items
-        .map(|item| item.value("file"))
-        .filter(|name| !name.is_empty())
-}
-
-fn add(files: &mut Vec<(String, Vec<u8>)>, name: &str, content: Vec<u8>) -> Result<(), String> {
-    match files.iter().find(|(known, _)| known == name) {
-        None => files.push((name.to_owned(), content)),
-        Some((_, known)) if *known == content => {}
-        Some(_) => {
-            return Err(format!(
-                "two files of the name {name} belong to the submission; give one of them another name"
-            ));
-        }
+fn add(bundle: &mut Bundle, name: &str, content: Vec<u8>, role: Role) -> Result<(), String> {
+    match bundle.get(name) {
+        None => bundle.add(name, content, role).map_err(|e| e.to_string()),
+        Some(known) if known.bytes == content => Ok(()),
+        Some(_) => Err(format!(
+            "two files of the name {name} belong to the submission; give one of them another name"
+        )),
     }
-    Ok(())
 }
 
 /// The content of a file, as long as it is the one that was read.
@@ -151,16 +150,10 @@ fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
 
 /// A zip is sent to others.
 fn refuse_password(path: &Path, content: &[u8]) -> Result<(), String> {
-    let name = path.display().to_string();
-    let rc = parse_rc(&name, &String::from_utf8_lossy(content));
-    let secret = rc.assignments.iter().find(|a| {
-        !a.value.trim().is_empty()
-            && Parameter::find(&a.name).is_some_and(|p| p.kind == Kind::Secret)
-    });
-    match secret {
-        Some(found) => Err(format!(
-            "{name}: {} is in this rc file, and everybody who gets the zip could read it; take it out (PASSWORD_FILE or FILERMARK_PASSWORD do as well)",
-            found.name
+    match secrets(&String::from_utf8_lossy(content)).first() {
+        Some((line, name)) => Err(format!(
+            "{}:{line}: {name} is in this rc file, and everybody who gets the zip could read it; take it out (PASSWORD_FILE or FILERMARK_PASSWORD do as well)",
+            path.display()
         )),
         None => Ok(()),
     }
