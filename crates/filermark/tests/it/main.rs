@@ -29,6 +29,7 @@ mod compare;
 mod counts;
 mod disclosure;
 mod events;
+mod examples;
 mod faults;
 mod gone;
 mod hosts;

@@ -3,12 +3,13 @@
 use super::output;
 use crate::browser;
 use crate::cli::report::{Format, ReportArgs};
+use crate::commands::bundle::now;
 use crate::exit::{Ended, Failure};
 use filermark_report::{
     CurveLabels, CurvePoint, Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, curve_svg,
     record_sections, submission_html, submission_json, submission_summary, submission_text,
 };
-use filermark_results::{Curve, RunRecord, Timestamp, read_record};
+use filermark_results::{Curve, RunRecord, read_record};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, read_xml};
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,7 +74,7 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
     };
     let mut extras = Extras {
         edition,
-        generated: Timestamp::now().readable(),
+        generated: now().readable(),
         ..Extras::default()
     };
     let folder = input.parent().unwrap_or(Path::new(""));
