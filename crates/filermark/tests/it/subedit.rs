@@ -254,6 +254,37 @@ fn lines_are_edited_completed_and_remembered() {
     assert!(!dir.path().join("sub.xml").exists());
 }
 
+/// Nothing is thrown away that was typed before its prompt was there, or pasted.
+#[test]
+fn what_is_typed_ahead_or_pasted_is_there() {
+    let dir = examples();
+    let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", PAIR[0], PAIR[1]]);
+    terminal.type_keys("\r\r\rAcme\rProduct X\rMe\r.s\ry\r.q\ry\r");
+    assert!(terminal.wait().success());
+    let saved = fs::read_to_string(dir.path().join("sub.xml")).expect("it was saved");
+    let wanted = [
+        "<vendor>Acme</vendor>",
+        "<productName>Product X</productName>",
+        "<testedBy>Me</testedBy>",
+    ];
+    for wanted in wanted {
+        assert!(saved.contains(wanted), "{wanted}: {saved}");
+    }
+    // The document alone can be edited, too.
+    let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", "-i", "sub.xml"]);
+    wait_for_prompt(&mut terminal);
+    enter(&mut terminal, "otherReportNotes");
+    terminal.type_keys("\x1b[200~one\n.q\n\x1b[201~");
+    enter(&mut terminal, "");
+    enter(&mut terminal, ".s");
+    enter(&mut terminal, "y");
+    let saved = fs::read_to_string(dir.path().join("sub.xml")).expect("it was saved");
+    assert!(
+        saved.contains("<otherReportNotes>one\n.q</otherReportNotes>"),
+        "{saved}"
+    );
+}
+
 #[test]
 fn marked_as_non_compliant() {
     let dir = examples();
@@ -306,7 +337,9 @@ fn what_does_not_fit_is_refused_in_plain_words() {
     let nothing: Change = |_| {};
     let base = ["-b", "-o", "sub.xml", "-i", "example.xml"];
     let with = |rest: &[&'static str]| [&base[..], rest].concat();
-    let cases: [(Change, Vec<&str>, &str); 15] = [
+    let elsewhere = ["-o", "no/sub.xml", PAIR[0], PAIR[1]];
+    let cases: [(Change, Vec<&str>, &str); 16] = [
+        (nothing, elsewhere.to_vec(), "no folder no; make it first"),
         (nothing, vec!["-o", "sub.xml"], "which result?"),
         (nothing, vec![PAIR[0], PAIR[1]], "-o OUT"),
         (

@@ -5,15 +5,17 @@
 //! right is stored all the same, its reason told, and the editor stays there; what is
 //! half-typed is part of [`Editor::snapshot`].
 
+mod ask;
 mod command;
 mod complete;
+mod entry;
 mod show;
 #[cfg(test)]
 mod tests;
 
-use crate::document::{Document, Element, TEXT_LEN_MAX};
-use crate::form::{Kind, Value};
+use crate::document::{Document, Element};
 use crate::place::Place;
+use ask::Question;
 use command::Input;
 
 /// A session of the editor.
@@ -40,19 +42,6 @@ enum Mode {
     /// An answer.
     Asked(Question),
 }
-
-/// What is asked with y or n.
-#[derive(Clone, Debug)]
-enum Question {
-    /// Save what is not valid under this name, and quit then.
-    SaveInvalid(String, Quits),
-    SaveUnsaved,
-    QuitUnsaved,
-    QuitInvalid,
-    ListFaults,
-}
-
-type Quits = bool;
 
 /// What comes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -313,165 +302,6 @@ impl Editor {
         }
     }
 
-    fn quit(&mut self) -> Turn {
-        let is_valid = self.document.faults().is_empty();
-        let question = match (is_valid, self.is_saved) {
-            (true, true) => return Turn::wish(Wish::Quit),
-            (true, false) => Question::SaveUnsaved,
-            (false, true) => Question::QuitInvalid,
-            (false, false) => Question::SaveInvalid(self.output.clone(), true),
-        };
-        self.ask(question)
-    }
-
-    fn save(&mut self, name: Option<&str>) -> Turn {
-        let name = name.unwrap_or(&self.output).to_owned();
-        match self.document.faults().is_empty() {
-            true => Turn::wish(Wish::Save(name)),
-            false => self.ask(Question::SaveInvalid(name, false)),
-        }
-    }
-
-    fn validate(&mut self) -> Turn {
-        let count = self.document.faults().len();
-        if count == 0 {
-            return Turn::say(format!("Document is valid\n{}", self.position()));
-        }
-        let nodes = if count == 1 { "node is" } else { "nodes are" };
-        let mut turn = self.ask(Question::ListFaults);
-        turn.said = format!("Document is not valid: {count} {nodes} missing or wrong\n");
-        turn
-    }
-
-    fn ask(&mut self, question: Question) -> Turn {
-        self.mode = Mode::Asked(question);
-        Turn::default()
-    }
-
-    fn answer(&mut self, question: Question, line: &str) -> Turn {
-        let yes = match line.trim().to_ascii_lowercase().as_str() {
-            "y" | "yes" => true,
-            "n" | "no" => false,
-            _ => {
-                self.mode = Mode::Asked(question);
-                return Turn::say("Please answer y or n.");
-            }
-        };
-        match (question, yes) {
-            (Question::SaveInvalid(name, quits), true) => {
-                self.quits_when_saved = quits;
-                Turn::wish(Wish::Save(name))
-            }
-            (Question::SaveUnsaved, true) => {
-                self.quits_when_saved = true;
-                Turn::wish(Wish::Save(self.output.clone()))
-            }
-            (Question::SaveInvalid(_, true) | Question::SaveUnsaved, false) => {
-                self.ask(Question::QuitUnsaved)
-            }
-            (Question::QuitUnsaved | Question::QuitInvalid, true) => Turn::wish(Wish::Quit),
-            (Question::ListFaults, true) => {
-                let faults = self.document.faults();
-                let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
-                Turn::say(list + &self.position())
-            }
-            (_, false) => Turn::say(self.position()),
-        }
-    }
-
-    fn begin_lines(&mut self) -> Turn {
-        if let Err(why) = self.can_hold_text() {
-            return Turn::say(why);
-        }
-        self.mode = Mode::Lines(String::new());
-        Turn::default()
-    }
-
-    /// Lines of a value; those behind the lone `.` are lines like any other.
-    fn more(&mut self, mut lines: String, line: &str) -> Turn {
-        let mut rest = line.split('\n');
-        while let Some(line) = rest.next() {
-            let line = line.strip_suffix('\r').unwrap_or(line);
-            if line.trim_end() == "." {
-                let mut turn = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
-                for line in rest {
-                    if turn.wish == Wish::Go {
-                        let next = self.enter(line);
-                        turn.said.push_str(&next.said);
-                        turn.wish = next.wish;
-                    }
-                }
-                return turn;
-            }
-            if lines.len() + line.len() < TEXT_LEN_MAX {
-                lines.push_str(line);
-                lines.push('\n');
-            } else {
-                self.mode = Mode::Lines(lines);
-                self.typed();
-                return Turn::say(
-                    "That is more than 1 MiB: this line and the rest are left out. A lone . ends the entry.",
-                );
-            }
-        }
-        self.mode = Mode::Lines(lines);
-        self.typed();
-        Turn::default()
-    }
-
-    /// Text at a node: a value; or, where a node holds none, the name of a child.
-    fn text(&mut self, text: &str) -> Turn {
-        if self.here().node().field().is_some() {
-            return self.store(text);
-        }
-        let path = format!("{}.{}", self.path(), text.trim_matches('.'));
-        match self.document.find(&path) {
-            Some(place) => self.move_to(Some(place), ""),
-            None => Turn::say(
-                "This node has children and holds no text itself. ?c shows them; Enter goes to the first one.",
-            ),
-        }
-    }
-
-    fn can_hold_text(&self) -> Result<Value, &'static str> {
-        let node = self.here().node();
-        match node.kind {
-            Kind::Field(_) if node.is_of_run() => Err(
-                "This comes from the run's files and cannot be edited; the next subedit with other files replaces it.",
-            ),
-            Kind::Field(field) => Ok(field.value),
-            _ => Err("This node has children and holds no text itself. ?c shows them."),
-        }
-    }
-
-    /// Stores a value here, and goes on when it is right.
-    fn store(&mut self, text: &str) -> Turn {
-        let value = match self.can_hold_text() {
-            Ok(value) => value,
-            Err(why) => return Turn::say(why),
-        };
-        let mut said = String::new();
-        if text.len() > TEXT_LEN_MAX {
-            said.push_str("That is more than 1 MiB: the rest is left out.\n");
-        }
-        if text.trim().contains('\n') && !value.is_multi_line() {
-            said.push_str("This value cannot be multi-line: the lines are joined.\n");
-        }
-        let text = as_choice(value, text);
-        if let Err(why) = self.document.set(&self.place, text) {
-            return Turn::say(sentence(why));
-        }
-        self.changed();
-        let faults = self.document.faults();
-        match faults.iter().find(|fault| fault.place == self.place) {
-            Some(fault) => Turn::say(format!(
-                "{said}Stored, but not valid: {}.\nType it again, or go on with Enter.\n",
-                fault.reason
-            )),
-            None => self.down(said),
-        }
-    }
-
     /// The document is another one now.
     const fn changed(&mut self) {
         self.typed();
@@ -482,27 +312,6 @@ impl Editor {
         self.is_typed = true;
         self.revision += 1;
     }
-}
-
-impl Question {
-    const fn text(&self) -> &'static str {
-        match self {
-            Self::SaveInvalid(..) => "This document is not valid! Really save (y/n)?",
-            Self::SaveUnsaved => "This document has not been saved. Save it now (y/n)?",
-            Self::QuitUnsaved => "Quit without saving (y/n)?",
-            Self::QuitInvalid => "This document is not valid! Really quit (y/n)?",
-            Self::ListFaults => "Show the list of invalid nodes (y/n)?",
-        }
-    }
-}
-
-/// A word of a choice as the form writes it, whatever case it was typed in.
-fn as_choice(value: Value, text: &str) -> &str {
-    let Value::Choice(words) = value else {
-        return text;
-    };
-    let same = |word: &&&str| word.eq_ignore_ascii_case(text.trim());
-    words.iter().find(same).map_or(text, |word| word)
 }
 
 /// A reason as a sentence.

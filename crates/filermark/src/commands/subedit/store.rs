@@ -22,7 +22,7 @@ impl Store {
     /// submission that the values come from.
     ///
     /// # Errors
-    /// The output is one of the run's own files.
+    /// The output is one of the run's own files, or its folder is not there.
     pub fn new(inputs: Inputs, input: Option<&Path>, output: &Path) -> Result<Self, Failure> {
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in [Some(output), input].into_iter().flatten() {
@@ -30,6 +30,14 @@ impl Store {
             if !folders.contains(&folder) {
                 folders.push(folder);
             }
+        }
+        let folder = folder_of(output);
+        if !folder.is_dir() {
+            return Err(Failure::Usage(vec![format!(
+                "{}: there is no folder {}; make it first",
+                output.display(),
+                folder.display()
+            )]));
         }
         let store = Self { inputs, folders };
         store

@@ -1,0 +1,96 @@
+//! Checking, saving and quitting, and what is asked before.
+
+use super::{Editor, Mode, Turn, Wish};
+
+/// What is asked with y or n.
+#[derive(Clone, Debug)]
+pub(super) enum Question {
+    /// Save what is not valid under this name, and quit then.
+    SaveInvalid(String, Quits),
+    SaveUnsaved,
+    QuitUnsaved,
+    QuitInvalid,
+    ListFaults,
+}
+
+pub(super) type Quits = bool;
+
+impl Editor {
+    pub(super) fn quit(&mut self) -> Turn {
+        let is_valid = self.document.faults().is_empty();
+        let question = match (is_valid, self.is_saved) {
+            (true, true) => return Turn::wish(Wish::Quit),
+            (true, false) => Question::SaveUnsaved,
+            (false, true) => Question::QuitInvalid,
+            (false, false) => Question::SaveInvalid(self.output.clone(), true),
+        };
+        self.ask(question)
+    }
+
+    pub(super) fn save(&mut self, name: Option<&str>) -> Turn {
+        let name = name.unwrap_or(&self.output).to_owned();
+        match self.document.faults().is_empty() {
+            true => Turn::wish(Wish::Save(name)),
+            false => self.ask(Question::SaveInvalid(name, false)),
+        }
+    }
+
+    pub(super) fn validate(&mut self) -> Turn {
+        let count = self.document.faults().len();
+        if count == 0 {
+            return Turn::say(format!("Document is valid\n{}", self.position()));
+        }
+        let nodes = if count == 1 { "node is" } else { "nodes are" };
+        let mut turn = self.ask(Question::ListFaults);
+        turn.said = format!("Document is not valid: {count} {nodes} missing or wrong\n");
+        turn
+    }
+
+    pub(super) fn ask(&mut self, question: Question) -> Turn {
+        self.mode = Mode::Asked(question);
+        Turn::default()
+    }
+
+    pub(super) fn answer(&mut self, question: Question, line: &str) -> Turn {
+        let yes = match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => true,
+            "n" | "no" => false,
+            _ => {
+                self.mode = Mode::Asked(question);
+                return Turn::say("Please answer y or n.");
+            }
+        };
+        match (question, yes) {
+            (Question::SaveInvalid(name, quits), true) => {
+                self.quits_when_saved = quits;
+                Turn::wish(Wish::Save(name))
+            }
+            (Question::SaveUnsaved, true) => {
+                self.quits_when_saved = true;
+                Turn::wish(Wish::Save(self.output.clone()))
+            }
+            (Question::SaveInvalid(_, true) | Question::SaveUnsaved, false) => {
+                self.ask(Question::QuitUnsaved)
+            }
+            (Question::QuitUnsaved | Question::QuitInvalid, true) => Turn::wish(Wish::Quit),
+            (Question::ListFaults, true) => {
+                let faults = self.document.faults();
+                let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
+                Turn::say(list + &self.position())
+            }
+            (_, false) => Turn::say(self.position()),
+        }
+    }
+}
+
+impl Question {
+    pub(super) const fn text(&self) -> &'static str {
+        match self {
+            Self::SaveInvalid(..) => "This document is not valid! Really save (y/n)?",
+            Self::SaveUnsaved => "This document has not been saved. Save it now (y/n)?",
+            Self::QuitUnsaved => "Quit without saving (y/n)?",
+            Self::QuitInvalid => "This document is not valid! Really quit (y/n)?",
+            Self::ListFaults => "Show the list of invalid nodes (y/n)?",
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Values: of one line, of many, and what happens to those that are not right.
+
+use super::{Editor, Mode, Turn, Wish, sentence};
+use crate::document::TEXT_LEN_MAX;
+use crate::form::{Kind, Value};
+
+impl Editor {
+    pub(super) fn begin_lines(&mut self) -> Turn {
+        if let Err(why) = self.can_hold_text() {
+            return Turn::say(why);
+        }
+        self.mode = Mode::Lines(String::new());
+        Turn::default()
+    }
+
+    /// Lines of a value; those behind the lone `.` are lines like any other.
+    pub(super) fn more(&mut self, mut lines: String, line: &str) -> Turn {
+        let mut rest = line.split('\n');
+        while let Some(line) = rest.next() {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            if line.trim_end() == "." {
+                let mut turn = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
+                for line in rest {
+                    if turn.wish == Wish::Go {
+                        let next = self.enter(line);
+                        turn.said.push_str(&next.said);
+                        turn.wish = next.wish;
+                    }
+                }
+                return turn;
+            }
+            if lines.len() + line.len() < TEXT_LEN_MAX {
+                lines.push_str(line);
+                lines.push('\n');
+            } else {
+                self.mode = Mode::Lines(lines);
+                self.typed();
+                return Turn::say(
+                    "That is more than 1 MiB: this line and the rest are left out. A lone . ends the entry.",
+                );
+            }
+        }
+        self.mode = Mode::Lines(lines);
+        self.typed();
+        Turn::default()
+    }
+
+    /// Text at a node: a value; or, where a node holds none, the name of a child.
+    pub(super) fn text(&mut self, text: &str) -> Turn {
+        if self.here().node().field().is_some() {
+            return self.store(text);
+        }
+        let path = format!("{}.{}", self.path(), text.trim_matches('.'));
+        match self.document.find(&path) {
+            Some(place) => self.move_to(Some(place), ""),
+            None => Turn::say(
+                "This node has children and holds no text itself. ?c shows them; Enter goes to the first one.",
+            ),
+        }
+    }
+
+    pub(super) fn can_hold_text(&self) -> Result<Value, &'static str> {
+        let node = self.here().node();
+        match node.kind {
+            Kind::Field(_) if node.is_of_run() => Err(
+                "This comes from the run's files and cannot be edited; the next subedit with other files replaces it.",
+            ),
+            Kind::Field(field) => Ok(field.value),
+            _ => Err("This node has children and holds no text itself. ?c shows them."),
+        }
+    }
+
+    /// Stores a value here, and goes on when it is right.
+    pub(super) fn store(&mut self, text: &str) -> Turn {
+        let value = match self.can_hold_text() {
+            Ok(value) => value,
+            Err(why) => return Turn::say(why),
+        };
+        let mut said = String::new();
+        if text.len() > TEXT_LEN_MAX {
+            said.push_str("That is more than 1 MiB: the rest is left out.\n");
+        }
+        if text.trim().contains('\n') && !value.is_multi_line() {
+            said.push_str("This value cannot be multi-line: the lines are joined.\n");
+        }
+        let text = as_choice(value, text);
+        if let Err(why) = self.document.set(&self.place, text) {
+            return Turn::say(sentence(why));
+        }
+        self.changed();
+        let faults = self.document.faults();
+        match faults.iter().find(|fault| fault.place == self.place) {
+            Some(fault) => Turn::say(format!(
+                "{said}Stored, but not valid: {}.\nType it again, or go on with Enter.\n",
+                fault.reason
+            )),
+            None => self.down(said),
+        }
+    }
+}
+
+/// A word of a choice as the form writes it, whatever case it was typed in.
+fn as_choice(value: Value, text: &str) -> &str {
+    let Value::Choice(words) = value else {
+        return text;
+    };
+    let same = |word: &&&str| word.eq_ignore_ascii_case(text.trim());
+    words.iter().find(same).map_or(text, |word| word)
+}

@@ -1,0 +1,90 @@
+//! The form as a page of the manual.
+
+use crate::form::{FORM, Kind, Node};
+use std::fmt::Write as _;
+
+/// The reference page on the form, in Markdown.
+pub fn form_markdown() -> String {
+    let mut out = String::from(
+        "# The form of a submission\n\n\
+Made from the form by the tests (`UPDATE_GOLDEN=1 cargo test -p filermark-submission`). \
+[subedit](subedit.md) fills it in; the XML has the same names, and `filermark subedit --xsd` prints its schema.\n\n\
+- *run*: it comes from the run's files each time, and nobody can edit it.\n\
+- *optional*: it may stay blank; a group or list as a whole.\n\
+- *list*: any number of items, at least one.\n\
+- Free-form text may have a few elements of HTML: `p`, `br`, `blockquote`, `ul`, `li`, `pre`; text reports follow them, and leave out all others.\n\n\
+Some checks look at more than one field: a result that is not compliant has to say why; every load generator is of a type that is described; peak and overall response time are what the load points make.\n",
+    );
+    for child in FORM.children() {
+        let _ = write!(out, "\n## {}\n\n", child.name);
+        match child.kind {
+            Kind::Field(_) => table(&mut out, std::slice::from_ref(child), ""),
+            _ => {
+                let _ = write!(out, "{}{}\n\n", escaped(child.doc), marks(child));
+                table(&mut out, child.children(), "");
+            }
+        }
+    }
+    out
+}
+
+fn table(out: &mut String, nodes: &'static [Node], front: &str) {
+    out.push_str("| Path | What belongs there | Value |\n|---|---|---|\n");
+    for node in nodes {
+        rows(out, node, front);
+    }
+}
+
+fn rows(out: &mut String, node: &'static Node, front: &str) {
+    let path = format!("{front}{}", node.name);
+    let value = match node.kind {
+        Kind::Field(field) => escaped(&field.value.type_name()),
+        Kind::Group(_) => "group".into(),
+        Kind::List(item, _) => format!("list of `{}`", item.name),
+    };
+    let _ = writeln!(
+        out,
+        "| `{path}` | {} | {value}{} |",
+        escaped(node.doc),
+        marks(node)
+    );
+    for child in node.children() {
+        rows(out, child, &format!("{path}."));
+    }
+}
+
+fn marks(node: &Node) -> String {
+    let mut marks = String::new();
+    if node.is_optional {
+        marks.push_str(", *optional*");
+    }
+    if node.is_of_run() {
+        marks.push_str(", *run*");
+    }
+    marks
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+        .replace('<', "&lt;")
+        .replace('*', "\\*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_the_forms() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/src/reference/submission-form.md"
+        );
+        let made = form_markdown();
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, &made).unwrap();
+        }
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(made, page, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+    }
+}
