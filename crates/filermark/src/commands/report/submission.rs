@@ -4,13 +4,14 @@ use super::output;
 use crate::browser;
 use crate::cli::report::{Format, ReportArgs};
 use crate::commands::bundle::now;
+use crate::commands::subedit::read_submission;
 use crate::exit::{Ended, Failure};
 use filermark_report::{
     CurveLabels, CurvePoint, Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, curve_svg,
     record_sections, submission_html, submission_json, submission_summary, submission_text,
 };
 use filermark_results::{Curve, RunRecord, read_record};
-use filermark_submission::{Document, ResultFile, XML_LEN_MAX, read_xml};
+use filermark_submission::{Document, ResultFile};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,7 +21,7 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
         let sentence = "-d is for run records; a submission's report needs -o FILE";
         return Err(Failure::Usage(vec![sentence.into()]));
     }
-    let document = read(input)?;
+    let document = read_submission(input)?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let format = args.format.unwrap_or_else(|| output::format_of(out));
     let page = || {
@@ -48,22 +49,6 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
         output::deliver(&beside, &super::png(&svg)?)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads a submission; the errors name file and line.
-pub fn read(path: &Path) -> Result<Document, Failure> {
-    let shown = path.display();
-    let failed = |why: &dyn std::fmt::Display| Failure::Usage(vec![format!("{shown}: {why}")]);
-    let size = std::fs::metadata(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
-    if size.len() > XML_LEN_MAX as u64 {
-        return Err(failed(&format!(
-            "larger than {} MiB: this is no submission",
-            XML_LEN_MAX >> 20
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(|e| failed(&format!("cannot be read: {e}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed(&"this is no UTF-8 text"))?;
-    read_xml(&text).map_err(|e| Failure::Usage(vec![format!("{shown}:{e}")]))
 }
 
 /// What belongs to the report and lies beside the submission: its diagrams.

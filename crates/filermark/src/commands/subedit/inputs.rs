@@ -2,6 +2,7 @@
 //! and held against each other.
 
 use crate::exit::Failure;
+use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
 use filermark_model::secret::Secret;
@@ -279,17 +280,29 @@ fn plan_of(
             resolve(&sources)
         });
     match (resolved, record) {
-        (Ok(resolved), _) => {
-            let found = mismatches(&resolved.plan, curve, biods);
-            if !found.is_empty() {
-                doubts.push(format!(
-                    "{} does not belong to {}: {}. (Options of the command line, run -o, are not in the rc file.)",
-                    result.display(),
+        (Ok(resolved), None) => {
+            tell_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
+            Ok(resolved.plan)
+        }
+        (Ok(resolved), Some(record)) => {
+            let plan = &record.run.plan;
+            match overridden(&resolved.plan.parameters, &plan.parameters) {
+                Some(options) if options.is_empty() => {}
+                Some(options) => eprintln!(
+                    "{}: the run had options that the rc file has not: {}; the submission has the run's",
                     rc.display(),
-                    found.join("; ")
-                ));
+                    options.join(" ")
+                ),
+                None => {
+                    doubts.push(format!(
+                        "{}: this is not the rc file of the run: it sets other parameters than the run record beside {} has",
+                        rc.display(),
+                        result.display()
+                    ));
+                    tell_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
+                }
             }
-            Ok(record.map_or(resolved.plan, |record| record.run.plan.clone()))
+            Ok(plan.clone())
         }
         // The record knows the plan; the rc file is only handed on.
         (Err(errors), Some(record)) if rc.is_file() => {
@@ -297,5 +310,71 @@ fn plan_of(
             Ok(record.run.plan.clone())
         }
         (Err(errors), _) => Err(errors.into()),
+    }
+}
+
+fn tell_mismatches(
+    rc: &Path,
+    result: &Path,
+    plan: &RunPlan,
+    curve: &Curve,
+    biods: Option<(u32, u32)>,
+    doubts: &mut Vec<String>,
+) {
+    let found = mismatches(plan, curve, biods);
+    if !found.is_empty() {
+        doubts.push(format!(
+            "{} does not belong to {}: {}. (Options of the command line, run -o, are not in the rc file.)",
+            result.display(),
+            rc.display(),
+            found.join("; ")
+        ));
+    }
+}
+
+/// What the command line added to or changed of an rc file, by the parameters that the
+/// run's record has; `None`: the rc file is another one, since it sets what the run did
+/// not have, or most of what both have differs.
+fn overridden(rc: &[(String, String)], run: &[(String, String)]) -> Option<Vec<String>> {
+    let of_run = |name: &str| run.iter().find(|(known, _)| known == name);
+    let mut differing = 0;
+    // Secrets are in no record.
+    let is_secret = |name: &str| Parameter::find(name).is_some_and(|p| p.kind == Kind::Secret);
+    for (name, value) in rc.iter().filter(|(name, _)| !is_secret(name)) {
+        match of_run(name) {
+            Some((_, other)) if other == value => {}
+            Some(_) => differing += 1,
+            None => return None,
+        }
+    }
+    let changed = run.iter().filter(|pair| !rc.contains(pair));
+    // Where the run's files go is said on the command line more often than not.
+    let changed = changed.filter(|(name, _)| !["SUFFIX", "WORK_DIR"].contains(&name.as_str()));
+    let changed = changed.map(|(name, value)| format!("{name}={value}"));
+    (differing * 2 <= rc.len()).then(|| changed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overridden;
+
+    #[test]
+    fn options_of_the_command_line_are_told_from_another_rc_file() {
+        let list = |text: &str| -> Vec<(String, String)> {
+            let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
+            pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
+        };
+        let run = list("LOAD=100 PROCS=8 MNT_POINTS=s:/e SUFFIX=mine RUNTIME=5");
+        let same = list("LOAD=100 PROCS=8 MNT_POINTS=s:/e");
+        assert_eq!(overridden(&same, &run), Some(vec!["RUNTIME=5".to_owned()]));
+        let changed = list("LOAD=50 PROCS=8 MNT_POINTS=s:/e RUNTIME=5");
+        assert_eq!(
+            overridden(&changed, &run),
+            Some(vec!["LOAD=100".to_owned()])
+        );
+        let other = list("LOAD=50 PROCS=4 MNT_POINTS=t:/e");
+        assert_eq!(overridden(&other, &run), None);
+        let more = list("LOAD=100 PROCS=8 MNT_POINTS=s:/e CLIENTS=a");
+        assert_eq!(overridden(&more, &run), None);
     }
 }
