@@ -195,6 +195,17 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
     );
 }
 
+/// The published file is what the form gives; UPDATE_GOLDEN=1 writes it anew.
+#[test]
+fn the_published_schema_is_that_of_the_form() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/submission-v1.xsd");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, xsd()).unwrap();
+    }
+    let published = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(published == xsd(), "make it anew with UPDATE_GOLDEN=1");
+}
+
 /// What xmllint says of a text by our schema.
 fn xmllint_agrees(text: &str) -> bool {
     let dir = tempfile::tempdir().unwrap();

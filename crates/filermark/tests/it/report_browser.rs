@@ -251,3 +251,52 @@ fn without_a_browser_it_is_said_what_to_do() {
     );
     assert!(!dir.path().join("r.pdf").exists());
 }
+
+/// The disclosure with its record, and a comparison: as sound as the report.
+#[test]
+fn disclosures_and_comparisons_are_sound_too() {
+    let (Some(browser), Some(axe)) = (available(Browser::new()), available(Browser::axe())) else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let fine = |page: &str, scheme, width| {
+        assert_fine(&browser, dir.path(), page, &axe, scheme, width);
+    };
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/submission");
+    for file in [
+        "example.xml",
+        "sfssum.example",
+        "example_rc",
+        "example.run.jsonl",
+        "example_config.png",
+    ] {
+        std::fs::copy(shipped.join(file), dir.path().join(file)).expect(file);
+    }
+    let run = |args: &[&str]| {
+        let output = filermark(dir.path(), args);
+        let said = talk(&output);
+        assert!(output.status.success(), "{args:?}: {said}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    run(&[
+        "subedit",
+        "-b",
+        "-o",
+        "sub.xml",
+        "-i",
+        "example.xml",
+        "sfssum.example",
+        "example_rc",
+    ]);
+    let page = run(&["report", "-f", "html", "-r", "sub.xml"]);
+    assert!(
+        page.contains("What was measured"),
+        "the record's sections are missing"
+    );
+    fine(&page, Scheme::Light, 390);
+    fine(&page, Scheme::Dark, 1280);
+    let record = "example.run.jsonl";
+    let page = run(&["compare", "-f", "html", record, record]);
+    fine(&page, Scheme::Dark, 390);
+    fine(&page, Scheme::Light, 1280);
+}
