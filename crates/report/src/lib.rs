@@ -39,8 +39,8 @@ pub use comparison::{comparison_json, comparison_text};
 pub use comparison_html::comparison_html;
 pub use curve_json::{summary_file_json, summary_file_keys};
 pub use disclosure::{
-    Extras, IMAGE_BYTES_MAX, Image, submission_html, submission_json, submission_summary,
-    submission_text,
+    Extras, IMAGE_BYTES_MAX, Image, results_svg, submission_html, submission_json,
+    submission_summary, submission_text,
 };
 pub use files::{
     Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,

@@ -19,6 +19,9 @@ mod walk;
 mod writing;
 mod xsd;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
 #[cfg(test)]
 mod tests;
 

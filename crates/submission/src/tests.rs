@@ -1,60 +1,19 @@
 //! Whole documents: there and back, through somebody else's checker, and past attacks.
 
 use crate::*;
-use filermark_results::{Curve, RunRecord, testing};
+use filermark_results::{Curve, testing as records};
 use proptest::prelude::*;
 use std::process::Command;
 
-fn file(name: &str) -> ResultFile {
-    ResultFile {
-        name: name.into(),
-        sha256: "ab".repeat(32),
-    }
-}
-
-/// A document with what this record knows.
-pub(crate) fn of_record(record: &RunRecord) -> Document {
-    let mut doc = Document::new();
-    let curve = Curve::of_record(record);
-    let names = ["sfssum.mine", "sfs_rc", "mine.run.jsonl"].map(file);
-    let run = RunFiles {
-        plan: &record.run.plan,
-        curve: &curve,
-        is_ours: true,
-        record: Some(record),
-        summary_file: &names[0],
-        rc_file: &names[1],
-        record_file: Some(&names[2]),
-    };
-    fill(&mut doc, &[run]);
-    doc
-}
-
-/// Fills in whatever is still missing, as somebody with patience would.
+/// Fills in whatever is still missing.
 pub(crate) fn complete(doc: &mut Document) {
-    for fault in doc.faults() {
-        let Some(field) = doc.element(&fault.place).and_then(|e| e.node().field()) else {
-            continue;
-        };
-        let text = match field.value {
-            Value::Line | Value::FreeForm => "Something",
-            Value::Count => "3",
-            Value::Number => "2.5",
-            Value::Month => "Nov 2026",
-            Value::Day => "2026-11-22",
-            Value::Instant => "2026-11-22T10:15:00Z",
-            Value::Choice(words) => words[0],
-            Value::Image => "diagram.png",
-            Value::Mail => "someone@example.org",
-        };
-        let _ = doc.set(&fault.place, text);
-    }
+    testing::complete(doc, "Something", "Something");
 }
 
 #[test]
 fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
-    let record = testing::record();
-    let doc = of_record(&record);
+    let record = records::record();
+    let doc = testing::of_record(&record);
     let (result, curve) = &doc.results()[0];
     assert_eq!(curve.points.len(), Curve::of_record(&record).points.len());
     let ort = format!("{:.2}", record.ort_ms().unwrap());
@@ -85,7 +44,7 @@ fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
 /// Also writes it where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
 #[test]
 fn a_document_comes_back_as_it_went() {
-    let mut doc = of_record(&testing::record());
+    let mut doc = testing::of_record(&records::record());
     for round in 0..2 {
         let text = write_xml(&doc);
         if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
@@ -108,7 +67,7 @@ fn a_document_comes_back_as_it_went() {
 
 #[test]
 fn figures_that_were_changed_are_noticed() {
-    let doc = of_record(&testing::record());
+    let doc = testing::of_record(&records::record());
     let peak = doc.results()[0].0.value("peak").to_owned();
     let text = write_xml(&doc);
     let forged = text.replace(&format!("<peak>{peak}"), &format!("<peak>9{peak}"));
@@ -224,7 +183,7 @@ fn xmllint_agrees(text: &str) -> bool {
 
 #[test]
 fn xmllint_takes_a_valid_document_and_no_other() {
-    let mut doc = of_record(&testing::record());
+    let mut doc = testing::of_record(&records::record());
     assert!(!xmllint_agrees(&write_xml(&doc)));
     complete(&mut doc);
     let place = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType");
@@ -277,7 +236,7 @@ proptest! {
     /// The schema and our own checks never disagree.
     #[test]
     fn the_schema_says_what_the_checks_say(field in 0..FIELDS.len(), text in 0..TEXTS.len()) {
-        let mut doc = of_record(&testing::record());
+        let mut doc = testing::of_record(&records::record());
         complete(&mut doc);
         let lg = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType").unwrap();
         doc.set(&lg, doc.root().value("testInfo.loadGeneratorTypes.lgType.name").to_owned().as_str()).unwrap();

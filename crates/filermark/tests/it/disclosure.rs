@@ -2,8 +2,8 @@
 //! published tables, and input that somebody broke.
 
 use crate::filermark;
-use filermark_results::{Curve, RunRecord, testing};
-use filermark_submission::{Document, ResultFile, RunFiles, Value, fill, write_xml};
+use filermark_results::testing as records;
+use filermark_submission::{testing as submissions, write_xml};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -11,55 +11,13 @@ use tempfile::TempDir;
 /// The smallest PNG there is: one pixel.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\xfc\xcf\xc0P\x0f\0\x04\x85\x01\x80\x84\xa9\x8c!\0\0\0\0IEND\xaeB`\x82";
 
-/// A complete submission of a run, with a diagram beside it.
-fn example(dir: &Path, record: &RunRecord) -> Document {
-    let curve = Curve::of_record(record);
-    let file = |name: &str| ResultFile {
-        name: name.into(),
-        sha256: "ab".repeat(32),
-    };
-    let files = ["sfssum.example", "example_rc", "example.run.jsonl"].map(file);
-    let run = RunFiles {
-        plan: &record.run.plan,
-        curve: &curve,
-        is_ours: true,
-        record: Some(record),
-        summary_file: &files[0],
-        rc_file: &files[1],
-        record_file: Some(&files[2]),
-    };
-    let mut document = Document::new();
-    fill(&mut document, &[run]);
-    for fault in document.faults() {
-        let field = document
-            .element(&fault.place)
-            .and_then(|e| e.node().field());
-        let text = match field.map(|f| f.value) {
-            Some(Value::FreeForm) => "All of <b>it</b>.<ul><li>one<li>two</ul>",
-            Some(Value::Count) => "3",
-            Some(Value::Number) => "2.5",
-            Some(Value::Month) => "Nov 2026",
-            Some(Value::Day) => "2026-11-22",
-            Some(Value::Mail) => "someone@example.org",
-            Some(Value::Choice(words)) => words[0],
-            _ => "Acme",
-        };
-        document.set(&fault.place, text).expect("a field");
-    }
-    for (path, text) in [
-        ("productInfo.configDiagrams.diagram.name", "The rack"),
-        (
-            "productInfo.configDiagrams.diagram.file",
-            "example_config.png",
-        ),
-    ] {
-        let place = document.find(path).expect("in the form");
-        document.set(&place, text).expect("a field");
-    }
+/// A complete submission, with a diagram beside it.
+fn example(dir: &Path) {
+    let free = "All of <b>it</b>.<ul><li>one<li>two</ul>";
+    let document = submissions::example(&records::record(), free, "Acme");
     assert_eq!(document.faults(), Vec::new());
     fs::write(dir.join("example.xml"), write_xml(&document)).expect("example.xml");
-    fs::write(dir.join("example_config.png"), PNG).expect("the diagram");
-    document
+    fs::write(dir.join("rack.png"), PNG).expect("the diagram");
 }
 
 /// stdout, stderr, exit code.
@@ -76,7 +34,7 @@ fn run(dir: &Path, args: &[&str]) -> (String, String, i32) {
 #[test]
 fn scenario_4_a_submission_becomes_a_page_and_a_text() {
     let dir = TempDir::new().expect("a directory");
-    example(dir.path(), &testing::record());
+    example(dir.path());
     let (out, err, code) = run(
         dir.path(),
         &["report", "-f", "html", "-o", "example.html", "example.xml"],
@@ -204,13 +162,13 @@ fn what_cannot_be_read_is_told_with_its_line() {
         assert!(!dir.path().join("out.txt").exists(), "{name}");
     }
     // A diagram that is not there is told; the report is made all the same, and says so.
-    example(dir.path(), &testing::record());
-    fs::remove_file(dir.path().join("example_config.png")).expect("the diagram");
+    example(dir.path());
+    fs::remove_file(dir.path().join("rack.png")).expect("the diagram");
     let (_, err, code) = run(dir.path(), &["report", "-o", "example.html", "example.xml"]);
     assert!(
-        code == 0 && err.contains("example_config.png: the diagram cannot be read"),
+        code == 0 && err.contains("rack.png: the diagram cannot be read"),
         "{err}"
     );
     let page = fs::read_to_string(dir.path().join("example.html")).expect("the page");
-    assert!(page.contains("example_config.png was not there"));
+    assert!(page.contains("rack.png was not there"));
 }

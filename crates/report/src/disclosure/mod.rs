@@ -14,5 +14,7 @@ mod view;
 mod tests;
 
 pub use images::{IMAGE_BYTES_MAX, Image};
-pub use page::{submission_html, submission_json, submission_summary, submission_text};
+pub use page::{
+    results_svg, submission_html, submission_json, submission_summary, submission_text,
+};
 pub use view::Extras;

@@ -2,7 +2,7 @@
 
 use super::view::{Extras, ResultView, Section, TEXT_WIDTH, results, sections};
 use crate::curve_json::curve_json;
-use crate::files::{CurveLabels, CurvePoint, curve_inline};
+use crate::files::{CurveLabels, CurvePoint, curve_inline, curve_svg};
 use crate::html::Edition;
 use crate::keys::flatten;
 use crate::templates::{TemplateError, Templates};
@@ -96,29 +96,39 @@ fn files(document: &Document) -> Vec<(String, String, String)> {
 
 /// The results chart, for a wide page or for a phone; empty without a load point.
 pub(super) fn chart(curve: &Curve, is_wide: bool) -> String {
-    let points: Vec<CurvePoint> = curve
-        .points
-        .iter()
-        .map(|p| CurvePoint {
-            x: if curve.is_classical() {
-                p.achieved
-            } else {
-                p.load
-            },
-            y: p.mean_ms,
-            valid: p.is_valid,
-        })
-        .collect();
-    let labels = CurveLabels {
-        title: "Mean response time over load",
-        x: &curve.metric,
-        y: "ms",
-    };
-    let drawn = curve_inline(&points, &labels);
+    let drawn = curve_inline(&chart_points(curve), &labels(curve));
     drawn.map_or(
         String::new(),
-        |(wide, narrow)| if is_wide { wide } else { narrow },
+        |(wide, narrow)| {
+            if is_wide { wide } else { narrow }
+        },
     )
+}
+
+/// The results chart as an SVG file; `None` without a load point.
+pub fn results_svg(curve: &Curve) -> Option<String> {
+    curve_svg(&chart_points(curve), &labels(curve))
+}
+
+fn chart_points(curve: &Curve) -> Vec<CurvePoint> {
+    let points = curve.points.iter().map(|p| CurvePoint {
+        x: if curve.is_classical() {
+            p.achieved
+        } else {
+            p.load
+        },
+        y: p.mean_ms,
+        valid: p.is_valid,
+    });
+    points.collect()
+}
+
+fn labels(curve: &Curve) -> CurveLabels<'_> {
+    CurveLabels {
+        title: "Mean service time over load",
+        x: &curve.metric,
+        y: "ms",
+    }
 }
 
 /// The report as one self-contained page.

@@ -2,50 +2,13 @@
 
 use super::*;
 use crate::{Edition, Templates};
-use filermark_results::{Curve, testing};
-use filermark_submission::{Document, ResultFile, RunFiles, Value, fill};
+use filermark_results::testing as records;
+use filermark_submission::Document;
+use filermark_submission::testing::example;
 
 fn filled(free: &str, line: &str) -> Document {
-    let record = testing::record();
-    let curve = Curve::of_record(&record);
-    let file = |name: &str| ResultFile {
-        name: name.into(),
-        sha256: "0123456789abcdef".repeat(4),
-    };
-    let files = ["sfssum.mine", "sfs_rc", "mine.run.jsonl"].map(file);
-    let run = RunFiles {
-        plan: &record.run.plan,
-        curve: &curve,
-        is_ours: true,
-        record: Some(&record),
-        summary_file: &files[0],
-        rc_file: &files[1],
-        record_file: Some(&files[2]),
-    };
-    let mut document = Document::new();
-    fill(&mut document, &[run]);
-    for fault in document.faults() {
-        let field = document
-            .element(&fault.place)
-            .and_then(|e| e.node().field());
-        let text = match field.map(|f| f.value) {
-            Some(Value::FreeForm) => free,
-            Some(Value::Count) => "12",
-            Some(Value::Number) => "1536.5",
-            Some(Value::Month) => "Nov 2026",
-            Some(Value::Day) => "2026-11-22",
-            Some(Value::Mail) => "someone@example.org",
-            Some(Value::Choice(words)) => words[0],
-            _ => line,
-        };
-        document.set(&fault.place, text).unwrap();
-    }
-    for (path, text) in [
-        ("productInfo.configDiagrams.diagram.name", "The rack"),
-        ("productInfo.configDiagrams.diagram.file", "rack.png"),
-    ] {
-        document.set(&document.find(path).unwrap(), text).unwrap();
-    }
+    let document = example(&records::record(), free, line);
+    assert_eq!(document.faults(), Vec::new());
     document
 }
 

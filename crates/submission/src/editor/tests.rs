@@ -1,7 +1,8 @@
 //! The dialogue: the seed's sessions, and what no line may do.
 
 use super::{Editor, Wish};
-use crate::tests::{complete, of_record};
+use crate::testing::of_record;
+use crate::tests::complete;
 use crate::{Document, Place, read_xml, write_xml};
 use filermark_results::testing;
 use proptest::prelude::*;

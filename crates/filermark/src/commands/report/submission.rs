@@ -7,10 +7,10 @@ use crate::commands::bundle::now;
 use crate::commands::subedit::read_submission;
 use crate::exit::{Ended, Failure};
 use filermark_report::{
-    CurveLabels, CurvePoint, Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, curve_svg,
-    record_sections, submission_html, submission_json, submission_summary, submission_text,
+    Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, record_sections, results_svg,
+    submission_html, submission_json, submission_summary, submission_text,
 };
-use filermark_results::{Curve, RunRecord, read_record};
+use filermark_results::{RunRecord, read_record};
 use filermark_submission::{Document, ResultFile};
 use std::path::Path;
 use std::process::ExitCode;
@@ -157,29 +157,6 @@ fn image(folder: &Path, name: &str) -> Result<Image, String> {
 /// The results chart of the first result.
 fn chart(document: &Document) -> Result<String, Failure> {
     let results = document.results();
-    let drawn = results.first().and_then(|(_, curve)| curve_chart(curve));
+    let drawn = results.first().and_then(|(_, curve)| results_svg(curve));
     drawn.ok_or_else(|| Failure::of("there is nothing to draw: the submission has no load point"))
-}
-
-/// A curve as an SVG file.
-pub fn curve_chart(curve: &Curve) -> Option<String> {
-    let points: Vec<CurvePoint> = curve
-        .points
-        .iter()
-        .map(|p| CurvePoint {
-            x: if curve.is_classical() {
-                p.achieved
-            } else {
-                p.load
-            },
-            y: p.mean_ms,
-            valid: p.is_valid,
-        })
-        .collect();
-    let labels = CurveLabels {
-        title: "Mean service time over load",
-        x: &curve.metric,
-        y: "ms",
-    };
-    curve_svg(&points, &labels)
 }

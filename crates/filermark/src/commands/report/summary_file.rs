@@ -1,10 +1,9 @@
 //! Reports of an `sfssum` of any origin: its points, its peak, its ORT.
 
 use super::output;
-use super::submission::curve_chart;
 use crate::cli::report::{Format, ReportArgs};
 use crate::exit::{Ended, Failure};
-use filermark_report::{summary_file_json, summary_file_keys};
+use filermark_report::{results_svg, summary_file_json, summary_file_keys};
 use filermark_results::{Summary, read_sfssum};
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,7 +20,7 @@ pub fn report(args: &ReportArgs, input: &Path) -> Ended {
     let curve = &summary.curve;
     let verdict = verdict(&summary);
     let svg =
-        || curve_chart(curve).ok_or_else(|| Failure::of("there is nothing to draw in this file"));
+        || results_svg(curve).ok_or_else(|| Failure::of("there is nothing to draw in this file"));
     let bytes = match format {
         Format::Summary => summary_file_keys(curve, verdict).into_bytes(),
         Format::Json => format!("{:#}\n", summary_file_json(curve, verdict)).into_bytes(),
