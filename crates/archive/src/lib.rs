@@ -1,7 +1,7 @@
 //! Archives of results: what belongs to a run in one zip, with a manifest of SHA-256
 //! sums, and the check that recomputes every figure from the run record.
 //!
-//! A [`Bundle`] is files by name; it is packed and read back within limits. [`gather`]
+//! A [`Bundle`] is files by name; it is packed and read back within limits. [`gather()`]
 //! finds what belongs to a record or a submission. [`verify()`] holds everything
 //! against the record: sums, renderings, submissions, findings, totals.
 //!

@@ -9,7 +9,7 @@
 //! has a secret for it, it makes one too; both derive the same AES-256-GCM key from the
 //! exchange (HKDF-SHA256 over both public keys, RFC 5869), so that what was sealed for
 //! one agent means nothing to another. Messages are numbered, and a number counts once.
-//! All lengths up to [`PAD`] look the same.
+//! All lengths up to `PAD` look the same.
 //!
 //! What it does not do: say who the other side is. Whoever could take a link over could
 //! have a secret sealed for himself; keeping them out is the links' affair.

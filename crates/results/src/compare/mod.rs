@@ -1,9 +1,9 @@
 //! Two or more runs side by side; the first is the base.
 //!
-//! [`work`] says whether they did the same work, [`points`] and [`sweep`] what each
-//! figure differs by, [`verdict`] what follows. The statistics are in [`within`]
-//! (block means of one run), [`difference`] (two sides), [`scatter`] (load points
-//! together) and [`student`].
+//! `work` says whether they did the same work, `points` and `sweep` what each
+//! figure differs by, `verdict` what follows. The statistics are in `within`
+//! (block means of one run), `difference` (two sides), `scatter` (load points
+//! together) and `student`.
 //!
 //! Two runs on one server differ by more than the noise within them. So an interval
 //! has a part for the spread between runs: assumed ([`Options::spread_pcnt`]) until
