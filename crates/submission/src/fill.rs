@@ -277,12 +277,54 @@ fn ranges(numbers: &[usize]) -> String {
 
 fn put_file_systems(root: &mut Element, record: &RunRecord) {
     let plan = &record.run.plan;
-    let mut mounts: Vec<_> = plan.clients.iter().flat_map(|c| &c.mounts).collect();
+    let mut mounts: Vec<String> = plan
+        .clients
+        .iter()
+        .flat_map(|c| &c.mounts)
+        .map(ToString::to_string)
+        .collect();
     mounts.sort();
     mounts.dedup();
-    let path = "productInfo.disksAndFilesystems.filesystemCount";
-    if root.value(path).is_empty() && !mounts.is_empty() {
-        root.put(path, mounts.len().to_string());
+    if mounts.is_empty() {
+        return;
+    }
+    put_if_blank(root, "filesystemCount", mounts.len().to_string());
+    let facts: Vec<_> = mounts.iter().map(|m| facts_of(record, m)).collect();
+    // Only where it is known of all of them: half a sum is a wrong one.
+    let sizes =
+        of_all(&facts, "total bytes").map(|sizes| sizes.iter().map(|s| s.parse::<f64>()).collect());
+    if let Some(Ok(sizes)) = sizes {
+        let sizes: Vec<f64> = sizes;
+        let gib = sizes.iter().sum::<f64>() / f64::from(1 << 30);
+        put_if_blank(root, "exportedCapacityGib", format!("{gib:.1}"));
+    }
+    if let Some(mut types) = of_all(&facts, "file system") {
+        types.sort_unstable();
+        types.dedup();
+        put_if_blank(root, "filesystemType", types.join(", "));
+    }
+}
+
+/// The values of a fact, where all of these have it.
+fn of_all<'a>(all: &[&'a [(String, String)]], name: &str) -> Option<Vec<&'a str>> {
+    let value = |facts: &&'a [(String, String)]| {
+        let found = facts.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    all.iter().map(value).collect()
+}
+
+/// What the server of a mount point said of itself, to the first client that asked.
+fn facts_of<'a>(record: &'a RunRecord, mount: &str) -> &'a [(String, String)] {
+    let mut all = record.environments.iter().flat_map(|e| &e.mounts);
+    let found = all.find(|facts| facts.mount == mount);
+    found.map_or(&[], |facts| &facts.facts)
+}
+
+fn put_if_blank(root: &mut Element, name: &str, text: String) {
+    let path = format!("productInfo.disksAndFilesystems.{name}");
+    if root.value(&path).is_empty() {
+        root.put(&path, text);
     }
 }
 
