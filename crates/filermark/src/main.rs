@@ -11,6 +11,7 @@ mod console;
 mod copies;
 mod events;
 mod exit;
+mod files;
 mod interrupt;
 mod live;
 mod plain;

@@ -6,6 +6,12 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::{Curve, CurvePoint};
 use serde_json::{Value, json};
 
+/// The verdict on a file that does not say.
+const UNKNOWN: &str = "UNKNOWN";
+/// What is said with the figures of other programs.
+const NOT_OURS: &str =
+    "These are the figures of a file that Filermark did not write; nothing has judged them.";
+
 /// A curve as JSON; `verdict` as the source has it.
 pub fn curve_json(curve: &Curve, verdict: &str) -> Value {
     let peak = curve.peak();
@@ -53,9 +59,19 @@ fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
 /// What a summary file says, as JSON.
 pub fn summary_file_json(curve: &Curve, verdict: &str) -> Value {
     let mut value = curve_json(curve, verdict);
+    if verdict == UNKNOWN {
+        // Another program's file does not say which points count.
+        for point in value["points"].as_array_mut().into_iter().flatten() {
+            point["valid"] = Value::Null;
+        }
+        value["valid_point_count"] = Value::Null;
+    }
     value["format"] = 1.into();
     value["kind"] = "sfssum".into();
-    value["notice"] = NOT_A_SPEC_RESULT.into();
+    value["notice"] = match verdict {
+        UNKNOWN => NOT_OURS.into(),
+        _ => NOT_A_SPEC_RESULT.into(),
+    };
     value
 }
 

@@ -137,7 +137,7 @@ impl Curve {
 
     /// Whether its load is a rate, not a business metric.
     pub fn is_classical(&self) -> bool {
-        self.metric == "op/s"
+        self.ort_method == OrtMethod::FromOrigin
     }
 
     /// The overall response time of the valid points, in milliseconds.

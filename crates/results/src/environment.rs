@@ -3,6 +3,7 @@
 //! Best effort: what cannot be read stays empty, and nothing here ever fails.
 //! No addresses of third parties, no user names, no environment variables.
 
+use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::net::ToSocketAddrs as _;
@@ -143,7 +144,11 @@ impl Environment {
             ("Program", self.program_build.clone()),
             ("Servers", servers.collect::<Vec<_>>().join("; ")),
         ];
-        rows.into_iter().filter(|(_, v)| !v.is_empty()).collect()
+        // A host's own words: nothing in them may move a terminal's cursor.
+        let rows = rows
+            .into_iter()
+            .map(|(name, value)| (name, one_line(&value)));
+        rows.filter(|(_, v)| !v.is_empty()).collect()
     }
 }
 

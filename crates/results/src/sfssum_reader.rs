@@ -4,6 +4,8 @@
 
 use crate::curve::{Curve, CurvePoint, OrtMethod};
 use filermark_model::NOT_A_SPEC_RESULT;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 /// Largest file that is read, in bytes.
@@ -39,16 +41,17 @@ pub struct SummaryError {
 /// In words, with path and line: it cannot be read, is too large, or no summary file.
 pub fn read_sfssum(path: &Path) -> Result<Summary, String> {
     let shown = path.display();
-    let size = std::fs::metadata(path)
-        .map_err(|e| format!("{shown}: cannot read the summary file: {e}"))?;
-    if size.len() > FILE_LEN_MAX {
+    let cannot = |e| format!("{shown}: cannot read the summary file: {e}");
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(cannot)?;
+    let mut limited = file.take(FILE_LEN_MAX + 1);
+    limited.read_to_end(&mut text).map_err(cannot)?;
+    if text.len() as u64 > FILE_LEN_MAX {
         return Err(format!(
             "{shown}: larger than {} MiB: this is no sfssum file",
             FILE_LEN_MAX >> 20
         ));
     }
-    let text =
-        std::fs::read(path).map_err(|e| format!("{shown}: cannot read the summary file: {e}"))?;
     parse_sfssum(&String::from_utf8_lossy(&text)).map_err(|e| format!("{shown}:{e}"))
 }
 
@@ -64,6 +67,7 @@ enum Form {
 /// # Errors
 /// A line is no row, rows of both forms are mixed, or there is none.
 pub fn parse_sfssum(text: &str) -> Result<Summary, SummaryError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Rows::default();
     for (number, line) in (1..).zip(text.lines()) {
         let error = |reason: String| SummaryError {

@@ -201,9 +201,10 @@ impl Document {
                 }
             }
             Kind::Group(_) | Kind::List(..) => {
+                let is_filled_list = node.is_list() && !element.is_blank();
                 for (at, child) in element.children().iter().enumerate() {
                     // A blank item among others is not there either.
-                    let is_spare = node.is_list() && child.is_blank() && !element.is_blank();
+                    let is_spare = is_filled_list && child.is_blank();
                     if !is_spare {
                         self.check(&place.child(at), child, faults);
                     }
@@ -229,6 +230,13 @@ impl Document {
             && let Some(place) = self.find("resultCompliance.reason")
         {
             let reason = "a result that is not compliant has to say why";
+            faults.push(self.fault(&place, reason.into()));
+        }
+        if value("isCompliant") == "yes"
+            && !value("reason").is_empty()
+            && let Some(place) = self.find("resultCompliance.reason")
+        {
+            let reason = "a result that is compliant has no reason why it is not";
             faults.push(self.fault(&place, reason.into()));
         }
         for (result, reason) in crate::outcome::contradictions(self) {

@@ -5,7 +5,9 @@ use crate::document::{Document, Element};
 use crate::form::Node;
 use crate::outcome::put_result;
 use filermark_model::plan::RunPlan;
+use filermark_model::{Rule, Severity};
 use filermark_results::figures::plain;
+use filermark_results::text::one_line;
 use filermark_results::{Curve, Environment, RunRecord};
 use std::collections::BTreeMap;
 
@@ -66,11 +68,45 @@ pub fn fill(document: &mut Document, runs: &[RunFiles<'_>]) {
         results.set_items(items);
     }
     put_parameters(root, first);
+    put_compliance(root, runs);
     if let Some(record) = first.record {
         let tested = month(&record.run.started.to_string());
         root.put("productInfo.vendorAndProduct.dateTested", tested);
         put_hosts(root, record);
         put_file_systems(root, record);
+    }
+}
+
+/// A run that is not standard keeps the rules of the benchmark only in part: the form
+/// says so of itself, as long as nobody has said it.
+fn put_compliance(root: &mut Element, runs: &[RunFiles<'_>]) {
+    if root.value("resultCompliance.isCompliant") != "yes" {
+        return;
+    }
+    let records = runs.iter().filter_map(|run| run.record);
+    let findings = records.flat_map(RunRecord::run_findings);
+    let findings =
+        findings.filter(|f| f.rule == Rule::NotStandard && f.severity == Severity::Warning);
+    let reasons: Vec<String> = findings.map(|f| one_line(&f.message)).collect();
+    if !reasons.is_empty() {
+        root.put("resultCompliance.isCompliant", "no");
+        root.put(
+            "resultCompliance.reason",
+            format!("Not a standard run: {}", reasons.join("; ")),
+        );
+    }
+}
+
+/// What is shown of a parameter: words that may be a secret's are not.
+fn shown(name: &str, value: &str) -> String {
+    let text = format!("{name}={value}").to_ascii_lowercase();
+    let is_secret = ["passw", "pasword", "secret", "token="]
+        .iter()
+        .any(|word| text.contains(word));
+    let names_a_file = name.ends_with("_FILE");
+    match is_secret && !names_a_file && !value.is_empty() {
+        true => "(given)".into(),
+        false => value.into(),
     }
 }
 
@@ -131,7 +167,7 @@ fn put_parameters(root: &mut Element, run: &RunFiles<'_>) {
         let all = plan.parameters.iter().map(|(name, value)| {
             let mut element = Element::blank(item);
             element.put("name", name.as_str());
-            element.put("value", value.as_str());
+            element.put("value", shown(name, value));
             element
         });
         list.set_items(all.collect());

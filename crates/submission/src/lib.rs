@@ -31,7 +31,7 @@ pub use editor::{Editor, Turn, Wish};
 pub use fill::{ResultFile, RunFiles, fill, mismatches};
 pub use form::{FORM, Field, Kind, Node, Origin, ROOT_NAME, Value, YES_NO};
 pub use manual::form_markdown;
-pub use outcome::curve_of;
+pub use outcome::{curve_of, differences};
 pub use place::Place;
 pub use reading::{XML_LEN_MAX, XmlError, read_xml};
 pub use writing::write_xml;

@@ -2,8 +2,9 @@
 
 use crate::document::{Document, Element};
 use crate::fill::RunFiles;
+use filermark_model::{Rule, Severity};
 use filermark_results::text::one_line;
-use filermark_results::{Curve, CurvePoint, OrtMethod};
+use filermark_results::{Curve, CurvePoint, OrtMethod, RunRecord};
 
 /// A figure as the document holds it: short, and exact enough that everything that is
 /// computed from it comes out the same.
@@ -30,6 +31,7 @@ pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
     result.put("ortMs", figure(curve.ort_ms().unwrap_or(0.0)));
     result.put("ortMethod", curve.ort_method.name());
     result.put("verdict", verdict(run));
+    result.put("remarks", run.record.map_or(String::new(), remarks));
     put_points(result, curve);
     if let Some(files) = result.get_mut("runFiles") {
         files.put("protocol", curve.protocol.as_str());
@@ -47,6 +49,32 @@ pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
             files.put("recordSha256", file.sha256.as_str());
         }
     }
+}
+
+/// What the rules warn of, each once: of the run, then of its load points.
+fn remarks(record: &RunRecord) -> String {
+    let of_points = record.points.iter().flat_map(|point| {
+        let findings = point.findings.iter();
+        findings.map(move |f| (Some(point.load.number), f))
+    });
+    let all = record.run_findings().map(|f| (None, f)).chain(of_points);
+    let mut lines: Vec<String> = Vec::new();
+    let mut told: Vec<Rule> = Vec::new();
+    for (point, finding) in all.filter(|(_, f)| f.severity == Severity::Warning) {
+        let words = one_line(&finding.message);
+        match point {
+            None => lines.push(words),
+            // Of the load points the first is enough: the record has them all.
+            Some(_) if told.contains(&finding.rule) => {}
+            Some(number) => {
+                told.push(finding.rule);
+                lines.push(format!(
+                    "load point {number} (the first of this kind): {words}"
+                ));
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 fn verdict(run: &RunFiles<'_>) -> &'static str {
@@ -164,6 +192,56 @@ impl Document {
     }
 }
 
+/// Where a result is not what a run record makes, in words: for whoever has both.
+pub fn differences(result: &Element, record: &RunRecord) -> Vec<String> {
+    let mut found = Vec::new();
+    let curve = Curve::of_record(record);
+    let Some(said) = curve_of(result) else {
+        return found;
+    };
+    let mut tell = |what: &str, said: String, made: String| {
+        if said != made {
+            found.push(format!("{what}: {said} here, {made} by the run record"));
+        }
+    };
+    let verdict = record.verdict();
+    tell(
+        "verdict",
+        result.value("verdict").to_owned(),
+        verdict.word().to_owned(),
+    );
+    tell(
+        "fingerprint",
+        result.value("runFiles.fingerprint").to_owned(),
+        record.run.fingerprint.clone(),
+    );
+    tell(
+        "number of load points",
+        said.points.len().to_string(),
+        curve.points.len().to_string(),
+    );
+    for (number, (said, made)) in (1..).zip(said.points.iter().zip(&curve.points)) {
+        for (what, said, made) in [
+            ("load", said.load, made.load),
+            ("throughput", said.achieved, made.achieved),
+            ("mean service time", said.mean_ms, made.mean_ms),
+        ] {
+            tell(
+                &format!("{what} of load point {number}"),
+                figure(said),
+                figure(made),
+            );
+        }
+        let word = |is_valid| if is_valid { "counts" } else { "does not count" };
+        tell(
+            &format!("load point {number}"),
+            word(said.is_valid).into(),
+            word(made.is_valid).into(),
+        );
+    }
+    found
+}
+
 /// Results whose peak or ORT is not what their own load points make: path and reason.
 pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -172,6 +250,22 @@ pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
         let Some(curve) = curve_of(result) else {
             continue;
         };
+        let valid = curve.valid_points().count();
+        let possible = match valid {
+            0 => &["INVALID", "UNKNOWN"][..],
+            n if n == curve.points.len() => &["VALID", "PARTLY VALID", "UNKNOWN"],
+            _ => &["PARTLY VALID", "UNKNOWN"],
+        };
+        let verdict = result.value("verdict");
+        if !verdict.is_empty() && !possible.contains(&verdict) {
+            found.push((
+                format!("results.result[{number}].verdict"),
+                format!(
+                    "{verdict}, but {valid} of {} load points count",
+                    curve.points.len()
+                ),
+            ));
+        }
         let made = [
             ("peak", curve.peak_value(), 0.5),
             ("ortMs", curve.ort_ms(), 0.005),

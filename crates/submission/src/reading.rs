@@ -106,8 +106,19 @@ impl<'a> Parser<'a> {
                 FORM.name
             ));
         }
-        let version = start.try_get_attribute("version").ok().flatten();
-        let version = version.map_or(String::new(), |v| name_of(&v.value));
+        let mut version = String::new();
+        for attribute in start.attributes() {
+            match attribute {
+                Ok(a) if a.key.as_ref() == "version" => version = name_of(&a.value),
+                Ok(a) => {
+                    let name = name_of(a.key.as_ref());
+                    return self.error(format!(
+                        "the root element has an attribute {name}, and knows only version"
+                    ));
+                }
+                Err(e) => return self.error(format!("this is no well-formed XML: {e}")),
+            }
+        }
         if version != FORM_VERSION {
             return self.error(format!(
                 "this submission has version \"{version}\" of the form, and this program reads version {FORM_VERSION}; use the Filermark version that wrote it"

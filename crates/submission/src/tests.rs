@@ -132,6 +132,16 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
             "version \"2\"",
         ),
         ("<filermarkSubmission version=\"1\">".into(), 1, "too early"),
+        (
+            "<filermarkSubmission version=\"1\" evil=\"a\"/>".into(),
+            1,
+            "attribute evil",
+        ),
+        (
+            "<filermarkSubmission version=\"1\" version=\"1\"/>".into(),
+            1,
+            "well-formed",
+        ),
         (String::new(), 1, "no element"),
         ("\u{0}\u{1}".into(), 1, ""),
     ];

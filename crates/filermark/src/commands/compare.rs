@@ -2,6 +2,7 @@
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
 use crate::exit::{Ended, Failure};
+use crate::files::{refuse_inputs, write_whole};
 use crate::product;
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
@@ -9,7 +10,7 @@ use filermark_results::compare::{
     CompareError, Comparison, Group, Options, Overall, compare as side_by_side,
 };
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,6 +29,8 @@ pub fn compare(args: &CompareArgs) -> Ended {
         let sentence = format!("{count} records; compare {RECORDS_MAX} at most");
         return Err(Failure::Usage(vec![sentence]));
     }
+    let inputs: Vec<&Path> = sides.iter().flatten().map(PathBuf::as_path).collect();
+    refuse_inputs(&args.output, &inputs)?;
     let read = |path: &PathBuf| filermark_results::read_record(path);
     let mut records: Vec<Vec<RunRecord>> = Vec::new();
     for side in &sides {
@@ -119,7 +122,9 @@ fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> R
         CompareFormat::Json => format!("{:#}\n", filermark_report::comparison_json(comparison)),
         CompareFormat::Html => {
             let templates = match &args.templates {
-                Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
+                Some(dir) => {
+                    Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?
+                }
                 None => Templates::builtin(),
             };
             comparison_html(comparison, groups, &templates).map_err(Failure::of)?
@@ -129,12 +134,7 @@ fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> R
         product::print(&text);
         return Ok(());
     }
-    let failed = |e| {
-        let file = args.output.display();
-        Failure::of(format!("{file}: cannot write the comparison: {e}"))
-    };
-    let mut file = std::fs::File::create(&args.output).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
+    write_whole(&args.output, text.as_bytes()).map_err(Failure::Failed)?;
     for against in &comparison.against {
         eprintln!("{}: {}", against.name, against.verdict.words());
     }

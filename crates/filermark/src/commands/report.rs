@@ -8,6 +8,7 @@ mod summary_file;
 use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
 use crate::exit::{Ended, Failure};
+use crate::files::refuse_inputs;
 use crate::{plain, product};
 use filermark_report::{Chart, Edition, Templates};
 use filermark_results::RunRecord;
@@ -28,9 +29,15 @@ pub fn report(args: &ReportArgs) -> Ended {
         ]));
     };
     let templates = match &args.templates {
-        Some(dir) => Templates::with_dir(dir).map_err(Failure::of)?,
+        Some(dir) => Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
         None => Templates::builtin(),
     };
+    if let Some(out) = &args.out {
+        refuse_inputs(out, &[input])?;
+        if let (Some(Format::Html) | None, Some(chart)) = (args.format, output::chart_beside(out)) {
+            refuse_inputs(&chart, &[input])?;
+        }
+    }
     match input_kind(input).map_err(|e| Failure::Usage(vec![e]))? {
         InputKind::Record => of_record(args, input, &templates),
         InputKind::Xml => submission::report(args, input, &templates),

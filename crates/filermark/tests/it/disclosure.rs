@@ -166,7 +166,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
     fs::remove_file(dir.path().join("rack.png")).expect("the diagram");
     let (_, err, code) = run(dir.path(), &["report", "-o", "example.html", "example.xml"]);
     assert!(
-        code == 0 && err.contains("rack.png: the diagram cannot be read"),
+        code == 0 && err.contains("rack.png: cannot be read"),
         "{err}"
     );
     let page = fs::read_to_string(dir.path().join("example.html")).expect("the page");

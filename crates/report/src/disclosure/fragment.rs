@@ -127,8 +127,11 @@ fn read_tag(text: &str) -> Option<(String, bool, &str)> {
 
 /// What follows the end tag of `name`; nothing, where there is none.
 fn behind_end_of<'a>(text: &'a str, name: &str) -> &'a str {
-    let lower = text.to_ascii_lowercase();
-    let end = lower.find(&format!("</{name}"));
+    let is_end = |at: &usize| {
+        let behind = text.get(at + 2..at + 2 + name.len());
+        behind.is_some_and(|found| found.eq_ignore_ascii_case(name))
+    };
+    let end = text.match_indices("</").map(|(at, _)| at).find(is_end);
     let behind = end.and_then(|at| text.get(at..));
     behind
         .and_then(|t| t.split_once('>'))

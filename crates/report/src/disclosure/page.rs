@@ -24,6 +24,7 @@ struct Page {
     compliance_reason: String,
     results: Vec<ResultView>,
     sections: Vec<Section>,
+    fault_count: usize,
     /// Of the reviewer's edition.
     faults: Vec<(String, String)>,
     remarks: Vec<String>,
@@ -37,6 +38,7 @@ impl Page {
         let root = document.root();
         let is_review = extras.edition == Edition::Reviewer;
         let faults = document.faults();
+        let fault_count = faults.len();
         let faults = faults.into_iter().filter(|_| is_review);
         let vendor = root.value("productInfo.vendorAndProduct.vendor");
         let product = root.value("productInfo.vendorAndProduct.productName");
@@ -56,6 +58,7 @@ impl Page {
             compliance_reason: root.value("resultCompliance.reason").into(),
             results: results(document, extras),
             sections: sections(document, extras),
+            fault_count,
             faults: faults.map(|f| (f.path, f.reason)).collect(),
             remarks: extras.remarks.clone(),
             files: if is_review {

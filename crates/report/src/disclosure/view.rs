@@ -27,6 +27,8 @@ pub struct Extras {
     pub remarks: Vec<String>,
     /// The detailed sections of each result's record, as HTML; by the result's number.
     pub details: BTreeMap<usize, String>,
+    /// Where a result is not what its record makes, in words; by the result's number.
+    pub contradictions: BTreeMap<usize, Vec<String>>,
 }
 
 /// A section: a heading and what stands under it.
@@ -116,6 +118,14 @@ pub(super) struct ResultView {
     pub reasons: Vec<String>,
     /// The same as text, each a paragraph.
     pub reasons_text: String,
+    /// What was remarked of the run: not standard, and so on.
+    pub remarks: Vec<String>,
+    pub remarks_text: String,
+    /// Where the figures are not those of the run record.
+    pub contradictions: Vec<String>,
+    pub contradictions_text: String,
+    /// The suffix of the run.
+    pub suffix: String,
     pub details: String,
 }
 
@@ -179,7 +189,10 @@ fn blocks(element: &Element, extras: &Extras) -> Vec<Block> {
                     continue;
                 }
                 match node.kind {
-                    Kind::Field(_) => found.push(prose(node.title, child.text())),
+                    Kind::Field(_) => {
+                        let is_alone = node.title == element.node().title;
+                        found.push(prose(if is_alone { "" } else { node.title }, child.text()));
+                    }
                     Kind::List(item, _) => {
                         let is_alone = node.title == element.node().title;
                         found.push(listing(if is_alone { "" } else { node.title }, child, item));
@@ -329,10 +342,19 @@ fn add_memory_total(table: &mut Table, rows: &[&Element]) {
     table.rows.push(last);
 }
 
+/// Most pictures of a page.
+const DIAGRAMS_MAX: usize = 20;
+
 fn diagrams(list: &Element, extras: &Extras) -> Block {
     let mut block = Block::default();
+    let mut shown: Vec<&str> = Vec::new();
     for item in list.items() {
         let (title, file) = (item.value("name"), item.value("file"));
+        // A picture that is named twice is there once.
+        if shown.contains(&file) || shown.len() >= DIAGRAMS_MAX {
+            continue;
+        }
+        shown.push(file);
         block.text.push_str(&format!("{title}: {file}\n"));
         let image = extras.images.get(file);
         block.images.push(Diagram {
@@ -347,10 +369,14 @@ fn diagrams(list: &Element, extras: &Extras) -> Block {
 /// The results' tables and headlines.
 pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
     let results = document.results();
+    let contradictions = |at: usize| extras.contradictions.get(&at).cloned().unwrap_or_default();
     let views = (1..).zip(&results).map(|(at, (result, curve))| {
         let peak = curve.peak_value();
         let table = points_table(curve);
-        let chart = |is_wide| super::page::chart(curve, is_wide);
+        let chart = |is_wide| {
+            let chart = super::page::chart(curve, is_wide);
+            chart.replace("\"plain-curve", &format!("\"result{at}-curve")).replace(" plain-curve", &format!(" result{at}-curve"))
+        };
         ResultView {
             number: at,
             benchmark: curve.benchmark.clone(),
@@ -362,8 +388,8 @@ pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
                 false => number_short(peak),
             }),
             ort: curve.ort_ms().map_or("none".into(), |ms| number(ms, 2)),
-            verdict: result.value("verdict").to_owned(),
-            verdict_class: match result.value("verdict") {
+            verdict: verdict(result, curve).to_owned(),
+            verdict_class: match verdict(result, curve) {
                 "VALID" => "valid",
                 "PARTLY VALID" => "partly",
                 "INVALID" => "invalid",
@@ -377,12 +403,26 @@ pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
                 "2008" => "the area under the curve from the origin to the peak, divided by the peak",
                 _ => "the area under the curve from the first load point to the peak, divided by the distance between them",
             },
-            reasons_text: reasons_text(&reasons(curve)),
+            reasons_text: reasons_text("", &reasons(curve)),
+            remarks_text: reasons_text("", &remarks(result)),
+            remarks: remarks(result),
+            contradictions_text: reasons_text("CONTRADICTION: ", &contradictions(at)),
+            contradictions: contradictions(at),
+            suffix: result.value("runFiles.suffix").to_owned(),
             reasons: reasons(curve),
             details: extras.details.get(&at).cloned().unwrap_or_default(),
         }
     });
     views.collect()
+}
+
+/// The verdict that the result claims, but never a better one than its points allow.
+fn verdict<'a>(result: &'a Element, curve: &Curve) -> &'a str {
+    match curve.valid_points().count() {
+        0 => "INVALID",
+        n if n < curve.points.len() && result.value("verdict") == "VALID" => "PARTLY VALID",
+        _ => result.value("verdict"),
+    }
 }
 
 fn number_short(figure: f64) -> String {
@@ -401,11 +441,21 @@ fn reasons(curve: &Curve) -> Vec<String> {
     said.collect()
 }
 
+/// What the run remarked on itself, a line each.
+fn remarks(result: &Element) -> Vec<String> {
+    let lines = result.value("remarks").lines();
+    lines
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Each as a paragraph, the first line two columns to the left.
-fn reasons_text(reasons: &[String]) -> String {
+fn reasons_text(before: &str, reasons: &[String]) -> String {
     let source: String = reasons
         .iter()
-        .map(|r| format!("<li>{}", escape(r).replace("&#39;", "'")))
+        .map(|r| format!("<li>{before}{}", escape(r).replace("&#39;", "'")))
         .collect();
     let lines = fragment_text(&format!("<ul>{source}</ul>"), TEXT_WIDTH);
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -417,8 +467,13 @@ type Column = (&'static str, fn(&CurvePoint) -> Option<String>);
 /// Those of every result, then those that only some files have.
 const COLUMNS: &[Column] = &[
     ("Throughput, op/s", |p| Some(rate(p.achieved))),
-    ("Response, ms", |p| Some(number(p.mean_ms, 3))),
-    ("99 %, ms", |p| p.service_ms_p99.map(|ms| number(ms, 3))),
+    ("Mean service time, ms", |p| Some(number(p.mean_ms, 3))),
+    ("99 % of service times, ms", |p| {
+        p.service_ms_p99.map(|ms| number(ms, 3))
+    }),
+    ("99 % of response times, ms", |p| {
+        p.response_ms_p99.map(|ms| number(ms, 3))
+    }),
     ("Total, KiB/s", |p| {
         p.total_kib_per_sec.map(|k| number(k, 0))
     }),

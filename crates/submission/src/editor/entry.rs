@@ -2,7 +2,8 @@
 
 use super::{Editor, Mode, Turn, Wish, sentence};
 use crate::document::TEXT_LEN_MAX;
-use crate::form::{Kind, Value};
+use crate::form::{Kind, ROOT_NAME, Value};
+use crate::place::Place;
 
 impl Editor {
     pub(super) fn begin_lines(&mut self) -> Turn {
@@ -10,7 +11,7 @@ impl Editor {
             return Turn::say(why);
         }
         self.mode = Mode::Lines(String::new());
-        Turn::default()
+        Turn::say("Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n")
     }
 
     /// Lines of a value; those behind the lone `.` are lines like any other.
@@ -47,6 +48,10 @@ impl Editor {
 
     /// Text at a node: a value; or, where a node holds none, the name of a child.
     pub(super) fn text(&mut self, text: &str) -> Turn {
+        // A whole path, as lists of invalid nodes have it, leads there from anywhere.
+        if let Some(place) = self.whole_path(text) {
+            return self.move_to(Some(place), "");
+        }
         if self.here().node().field().is_some() {
             return self.store(text);
         }
@@ -57,6 +62,12 @@ impl Editor {
                 "This node has children and holds no text itself. ?c shows them; Enter goes to the first one.",
             ),
         }
+    }
+
+    fn whole_path(&self, text: &str) -> Option<Place> {
+        let path = text.trim().trim_matches('.');
+        let is_whole = path == ROOT_NAME || path.starts_with(&format!("{ROOT_NAME}."));
+        is_whole.then(|| self.document.find(path)).flatten()
     }
 
     pub(super) fn can_hold_text(&self) -> Result<Value, &'static str> {

@@ -141,10 +141,28 @@ fn values_that_are_not_right_are_kept_and_told() {
     assert!(text.contains("no load generator type \"Other\""), "{text}");
 }
 
+/// What a list of invalid nodes says, typed: from a group, and from a field.
+#[test]
+fn whole_paths_lead_there_from_everywhere() {
+    let path = "filermarkSubmission.productInfo.sutBomList.bomItem.model";
+    for from in ["testInfo", "productInfo.vendorAndProduct.vendor"] {
+        let mut editor = at(from, fresh());
+        session(&mut editor, &[path]);
+        assert_eq!(editor.path(), path);
+        session(&mut editor, &["filermarkSubmission.nothing"]);
+        let stored = editor
+            .document()
+            .root()
+            .value("productInfo.sutBomList.bomItem.model");
+        assert_eq!(stored, "filermarkSubmission.nothing", "no path is a text");
+    }
+}
+
 #[test]
 fn entries_of_many_lines() {
     let mut editor = at("otherReportNotes", fresh());
-    assert_eq!(session(&mut editor, &["."]), ">");
+    let hint = "Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n>";
+    assert_eq!(session(&mut editor, &["."]), hint);
     assert_eq!(session(&mut editor, &["one", "", ".two"]), ">");
     assert_eq!(
         editor.snapshot().root().value("otherReportNotes"),

@@ -1,6 +1,6 @@
 //! `results`: what was measured. All of it comes from the run's files.
 
-use super::{Node, Value, YES_NO, count, field, group, line, list, number};
+use super::{Node, Value, YES_NO, count, field, free, group, line, list, number};
 
 pub(super) const RESULTS: Node = list(
     "results",
@@ -41,6 +41,13 @@ static RESULT: Node = group(
             "Whether the load points count. UNKNOWN: the file is not ours and does not say.",
         )
         .of_run(),
+        free(
+            "remarks",
+            "Remarks of the run",
+            "What the run's rules remarked, a line each: parameters that are not standard, and warnings.",
+        )
+        .optional()
+        .of_run(),
         list(
             "dataPoints",
             "Performance",
@@ -68,17 +75,17 @@ static DATA_POINT: Node = group(
             .optional()
             .of_run(),
             number("achieved", "Throughput, op/s", "The achieved rate.").of_run(),
-            number("meanMs", "Response, ms", "The mean service time.").of_run(),
+            number("meanMs", "Mean service time, ms", "The mean service time.").of_run(),
             number(
                 "p99Ms",
-                "99 % within, ms",
+                "99 % of service times, ms",
                 "The 99th percentile of the service time.",
             )
             .optional()
             .of_run(),
             number(
                 "responseP99Ms",
-                "Response time, 99 % within, ms",
+                "99 % of response times, ms",
                 "The 99th percentile of the response time: measured from the intended start.",
             )
             .optional()

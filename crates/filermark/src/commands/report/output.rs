@@ -2,6 +2,7 @@
 
 use crate::cli::report::Format;
 use crate::exit::Failure;
+use crate::files::write_whole;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,8 +28,7 @@ pub fn is_stdout(out: &Path) -> bool {
 pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if !is_stdout(out) {
         eprintln!("Creating {}", out.display());
-        return std::fs::write(out, bytes)
-            .map_err(|e| Failure::of(format!("{}: cannot be written: {e}", out.display())));
+        return write_whole(out, bytes).map_err(Failure::Failed);
     }
     let mut stdout = std::io::stdout().lock();
     let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");
@@ -41,9 +41,11 @@ pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file of the chart that stands beside a page; none beside standard output.
+/// The file of the chart that stands beside a page; none beside standard output, nor
+/// where the page itself has that name.
 pub fn chart_beside(page: &Path) -> Option<PathBuf> {
-    (!is_stdout(page)).then(|| page.with_extension("png"))
+    let chart = page.with_extension("png");
+    (!is_stdout(page) && chart != page).then_some(chart)
 }
 
 #[cfg(test)]

@@ -6,14 +6,19 @@ use crate::cli::report::{Format, ReportArgs};
 use crate::commands::bundle::now;
 use crate::commands::subedit::read_submission;
 use crate::exit::{Ended, Failure};
+use crate::files::{read_named, refuse_inputs};
 use filermark_report::{
     Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, record_sections, results_svg,
     submission_html, submission_json, submission_summary, submission_text,
 };
-use filermark_results::{RunRecord, read_record};
-use filermark_submission::{Document, ResultFile};
-use std::path::Path;
+use filermark_results::RunRecord;
+use filermark_results::reader::read_from;
+use filermark_submission::{Document, ResultFile, differences};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// Largest run record that is shown in a disclosure, in bytes.
+const RECORD_LEN_MAX: u64 = 1 << 30;
 
 /// The report that is asked for.
 pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
@@ -32,7 +37,8 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
     let bytes = match format {
         Format::Html => page()?.into_bytes(),
         Format::Text => {
-            let extras = extras(args, input, &document);
+            let mut extras = extras(args, input, &document);
+            add_details(&mut extras, input, &document, templates)?;
             let text = submission_text(&document, &extras, templates);
             text.map_err(Failure::of)?.into_bytes()
         }
@@ -42,6 +48,14 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
         Format::Svg => chart(&document)?.into_bytes(),
         Format::Png => super::png(&chart(&document)?)?,
     };
+    let folder = input.parent().unwrap_or(Path::new(""));
+    let diagrams = document.diagram_files();
+    let diagrams: Vec<PathBuf> = diagrams.iter().map(|name| folder.join(name)).collect();
+    let diagrams: Vec<&Path> = diagrams.iter().map(PathBuf::as_path).collect();
+    refuse_inputs(out, &diagrams)?;
+    if let Some(beside) = output::chart_beside(out) {
+        refuse_inputs(&beside, &diagrams)?;
+    }
     output::deliver(out, &bytes)?;
     if let (Format::Html, Some(beside), Ok(svg)) =
         (format, output::chart_beside(out), chart(&document))
@@ -69,7 +83,7 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
                 extras.images.insert(name.to_owned(), image);
             }
             Err(why) => {
-                eprintln!("{why}; the report says that the diagram is missing");
+                eprintln!("{why}, and the report says so");
                 extras.remarks.push(why);
             }
         }
@@ -97,11 +111,22 @@ fn add_details(
                     1 => String::new(),
                     n => format!("result{n}-"),
                 };
+                let differing = differences(result, &record);
+                for difference in &differing {
+                    eprintln!("{name}: {difference}");
+                }
+                if !differing.is_empty() {
+                    extras.contradictions.insert(number, differing);
+                }
                 let html = record_sections(&record, templates, extras.edition, &prefix);
                 extras.details.insert(number, html.map_err(Failure::of)?);
             }
-            // A submission may well be on its own: only reviewers are told.
-            Err(why) if !folder.join(name).exists() => extras.remarks.push(why),
+            Err(_) if !folder.join(name).exists() => {
+                let what = format!(
+                    "{name} is not beside the submission: the report has the submission's own figures only"
+                );
+                extras.remarks.push(what);
+            }
             Err(why) => {
                 eprintln!("{why}; the report has the submission's own figures only");
                 extras.remarks.push(why);
@@ -113,45 +138,22 @@ fn add_details(
 
 /// A run record by its name and checksum.
 fn record(folder: &Path, name: &str, sha256: &str) -> Result<RunRecord, String> {
-    if !is_bare(name) {
-        return Err(format!(
-            "\"{name}\": a run record lies beside the submission, without a folder"
-        ));
-    }
+    let bytes = read_named(folder, name, RECORD_LEN_MAX)?;
     let path = folder.join(name);
-    let shown = path.display();
-    let bytes =
-        std::fs::read(&path).map_err(|e| format!("{shown}: the run record cannot be read: {e}"))?;
     if ResultFile::new(name, &bytes).sha256 != sha256 {
         return Err(format!(
-            "{shown}: this is not the run record that the submission was made from: its SHA-256 differs"
+            "{}: this is not the run record that the submission was made from: its SHA-256 differs",
+            path.display()
         ));
     }
-    read_record(&path).map_err(|e| e.to_string())
+    read_from(&bytes[..], &path).map_err(|e| e.to_string())
 }
 
-fn is_bare(name: &str) -> bool {
-    Path::new(name).file_name().is_some_and(|n| n == name)
-}
-
-/// A diagram. Its name is a bare file name, or it is not looked for.
+/// A diagram.
 fn image(folder: &Path, name: &str) -> Result<Image, String> {
-    if !is_bare(name) {
-        return Err(format!(
-            "\"{name}\": a diagram's file lies beside the submission, without a folder"
-        ));
-    }
-    let path = folder.join(name);
-    let failed = |e: std::io::Error| format!("{}: the diagram cannot be read: {e}", path.display());
-    let size = std::fs::metadata(&path).map_err(failed)?.len();
-    if size > IMAGE_BYTES_MAX {
-        return Err(format!(
-            "{}: larger than {} MiB",
-            path.display(),
-            IMAGE_BYTES_MAX >> 20
-        ));
-    }
-    Image::new(name, std::fs::read(&path).map_err(failed)?)
+    let bytes = read_named(folder, name, IMAGE_BYTES_MAX)
+        .map_err(|why| format!("{why}: the diagram is missing"))?;
+    Image::new(name, bytes)
 }
 
 /// The results chart of the first result.

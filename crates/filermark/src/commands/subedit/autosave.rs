@@ -2,8 +2,7 @@
 //! other, with a comment behind it that says where the session was and what was being
 //! typed there.
 
-use super::inputs::read_limited;
-use super::store::{folder_of, write_whole};
+use crate::files::{folder_of, read_limited, write_whole};
 use filermark_submission::{Document, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,11 +78,16 @@ impl Autosave {
 
     /// Puts it aside under another name, which it gives.
     pub fn set_aside(&self) -> Option<String> {
-        let mut name = self.path.file_name()?.to_owned();
-        name.push(".old");
-        let aside = Self {
-            path: self.path.with_file_name(name),
-        };
+        // Never over another one that was put aside.
+        let aside = (1..1000).find_map(|number| {
+            let mut name = self.path.file_name()?.to_owned();
+            name.push(match number {
+                1 => ".old".to_owned(),
+                n => format!(".old{n}"),
+            });
+            let path = self.path.with_file_name(name);
+            (!path.exists()).then_some(Self { path })
+        })?;
         fs::rename(&self.path, &aside.path).ok()?;
         Some(aside.shown())
     }
@@ -135,6 +139,9 @@ mod tests {
         assert!(read_xml(&whole).is_ok(), "it is a submission by itself");
         let aside = autosave.set_aside().expect("it is renamed");
         assert!(aside.ends_with(".sub.xml.autosave.old"), "{aside}");
+        autosave.keep(&document, "a.b", "").expect("it is written");
+        let aside = autosave.set_aside().expect("it is renamed");
+        assert!(aside.ends_with(".sub.xml.autosave.old2"), "{aside}");
         assert!(autosave.found().is_none());
     }
 }

@@ -2,6 +2,7 @@
 //! and held against each other.
 
 use crate::exit::Failure;
+use crate::files::read_limited;
 use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
@@ -153,7 +154,7 @@ impl Run {
 
 impl Source {
     fn read(path: &Path) -> Result<Self, Failure> {
-        let content = read_limited(path, FILE_LEN_MAX)?;
+        let content = read_limited(path, FILE_LEN_MAX).map_err(one)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
             path: path.to_owned(),
@@ -167,27 +168,11 @@ impl Source {
 /// # Errors
 /// It cannot be read, or is none; with path and line.
 pub fn read_submission(path: &Path) -> Result<Document, Failure> {
-    let content = read_limited(path, XML_LEN_MAX as u64)?;
+    let content = read_limited(path, XML_LEN_MAX as u64).map_err(one)?;
     let shown = path.display();
     let text = String::from_utf8(content)
         .map_err(|_| one(format!("{shown}: this is no UTF-8 text, and no submission")))?;
     read_xml(&text).map_err(|e| one(format!("{shown}:{e}")))
-}
-
-/// Reads a file that may be at most so large.
-pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, Failure> {
-    use std::io::Read;
-    let shown = path.display();
-    let cannot = |e: std::io::Error| one(format!("{shown}: cannot be read: {e}"));
-    let mut content = Vec::new();
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    file.take(len_max + 1)
-        .read_to_end(&mut content)
-        .map_err(cannot)?;
-    match content.len() as u64 > len_max {
-        true => Err(one(format!("{shown}: larger than {} MiB", len_max >> 20))),
-        false => Ok(content),
-    }
 }
 
 fn one(sentence: String) -> Failure {

@@ -12,6 +12,7 @@ mod store;
 
 use crate::cli::SubeditArgs;
 use crate::exit::{Ended, Failure};
+use crate::files::folder_of;
 use crate::product;
 use autosave::Autosave;
 use filermark_submission::{Document, Fault, xsd};
@@ -54,10 +55,18 @@ pub fn subedit(args: &SubeditArgs) -> Ended {
     inputs.fill(&mut document);
     let store = Store::new(inputs, args.input.as_deref(), output)?;
     if !is_batch {
+        let is_other = args.input.as_deref().is_none_or(|input| input != output);
+        if is_other && output.exists() {
+            eprintln!(
+                "{0}: is there already, and is replaced when you save; to go on with it, quit and start with -i {0}",
+                output.display()
+            );
+        }
         return session::session(document, store, output);
     }
     Autosave::beside(output).tell_if_found();
     let code = tell_faults(&document.faults());
+    tell_missing(&document, output);
     let saved = match args.zip {
         true => store.save_zip(&document, output),
         false => store.save_xml(&document, output),
@@ -70,7 +79,20 @@ pub fn subedit(args: &SubeditArgs) -> Ended {
 /// `-v`.
 fn validate(args: &SubeditArgs) -> Ended {
     let path = wanted(args.input.as_deref(), "-i SUB.xml: what is to be checked?")?;
-    Ok(tell_faults(&read_submission(path)?.faults()))
+    let document = read_submission(path)?;
+    let code = tell_faults(&document.faults());
+    tell_missing(&document, path);
+    Ok(code)
+}
+
+/// Pictures that are named and not there: no fault of the XML, and missing in every report.
+fn tell_missing(document: &Document, path: &Path) {
+    let folder = folder_of(path);
+    for name in document.diagram_files() {
+        if !folder.join(name).is_file() {
+            eprintln!("{}: the diagram {name} is not beside it", path.display());
+        }
+    }
 }
 
 /// `-n`.

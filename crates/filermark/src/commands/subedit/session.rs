@@ -46,27 +46,42 @@ impl Shared {
         self.write("");
     }
 
-    fn write(&mut self, typed: &str) {
+    /// Whether it could be written; if not, that is told once.
+    fn write(&mut self, typed: &str) -> bool {
         let (document, at) = (self.editor.snapshot(), self.editor.path());
-        if let Err(why) = self.autosave.keep(&document, &at, typed)
+        let kept = self.autosave.keep(&document, &at, typed);
+        if let Err(why) = &kept
             && !std::mem::replace(&mut self.is_warned, true)
         {
             eprintln!("{why}; what is typed is lost if the terminal is. Save often (.s)");
         }
+        kept.is_ok()
     }
 
     /// The last moment: also the line that is not ended.
-    fn keep_all(&mut self) -> bool {
+    fn keep_all(&mut self) -> Unsaved {
         if std::mem::replace(&mut self.is_over, true) {
-            return false;
+            return Unsaved::Nothing;
         }
         let line = std::mem::take(&mut self.line);
         let is_lost = self.editor.is_typed() || !line.trim().is_empty();
-        if is_lost {
-            self.write(&line);
+        match is_lost && self.write(&line) {
+            true => Unsaved::Kept,
+            false if is_lost => Unsaved::Lost,
+            false => Unsaved::Nothing,
         }
-        is_lost
     }
+}
+
+/// What became of work that nobody has saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unsaved {
+    /// There was none.
+    Nothing,
+    /// It is in the autosave.
+    Kept,
+    /// It could not be written.
+    Lost,
 }
 
 /// The keyboard's ears.
@@ -165,12 +180,21 @@ fn carry_out(state: &mut Shared, store: &Store, turn: Turn) -> Wish {
 /// The input is at its end, and nobody has quit.
 fn end(state: &mut Shared) -> ExitCode {
     state.editor.end_entry();
-    if state.keep_all() {
-        let shown = state.autosave.shown();
-        eprintln!(
-            "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
-        );
-        return ExitCode::FAILURE;
+    let shown = state.autosave.shown();
+    match state.keep_all() {
+        Unsaved::Kept => {
+            eprintln!(
+                "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
+            );
+            return ExitCode::FAILURE;
+        }
+        Unsaved::Lost => {
+            eprintln!(
+                "the input ended before .q; what was typed and not saved is lost: {shown} cannot be written"
+            );
+            return ExitCode::FAILURE;
+        }
+        Unsaved::Nothing => {}
     }
     match state.editor.is_saved() {
         true => ExitCode::SUCCESS,
@@ -244,7 +268,7 @@ fn watch_signals(shared: &Handle) {
     let watch = move || {
         if signals.forever().next().is_some() {
             let mut state = lock(&shared);
-            if state.keep_all() {
+            if state.keep_all() == Unsaved::Kept {
                 eprintln!(
                     "\nwhat was typed and not saved is in {}",
                     state.autosave.shown()

@@ -1,12 +1,12 @@
 //! Where documents are saved: whole files or none, and never over what they are made of.
 
-use super::inputs::{FILE_LEN_MAX, Inputs, Source, read_limited};
+use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
 use crate::exit::Failure;
+use crate::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_archive::{Bundle, Role, secrets};
-use filermark_submission::{Document, ResultFile, write_xml};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Saves documents.
@@ -66,7 +66,7 @@ impl Store {
     /// Saves the XML.
     pub fn save_xml(&self, document: &Document, path: &Path) -> Result<(), String> {
         self.check_target(path)?;
-        write_whole(path, write_xml(document).as_bytes())
+        write_whole(path, &xml_of(document)?)
     }
 
     /// Saves a zip with the XML and every file that belongs to it.
@@ -78,12 +78,7 @@ impl Store {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let mut bundle = Bundle::new().made_at(now());
         let xml = format!("{stem}.xml");
-        add(
-            &mut bundle,
-            &xml,
-            write_xml(document).into_bytes(),
-            Role::Submission,
-        )?;
+        add(&mut bundle, &xml, xml_of(document)?, Role::Submission)?;
         for (source, is_rc) in self.inputs.sources() {
             let content = unchanged(source)?;
             if is_rc {
@@ -105,8 +100,8 @@ impl Store {
     }
 
     fn diagram(&self, name: &str) -> Result<Vec<u8>, String> {
-        let mut candidates = self.folders.iter().map(|folder| folder.join(name));
-        let Some(path) = candidates.find(|path| path.is_file()) else {
+        let mut candidates = self.folders.iter();
+        let Some(folder) = candidates.find(|folder| folder.join(name).exists()) else {
             let folders = self.folders.iter().map(|f| f.display().to_string());
             let folders: Vec<String> = folders.collect();
             return Err(format!(
@@ -114,7 +109,7 @@ impl Store {
                 folders.join(" or ")
             ));
         };
-        read_limited(&path, FILE_LEN_MAX).map_err(|e| e.reason())
+        read_named(folder, name, FILE_LEN_MAX)
     }
 
     fn check_target(&self, path: &Path) -> Result<(), String> {
@@ -134,6 +129,18 @@ impl Store {
     }
 }
 
+/// The XML, as long as it can be read again.
+fn xml_of(document: &Document) -> Result<Vec<u8>, String> {
+    let xml = write_xml(document).into_bytes();
+    match xml.len() > XML_LEN_MAX {
+        true => Err(format!(
+            "the submission is larger than {} MiB, and nobody could read it again; shorten its texts",
+            XML_LEN_MAX >> 20
+        )),
+        false => Ok(xml),
+    }
+}
+
 fn add(bundle: &mut Bundle, name: &str, content: Vec<u8>, role: Role) -> Result<(), String> {
     match bundle.get(name) {
         None => bundle.add(name, content, role).map_err(|e| e.to_string()),
@@ -146,7 +153,7 @@ fn add(bundle: &mut Bundle, name: &str, content: Vec<u8>, role: Role) -> Result<
 
 /// The content of a file, as long as it is the one that was read.
 fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
-    let content = read_limited(&source.path, FILE_LEN_MAX).map_err(|e| e.reason())?;
+    let content = read_limited(&source.path, FILE_LEN_MAX)?;
     match ResultFile::new(source.file.name.as_str(), &content) == source.file {
         true => Ok(content),
         false => Err(format!(
@@ -165,39 +172,4 @@ fn refuse_password(path: &Path, content: &[u8]) -> Result<(), String> {
         )),
         None => Ok(()),
     }
-}
-
-/// The folder that a file is in.
-pub fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// Writes a whole file or none: beside, to the disk, and by its name at last.
-///
-/// # Errors
-/// In words, with the path.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
-    let Some(name) = path.file_name() else {
-        return Err(format!("{}: this is no name of a file", path.display()));
-    };
-    let folder = folder_of(path);
-    let name = name.to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = write_new(&beside, content).and_then(|()| fs::rename(&beside, path));
-    let written = written.map_err(|e| format!("{}: cannot be written: {e}", path.display()));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    // The name is on the disk, too; where that cannot be had, the content is.
-    let _ = File::open(&folder).and_then(|folder| folder.sync_all());
-    written
-}
-
-fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(content)?;
-    file.sync_all()
 }

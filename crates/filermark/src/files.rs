@@ -1,0 +1,170 @@
+//! Files that are read with a limit, and written whole or not at all.
+
+use crate::exit::Failure;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Reads a file that may be at most so large, in bytes; more is never held.
+///
+/// # Errors
+/// It cannot be read, or is larger; in words, with the path.
+pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let cannot = |e: io::Error| format!("{shown}: cannot be read: {e}");
+    let mut content = Vec::new();
+    let file = File::open(path).map_err(cannot)?;
+    file.take(len_max.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(cannot)?;
+    match content.len() as u64 > len_max {
+        true => Err(format!("{shown}: larger than {} MiB", len_max >> 20)),
+        false => Ok(content),
+    }
+}
+
+/// The same of a file whose name somebody else wrote down: a bare name in `folder`, and
+/// no link, pipe or device.
+///
+/// # Errors
+/// As [`read_limited`], or it is none of these.
+pub fn read_named(folder: &Path, name: &str, len_max: u64) -> Result<Vec<u8>, String> {
+    let is_bare = Path::new(name).file_name().is_some_and(|n| n == name);
+    if !is_bare {
+        return Err(format!(
+            "\"{name}\": such a file lies beside the submission, without a folder in its name"
+        ));
+    }
+    let path = folder.join(name);
+    let shown = path.display();
+    let kind = fs::symlink_metadata(&path).map_err(|e| format!("{shown}: cannot be read: {e}"))?;
+    match kind.is_file() {
+        true => read_limited(&path, len_max),
+        false => Err(format!(
+            "{shown}: this is a link, a folder or a device, and no file"
+        )),
+    }
+}
+
+/// Refuses to write over what is being read.
+///
+/// # Errors
+/// `out` is one of the inputs, whatever it is called.
+pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    let Ok(target) = fs::canonicalize(out) else {
+        return Ok(());
+    };
+    let is_target = |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == target);
+    match inputs.iter().find(is_target) {
+        None => Ok(()),
+        Some(input) => Err(Failure::Usage(vec![format!(
+            "{}: this would be written over {}, which is read; give another name",
+            out.display(),
+            input.display()
+        )])),
+    }
+}
+
+/// Writes a whole file or none: beside, to the disk, and by its name at last. A link
+/// stays one, the mode stays as it was; what is no regular file (a pipe, a device) is
+/// written into.
+///
+/// # Errors
+/// In words, with the path.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
+    let failed = |e: io::Error| format!("{}: cannot be written: {e}", path.display());
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .map_err(failed)?;
+        return file.write_all(content).map_err(failed);
+    }
+    let Some(name) = target.file_name() else {
+        return Err(format!("{}: this is no name of a file", path.display()));
+    };
+    let folder = folder_of(&target);
+    let beside = folder.join(format!(
+        ".{}.{}.tmp",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&beside)
+        .map_err(failed)?;
+    let mode = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
+    let written = mode
+        .and_then(|()| file.write_all(content))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&beside, &target));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    // The name is on the disk, too; where that cannot be had, the content is.
+    let _ = File::open(&folder).and_then(|folder| folder.sync_all());
+    written.map_err(failed)
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn links_modes_and_devices_stay_what_they_are() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        write_whole(&at("a"), b"one").expect("written");
+        fs::set_permissions(at("a"), fs::Permissions::from_mode(0o600)).expect("a mode");
+        symlink(at("a"), at("link")).expect("a link");
+        write_whole(&at("link"), b"two").expect("written");
+        assert!(
+            fs::symlink_metadata(at("link"))
+                .expect("there")
+                .is_symlink()
+        );
+        assert_eq!(fs::read(at("a")).expect("there"), b"two");
+        let mode = fs::metadata(at("a")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        write_whole(Path::new("/dev/null"), b"three").expect("written");
+        assert!(!fs::metadata("/dev/null").expect("there").is_file());
+        assert!(write_whole(&at("none/b"), b"four").is_err());
+        assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
+        assert!(refuse_inputs(&at("link"), &[&at("a")]).is_err());
+        assert!(refuse_inputs(&at("new"), &[&at("a")]).is_ok());
+    }
+
+    #[test]
+    fn what_others_name_is_a_file_beside() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("a"), "12345").expect("written");
+        symlink("/etc/passwd", dir.path().join("link")).expect("a link");
+        assert_eq!(read_named(dir.path(), "a", 5).expect("read"), b"12345");
+        for (name, what) in [
+            ("a", "larger"),
+            ("link", "a link"),
+            ("../a", "beside"),
+            ("b", "cannot be read"),
+        ] {
+            let error = read_named(dir.path(), name, 4).expect_err(name);
+            assert!(error.contains(what), "{error}");
+        }
+        assert!(
+            read_limited(Path::new("/dev/zero"), 10)
+                .expect_err("endless")
+                .contains("larger")
+        );
+    }
+}
