@@ -122,6 +122,14 @@ fn fields(out: &mut String, fields: &[FieldChange], width: usize) {
     }
 }
 
+/// What is made of a point that counts on one side only; nothing for others.
+pub fn standing_words(point: &PointDifference) -> String {
+    match point.standing_verdict {
+        Judgement::NoDifferenceShown => String::new(),
+        judgement => format!(", {}", judgement.words()),
+    }
+}
+
 fn point_table(out: &mut String, point: &PointDifference, paint: &Paint, width: usize) {
     let held = if point.held_by_pacing {
         ", rate held by pacing"
@@ -131,9 +139,10 @@ fn point_table(out: &mut String, point: &PointDifference, paint: &Paint, width: 
     let title = format!("load point {}, {}{held}", point.number, point.load);
     if point.figures.is_empty() {
         let text = format!(
-            "{title}: not compared: {} before, {} after",
+            "{title}: no figures to compare: {} before, {} after{}",
             point.before.words(),
-            point.after.words()
+            point.after.words(),
+            standing_words(point)
         );
         let _ = writeln!(out, "\n{}", wrapped(&text, width, 2));
         return;
@@ -274,6 +283,41 @@ pub(crate) mod tests {
         );
         assert!(comparison_text(&comparison, true, 100).contains("\x1b[31mslower"));
         crate::html::golden("comparison.txt", &text);
+    }
+
+    #[test]
+    fn points_that_failed_are_told() {
+        let mut records = records();
+        records.truncate(2);
+        records[1].points.truncate(1);
+        let sides: Vec<Group<'_>> = records
+            .iter()
+            .map(|r| Group {
+                name: r.run.suffix.clone(),
+                records: vec![r],
+            })
+            .collect();
+        let comparison = compare(&sides, &Options::default()).unwrap();
+        let text = comparison_text(&comparison, false, 100);
+        for told in [
+            "load point 2, 100 op/s: no figures to compare: valid before, not measured after, slower",
+            "verdict: slower\n  - load points 2 to 4 count before and not after, slower: not measured",
+        ] {
+            assert!(text.contains(told), "{text}");
+        }
+        let json = comparison_json(&comparison);
+        let points = &json["against"][0]["points"];
+        assert_eq!(points[0]["standing_verdict"], "no_difference_shown");
+        assert_eq!(points[3]["standing_verdict"], "slower");
+        let templates = crate::templates::Templates::builtin();
+        let page =
+            crate::comparison_html::comparison_html(&comparison, &sides, &templates).unwrap();
+        for told in [
+            "not measured after, slower</span>",
+            "<li>load points 2 to 4 count before and not after, slower",
+        ] {
+            assert!(page.contains(told), "{told}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs side by side as one self-contained HTML page.
 
 use crate::charts::{Bar, Fit, curves_chart, forest_chart};
-use crate::comparison::{method_words, value, work_words};
+use crate::comparison::{method_words, standing_words, value, work_words};
 use crate::format::number;
 use crate::templates::{TemplateError, Templates};
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -79,6 +79,7 @@ struct PointView {
     held: bool,
     before: String,
     after: String,
+    standing: String,
     rows: Vec<Row>,
     ops: Vec<Row>,
 }
@@ -227,6 +228,7 @@ fn point_view(point: &PointDifference) -> PointView {
         held: point.held_by_pacing,
         before: point.before.words(),
         after: point.after.words(),
+        standing: standing_words(point),
         rows: point
             .figures
             .iter()

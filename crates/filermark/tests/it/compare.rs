@@ -173,9 +173,42 @@ fn refusals(dir: &Path) {
     std::fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 20]).expect("write");
     let cut = compare(dir, &["one.run.jsonl", "cut.run.jsonl"]);
     assert!(text(&cut.stdout).contains("the record of cut (suffix one) was cut"));
+    half_a_run(dir, &text(&whole));
+    let twice = compare(dir, &["one.run.jsonl,one.run.jsonl", "two.run.jsonl"]);
+    let said = text(&twice.stderr);
+    assert_eq!(code(&twice), 2, "{said}");
+    assert!(
+        said.contains("suffix one") && said.contains("more than once"),
+        "{said}"
+    );
     let unwritable = compare(
         dir,
         &["one.run.jsonl", "one.run.jsonl", "-o", "no/such/dir"],
     );
     assert_eq!(code(&unwritable), 1);
+}
+
+/// A run that lost its later load points is worse than the whole one, whatever the first
+/// point says.
+fn half_a_run(dir: &Path, whole: &str) {
+    let mut points = 0;
+    let first = whole.lines().filter(|line| {
+        let value: Value = serde_json::from_str(line).expect("JSON");
+        points += usize::from(value["type"] == "point");
+        points <= 1
+    });
+    let first: Vec<&str> = first.collect();
+    std::fs::write(dir.join("half.run.jsonl"), first.join("\n") + "\n").expect("write");
+    let worse = compare(dir, &["one.run.jsonl", "half.run.jsonl", "-f", "json"]);
+    assert_eq!(code(&worse), 3, "{}", text(&worse.stderr));
+    let value = json(&worse);
+    let reason = value["against"][0]["reasons"][0]
+        .as_str()
+        .expect("a reason");
+    let told = "before and not after, slower: not measured";
+    assert!(reason.starts_with("load point") && reason.contains(told), "{reason}");
+    for (fail_on, wanted) in [("slower", 0), ("any", 3)] {
+        let better = ["half.run.jsonl", "one.run.jsonl", "--fail-on", fail_on];
+        assert_eq!(code(&compare(dir, &better)), wanted);
+    }
 }

@@ -52,8 +52,10 @@ pub enum Kind {
     ServiceP99,
     /// Mean response time, ms.
     ResponseMean,
-    /// Highest achieved rate of a load point that counts, op/s.
-    Peak,
+    /// Highest achieved rate of the load points with figures on both sides, op/s. They need
+    /// not count: near a limit chance decides whether the highest one does, so the peak of
+    /// what counts would jump by a whole load point between runs that are alike.
+    HighestRate,
     /// Overall response time, ms.
     Ort,
 }
@@ -66,7 +68,7 @@ impl Kind {
             Self::ServiceMean => "mean service time",
             Self::ServiceP99 => "99 % of service times",
             Self::ResponseMean => "mean response time",
-            Self::Peak => "peak",
+            Self::HighestRate => "highest achieved rate",
             Self::Ort => "overall response time",
         }
     }
@@ -78,7 +80,7 @@ impl Kind {
             Self::ServiceMean => "service",
             Self::ServiceP99 => "service 99 %",
             Self::ResponseMean => "response",
-            Self::Peak => "peak",
+            Self::HighestRate => "highest rate",
             Self::Ort => "ORT",
         }
     }
@@ -90,7 +92,7 @@ impl Kind {
 
     /// Whether more is better.
     pub const fn is_rate(self) -> bool {
-        matches!(self, Self::AchievedRate | Self::Peak)
+        matches!(self, Self::AchievedRate | Self::HighestRate)
     }
 
     /// From the unit of the records to that of [`Kind::unit`].
@@ -112,6 +114,12 @@ impl Kind {
             Self::ServiceP99 => 2.0,
             _ => 1.0,
         }
+    }
+
+    /// Whether few operations make it: a single stall of a second is in there, and says
+    /// nothing of the next run.
+    pub(super) const fn is_of_the_tail(self) -> bool {
+        matches!(self, Self::ServiceP99 | Self::ResponseMean)
     }
 
     /// How much more it differs at a single load point than over the sweep: near the

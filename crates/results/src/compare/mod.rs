@@ -14,6 +14,9 @@
 mod difference;
 mod points;
 mod scatter;
+mod standing;
+#[cfg(test)]
+mod standing_tests;
 mod student;
 mod sweep;
 #[cfg(test)]
@@ -23,7 +26,8 @@ mod within;
 mod work;
 
 pub use difference::{Difference, Judgement, Kind, signed};
-pub use points::{OpDifference, PointDifference, Standing};
+pub use points::{OpDifference, PointDifference};
+pub use standing::Standing;
 pub use verdict::Overall;
 pub use work::{FieldChange, Work};
 
@@ -80,6 +84,18 @@ pub enum CompareError {
     /// There are not two sides with a record each.
     #[error("a comparison needs two sides with a run record each")]
     TooFew,
+    /// A side has one record twice: as repeats they would show no spread at all.
+    #[error(
+        "{name} has the record of suffix {suffix}, started {started}, more than once; give each repeat once"
+    )]
+    Twice {
+        /// The side.
+        name: String,
+        /// The record's suffix.
+        suffix: String,
+        /// When its run began.
+        started: Timestamp,
+    },
     /// The work differs, and nobody forces the comparison.
     #[error("{after} did other work than {before}: {}; --force compares what can be matched", listed(.fields))]
     OtherWork {
@@ -186,6 +202,7 @@ pub fn compare(groups: &[Group<'_>], options: &Options) -> Result<Comparison, Co
     if others.is_empty() || groups.iter().any(|g| g.records.is_empty()) {
         return Err(CompareError::TooFew);
     }
+    groups.iter().try_for_each(repeats_differ)?;
     let mut forced = false;
     for group in groups {
         for record in &group.records {
@@ -212,6 +229,28 @@ pub fn compare(groups: &[Group<'_>], options: &Options) -> Result<Comparison, Co
         sides: groups.iter().map(side_facts).collect(),
         against: others.iter().map(|g| against(base, g, options)).collect(),
     })
+}
+
+/// Whether these are records of one and the same run.
+fn is_one_run(a: &RunRecord, b: &RunRecord) -> bool {
+    let (a, b) = (&a.run, &b.run);
+    a.suffix == b.suffix && a.started == b.started && a.fingerprint == b.fingerprint
+}
+
+fn repeats_differ(group: &Group<'_>) -> Result<(), CompareError> {
+    let again = |(at, record): (usize, &&RunRecord)| {
+        let earlier = &group.records[..at];
+        earlier.iter().any(|e| is_one_run(e, record))
+    };
+    let records = group.records.iter();
+    match records.enumerate().find(|(at, r)| again((*at, r))) {
+        None => Ok(()),
+        Some((_, record)) => Err(CompareError::Twice {
+            name: one_line(&group.name),
+            suffix: one_line(&record.run.suffix),
+            started: record.run.started,
+        }),
+    }
 }
 
 impl Comparison {
@@ -266,19 +305,27 @@ fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
             after: pair.standing.1.clone(),
             figures: pair.differences(spread, |kind| scatter::scatter(&pairs, kind)),
             ops: sweep::ops_at(pair, benchmark.protocol, spread),
-            held_by_pacing: pair.is_measured() && pair.is_held(),
+            held_by_pacing: pair.is_held(),
+            standing_verdict: Judgement::NoDifferenceShown,
         })
         .collect();
     let mut ops = sweep::ops(&pairs, benchmark.protocol, spread);
     let threshold = options.threshold_pcnt;
     verdict::judge(&mut sweep, &mut points, threshold);
+    let repeated = base.records.len() > 1 && other.records.len() > 1;
+    let alone = match repeated {
+        true => Vec::new(),
+        false => verdict::without_lone_tails(&sweep, &mut points),
+    };
+    standing::judge(&mut points, &pairs, standing::far(threshold, spread));
     let mut table: Vec<_> = ops.iter_mut().map(|o| &mut o.service).collect();
     decide(&mut table, threshold);
     let each = points.iter_mut().flat_map(|p| &mut p.ops);
     let mut table: Vec<_> = each.map(|o| &mut o.service).collect();
     decide(&mut table, threshold);
     let (work, places, other_work) = worst_work(base, other);
-    let (verdict, reasons) = verdict::overall(&sweep, &points, &ops, threshold);
+    let (verdict, mut reasons) = verdict::overall(&sweep, &points, &ops, threshold);
+    reasons.extend(alone);
     Against {
         name: one_line(&other.name),
         verdict,
@@ -346,6 +393,14 @@ fn remarks(
                     "the record of {name} has no end: the run was cut or still goes on"
                 ));
             }
+        }
+    }
+    for record in &other.records {
+        if base.records.iter().any(|b| is_one_run(b, record)) {
+            remarks.push(format!(
+                "the run of suffix {} is on both sides: it is compared with itself, which says nothing of the server",
+                one_line(&record.run.suffix)
+            ));
         }
     }
     let (b, a) = (&base.records[0].run, &other.records[0].run);

@@ -1,15 +1,16 @@
 //! Load points side by side: which belong together, which count, and what each
 //! figure differs by.
 
-use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
+use super::difference::{Difference, Doubt, Judgement, Kind, Side, difference, mean};
 use super::scatter::standard_error;
+use super::standing::{Mark, Standing, standing};
 use super::within::{Figure, Figures};
 use crate::figures::{Planned, units};
 use crate::record::{PointRecord, RunRecord};
 use crate::text::one_line;
+use filermark_model::OpStats;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::units::counted;
-use filermark_model::{OpStats, Rule};
 use serde::Serialize;
 
 /// Share of the requested rate from which on pacing holds the achieved rate.
@@ -21,46 +22,6 @@ const SAME_RATE_PCNT: f64 = 5.0;
 const CLIENT_WAITS: f64 = 2.0;
 /// Standard errors within which a difference of lateness is chance, where repeats tell.
 const CHANCE_ERRORS: f64 = 2.0;
-
-/// Whether a load point counts on one side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum Standing {
-    /// It counts.
-    Valid,
-    /// It does not count because the server was too slow for it: that is a figure too.
-    TooSlow {
-        /// The rules that say so.
-        why: String,
-    },
-    /// It does not count for another reason.
-    Invalid {
-        /// The rules that say so.
-        why: String,
-    },
-    /// It was not measured.
-    Missing {
-        /// Why, where it is known.
-        why: String,
-    },
-}
-
-impl Standing {
-    /// In words.
-    pub fn words(&self) -> String {
-        match self {
-            Self::Valid => "valid".into(),
-            Self::TooSlow { why } | Self::Invalid { why } => format!("INVALID ({why})"),
-            Self::Missing { why } if why.is_empty() => "not measured".into(),
-            Self::Missing { why } => format!("not measured ({why})"),
-        }
-    }
-
-    /// Whether its figures are the server's.
-    pub const fn has_figures(&self) -> bool {
-        matches!(self, Self::Valid | Self::TooSlow { .. })
-    }
-}
 
 /// One load point on two sides.
 #[derive(Clone, Debug, Serialize)]
@@ -81,6 +42,8 @@ pub struct PointDifference {
     pub ops: Vec<OpDifference>,
     /// Whether both sides reached the requested rate, so that it says nothing.
     pub held_by_pacing: bool,
+    /// What is made of it where it counts on one side only.
+    pub standing_verdict: Judgement,
 }
 
 /// One operation on two sides.
@@ -103,6 +66,7 @@ pub struct Pair<'a> {
     pub before: Vec<Cell<'a>>,
     pub after: Vec<Cell<'a>>,
     pub standing: (Standing, Standing),
+    pub marks: (Mark, Mark),
 }
 
 /// A load point in one record.
@@ -122,6 +86,7 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
         before.iter().all(has) && after.iter().all(has)
     };
     let of = |load: &LoadPoint| {
+        let marks = (mark(before, load), mark(after, load));
         let (before, b) = cells(before, load);
         let (after, a) = cells(after, load);
         Pair {
@@ -131,6 +96,7 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
             before,
             after,
             standing: (b, a),
+            marks,
         }
     };
     plan.points.iter().filter(everywhere).map(of).collect()
@@ -148,6 +114,11 @@ fn load_words(plan: &RunPlan, load: LoadPoint) -> String {
         Some(requested) => format!("{} op/s", crate::figures::plain(requested)),
         None => counted(u64::from(plan.proc_count_at(load)), "proc"),
     }
+}
+
+fn mark(records: &[&RunRecord], load: &LoadPoint) -> Mark {
+    let of = |r: &&RunRecord| Mark::of(r.points.iter().find(|p| same_load(&p.load, load)));
+    records.iter().map(of).collect()
 }
 
 fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Standing) {
@@ -175,37 +146,6 @@ fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Sta
     (cells, worst)
 }
 
-fn standing(point: Option<&PointRecord>) -> Standing {
-    let Some(point) = point else {
-        return Standing::Missing { why: String::new() };
-    };
-    if let Some(why) = point.failure() {
-        return Standing::Missing { why: one_line(why) };
-    }
-    if point.is_valid() {
-        return Standing::Valid;
-    }
-    let slow = [
-        Rule::ResponseLimit,
-        Rule::AchievedRate,
-        Rule::ProcRate,
-        Rule::Saturated,
-    ];
-    let mut rules: Vec<Rule> = point
-        .findings
-        .iter()
-        .filter(|f| f.invalidates())
-        .map(|f| f.rule)
-        .collect();
-    rules.dedup();
-    let names: Vec<&str> = rules.iter().map(|r| r.name()).collect();
-    let why = names.join(", ");
-    match rules.iter().all(|r| slow.contains(r)) {
-        true => Standing::TooSlow { why },
-        false => Standing::Invalid { why },
-    }
-}
-
 impl Pair<'_> {
     /// Whether there are figures of every record.
     pub fn is_measured(&self) -> bool {
@@ -217,22 +157,32 @@ impl Pair<'_> {
         self.standing == (Standing::Valid, Standing::Valid)
     }
 
-    fn rates(&self) -> impl Iterator<Item = f64> {
+    /// The achieved rates of all records; `None` where one of them has none, for then
+    /// nothing can be said of all.
+    fn rates(&self) -> Option<Vec<f64>> {
         let all = self.before.iter().chain(&self.after);
-        all.filter_map(|c| c.figures.achieved.map(|f| f.value))
+        let both = !self.before.is_empty() && !self.after.is_empty();
+        let rates = all.map(|c| c.figures.achieved.map(|f| f.value));
+        rates.collect::<Option<Vec<f64>>>().filter(|_| both)
     }
 
     /// Whether all records reached what was asked for.
     pub fn is_held(&self) -> bool {
-        self.requested
-            .is_some_and(|asked| self.rates().all(|rate| rate >= HELD_SHARE * asked))
+        let reached = |asked: f64| {
+            let rates = self.rates();
+            rates.is_some_and(|all| all.iter().all(|rate| *rate >= HELD_SHARE * asked))
+        };
+        self.is_measured() && self.requested.is_some_and(reached)
     }
 
     /// Whether latencies were measured at the same rate, or no rate was asked for.
     pub fn is_at_one_rate(&self) -> bool {
-        let low = self.rates().fold(f64::INFINITY, f64::min);
-        let high = self.rates().fold(0.0, f64::max);
-        self.requested.is_none() || high <= low * (1.0 + SAME_RATE_PCNT / 100.0)
+        let near = |rates: Vec<f64>| {
+            let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = rates.iter().copied().fold(0.0, f64::max);
+            high <= low * (1.0 + SAME_RATE_PCNT / 100.0)
+        };
+        self.requested.is_none() || self.rates().is_some_and(near)
     }
 
     /// A figure on both sides: (before, after), one of each record.
@@ -359,7 +309,7 @@ impl Pair<'_> {
 impl Cell<'_> {
     fn figure(&self, kind: Kind) -> Option<Figure> {
         match kind {
-            Kind::AchievedRate | Kind::Peak => self.figures.achieved,
+            Kind::AchievedRate | Kind::HighestRate => self.figures.achieved,
             Kind::ServiceMean | Kind::Ort => self.figures.service_mean,
             Kind::ServiceP99 => self.figures.service_p99,
             Kind::ResponseMean => self.figures.response_mean,

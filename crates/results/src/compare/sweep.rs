@@ -1,5 +1,5 @@
 //! The whole sweep side by side: every figure over the points that count on both
-//! sides, the peak, the overall response time, and each operation.
+//! sides, the highest rate, the overall response time, and each operation.
 
 use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
 use super::points::{Cell, OpDifference, Pair};
@@ -22,7 +22,7 @@ pub fn differences(pairs: &[Pair<'_>], spread: f64, composite: bool) -> Vec<Diff
         over(Kind::ServiceMean, &alike, spread),
         over(Kind::ServiceP99, &alike, spread),
         over(Kind::ResponseMean, &alike, spread),
-        peak(&measured, spread),
+        highest_rate(&measured, spread),
         overall_response_time(&valid, spread, composite),
     ];
     rows.into_iter().flatten().collect()
@@ -63,9 +63,9 @@ fn mean_doubt(sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Doubt {
 }
 
 /// The highest rate that either side achieved at points that both have figures of.
-fn peak(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
+fn highest_rate(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
     let rate = |pair: &&&Pair<'_>, after: bool| {
-        let (b, a) = pair.sides(Kind::Peak);
+        let (b, a) = pair.sides(Kind::HighestRate);
         mean(if after { &a.logs } else { &b.logs })
     };
     let best = |after: bool| {
@@ -74,12 +74,15 @@ fn peak(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
     };
     let (before, after) = (best(false)?, best(true)?);
     let (b, a) = (
-        before.doubt(Kind::Peak, spread),
-        after.doubt(Kind::Peak, spread),
+        before.doubt(Kind::HighestRate, spread),
+        after.doubt(Kind::HighestRate, spread),
     );
     let doubt = if b.spread > a.spread { b } else { a };
-    let (side, other) = (before.sides(Kind::Peak).0, after.sides(Kind::Peak).1);
-    difference(Kind::Peak, &side, &other, doubt)
+    let (side, other) = (
+        before.sides(Kind::HighestRate).0,
+        after.sides(Kind::HighestRate).1,
+    );
+    difference(Kind::HighestRate, &side, &other, doubt)
 }
 
 /// The ORT of the points that count on both sides. How sure it is follows from how

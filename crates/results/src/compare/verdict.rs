@@ -6,7 +6,8 @@
 //! the run measured, and its mean is in the figures already.
 
 use super::difference::{ALPHA, Difference, Judgement, Kind};
-use super::points::{OpDifference, PointDifference, Standing};
+use super::points::{OpDifference, PointDifference};
+use super::standing::{self, Standing};
 use super::student::holm;
 use serde::Serialize;
 
@@ -21,13 +22,13 @@ const OPS_NAMED: usize = 5;
 pub enum Overall {
     /// It does better in what differs.
     Faster,
-    /// It does worse in what differs.
+    /// It does worse in what differs, or load points count before and not after.
     Slower,
     /// Better in some figures, worse in others.
     Mixed,
     /// No difference that matters was shown.
     NoDifferenceShown,
-    /// No load point has figures on both sides.
+    /// No load point has figures on both sides, and none counts on one side only.
     NothingToCompare,
 }
 
@@ -78,6 +79,36 @@ fn decide_at(family: &mut [&mut Difference], alpha: f64, threshold_pcnt: f64) {
     }
 }
 
+/// Takes back what tail figures of single load points say alone, and says so: it takes
+/// the mean service time there, or a latency over the sweep, to agree. A stall of one
+/// second in one run makes a mean response time twenty times as long.
+pub fn without_lone_tails(sweep: &[Difference], points: &mut [PointDifference]) -> Vec<String> {
+    let mut told = Vec::new();
+    for point in points {
+        let agrees = |d: &Difference| {
+            let here = |o: &&Difference| o.kind == Kind::ServiceMean;
+            let latencies = sweep.iter().filter(|o| !o.kind.is_rate());
+            let mut others = point.figures.iter().filter(here).chain(latencies);
+            others.any(|o| o.verdict == d.verdict)
+        };
+        let tail = |d: &Difference| shown(d) && d.kind.is_of_the_tail();
+        let alone = |d: &Difference| tail(d) && !agrees(d);
+        let alone: Vec<bool> = point.figures.iter().map(alone).collect();
+        let figures = point.figures.iter_mut().zip(alone);
+        for (figure, _) in figures.filter(|(_, alone)| *alone) {
+            figure.verdict = Judgement::NoDifferenceShown;
+            told.push(format!(
+                "load point {} ({}): {} {}; it decides nothing, since the mean service time there and the latencies over the sweep do not agree: a short stall in one run does that; repeats on both sides would tell",
+                point.number,
+                point.load,
+                figure.kind.words(),
+                figure.text()
+            ));
+        }
+    }
+    told
+}
+
 /// The verdict and its reasons; everything was judged before.
 pub fn overall(
     sweep: &[Difference],
@@ -88,14 +119,18 @@ pub fn overall(
     let mut reasons = Vec::new();
     let at_points = points.iter().flat_map(|p| &p.figures);
     let all = || sweep.iter().chain(at_points.clone());
-    let is = |judgement| all().any(|d| d.verdict == judgement);
+    let is = |judgement| {
+        let by_standing = points.iter().any(|p| p.standing_verdict == judgement);
+        by_standing || all().any(|d| d.verdict == judgement)
+    };
     let verdict = match (is(Judgement::Faster), is(Judgement::Slower)) {
-        _ if all().next().is_none() => Overall::NothingToCompare,
         (true, true) => Overall::Mixed,
         (true, false) => Overall::Faster,
         (false, true) => Overall::Slower,
+        _ if all().next().is_none() => Overall::NothingToCompare,
         (false, false) => Overall::NoDifferenceShown,
     };
+    reasons.extend(standing::reasons(points));
     for difference in sweep.iter().filter(|d| shown(d)) {
         reasons.push(format!(
             "{} over the sweep: {}, {}",
@@ -139,7 +174,7 @@ fn point_reasons(point: &PointDifference) -> Option<String> {
 
 /// What could hide behind a difference that is not shown.
 fn why_not(sweep: &[Difference], threshold_pcnt: f64) -> Vec<String> {
-    let told = [Kind::ServiceMean, Kind::ResponseMean, Kind::Peak];
+    let told = [Kind::ServiceMean, Kind::ResponseMean, Kind::HighestRate];
     let told = sweep.iter().filter(|d| told.contains(&d.kind));
     told.map(|d| {
         let remark = match d.low_pcnt > -threshold_pcnt && d.high_pcnt < threshold_pcnt {

@@ -78,7 +78,7 @@ impl Simulated {
         let plan = self.plan();
         let mut rng = Rng::new(seed, 0x636f_6d70);
         let mut record = RunRecord::new(RunHeader::new("0.1.0", suffix, plan.clone()));
-        record.run.started = Timestamp::from_unix_seconds(super::START_UNIX_SECONDS);
+        record.run.started = Timestamp::from_unix_seconds(super::START_UNIX_SECONDS + seed as f64);
         let run = self.between_runs * normal(&mut rng);
         for load in &plan.points {
             let own = run + self.between_points * normal(&mut rng);

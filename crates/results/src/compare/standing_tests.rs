@@ -1,0 +1,164 @@
+//! Load points that count on one side only, that were stalled once, or that say nothing;
+//! and runs that are given twice.
+
+use super::tests::{base, compared, group, runs};
+use super::*;
+use crate::record::PointStatus;
+use crate::testing::compare::Simulated;
+use filermark_model::{Finding, Nanos, Rule, Severity};
+
+fn both_ways(good: &RunRecord, bad: &RunRecord) -> (Against, Against) {
+    let of = |b, a| compared(&[b], &[a], &Options::default());
+    (of(good, bad), of(bad, good))
+}
+
+fn invalid(record: &RunRecord, points: &[usize], rule: Rule) -> RunRecord {
+    let mut record = record.clone();
+    for point in points {
+        let finding = Finding::new(rule, Severity::Invalid, "off");
+        record.points[*point].findings.push(finding);
+    }
+    record
+}
+
+#[test]
+fn points_that_fail_make_the_second_side_slower() {
+    let good = base()[0].clone();
+    let mut bad = good.clone();
+    for point in &mut bad.points[1..] {
+        point.stats = None;
+        point.status = PointStatus::Failed {
+            reason: "the server\nwent away".into(),
+        };
+    }
+    let (worse, better) = both_ways(&good, &bad);
+    assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
+    let told = "load points 2 to 5 count before and not after, slower: not measured (the server";
+    assert!(worse.reasons[0].starts_with(told), "{:?}", worse.reasons);
+    assert_eq!(better.verdict, Overall::Faster);
+    let told = "load points 2 to 5 count after and not before, faster";
+    assert!(better.reasons[0].starts_with(told), "{:?}", better.reasons);
+    // One is enough, and so is a record that ends early; and all of them.
+    for left in [4, 1, 0] {
+        let mut cut = good.clone();
+        cut.points.truncate(left);
+        let (worse, better) = both_ways(&good, &cut);
+        let verdicts = (worse.verdict, better.verdict);
+        assert_eq!(verdicts, (Overall::Slower, Overall::Faster), "{left}");
+    }
+}
+
+#[test]
+fn one_point_at_the_edge_of_a_rule_is_chance_and_two_are_not() {
+    let good = base()[0].clone();
+    let last = good.points.len() - 1;
+    for rule in [Rule::AchievedRate, Rule::MixDeviation] {
+        let (worse, better) = both_ways(&good, &invalid(&good, &[last], rule));
+        let verdicts = (worse.verdict, better.verdict);
+        let silent = Overall::NoDifferenceShown;
+        assert_eq!(verdicts, (silent, silent), "{:?}", worse.reasons);
+        let two = invalid(&good, &[last - 1, last], rule);
+        let (worse, better) = both_ways(&good, &two);
+        let verdicts = (worse.verdict, better.verdict);
+        assert_eq!(verdicts, (Overall::Slower, Overall::Faster));
+        assert!(worse.reasons[0].starts_with("load points 4, 5 count before"));
+        // One lost and one won: still chance.
+        let other = invalid(&good, &[last - 1], rule);
+        let (swapped, _) = both_ways(&other, &invalid(&good, &[last], rule));
+        assert_eq!(swapped.verdict, silent);
+    }
+    // Failed operations are no edge, nor is a rate that is much lower.
+    let (worse, _) = both_ways(&good, &invalid(&good, &[last], Rule::Errors));
+    assert_eq!(worse.verdict, Overall::Slower);
+    let mut slow = invalid(&good, &[last], Rule::MixDeviation);
+    slow.points[last].stats.as_mut().unwrap().window_ns *= 2;
+    let (worse, better) = both_ways(&good, &slow);
+    let verdicts = (worse.verdict, better.verdict);
+    assert_eq!(verdicts, (Overall::Slower, Overall::Faster));
+}
+
+/// 190 pairs of 20 runs of a server that reaches about 95 % of the highest load: in half
+/// of them that load point counts on one side only. (Near the knee the mean service time
+/// of a load point can differ by a third between them: that is not looked at here.)
+#[test]
+fn identical_servers_at_the_edge_do_not_differ_by_what_counts() {
+    let edge = Simulated {
+        capacity: 237.5,
+        ..Simulated::default()
+    };
+    let all = runs(edge, 20, 6_000);
+    let (mut flips, mut called, mut silent) = (0, 0, 0);
+    for (i, after) in all.iter().enumerate() {
+        for before in &all[..i] {
+            let against = compared(&[before], &[after], &Options::default());
+            let counts = |standing: &Standing| *standing == Standing::Valid;
+            let differs = |p: &&PointDifference| p.standing_verdict != Judgement::NoDifferenceShown;
+            let (points, last) = (&against.points, against.points.last().unwrap());
+            flips += usize::from(counts(&last.before) != counts(&last.after));
+            called += usize::from(points.iter().any(|p| differs(&p)));
+            silent += usize::from(against.verdict == Overall::NoDifferenceShown);
+        }
+    }
+    eprintln!("of 190: {flips} flips, {called} called a difference, {silent} silent");
+    assert!(flips > 30, "{flips}: not at the edge");
+    assert_eq!(called, 0);
+}
+
+#[test]
+fn pacing_held_nothing_where_nothing_was_measured() {
+    let good = base()[0].clone();
+    let mut odd = good.clone();
+    odd.points[2].stats.as_mut().unwrap().window_ns = 0;
+    for (b, a) in [(&odd, &odd), (&good, &odd)] {
+        let against = compared(&[b], &[a], &Options::default());
+        let held: Vec<bool> = against.points.iter().map(|p| p.held_by_pacing).collect();
+        assert_eq!(held, [true, true, false, true, true]);
+    }
+}
+
+#[test]
+fn a_run_is_no_repeat_of_its_own() {
+    let (one, two) = (&base()[0], &base()[1]);
+    let groups = [group("twice", &[one, two, one]), group("b", &[two])];
+    let refused = compare(&groups, &Options::default()).unwrap_err();
+    let told = refused.to_string();
+    assert!(matches!(refused, CompareError::Twice { .. }), "{told}");
+    assert!(
+        told.starts_with("twice has the record of suffix s, started 20"),
+        "{told}"
+    );
+    let against = compared(&[one], &[one], &Options::default());
+    let remarks = against.remarks.join("\n");
+    assert!(remarks.contains("suffix s is on both sides"), "{remarks}");
+    let against = compared(&[one], &[two], &Options::default());
+    assert!(!against.remarks.join("\n").contains("both sides"));
+}
+
+/// As it happened: one stall near the end of a load point, and everything waits.
+#[test]
+fn one_stall_at_one_point_decides_nothing_without_repeats() {
+    let good = base()[0].clone();
+    let stalled = |record: &RunRecord| {
+        let mut record = record.clone();
+        let stats = record.points[4].stats.as_mut().unwrap();
+        for op in &mut stats.ops {
+            for _ in 0..op.success_count {
+                op.response.record(Nanos(50_000_000));
+            }
+        }
+        record
+    };
+    let (slow, fast) = both_ways(&good, &stalled(&good));
+    for against in [&slow, &fast] {
+        assert_eq!(against.verdict, Overall::NoDifferenceShown);
+        let reasons = against.reasons.join("\n");
+        assert!(reasons.contains("mean response time"), "{reasons}");
+        assert!(reasons.contains("it decides nothing"), "{reasons}");
+    }
+    // In every one of several runs it is no accident.
+    let before: Vec<&RunRecord> = base()[..3].iter().collect();
+    let after: Vec<RunRecord> = base()[3..6].iter().map(stalled).collect();
+    let after: Vec<&RunRecord> = after.iter().collect();
+    let against = compared(&before, &after, &Options::default());
+    assert_eq!(against.verdict, Overall::Slower, "{:?}", against.reasons);
+}
