@@ -61,7 +61,8 @@ impl Bundle {
         self
     }
 
-    /// Adds a file. The same file again does no harm.
+    /// Adds a file. The same file again does no harm. The role is for files whose name
+    /// and content do not tell it.
     ///
     /// # Errors
     /// The name cannot stand in an archive, is taken by another content, or a limit is
@@ -99,6 +100,7 @@ impl Bundle {
             return refused("an archive has 60000 files at most");
         }
         self.total = total;
+        let role = Role::certain(name, &bytes).unwrap_or(role);
         self.members.insert(name.to_owned(), Member { role, bytes });
         Ok(())
     }
@@ -248,8 +250,9 @@ impl Bundle {
             .collect();
         let total = files.values().map(|bytes| bytes.len() as u64).sum();
         let members = files.into_iter().map(|(name, bytes)| {
-            let role = roles.get(&name).copied();
-            let role = role.unwrap_or_else(|| Role::of_name(&name));
+            let said = || roles.get(&name).copied();
+            let role = Role::certain(&name, &bytes).or_else(said);
+            let role = role.unwrap_or_else(|| Role::guess(&name));
             (name, Member { role, bytes })
         });
         Self {

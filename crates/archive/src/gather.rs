@@ -199,7 +199,7 @@ impl Gatherer<'_> {
         if is_other {
             return Ok(());
         }
-        match Role::of_name(name) {
+        match Role::guess(name) {
             Role::Submission if is_submission(path) => self.submission(path),
             Role::Submission => self.found.bundle.add_path(name, path, Role::Report),
             role => self.found.bundle.add_path(name, path, role),

@@ -285,6 +285,85 @@ fn figures_that_were_forged_with_their_manifest_are_found() {
     assert!(found.contains("the fingerprint of its plan is"), "{found}");
 }
 
+/// What is found when the manifests are made anew after a text of `manifest.json` was
+/// replaced.
+fn with_manifest(bundle: &Bundle, change: impl Fn(String) -> String) -> String {
+    let mut files = files_of(bundle);
+    let json = String::from_utf8(files[MANIFEST_JSON].clone()).unwrap();
+    files.insert(MANIFEST_JSON.into(), change(json).into_bytes());
+    files.remove(MANIFEST_SUMS);
+    let sums = files.iter().map(|(name, b)| (name.as_str(), sha256(b)));
+    let sums = manifest::sums_text(sums.collect::<Vec<_>>());
+    files.insert(MANIFEST_SUMS.into(), sums.into_bytes());
+    found_in(&files)
+}
+
+#[test]
+fn a_record_is_a_record_whatever_the_manifest_says() {
+    let other = |json: String| {
+        let from = json.find("\"runs\": [").unwrap();
+        let to = from + json[from..].find(']').unwrap();
+        let json = json.replacen(&json[from..=to], "\"runs\": []", 1);
+        json.replacen("\"role\": \"record\"", "\"role\": \"other\"", 1)
+    };
+    let found = with_manifest(whole(), other);
+    assert!(
+        found.contains("mine.run.jsonl is a record by its name and content"),
+        "{found}"
+    );
+    assert!(found.contains("its runs are not those"), "{found}");
+    // By another name, with a summary that was forged with it.
+    let mut bundle = Bundle::new();
+    let record = text("mine.run.jsonl").replacen("\"seed\":42", "\"seed\":43", 1);
+    bundle.add("notes", record, Role::Other).unwrap();
+    let found = with_manifest(&bundle, other);
+    assert!(found.contains("notes is a record"), "{found}");
+    assert!(found.contains("the fingerprint of its plan is"), "{found}");
+}
+
+#[test]
+fn an_archive_without_a_record_is_never_in_order() {
+    let mut bundle = Bundle::new();
+    for (name, member) in whole().members().filter(|(_, m)| m.role != Role::Record) {
+        bundle.add(name, member.bytes.clone(), member.role).unwrap();
+    }
+    let found = found_in(&files_of(&bundle));
+    assert!(
+        found.contains("no run record in it: nothing could be computed again"),
+        "{found}"
+    );
+    assert!(found.contains("sfssum.mine: a summary that no run record"));
+}
+
+#[test]
+fn files_with_figures_that_no_record_makes_are_found() {
+    let summary = text("sfssum.mine");
+    let row = summary.split_whitespace().nth(3).unwrap().to_owned();
+    let better = summary.replacen(&row, "99999", 1);
+    let table = text("mine.csv").replacen("valid", "VALID", 1);
+    for (name, bytes, is) in [
+        ("sfssum.better", &better, "summary"),
+        ("best.txt", &better, "summary"),
+        ("sfslog.better", &better, "log"),
+        ("sfsc0009.mine", &better, "client-log"),
+        ("client-logs.x/client_0.x", &better, "client-log"),
+        ("figures", &table, "table"),
+    ] {
+        let mut bundle = whole().clone();
+        bundle.add(name, bytes.as_str(), Role::Other).unwrap();
+        let found = found_in(&files_of(&bundle));
+        let words = format!("{name}: a {is} that no run record in it makes");
+        assert!(found.contains(&words), "{found}");
+    }
+    let mut bundle = whole().clone();
+    bundle.add("copy", summary, Role::Other).unwrap();
+    bundle.add("sfsval.mine", "x", Role::Log).unwrap();
+    bundle
+        .add("rack.csv", "unit,what\r\n", Role::Other)
+        .unwrap();
+    assert_eq!(found_in(&files_of(&bundle)), "");
+}
+
 #[test]
 fn cut_and_newer_records_are_told_in_plain_words() {
     let record = text("mine.run.jsonl");
