@@ -467,6 +467,61 @@ fn secrets_stay_at_home_unless_they_are_asked_for() {
 }
 
 #[test]
+fn secrets_are_looked_for_in_files_that_were_found_by_name() {
+    for (name, line) in [
+        ("mine.txt", "PASSWORD=geheim"),
+        ("mine.json", "{\"password\": \"geheim\"}"),
+        ("mine.notes", "mounted with pass=geheim"),
+        ("sfsval.mine", "Password: geheim"),
+        ("mine.html", "<p>--password geheim</p>"),
+    ] {
+        let dir = folder();
+        fs::write(dir.path().join(name), format!("one\n{line}\n")).unwrap();
+        let faults = gathered(&dir, "mine.run.jsonl", &GatherOptions::default()).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].starts_with(&format!("{name}:2: ")), "{faults:?}");
+        assert!(!faults[0].contains("geheim"), "{faults:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_only_where_the_user_names_them() {
+    use std::os::unix::fs::symlink;
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    let away = tempfile::tempdir().unwrap();
+    let private = away.path().join("private");
+    fs::write(&private, "private").unwrap();
+    symlink(&private, at("mine.notes")).unwrap();
+    fs::remove_file(at("sfs_rc")).unwrap();
+    symlink(&private, at("sfs_rc")).unwrap();
+    let plain = GatherOptions::default();
+    let found = gathered(&dir, "mine.run.jsonl", &plain).unwrap();
+    let all = found.remarks.join("\n");
+    for name in ["mine.notes", "sfs_rc"] {
+        assert!(found.bundle.get(name).is_none(), "{name}");
+        assert!(all.contains(&format!("{name}: a link")), "{all}");
+    }
+    let named = GatherOptions {
+        rc: Some(at("sfs_rc")),
+        add: vec![at("mine.notes")],
+        ..GatherOptions::default()
+    };
+    let found = gathered(&dir, "mine.run.jsonl", &named).unwrap();
+    assert!(found.bundle.get("mine.notes").is_some() && found.bundle.get("sfs_rc").is_some());
+    // What a submission names is not what the user names.
+    fs::remove_file(at("net.png")).unwrap();
+    symlink(&private, at("net.png")).unwrap();
+    let faults = gathered(&dir, "sub.xml", &plain).unwrap_err().join("\n");
+    assert!(faults.contains("the diagram net.png is a link"), "{faults}");
+    assert!(
+        faults.contains("names sfs_rc, which is not beside it"),
+        "{faults}"
+    );
+}
+
+#[test]
 fn missing_and_changed_files_of_a_submission_are_told() {
     let dir = folder();
     fs::remove_file(dir.path().join("net.png")).unwrap();
