@@ -44,6 +44,7 @@ pub struct Bundle {
     /// Bytes of all of them.
     total: u64,
     made: Option<String>,
+    command: Option<String>,
     /// `manifest.json` and `MANIFEST.sha256` as they were read.
     manifests: [Option<Vec<u8>>; 2],
 }
@@ -58,6 +59,13 @@ impl Bundle {
     #[must_use]
     pub fn made_at(mut self, when: Timestamp) -> Self {
         self.made = Some(when.to_string());
+        self
+    }
+
+    /// Says in the manifest which subcommand packed it.
+    #[must_use]
+    pub fn made_by(mut self, command: &str) -> Self {
+        self.command = Some(command.to_owned());
         self
     }
 
@@ -168,6 +176,7 @@ impl Bundle {
             program: "filermark".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             made: self.made.clone(),
+            command: self.command.clone(),
             notice: NOT_A_SPEC_RESULT.into(),
             runs: runs.collect(),
             files: files.collect(),
@@ -258,7 +267,8 @@ impl Bundle {
         Self {
             members: members.collect(),
             total,
-            made: said.and_then(|m| m.made),
+            made: said.as_ref().and_then(|m| m.made.clone()),
+            command: said.and_then(|m| m.command),
             manifests,
         }
     }

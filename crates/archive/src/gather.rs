@@ -295,7 +295,9 @@ impl Gatherer<'_> {
             )
         })?;
         let folder = folder_of(path);
-        self.name_after(&folder, name.strip_suffix(".xml").unwrap_or(&name));
+        // `SUB.zip` is what subedit makes of it.
+        let stem = name.strip_suffix(".xml").unwrap_or(&name);
+        self.name_after(&folder, &format!("{stem}.bundle"));
         self.found.bundle.add(&name, bytes, Role::Submission)?;
         self.diagrams(&document, &folder, path);
         let results = document.root().get("results");

@@ -365,6 +365,77 @@ fn files_with_figures_that_no_record_makes_are_found() {
 }
 
 #[test]
+fn pages_of_other_templates_have_the_headline_at_least() {
+    let public = |record: &RunRecord| format!("<h1>{}</h1>9", record.run.suffix);
+    let html = |record: &RunRecord| vec![public(record), "for reviewers".to_owned()];
+    let told = |name: &str, page: &str| {
+        let mut bundle = whole().clone();
+        bundle.add(name, page, Role::Report).unwrap();
+        let options = Options {
+            needs_manifest: false,
+            html: Some(&html),
+        };
+        let told = verify(&bundle, &options);
+        let check = told.checks.iter().find(|c| c.about == name).unwrap();
+        (check.state, check.text.clone())
+    };
+    let curve = Curve::of_record(&record());
+    let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
+    for good in [public(&record()), "for reviewers".to_owned()] {
+        assert_eq!(told("mine.html", &good).0, State::Ok);
+        assert_eq!(told("mine.review.html", &good).0, State::Ok);
+    }
+    let (state, why) = told("mine.html", &public(&record()).replace('9', "8"));
+    assert_eq!(state, State::Fail, "{why}");
+    let own = format!("<p>{peak:.2} op/s <b>{ort:.2}</b> ms");
+    let (state, why) = told("mine.html", &own);
+    assert_eq!(state, State::Skip);
+    assert!(
+        why.contains("not checked: made with other templates"),
+        "{why}"
+    );
+    let better = format!("<p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
+    for (name, page) in [
+        ("mine.html", better.clone()),
+        (
+            "mine.2nd.html",
+            format!("<title>x, a Filermark report</title>{better}"),
+        ),
+    ] {
+        let (state, why) = told(name, &page);
+        assert_eq!(state, State::Fail, "{why}");
+    }
+    assert_eq!(told("mine.notes.html", "<p>to do").0, State::Skip);
+}
+
+#[test]
+fn only_an_archive_of_the_same_things_is_replaced() {
+    let dir = folder();
+    let path = dir.path().join("sub.zip");
+    let found = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap();
+    assert_eq!(found.place, dir.path().join("sub.bundle"));
+    let ours = found.bundle.made_by("bundle");
+    assert_eq!(ours.check_place(&path), Ok(()));
+    ours.write(&path).unwrap();
+    assert_eq!(ours.check_place(&path), Ok(()));
+    let refused = |why: &str| {
+        let said = ours.check_place(&path).unwrap_err();
+        assert!(said.contains(why) && said.contains("-o FILE.zip"), "{said}");
+    };
+    whole().write(&path).unwrap();
+    refused("a zip file that `bundle` has not made");
+    let mut bundle = Bundle::new().made_by("bundle");
+    bundle.add("x", "x", Role::Other).unwrap();
+    bundle.write(&path).unwrap();
+    refused("an archive of other runs or submissions");
+    let foreign = zipfile::pack(BTreeMap::from([("x", &b"x"[..])])).unwrap();
+    fs::write(&path, foreign).unwrap();
+    refused("a zip file of another program");
+    fs::write(&path, "PK\x03\x04").unwrap();
+    refused("no archive that can be read");
+}
+
+#[test]
 fn cut_and_newer_records_are_told_in_plain_words() {
     let record = text("mine.run.jsonl");
     let cut = &record[..record.len() - 40];

@@ -7,6 +7,7 @@
 mod figures;
 mod findings;
 mod outcome;
+mod pages;
 mod renderings;
 mod submission;
 mod sums;
@@ -129,8 +130,8 @@ impl Verification {
     }
 }
 
-/// Makes the HTML report of a record again, where somebody can.
-pub type MakeReport<'a> = &'a dyn Fn(&RunRecord) -> Option<String>;
+/// Makes the HTML report of a record again, in every edition.
+pub type MakeReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
 
 /// What is known about an archive beside its files.
 #[derive(Clone, Copy, Default)]
@@ -182,7 +183,8 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         let figures = outcome::check(run, &mut told);
         told.runs.push(figures);
     }
-    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, options, &mut told));
+    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, &mut told));
+    checked.extend(pages::check(bundle, &runs, options, &mut told));
     checked.extend(submission::check(bundle, &runs, &mut told));
     if runs.is_empty() {
         let text = "no run record in it: nothing could be computed again";
