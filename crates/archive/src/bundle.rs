@@ -44,6 +44,7 @@ pub struct Bundle {
     /// Bytes of all of them.
     total: u64,
     made: Option<String>,
+    command: Option<String>,
     /// `manifest.json` and `MANIFEST.sha256` as they were read.
     manifests: [Option<Vec<u8>>; 2],
 }
@@ -61,7 +62,15 @@ impl Bundle {
         self
     }
 
-    /// Adds a file. The same file again does no harm.
+    /// Says in the manifest which subcommand packed it.
+    #[must_use]
+    pub fn made_by(mut self, command: &str) -> Self {
+        self.command = Some(command.to_owned());
+        self
+    }
+
+    /// Adds a file. The same file again does no harm. The role is for files whose name
+    /// and content do not tell it.
     ///
     /// # Errors
     /// The name cannot stand in an archive, is taken by another content, or a limit is
@@ -99,6 +108,7 @@ impl Bundle {
             return refused("an archive has 60000 files at most");
         }
         self.total = total;
+        let role = Role::certain(name, &bytes).unwrap_or(role);
         self.members.insert(name.to_owned(), Member { role, bytes });
         Ok(())
     }
@@ -166,6 +176,7 @@ impl Bundle {
             program: "filermark".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             made: self.made.clone(),
+            command: self.command.clone(),
             notice: NOT_A_SPEC_RESULT.into(),
             runs: runs.collect(),
             files: files.collect(),
@@ -248,14 +259,16 @@ impl Bundle {
             .collect();
         let total = files.values().map(|bytes| bytes.len() as u64).sum();
         let members = files.into_iter().map(|(name, bytes)| {
-            let role = roles.get(&name).copied();
-            let role = role.unwrap_or_else(|| Role::of_name(&name));
+            let said = || roles.get(&name).copied();
+            let role = Role::certain(&name, &bytes).or_else(said);
+            let role = role.unwrap_or_else(|| Role::guess(&name));
             (name, Member { role, bytes })
         });
         Self {
             members: members.collect(),
             total,
-            made: said.and_then(|m| m.made),
+            made: said.as_ref().and_then(|m| m.made.clone()),
+            command: said.and_then(|m| m.command),
             manifests,
         }
     }

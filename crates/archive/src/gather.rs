@@ -6,8 +6,9 @@ use crate::role::Role;
 use crate::secrets::{secret_files, secrets};
 use crate::{ArchiveError, Done, sha256};
 use filermark_results::RunRecord;
-use filermark_results::files::{proc_log_dir, renderings, suffix_is_plain};
+use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_is_plain};
 use filermark_submission::{Document, Element, ROOT_NAME, XML_LEN_MAX, read_xml};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,8 @@ pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec
         found: Gathered::default(),
         faults: Vec::new(),
         folders: what.iter().map(|path| folder_of(path)).collect(),
+        by_name: named(what, options),
+        rendered: BTreeSet::new(),
         secret_files: Vec::new(),
         has_rc: options.no_rc || options.rc.is_some(),
     };
@@ -79,8 +82,17 @@ struct Gatherer<'a> {
     faults: Vec<String>,
     /// Where files that are named without a folder are looked for.
     folders: Vec<PathBuf>,
+    /// Files that the user named: these alone may be links.
+    by_name: Vec<PathBuf>,
+    /// Files that are as their record makes them.
+    rendered: BTreeSet<String>,
     secret_files: Vec<String>,
     has_rc: bool,
+}
+
+fn named(what: &[PathBuf], options: &GatherOptions) -> Vec<PathBuf> {
+    let all = what.iter().chain(&options.add).chain(&options.rc);
+    all.cloned().collect()
 }
 
 impl Gatherer<'_> {
@@ -111,6 +123,30 @@ impl Gatherer<'_> {
         }
     }
 
+    /// Whether a file that was found leads elsewhere: what it leads to was never meant
+    /// to be given away.
+    fn is_link(&self, folder: &Path, name: &str) -> bool {
+        let mut path = folder.to_owned();
+        let is_named = self.by_name.contains(&folder.join(name));
+        !is_named
+            && name.split('/').any(|step| {
+                path.push(step);
+                fs::symlink_metadata(&path).is_ok_and(|kind| kind.is_symlink())
+            })
+    }
+
+    /// The same, and the user is told.
+    fn leaves_link(&mut self, folder: &Path, name: &str) -> bool {
+        let is_link = self.is_link(folder, name);
+        if is_link {
+            self.found.remarks.push(format!(
+                "{}: a link, which is not followed; --add packs what it leads to",
+                folder.join(name).display()
+            ));
+        }
+        is_link
+    }
+
     /// Remembers the first thing as what the archive is named after.
     fn name_after(&mut self, folder: &Path, name: &str) {
         if self.found.place.as_os_str().is_empty() {
@@ -124,10 +160,14 @@ impl Gatherer<'_> {
         let mut count = 0;
         for name in &names {
             let file = path.join(name);
+            let is_wanted = is_record(&file) || name.ends_with(".xml");
+            if !is_wanted || self.leaves_link(path, name) {
+                continue;
+            }
             if is_record(&file) {
                 self.record(&file)?;
                 count += 1;
-            } else if name.ends_with(".xml") && is_submission(&file) {
+            } else if is_submission(&file) {
                 self.submission(&file)?;
                 count += 1;
             }
@@ -181,13 +221,32 @@ impl Gatherer<'_> {
         for name in &names {
             let of_other = others.iter().any(|other| bears(name, other));
             let known = made.iter().any(|(made, _)| made == name);
-            if known || (bears(name, suffix) && !of_other) {
+            let is_ours = known || (bears(name, suffix) && !of_other);
+            if is_ours && !self.leaves_link(folder, name) {
                 let path = folder.join(name);
                 match path.is_dir() {
                     true if *name == proc_log_dir(suffix) => self.proc_logs(&path, name)?,
                     true => {}
                     false => self.one_of_run(&path, name)?,
                 }
+            }
+        }
+        let front = format!("{}/", proc_log_dir(suffix));
+        let has_logs = self
+            .found
+            .bundle
+            .members()
+            .any(|(name, _)| name.starts_with(&front));
+        let logs = has_logs.then(|| proc_log_files(record));
+        let logs = logs
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|(name, text)| (format!("{front}{name}"), text));
+        for (name, text) in made.into_iter().chain(logs) {
+            let there = self.found.bundle.get(&name);
+            if there.is_some_and(|m| m.bytes == text.as_bytes()) {
+                self.rendered.insert(name);
             }
         }
         Ok(())
@@ -199,7 +258,7 @@ impl Gatherer<'_> {
         if is_other {
             return Ok(());
         }
-        match Role::of_name(name) {
+        match Role::guess(name) {
             Role::Submission if is_submission(path) => self.submission(path),
             Role::Submission => self.found.bundle.add_path(name, path, Role::Report),
             role => self.found.bundle.add_path(name, path, role),
@@ -208,6 +267,9 @@ impl Gatherer<'_> {
 
     fn proc_logs(&mut self, folder: &Path, name: &str) -> Done {
         for file in names_in(folder)? {
+            if self.leaves_link(folder, &file) {
+                continue;
+            }
             let path = folder.join(&file);
             let name = format!("{name}/{file}");
             self.found.bundle.add_path(&name, &path, Role::ClientLog)?;
@@ -233,7 +295,9 @@ impl Gatherer<'_> {
             )
         })?;
         let folder = folder_of(path);
-        self.name_after(&folder, name.strip_suffix(".xml").unwrap_or(&name));
+        // `SUB.zip` is what subedit makes of it.
+        let stem = name.strip_suffix(".xml").unwrap_or(&name);
+        self.name_after(&folder, &format!("{stem}.bundle"));
         self.found.bundle.add(&name, bytes, Role::Submission)?;
         self.diagrams(&document, &folder, path);
         let results = document.root().get("results");
@@ -253,6 +317,11 @@ impl Gatherer<'_> {
             }
             if let Err(why) = check_name(name) {
                 self.fault(format!("{}: the diagram \"{name}\": {why}", of.display()));
+            } else if self.is_link(folder, name) {
+                self.wanting(format!(
+                    "{}: the diagram {name} is a link, which is not followed; put the file itself there",
+                    of.display()
+                ));
             } else if folder.join(name).is_file() {
                 self.take(&folder.join(name), Some(name), Role::Diagram);
             } else {
@@ -287,7 +356,7 @@ impl Gatherer<'_> {
             }
             let Some(path) = self.look_for(name, folder, sum) else {
                 self.wanting(format!(
-                    "{}: names {name}, which is not beside it",
+                    "{}: names {name}, which is not beside it (links are not followed)",
                     of.display()
                 ));
                 continue;
@@ -316,7 +385,10 @@ impl Gatherer<'_> {
             .rc
             .iter()
             .filter(|rc| rc.file_name().is_some_and(|n| n == name));
-        let folders = own.iter().chain(&self.folders).map(|f| f.join(name));
+        let folders = own.iter().chain(&self.folders);
+        let folders = folders
+            .filter(|folder| !self.is_link(folder, name))
+            .map(|folder| folder.join(name));
         let all: Vec<PathBuf> = folders.chain(rc.cloned()).filter(|p| p.is_file()).collect();
         let right = all
             .iter()
@@ -341,10 +413,16 @@ impl Gatherer<'_> {
             return;
         }
         let folder = folder_of(&self.found.place);
-        let found = [folder.join(RC_NAME), folder.join("..").join(RC_NAME)];
-        match found.iter().find(|path| path.is_file()) {
+        let folders = [folder.clone(), folder.join("..")];
+        let mut found = None;
+        for folder in &folders {
+            let path = folder.join(RC_NAME);
+            if found.is_none() && path.is_file() && !self.leaves_link(folder, RC_NAME) {
+                found = Some(path);
+            }
+        }
+        match found {
             Some(path) => {
-                let path = path.clone();
                 self.found.remarks.push(format!(
                     "{}: taken as the rc file by its name; --rc FILE says which it is",
                     path.display()
@@ -357,14 +435,18 @@ impl Gatherer<'_> {
         }
     }
 
-    /// Passwords in what the user wrote, and files that are nothing but one.
+    /// Passwords in every text that is not as a record makes it, and files that are
+    /// nothing but one.
     fn find_secrets(&mut self) {
         if self.options.with_secrets {
             return;
         }
-        let by_hand = |m: &Member| matches!(m.role, Role::Rc | Role::Other);
+        let by_hand = |name: &str, m: &Member| {
+            m.role != Role::Record && !self.rendered.contains(name) && is_text(&m.bytes)
+        };
         let mut faults = Vec::new();
-        for (name, member) in self.found.bundle.members().filter(|(_, m)| by_hand(m)) {
+        let all = self.found.bundle.members();
+        for (name, member) in all.filter(|(name, m)| by_hand(name, m)) {
             let text = String::from_utf8_lossy(&member.bytes);
             for (line, secret) in secrets(&text) {
                 faults.push(format!(
@@ -381,7 +463,7 @@ impl Gatherer<'_> {
                 .found
                 .bundle
                 .members()
-                .any(|(name, m)| name == base && by_hand(m));
+                .any(|(name, m)| name == base && by_hand(name, m));
             if taken {
                 faults.push(format!(
                     "{base}: the rc file names it as the place of a secret; leave it out, or say --with-secrets"
@@ -390,6 +472,11 @@ impl Gatherer<'_> {
         }
         self.faults.extend(faults);
     }
+}
+
+/// Pictures and the like have zero bytes.
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0) && !bytes.starts_with(b"%PDF-")
 }
 
 fn is_record(path: &Path) -> bool {

@@ -12,6 +12,7 @@ mod bundle;
 pub mod gather;
 mod manifest;
 mod name;
+mod replace;
 mod role;
 mod secrets;
 pub mod verify;

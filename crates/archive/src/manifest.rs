@@ -26,6 +26,9 @@ pub struct Manifest {
     /// When it was packed; left out where the time is not to be in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
+    /// The subcommand that packed: `bundle`; left out by others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// That this is no SPEC result.
     pub notice: String,
     /// The runs whose records are in it.

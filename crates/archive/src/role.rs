@@ -1,5 +1,7 @@
 //! What a file of an archive is for.
 
+use crate::gather::looks_like_submission;
+use filermark_results::parse_sfssum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -46,6 +48,32 @@ impl Role {
         }
     }
 
+    /// What a file is beyond doubt, by its name and its content, whatever a manifest
+    /// says: whoever forges figures writes the manifest, too.
+    pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Self> {
+        let named = Self::of_name(name);
+        if named == Self::Record || is_run_line(bytes) {
+            return Some(Self::Record);
+        }
+        let by_hand = name.rsplit('/').next().unwrap_or(name);
+        match named {
+            Self::Log if by_hand.starts_with("sfsval.") => None,
+            Self::Summary | Self::Log | Self::ClientLog => Some(named),
+            _ if bytes.starts_with(CSV_FRONT) => Some(Self::Table),
+            _ if is_submission(bytes) => Some(Self::Submission),
+            _ if is_summary(bytes) => Some(Self::Summary),
+            _ => None,
+        }
+    }
+
+    /// What a file is where nothing is certain: any CSV file may be somebody's own.
+    pub(crate) fn guess(name: &str) -> Self {
+        match Self::of_name(name) {
+            Self::Table => Self::Other,
+            role => role,
+        }
+    }
+
     /// What a file of this name most likely is, by the names that runs use.
     pub fn of_name(name: &str) -> Self {
         let base = name.rsplit('/').next().unwrap_or(name);
@@ -71,6 +99,36 @@ impl Role {
             Self::Other
         }
     }
+}
+
+/// How the table of a run begins.
+const CSV_FRONT: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
+/// Largest summary, in bytes.
+const SUMMARY_LEN_MAX: usize = 1 << 20;
+
+/// Whether the first line that is not blank is that of a run record.
+fn is_run_line(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Kind {
+        r#type: String,
+    }
+    let line = bytes.trim_ascii_start().split(|b| *b == b'\n').next();
+    let line = line.filter(|line| line.starts_with(b"{"));
+    line.and_then(|line| serde_json::from_slice::<Kind>(line).ok())
+        .is_some_and(|kind| kind.r#type == "run")
+}
+
+/// Whether it is XML with the root element of a submission.
+fn is_submission(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    text.trim_ascii_start().starts_with(b"<") && looks_like_submission(bytes)
+}
+
+/// Whether it reads as a summary with load points.
+fn is_summary(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).ok();
+    let text = text.filter(|text| text.len() <= SUMMARY_LEN_MAX);
+    text.is_some_and(|text| parse_sfssum(text).is_ok())
 }
 
 /// `sfsc0001.mine`.

@@ -5,13 +5,13 @@
 const WORDS: [&str; 3] = ["PASSW", "PASWORD", "SECRET"];
 
 /// The lines (from 1) that give a secret, with its name: `PASSWORD=...`,
-/// `Password=...` in a token file, also behind a `#`.
+/// `Password: ...`, `"password": "..."`, `--password ...`, also behind a `#`.
 pub fn secrets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        for (name, value) in assignments(line) {
-            if is_secret(name) && !names_a_file(name) && !is_empty(value) {
-                found.push((number, name.to_owned()));
+        for given in given(line) {
+            if given.is_secret() && !given.names_a_file() && !given.is_empty() {
+                found.push((number, given.name.to_owned()));
             }
         }
     }
@@ -21,10 +21,10 @@ pub fn secrets(text: &str) -> Vec<(usize, String)> {
 /// The files that an rc file names as the place of a secret (PASSWORD_FILE,
 /// SECRET_FILE), as it names them.
 pub fn secret_files(text: &str) -> Vec<String> {
-    let all = text.lines().flat_map(assignments);
-    all.filter(|(name, value)| is_secret(name) && names_a_file(name) && !is_empty(value))
-        .map(|(_, value)| {
-            let value = value.trim();
+    let all = text.lines().flat_map(given);
+    all.filter(|given| given.is_secret() && given.names_a_file() && !given.is_empty())
+        .map(|given| {
+            let value = given.value.trim();
             let quote = value.chars().next().filter(|c| ['"', '\''].contains(c));
             let end = match quote {
                 Some(quote) => value[1..].find(quote).map(|at| &value[1..at + 1]),
@@ -35,22 +35,90 @@ pub fn secret_files(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn is_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    WORDS.iter().any(|word| upper.contains(word))
+/// How a name is given its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `name=value`.
+    Equals,
+    /// `name: value`.
+    Colon,
+    /// `"name": value`.
+    Quoted,
+    /// `--name value`.
+    Option,
 }
 
-fn names_a_file(name: &str) -> bool {
-    name.to_ascii_uppercase().ends_with("_FILE")
+/// A name and what stands behind it up to the end of the line.
+struct Given<'a> {
+    name: &'a str,
+    form: Form,
+    value: &'a str,
 }
 
-/// Name and what stands behind the `=`, for every `=` of a line.
-fn assignments(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.match_indices('=').filter_map(|(at, _)| {
-        let before = line[..at].trim_end();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let name = &before[before.trim_end_matches(is_part).len()..];
-        (!name.is_empty()).then(|| (name, &line[at + 1..]))
+impl Given<'_> {
+    fn is_secret(&self) -> bool {
+        let upper = self.name.to_ascii_uppercase();
+        // "Tests that pass: 3" is nobody's secret.
+        let short = self.form != Form::Colon
+            && (upper == "PASS" || upper.ends_with("_PASS") || upper.ends_with("-PASS"));
+        short || WORDS.iter().any(|word| upper.contains(word))
+    }
+
+    fn names_a_file(&self) -> bool {
+        let upper = self.name.to_ascii_uppercase();
+        upper.ends_with("_FILE") || upper.ends_with("-FILE")
+    }
+
+    /// Nothing, empty quotes, a comment, or no text where a text would be.
+    fn is_empty(&self) -> bool {
+        let value = self.value.trim();
+        match self.form {
+            Form::Equals => is_empty(value),
+            Form::Option => value.is_empty() || value.starts_with('-'),
+            Form::Colon | Form::Quoted => {
+                let ends = |c: char| c.is_whitespace() || [',', '}', ']'].contains(&c);
+                let value = value.trim_end_matches(ends);
+                is_empty(value) || ["null", "true", "false"].contains(&value)
+            }
+        }
+    }
+}
+
+/// Every name of a line that has something behind it that can be a value.
+fn given(line: &str) -> impl Iterator<Item = Given<'_>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let from = at + line[at..].find(is_part)?;
+            let rest = &line[from..];
+            let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            at = from + length;
+            if let Some(given) = value_behind(&rest[..length], &rest[length..]) {
+                return Some(given);
+            }
+        }
+    })
+}
+
+fn value_behind<'a>(name: &'a str, behind: &'a str) -> Option<Given<'a>> {
+    let plain = name.trim_matches('-');
+    let unquoted = behind.strip_prefix(['"', '\'']);
+    let next = unquoted.unwrap_or(behind).trim_start();
+    let (form, value) = if let Some(value) = next.strip_prefix('=') {
+        (Form::Equals, value)
+    } else if let Some(value) = next.strip_prefix(':') {
+        let form = unquoted.map_or(Form::Colon, |_| Form::Quoted);
+        (form, value)
+    } else if name.starts_with('-') && behind.starts_with(char::is_whitespace) {
+        (Form::Option, behind)
+    } else {
+        return None;
+    };
+    (!plain.is_empty()).then_some(Given {
+        name: plain,
+        form,
+        value,
     })
 }
 
@@ -97,6 +165,34 @@ mod tests {
             secret_files("PASSWORD_FILE=\"a b\"\nSECRET_FILE = s.secret # x\n"),
             ["a b", "s.secret"]
         );
+    }
+
+    #[test]
+    fn secrets_are_found_in_other_forms_than_an_rc_files() {
+        for some in [
+            "Password: geheim",
+            "{\"password\": \"x\", \"a\": 1}",
+            "'secret' : 'x'",
+            "filermark run --password geheim -s x",
+            "--password=x",
+            "mount -o user=a,pass=x",
+            "\"pass\":\"x\"",
+            "SMB_PASS=x",
+        ] {
+            assert_eq!(secrets(some).len(), 1, "{some}");
+        }
+        for none in [
+            "Password:",
+            "\"password\": \"\",",
+            "\"password\": null }",
+            "--password-file pw",
+            "--password --json",
+            "Tests that pass: 3",
+            "ask for the password",
+            "compass=3",
+        ] {
+            assert_eq!(secrets(none), [], "{none}");
+        }
     }
 
     proptest! {

@@ -285,6 +285,156 @@ fn figures_that_were_forged_with_their_manifest_are_found() {
     assert!(found.contains("the fingerprint of its plan is"), "{found}");
 }
 
+/// What is found when the manifests are made anew after a text of `manifest.json` was
+/// replaced.
+fn with_manifest(bundle: &Bundle, change: impl Fn(String) -> String) -> String {
+    let mut files = files_of(bundle);
+    let json = String::from_utf8(files[MANIFEST_JSON].clone()).unwrap();
+    files.insert(MANIFEST_JSON.into(), change(json).into_bytes());
+    files.remove(MANIFEST_SUMS);
+    let sums = files.iter().map(|(name, b)| (name.as_str(), sha256(b)));
+    let sums = manifest::sums_text(sums.collect::<Vec<_>>());
+    files.insert(MANIFEST_SUMS.into(), sums.into_bytes());
+    found_in(&files)
+}
+
+#[test]
+fn a_record_is_a_record_whatever_the_manifest_says() {
+    let other = |json: String| {
+        let from = json.find("\"runs\": [").unwrap();
+        let to = from + json[from..].find(']').unwrap();
+        let json = json.replacen(&json[from..=to], "\"runs\": []", 1);
+        json.replacen("\"role\": \"record\"", "\"role\": \"other\"", 1)
+    };
+    let found = with_manifest(whole(), other);
+    assert!(
+        found.contains("mine.run.jsonl is a record by its name and content"),
+        "{found}"
+    );
+    assert!(found.contains("its runs are not those"), "{found}");
+    // By another name, with a summary that was forged with it.
+    let mut bundle = Bundle::new();
+    let record = text("mine.run.jsonl").replacen("\"seed\":42", "\"seed\":43", 1);
+    bundle.add("notes", record, Role::Other).unwrap();
+    let found = with_manifest(&bundle, other);
+    assert!(found.contains("notes is a record"), "{found}");
+    assert!(found.contains("the fingerprint of its plan is"), "{found}");
+}
+
+#[test]
+fn an_archive_without_a_record_is_never_in_order() {
+    let mut bundle = Bundle::new();
+    for (name, member) in whole().members().filter(|(_, m)| m.role != Role::Record) {
+        bundle.add(name, member.bytes.clone(), member.role).unwrap();
+    }
+    let found = found_in(&files_of(&bundle));
+    assert!(
+        found.contains("no run record in it: nothing could be computed again"),
+        "{found}"
+    );
+    assert!(found.contains("sfssum.mine: a summary that no run record"));
+}
+
+#[test]
+fn files_with_figures_that_no_record_makes_are_found() {
+    let summary = text("sfssum.mine");
+    let row = summary.split_whitespace().nth(3).unwrap().to_owned();
+    let better = summary.replacen(&row, "99999", 1);
+    let table = text("mine.csv").replacen("valid", "VALID", 1);
+    for (name, bytes, is) in [
+        ("sfssum.better", &better, "summary"),
+        ("best.txt", &better, "summary"),
+        ("sfslog.better", &better, "log"),
+        ("sfsc0009.mine", &better, "client-log"),
+        ("client-logs.x/client_0.x", &better, "client-log"),
+        ("figures", &table, "table"),
+    ] {
+        let mut bundle = whole().clone();
+        bundle.add(name, bytes.as_str(), Role::Other).unwrap();
+        let found = found_in(&files_of(&bundle));
+        let words = format!("{name}: a {is} that no run record in it makes");
+        assert!(found.contains(&words), "{found}");
+    }
+    let mut bundle = whole().clone();
+    bundle.add("copy", summary, Role::Other).unwrap();
+    bundle.add("sfsval.mine", "x", Role::Log).unwrap();
+    bundle
+        .add("rack.csv", "unit,what\r\n", Role::Other)
+        .unwrap();
+    assert_eq!(found_in(&files_of(&bundle)), "");
+}
+
+#[test]
+fn pages_of_other_templates_have_the_headline_at_least() {
+    let public = |record: &RunRecord| format!("<h1>{}</h1>9", record.run.suffix);
+    let html = |record: &RunRecord| vec![public(record), "for reviewers".to_owned()];
+    let told = |name: &str, page: &str| {
+        let mut bundle = whole().clone();
+        bundle.add(name, page, Role::Report).unwrap();
+        let options = Options {
+            needs_manifest: false,
+            html: Some(&html),
+        };
+        let told = verify(&bundle, &options);
+        let check = told.checks.iter().find(|c| c.about == name).unwrap();
+        (check.state, check.text.clone())
+    };
+    let curve = Curve::of_record(&record());
+    let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
+    for good in [public(&record()), "for reviewers".to_owned()] {
+        assert_eq!(told("mine.html", &good).0, State::Ok);
+        assert_eq!(told("mine.review.html", &good).0, State::Ok);
+    }
+    let (state, why) = told("mine.html", &public(&record()).replace('9', "8"));
+    assert_eq!(state, State::Fail, "{why}");
+    let own = format!("<p>{peak:.2} op/s <b>{ort:.2}</b> ms");
+    let (state, why) = told("mine.html", &own);
+    assert_eq!(state, State::Skip);
+    assert!(
+        why.contains("not checked: made with other templates"),
+        "{why}"
+    );
+    let better = format!("<p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
+    for (name, page) in [
+        ("mine.html", better.clone()),
+        (
+            "mine.2nd.html",
+            format!("<title>x, a Filermark report</title>{better}"),
+        ),
+    ] {
+        let (state, why) = told(name, &page);
+        assert_eq!(state, State::Fail, "{why}");
+    }
+    assert_eq!(told("mine.notes.html", "<p>to do").0, State::Skip);
+}
+
+#[test]
+fn only_an_archive_of_the_same_things_is_replaced() {
+    let dir = folder();
+    let path = dir.path().join("sub.zip");
+    let found = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap();
+    assert_eq!(found.place, dir.path().join("sub.bundle"));
+    let ours = found.bundle.made_by("bundle");
+    assert_eq!(ours.check_place(&path), Ok(()));
+    ours.write(&path).unwrap();
+    assert_eq!(ours.check_place(&path), Ok(()));
+    let refused = |why: &str| {
+        let said = ours.check_place(&path).unwrap_err();
+        assert!(said.contains(why) && said.contains("-o FILE.zip"), "{said}");
+    };
+    whole().write(&path).unwrap();
+    refused("a zip file that `bundle` has not made");
+    let mut bundle = Bundle::new().made_by("bundle");
+    bundle.add("x", "x", Role::Other).unwrap();
+    bundle.write(&path).unwrap();
+    refused("an archive of other runs or submissions");
+    let foreign = zipfile::pack(BTreeMap::from([("x", &b"x"[..])])).unwrap();
+    fs::write(&path, foreign).unwrap();
+    refused("a zip file of another program");
+    fs::write(&path, "PK\x03\x04").unwrap();
+    refused("no archive that can be read");
+}
+
 #[test]
 fn cut_and_newer_records_are_told_in_plain_words() {
     let record = text("mine.run.jsonl");
@@ -385,6 +535,61 @@ fn secrets_stay_at_home_unless_they_are_asked_for() {
     assert!(with("PASSWORD_FILE=keys/pw\n", &[], false).is_ok());
     let faults = with("PASSWORD_FILE=keys/pw\n", &["pw"], false).unwrap_err();
     assert!(faults[0].contains("the place of a secret"), "{faults:?}");
+}
+
+#[test]
+fn secrets_are_looked_for_in_files_that_were_found_by_name() {
+    for (name, line) in [
+        ("mine.txt", "PASSWORD=geheim"),
+        ("mine.json", "{\"password\": \"geheim\"}"),
+        ("mine.notes", "mounted with pass=geheim"),
+        ("sfsval.mine", "Password: geheim"),
+        ("mine.html", "<p>--password geheim</p>"),
+    ] {
+        let dir = folder();
+        fs::write(dir.path().join(name), format!("one\n{line}\n")).unwrap();
+        let faults = gathered(&dir, "mine.run.jsonl", &GatherOptions::default()).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].starts_with(&format!("{name}:2: ")), "{faults:?}");
+        assert!(!faults[0].contains("geheim"), "{faults:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_only_where_the_user_names_them() {
+    use std::os::unix::fs::symlink;
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    let away = tempfile::tempdir().unwrap();
+    let private = away.path().join("private");
+    fs::write(&private, "private").unwrap();
+    symlink(&private, at("mine.notes")).unwrap();
+    fs::remove_file(at("sfs_rc")).unwrap();
+    symlink(&private, at("sfs_rc")).unwrap();
+    let plain = GatherOptions::default();
+    let found = gathered(&dir, "mine.run.jsonl", &plain).unwrap();
+    let all = found.remarks.join("\n");
+    for name in ["mine.notes", "sfs_rc"] {
+        assert!(found.bundle.get(name).is_none(), "{name}");
+        assert!(all.contains(&format!("{name}: a link")), "{all}");
+    }
+    let named = GatherOptions {
+        rc: Some(at("sfs_rc")),
+        add: vec![at("mine.notes")],
+        ..GatherOptions::default()
+    };
+    let found = gathered(&dir, "mine.run.jsonl", &named).unwrap();
+    assert!(found.bundle.get("mine.notes").is_some() && found.bundle.get("sfs_rc").is_some());
+    // What a submission names is not what the user names.
+    fs::remove_file(at("net.png")).unwrap();
+    symlink(&private, at("net.png")).unwrap();
+    let faults = gathered(&dir, "sub.xml", &plain).unwrap_err().join("\n");
+    assert!(faults.contains("the diagram net.png is a link"), "{faults}");
+    assert!(
+        faults.contains("names sfs_rc, which is not beside it"),
+        "{faults}"
+    );
 }
 
 #[test]

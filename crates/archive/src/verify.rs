@@ -7,11 +7,12 @@
 mod figures;
 mod findings;
 mod outcome;
+mod pages;
 mod renderings;
 mod submission;
 mod sums;
 
-use crate::bundle::{Bundle, read_record};
+use crate::bundle::{Bundle, Member, read_record};
 use crate::role::Role;
 use filermark_results::RunRecord;
 use serde::Serialize;
@@ -129,8 +130,8 @@ impl Verification {
     }
 }
 
-/// Makes the HTML report of a record again, where somebody can.
-pub type MakeReport<'a> = &'a dyn Fn(&RunRecord) -> Option<String>;
+/// Makes the HTML report of a record again, in every edition.
+pub type MakeReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
 
 /// What is known about an archive beside its files.
 #[derive(Clone, Copy, Default)]
@@ -182,16 +183,18 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         let figures = outcome::check(run, &mut told);
         told.runs.push(figures);
     }
-    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, options, &mut told));
+    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, &mut told));
+    checked.extend(pages::check(bundle, &runs, options, &mut told));
     checked.extend(submission::check(bundle, &runs, &mut told));
-    let has_record = bundle.members().any(|(_, m)| m.role == Role::Record);
-    if !has_record {
-        let text = "there is none: no figure can be computed again";
-        told.push(State::Skip, "run record", text);
+    if runs.is_empty() {
+        let text = "no run record in it: nothing could be computed again";
+        told.push(State::Fail, "run record", text);
     }
     for (name, member) in bundle.members() {
         let is_known = member.role == Role::Record || checked.contains(name);
-        if !is_known {
+        if !is_known && is_made(name, member.role) {
+            stray(name, member, &runs, &mut told);
+        } else if !is_known {
             let why = match member.role {
                 Role::Rc => {
                     "options of the command line can have replaced what it says; its sum is checked"
@@ -206,6 +209,31 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         }
     }
     told
+}
+
+/// Whether a file is one that only a record can make; `validate` writes sfsval.
+fn is_made(name: &str, role: Role) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    match role {
+        Role::Log => !base.starts_with("sfsval."),
+        role => matches!(role, Role::Summary | Role::ClientLog | Role::Table),
+    }
+}
+
+/// A file with figures that has none of the names which the records give: the copy of
+/// one that has, or invented.
+fn stray(name: &str, member: &Member, runs: &[Run<'_>], told: &mut Verification) {
+    let makes = |run: &&Run<'_>| {
+        let made = filermark_results::files::renderings(&run.record).unwrap_or_default();
+        made.iter().any(|(_, text)| text.as_bytes() == member.bytes)
+    };
+    match runs.iter().find(makes) {
+        Some(run) => told.push(State::Ok, name, format!("as {} makes it", run.name)),
+        None => {
+            let text = format!("a {} that no run record in it makes", member.role);
+            told.push(State::Fail, name, text);
+        }
+    }
 }
 
 /// Whether a zip file is, byte for byte, what this program packs.

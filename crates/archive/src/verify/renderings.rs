@@ -1,6 +1,6 @@
 //! Files that are rendered from a record, rendered again.
 
-use super::{Options, Run, State, Verification};
+use super::{Run, State, Verification};
 use crate::bundle::{Bundle, Member};
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings};
 use filermark_results::{Curve, CurvePoint, parse_sfssum};
@@ -10,12 +10,7 @@ use std::collections::BTreeSet;
 const QUOTE_MAX: usize = 60;
 
 /// Gives the names that were looked at.
-pub(super) fn check(
-    bundle: &Bundle,
-    runs: &[Run<'_>],
-    options: &Options<'_>,
-    told: &mut Verification,
-) -> Vec<String> {
+pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) -> Vec<String> {
     let mut checked = Vec::new();
     for run in runs {
         // Beside its record, wherever in the archive that lies.
@@ -39,7 +34,6 @@ pub(super) fn check(
             checked.push(name);
         }
         checked.extend(proc_logs(bundle, run, &folder, told));
-        checked.extend(report(bundle, run, &folder, options, told));
     }
     checked
 }
@@ -84,7 +78,7 @@ fn figures_apart(said: &Curve, made: &Curve) -> Vec<String> {
 }
 
 /// The first line that is another.
-fn difference(member: &Member, made: &str) -> String {
+pub(super) fn difference(member: &Member, made: &str) -> String {
     let Some(said) = member.text() else {
         return "it is not UTF-8".into();
     };
@@ -154,37 +148,4 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
         faults,
     );
     checked
-}
-
-/// The HTML report, where it can be made again.
-fn report(
-    bundle: &Bundle,
-    run: &Run<'_>,
-    folder: &str,
-    options: &Options<'_>,
-    told: &mut Verification,
-) -> Option<String> {
-    let name = format!("{folder}{}.html", run.record.run.suffix);
-    let member = bundle.get(&name)?;
-    let made = options.html.and_then(|make| make(&run.record));
-    let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
-    match made {
-        Some(made) if made.as_bytes() == member.bytes => {
-            told.push(State::Ok, &name, format!("as {} makes it", run.name));
-        }
-        Some(made) if is_own => {
-            let text = format!(
-                "not as {} makes it (a template of your own, or changed): {}",
-                run.name,
-                difference(member, &made)
-            );
-            told.push(State::Fail, &name, text);
-        }
-        _ => told.push(
-            State::Skip,
-            &name,
-            "cannot be made again here; only its sum is checked",
-        ),
-    }
-    Some(name)
 }

@@ -148,7 +148,7 @@ fn of_summary(bundle: &Bundle, about: &str, result: &Element, told: &mut Verific
         }
         None => {
             let text = "neither its record nor its summary is there: only compared with itself";
-            told.push(State::Skip, about, text);
+            told.push(State::Fail, about, text);
             let own = curve_of(result).map(|curve| apart(result, &curve));
             told.conclude(
                 about,

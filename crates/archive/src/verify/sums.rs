@@ -86,6 +86,10 @@ fn check_json(bundle: &Bundle, json: Option<&[u8]>, told: &mut Verification) {
                     file.name
                 ));
             }
+            Some(is) if is.role != file.role => faults.push(format!(
+                "{} is a {} by its name and content, and the manifest says {}",
+                file.name, is.role, file.role
+            )),
             Some(_) => {}
         }
     }

@@ -17,7 +17,7 @@ pub struct BundleArgs {
     /// Run records, submissions, or folders of them
     #[arg(value_name = "RECORD|SUB.xml|DIR", required = true)]
     pub what: Vec<PathBuf>,
-    /// The archive; without it SUFFIX.zip beside the first record
+    /// The archive; without it SUFFIX.zip beside the first record, or SUB.bundle.zip
     #[arg(short, long, value_name = "FILE.zip")]
     pub output: Option<PathBuf>,
     /// The rc file of the run

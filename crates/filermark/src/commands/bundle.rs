@@ -3,9 +3,8 @@
 use crate::cli::BundleArgs;
 use crate::exit::{Ended, Failure};
 use crate::product;
-use filermark_archive::{Bundle, GatherOptions, gather, is_zip};
+use filermark_archive::{Bundle, GatherOptions, gather};
 use filermark_results::Timestamp;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -32,8 +31,9 @@ pub fn bundle(args: &BundleArgs) -> Ended {
         Some(path) => path.clone(),
         None => beside(&found.place),
     };
-    check_place(&path)?;
-    let bundle = found.bundle.made_at(now());
+    let bundle = found.bundle.made_at(now()).made_by("bundle");
+    let refused = |why| Failure::Usage(vec![why]);
+    bundle.check_place(&path).map_err(refused)?;
     bundle.write(&path).map_err(Failure::of)?;
     tell(&bundle, &found.remarks);
     product::print(&format!("Saved {}\n", path.display()));
@@ -48,24 +48,6 @@ fn beside(place: &Path) -> PathBuf {
     path.strip_prefix(".")
         .map(Path::to_path_buf)
         .unwrap_or(path)
-}
-
-/// An older archive is replaced; a record that was typed there by mistake is not.
-fn check_place(path: &Path) -> Result<(), Failure> {
-    let mut front = Vec::new();
-    match std::fs::File::open(path) {
-        Err(_) => return Ok(()),
-        Ok(file) => {
-            let _ = file.take(4).read_to_end(&mut front);
-        }
-    }
-    match is_zip(&front) {
-        true => Ok(()),
-        false => Err(Failure::Usage(vec![format!(
-            "{}: is there and no zip file, so it is not replaced; choose another name (-o FILE.zip)",
-            path.display()
-        )])),
-    }
 }
 
 /// When an archive is made, by the clock or by SOURCE_DATE_EPOCH.

@@ -5,7 +5,7 @@ use crate::exit::{Ended, Failure};
 use crate::product;
 use filermark_archive::verify::{State, Verification, check_zip};
 use filermark_archive::{Bundle, GatherOptions, Options, gather, is_zip};
-use filermark_report::Templates;
+use filermark_report::{Edition, Templates, html_edition};
 use filermark_results::RunRecord;
 use std::io::Read as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub fn verify(args: &VerifyArgs) -> Ended {
 
 /// What it is decides how it is read.
 fn look_at(path: &Path) -> Result<Verification, String> {
-    let html = |record: &RunRecord| filermark_report::html(record, &Templates::builtin()).ok();
+    let html = |record: &RunRecord| pages(record);
     let options = Options {
         needs_manifest: false,
         html: Some(&html),
@@ -51,6 +51,14 @@ fn look_at(path: &Path) -> Result<Verification, String> {
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
     Ok(filermark_archive::verify(&found.bundle, &options))
+}
+
+/// The report as everybody and as reviewers get it.
+fn pages(record: &RunRecord) -> Vec<String> {
+    let templates = Templates::builtin();
+    let page = |edition| html_edition(record, &templates, edition).ok();
+    let editions = [Edition::Public, Edition::Reviewer];
+    editions.into_iter().filter_map(page).collect()
 }
 
 fn begins_as_zip(path: &Path) -> Result<bool, String> {

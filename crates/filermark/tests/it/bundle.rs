@@ -104,7 +104,25 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
         assert_eq!(json["runs"][0]["suffix"], "mine");
     }
 
-    // Packed again: the same bytes where the time is the same.
+    // The reviewers' edition is made again, too.
+    let page = folder.join("mine.html");
+    let public = fs::read(&page).expect("the report");
+    let path = page.to_str().expect("a plain path");
+    let made = filermark(
+        dir,
+        &["report", "-r", "-f", "html", "-o", path, "mine.run.jsonl"],
+    );
+    assert!(made.status.success(), "{}", talk(&made));
+    assert_ne!(fs::read(&page).expect("the report"), public);
+    let told = filermark(dir, &["verify", "unpacked"]);
+    assert!(
+        said(&told).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        "{}",
+        said(&told)
+    );
+    fs::write(&page, public).expect("as it was");
+
+    // Packed again: over itself, and the same bytes where the time is the same.
     let again = |name: &str| {
         let packed = Command::new(env!("CARGO_BIN_EXE_filermark"))
             .args(["bundle", "-o", name, "mine.run.jsonl"])
@@ -116,6 +134,7 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
         fs::read(dir.join(name)).expect("the archive")
     };
     assert_eq!(again("a.zip"), again("b.zip"));
+    assert_eq!(again("mine.zip"), again("b.zip"));
     forgeries(dir, &folder);
 }
 
@@ -207,6 +226,18 @@ fn what_cannot_be_packed_or_read_is_told() {
         "{}",
         talk(&packed)
     );
+    // Over itself, but never over a zip file of somebody else.
+    let ours = fs::read(dir.join("mine.zip")).expect("the archive");
+    let empty = [&b"PK\x05\x06"[..], &[0; 18]].concat();
+    fs::write(dir.join("mine.zip"), &empty).expect("another zip file");
+    let packed = filermark(
+        dir,
+        &["bundle", "--rc", "rc", "--with-secrets", "mine.run.jsonl"],
+    );
+    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
+    assert!(talk(&packed).contains("so it is not replaced"));
+    assert_eq!(fs::read(dir.join("mine.zip")).expect("there"), empty);
+    fs::write(dir.join("mine.zip"), ours).expect("as it was");
     // Never over a record.
     let packed = filermark(dir, &["bundle", "-o", "mine.run.jsonl", "mine.run.jsonl"]);
     assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));

@@ -1,0 +1,147 @@
+//! HTML reports. Those of the shipped templates are made again; of others only the
+//! headline can be looked for, because nobody has their templates.
+
+use super::renderings::difference;
+use super::{Options, Run, State, Verification};
+use crate::bundle::{Bundle, Member};
+use filermark_results::Curve;
+
+/// What a report of a run or a submission by the shipped templates has in its front.
+const OWN_WORDS: [&str; 2] = ["a Filermark report</title>", ": a disclosure</title>"];
+/// Digits behind the point of an overall response time.
+const ORT_DECIMALS: usize = 2;
+
+/// Gives the names that were looked at.
+pub(super) fn check(
+    bundle: &Bundle,
+    runs: &[Run<'_>],
+    options: &Options<'_>,
+    told: &mut Verification,
+) -> Vec<String> {
+    let pages = bundle.members().filter(|(name, _)| name.ends_with(".html"));
+    let pages: Vec<_> = pages.collect();
+    if pages.is_empty() || runs.is_empty() {
+        return Vec::new();
+    }
+    let made = |run| Made {
+        run,
+        pages: options.html.map_or(Vec::new(), |make| make(&run.record)),
+    };
+    let made: Vec<Made<'_>> = runs.iter().map(made).collect();
+    let mut checked = Vec::new();
+    for (name, member) in pages {
+        if one(name, member, &made, told) {
+            checked.push(name.to_owned());
+        }
+    }
+    checked
+}
+
+/// A run and its report in every edition.
+struct Made<'a> {
+    run: &'a Run<'a>,
+    pages: Vec<String>,
+}
+
+/// Whether there was something to look at.
+fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) -> bool {
+    let page = String::from_utf8_lossy(&member.bytes);
+    let is_same = |m: &&Made<'_>| m.pages.iter().any(|made| *made == page);
+    if let Some(same) = made.iter().find(is_same) {
+        told.push(State::Ok, name, format!("as {} makes it", same.run.name));
+        return true;
+    }
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let is_own = |m: &&Made<'_>| base.strip_suffix(".html") == Some(&m.run.record.run.suffix);
+    let own: Vec<&Made<'_>> = made.iter().filter(is_own).collect();
+    if own.is_empty() && !OWN_WORDS.iter().any(|words| page.contains(words)) {
+        return false;
+    }
+    let candidates = if own.is_empty() {
+        made.iter().collect()
+    } else {
+        own
+    };
+    // Nothing but digits is another: that is no other template.
+    let only_digits = candidates.iter().find_map(|m| {
+        let changed = m
+            .pages
+            .iter()
+            .find(|made| without_digits(made) == without_digits(&page));
+        changed.map(|made| (m.run.name, made))
+    });
+    if let Some((record, made)) = only_digits {
+        let text = format!("not as {record} makes it: {}", difference(member, made));
+        told.push(State::Fail, name, text);
+    } else if candidates.iter().any(|m| has_headline(&page, m.run)) {
+        let text = "not checked: made with other templates or by another version, or changed; the peak and the overall response time are in it";
+        told.push(State::Skip, name, text);
+    } else {
+        let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
+        let text = format!(
+            "not as {} makes it, and the peak or the overall response time is not in it",
+            names.join(" or ")
+        );
+        told.push(State::Fail, name, text);
+    }
+    true
+}
+
+fn without_digits(page: &str) -> String {
+    page.replace(|c: char| c.is_ascii_digit(), "")
+}
+
+/// Whether a page has the peak and the overall response time of a run in its text.
+fn has_headline(page: &str, run: &Run<'_>) -> bool {
+    let curve = Curve::of_record(&run.record);
+    let (Some(peak), Some(ort)) = (curve.peak_value(), curve.ort_ms()) else {
+        return true;
+    };
+    let text = text_of(page);
+    let is_whole = (peak - peak.round()).abs() < 1e-9;
+    let peak_decimals = usize::from(peak < 100.0 && !is_whole);
+    says(&text, peak, peak_decimals) && says(&text, ort, ORT_DECIMALS)
+}
+
+/// What is between the tags, without style sheets.
+fn text_of(page: &str) -> String {
+    let mut text = String::new();
+    let mut is_style = false;
+    for piece in page.split('<') {
+        let (tag, words) = piece.split_once('>').unwrap_or(("", piece));
+        is_style = match tag {
+            "/style" | "/script" => false,
+            _ => is_style || tag.starts_with("style") || tag.starts_with("script"),
+        };
+        if !is_style {
+            text.push_str(words);
+            text.push(' ');
+        }
+    }
+    text
+}
+
+/// Whether a number in a text is this one, rounded to no fewer decimals.
+fn says(text: &str, value: f64, decimals: usize) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    text.split(|c| !is_part(c)).any(|word| {
+        let word = word.trim_matches(['.', ',']).replace(',', "");
+        let given = word.split_once('.').map_or(0, |(_, behind)| behind.len());
+        let half = 0.5 / 10f64.powi(i32::try_from(given).unwrap_or(i32::MAX));
+        let number = word.parse::<f64>().ok();
+        given >= decimals && number.is_some_and(|n| (n - value).abs() <= half * 1.000_001)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_as_people_write_them() {
+        let text = text_of("<style>a{top:4791px}</style><b>4,790</b> op/s, <i>0.60</i> ms.");
+        assert!(says(&text, 4790.3, 0) && says(&text, 0.598, 2));
+        assert!(!says(&text, 4791.0, 0) && !says(&text, 0.61, 2));
+        assert!(!says("1 ms", 0.6, 2));
+    }
+}
