@@ -87,7 +87,14 @@ fn put_compliance(root: &mut Element, runs: &[RunFiles<'_>]) {
     let findings = records.flat_map(RunRecord::run_findings);
     let findings =
         findings.filter(|f| f.rule == Rule::NotStandard && f.severity == Severity::Warning);
-    let reasons: Vec<String> = findings.map(|f| one_line(&f.message)).collect();
+    let words = |f: &filermark_model::Finding| {
+        one_line(
+            f.message
+                .strip_prefix("not standard: ")
+                .unwrap_or(&f.message),
+        )
+    };
+    let reasons: Vec<String> = findings.map(words).collect();
     if !reasons.is_empty() {
         root.put("resultCompliance.isCompliant", "no");
         root.put(
