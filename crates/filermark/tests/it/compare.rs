@@ -206,7 +206,10 @@ fn half_a_run(dir: &Path, whole: &str) {
         .as_str()
         .expect("a reason");
     let told = "before and not after, slower: not measured";
-    assert!(reason.starts_with("load point") && reason.contains(told), "{reason}");
+    assert!(
+        reason.starts_with("load point") && reason.contains(told),
+        "{reason}"
+    );
     for (fail_on, wanted) in [("slower", 0), ("any", 3)] {
         let better = ["half.run.jsonl", "one.run.jsonl", "--fail-on", fail_on];
         assert_eq!(code(&compare(dir, &better)), wanted);
