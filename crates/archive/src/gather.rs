@@ -4,6 +4,7 @@ use crate::bundle::{Bundle, Member, read_file, read_record};
 use crate::name::check_name;
 use crate::role::Role;
 use crate::secrets::{secret_files, secrets};
+use crate::verify::pages::is_of_other;
 use crate::{ArchiveError, Done, sha256};
 use filermark_results::RunRecord;
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_is_plain};
@@ -227,6 +228,12 @@ impl Gatherer<'_> {
                 match path.is_dir() {
                     true if *name == proc_log_dir(suffix) => self.proc_logs(&path, name)?,
                     true => {}
+                    false if is_page_of_other(&path, name, record) => {
+                        self.found.remarks.push(format!(
+                            "{}: a report of something else; it is left out",
+                            path.display()
+                        ));
+                    }
                     false => self.one_of_run(&path, name)?,
                 }
             }
@@ -472,6 +479,14 @@ impl Gatherer<'_> {
         }
         self.faults.extend(faults);
     }
+}
+
+/// `mine.smb.html` bears the suffix `mine`, and can be about something else.
+fn is_page_of_other(path: &Path, name: &str, record: &RunRecord) -> bool {
+    let own = format!("{}.html", record.run.suffix);
+    let is_page = name.ends_with(".html") && name != own;
+    is_page
+        && read_file(path).is_ok_and(|bytes| is_of_other(&String::from_utf8_lossy(&bytes), record))
 }
 
 /// Pictures and the like have zero bytes.

@@ -625,6 +625,8 @@ fn files_of_other_runs_in_the_folder_stay_out() {
     ] {
         fs::write(dir.path().join(name), "x").unwrap();
     }
+    let page = "<title>y, a Filermark report</title>9";
+    fs::write(dir.path().join("mine.smb.html"), page).unwrap();
     for name in ["mine.html", "sfsval.mine", "mine.zip"] {
         fs::write(dir.path().join(name), "y").unwrap();
     }
@@ -642,6 +644,7 @@ fn files_of_other_runs_in_the_folder_stay_out() {
             .any(|n| n.contains('2') && *n != "sfsc0002.mine"),
         "{names:?}"
     );
+    assert!(!names.contains(&"mine.smb.html"), "{names:?}");
     assert!(
         !names.contains(&"mine.zip") && !names.contains(&"x.html"),
         "{names:?}"

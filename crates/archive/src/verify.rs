@@ -7,7 +7,7 @@
 mod figures;
 mod findings;
 mod outcome;
-mod pages;
+pub(crate) mod pages;
 mod renderings;
 mod submission;
 mod sums;

@@ -4,7 +4,7 @@
 use super::renderings::difference;
 use super::{Options, Run, State, Verification};
 use crate::bundle::{Bundle, Member};
-use filermark_results::Curve;
+use filermark_results::{Curve, RunRecord};
 
 /// What a report of a run or a submission by the shipped templates has in its front.
 const OWN_WORDS: [&str; 2] = ["a Filermark report</title>", ": a disclosure</title>"];
@@ -54,7 +54,7 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     let base = name.rsplit('/').next().unwrap_or(name);
     let is_own = |m: &&Made<'_>| base.strip_suffix(".html") == Some(&m.run.record.run.suffix);
     let own: Vec<&Made<'_>> = made.iter().filter(is_own).collect();
-    if own.is_empty() && !OWN_WORDS.iter().any(|words| page.contains(words)) {
+    if own.is_empty() && !is_ours(&page) {
         return false;
     }
     let candidates = if own.is_empty() {
@@ -73,7 +73,10 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     if let Some((record, made)) = only_digits {
         let text = format!("not as {record} makes it: {}", difference(member, made));
         told.push(State::Fail, name, text);
-    } else if candidates.iter().any(|m| has_headline(&page, m.run)) {
+    } else if candidates
+        .iter()
+        .any(|m| has_headline(&page, &m.run.record))
+    {
         let text = "not checked: made with other templates or by another version, or changed; the peak and the overall response time are in it";
         told.push(State::Skip, name, text);
     } else {
@@ -87,13 +90,22 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     true
 }
 
+fn is_ours(page: &str) -> bool {
+    OWN_WORDS.iter().any(|words| page.contains(words))
+}
+
+/// Whether a page is a report of something else than this record.
+pub(crate) fn is_of_other(page: &str, record: &RunRecord) -> bool {
+    is_ours(page) && !has_headline(page, record)
+}
+
 fn without_digits(page: &str) -> String {
     page.replace(|c: char| c.is_ascii_digit(), "")
 }
 
 /// Whether a page has the peak and the overall response time of a run in its text.
-fn has_headline(page: &str, run: &Run<'_>) -> bool {
-    let curve = Curve::of_record(&run.record);
+fn has_headline(page: &str, record: &RunRecord) -> bool {
+    let curve = Curve::of_record(record);
     let (Some(peak), Some(ort)) = (curve.peak_value(), curve.ort_ms()) else {
         return true;
     };
