@@ -13,7 +13,7 @@ Made from the form by the tests (`UPDATE_GOLDEN=1 cargo test -p filermark-submis
 - *optional*: it may stay blank; a group or list as a whole.\n\
 - *list*: any number of items, at least one.\n\
 - Free-form text may have a few elements of HTML: `p`, `br`, `blockquote`, `ul`, `li`, `pre`; text reports follow them, and leave out all others.\n\n\
-Some checks look at more than one field: a result that is not compliant has to say why; every load generator is of a type that is described; peak and overall response time are what the load points make.\n",
+Some checks look at more than one field: a result that is not compliant has to say why, and one that is has no reason why not; every load generator is of a type that is described; verdict, peak and overall response time are what the load points make.\n",
     );
     for child in FORM.children() {
         let _ = write!(out, "\n## {}\n\n", child.name);
