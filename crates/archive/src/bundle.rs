@@ -207,22 +207,6 @@ impl Bundle {
         pack_all(&self.members, self.manifest_json(), self.manifest_sums())
     }
 
-    /// Writes the zip file: whole or not at all.
-    ///
-    /// # Errors
-    /// It cannot be packed or written.
-    pub fn write(&self, path: &Path) -> Done {
-        let bytes = self.to_bytes()?;
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(format!(".{}.tmp", std::process::id()));
-        let beside = Path::new(&beside);
-        let written = fs::write(beside, &bytes).and_then(|()| fs::rename(beside, path));
-        written.map_err(|e| {
-            let _ = fs::remove_file(beside);
-            ArchiveError::at(path, format_args!("cannot write the archive: {e}"))
-        })
-    }
-
     /// Reads a zip file.
     ///
     /// # Errors

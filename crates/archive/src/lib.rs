@@ -19,6 +19,8 @@ pub mod verify;
 mod zipfile;
 
 #[cfg(test)]
+mod gather_tests;
+#[cfg(test)]
 mod tests;
 
 pub use bundle::{Bundle, Member};
@@ -53,9 +55,4 @@ impl ArchiveError {
 /// What calls of this room give back.
 pub type Done<T = ()> = Result<T, ArchiveError>;
 
-/// SHA-256 in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    use sha2::{Digest as _, Sha256};
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+pub use filermark_results::sha256;

@@ -106,7 +106,7 @@ pub enum Command {
     Params(ParamsArgs),
     /// Print a commented rc file to start from
     Template(TemplateArgs),
-    /// Make the report again from a run record
+    /// Make a report of a run record, a submission or any sfssum file
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
@@ -114,7 +114,7 @@ pub enum Command {
     Subedit(SubeditArgs),
     /// Pack all that belongs to a run or a submission into a zip file with checksums
     Bundle(BundleArgs),
-    /// Check an archive, a folder or a run record, and compute every figure again
+    /// Check an archive, a folder, a record or a submission, and compute every figure again
     Verify(VerifyArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         write_whole(Path::new("/dev/null"), b"three").expect("written");
         assert!(!fs::metadata("/dev/null").expect("there").is_file());
-        assert!(write_whole(&at("none/b"), b"four").is_err());
+        let error = write_whole(&at("none/b"), b"four").expect_err("no folder");
+        assert!(error.contains("none/b"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
         assert!(refuse_inputs(&at("link"), &[&at("a")]).is_err());
         assert!(refuse_inputs(&at("new"), &[&at("a")]).is_ok());

@@ -135,6 +135,18 @@ impl Curve {
         })
     }
 
+    /// How far a summary file without its record counts, in one word: foreign files
+    /// (`is_ours`: not) do not say which points count, unless they mark one as invalid.
+    pub fn verdict_word(&self, is_ours: bool) -> &'static str {
+        let (valid, all) = (self.valid_points().count(), self.points.len());
+        match (is_ours, valid) {
+            (false, valid) if valid == all => "UNKNOWN",
+            (_, 0) => "INVALID",
+            (_, valid) if valid == all => "VALID",
+            _ => "PARTLY VALID",
+        }
+    }
+
     /// Whether its load is a rate, not a business metric.
     pub fn is_classical(&self) -> bool {
         self.ort_method == OrtMethod::FromOrigin

@@ -52,7 +52,7 @@ pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint,
+    RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint, sha256,
 };
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;

@@ -112,6 +112,11 @@ fn canonical_digest(what: &impl Serialize) -> [u8; 32] {
     Sha256::digest(canonical.as_bytes()).into()
 }
 
+/// SHA-256, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

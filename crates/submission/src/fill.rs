@@ -23,11 +23,9 @@ pub struct ResultFile {
 impl ResultFile {
     /// Of a file with this name and content.
     pub fn new(name: impl Into<String>, content: &[u8]) -> Self {
-        use sha2::{Digest, Sha256};
-        let digest = Sha256::digest(content);
         Self {
             name: name.into(),
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: filermark_results::sha256(content),
         }
     }
 }

@@ -81,13 +81,7 @@ fn verdict(run: &RunFiles<'_>) -> &'static str {
     if let Some(record) = run.record {
         return record.verdict().word();
     }
-    let valid = run.curve.valid_points().count();
-    match (run.is_ours, valid) {
-        (false, _) if valid == run.curve.points.len() => "UNKNOWN",
-        (_, 0) => "INVALID",
-        (_, n) if n == run.curve.points.len() => "VALID",
-        _ => "PARTLY VALID",
-    }
+    run.curve.verdict_word(run.is_ours)
 }
 
 fn put_points(result: &mut Element, curve: &Curve) {

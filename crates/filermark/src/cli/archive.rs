@@ -45,8 +45,8 @@ Examples:
 One line for each check: ok, FAIL, or skip for what cannot be checked, and why.
 Exit code 0: nothing is wrong; 1: a check failed; 2: it cannot be read.")]
 pub struct VerifyArgs {
-    /// The archive, a folder that it was unpacked to, or a run record
-    #[arg(value_name = "FILE.zip|DIR|RECORD")]
+    /// The archive, a folder that it was unpacked to, a run record, or a submission
+    #[arg(value_name = "FILE.zip|DIR|RECORD|SUB.xml")]
     pub what: PathBuf,
     /// Print JSON
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use crate::cli::BundleArgs;
 use crate::exit::{Ended, Failure};
+use crate::files::write_whole;
 use crate::product;
 use filermark_archive::{Bundle, GatherOptions, gather};
 use filermark_results::Timestamp;
@@ -34,7 +35,8 @@ pub fn bundle(args: &BundleArgs) -> Ended {
     let bundle = found.bundle.made_at(now()).made_by("bundle");
     let refused = |why| Failure::Usage(vec![why]);
     bundle.check_place(&path).map_err(refused)?;
-    bundle.write(&path).map_err(Failure::of)?;
+    let bytes = bundle.to_bytes().map_err(Failure::of)?;
+    write_whole(&path, &bytes).map_err(Failure::Failed)?;
     tell(&bundle, &found.remarks);
     product::print(&format!("Saved {}\n", path.display()));
     Ok(ExitCode::SUCCESS)

@@ -27,8 +27,9 @@ pub fn is_stdout(out: &Path) -> bool {
 /// Writes a report; says so where it is a file.
 pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if !is_stdout(out) {
+        write_whole(out, bytes).map_err(Failure::Failed)?;
         eprintln!("Creating {}", out.display());
-        return write_whole(out, bytes).map_err(Failure::Failed);
+        return Ok(());
     }
     let mut stdout = std::io::stdout().lock();
     let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");

@@ -4,7 +4,7 @@ use super::output;
 use crate::cli::report::{Format, ReportArgs};
 use crate::exit::{Ended, Failure};
 use filermark_report::{results_svg, summary_file_json, summary_file_keys};
-use filermark_results::{Summary, read_sfssum};
+use filermark_results::read_sfssum;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub fn report(args: &ReportArgs, input: &Path) -> Ended {
         None => output::format_of(out),
     };
     let curve = &summary.curve;
-    let verdict = verdict(&summary);
+    let verdict = curve.verdict_word(summary.is_ours);
     let svg =
         || results_svg(curve).ok_or_else(|| Failure::of("there is nothing to draw in this file"));
     let bytes = match format {
@@ -35,18 +35,4 @@ pub fn report(args: &ReportArgs, input: &Path) -> Ended {
     };
     output::deliver(out, &bytes)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Foreign files do not say which points count, unless they mark one as invalid.
-fn verdict(summary: &Summary) -> &'static str {
-    let (valid, all) = (
-        summary.curve.valid_points().count(),
-        summary.curve.points.len(),
-    );
-    match (summary.is_ours, valid) {
-        (false, valid) if valid == all => "UNKNOWN",
-        (_, 0) => "INVALID",
-        (_, valid) if valid == all => "VALID",
-        _ => "PARTLY VALID",
-    }
 }
