@@ -8,9 +8,9 @@ use filermark_engine::null::NullDriver;
 use filermark_engine::shard::RunTimes;
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
-use filermark_model::plan::{DriverPlan, Nfs3Plan};
+use filermark_model::plan::{DriverPlan, NfsPlan};
 use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
-use filermark_nfs::driver::Nfs3Driver;
+use filermark_nfs::driver::NfsDriver;
 use filermark_posix::PosixDriver;
 use filermark_smb::driver::SmbDriver;
 use std::path::Path;
@@ -81,9 +81,9 @@ pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<R
 ///
 /// # Errors
 /// It is for another driver.
-pub fn nfs3(plan: &RunPlan) -> Result<Nfs3Plan, String> {
+pub fn nfs3(plan: &RunPlan) -> Result<NfsPlan, String> {
     match &plan.driver {
-        DriverPlan::Nfs3(settings) => Ok(settings.clone()),
+        DriverPlan::Nfs(settings) => Ok(settings.clone()),
         _ => Err("the plan is for another driver".into()),
     }
 }
@@ -114,7 +114,7 @@ impl Bench {
 
     fn new(plan: RunPlan) -> Self {
         let driver: Arc<dyn Driver> = match &plan.driver {
-            DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+            DriverPlan::Nfs(settings) => Arc::new(NfsDriver::new(settings.clone())),
             DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
             DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
             DriverPlan::Null => Arc::new(NullDriver),

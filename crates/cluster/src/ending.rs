@@ -100,7 +100,7 @@ impl Sweep<'_> {
                 |m: &MountPoint| format!("{m}/{}: the client was lost; {hint}", self.dir_name());
             let reached = |mount: &MountPoint| match plan.driver {
                 DriverPlan::Null => true,
-                DriverPlan::Nfs3(_) | DriverPlan::Smb(_) => !living.is_empty(),
+                DriverPlan::Nfs(_) | DriverPlan::Smb(_) => !living.is_empty(),
                 DriverPlan::Posix(_) => {
                     let seen = free.iter().find(|f| f.mounts.contains(mount));
                     let same = |at: &usize| {

@@ -81,7 +81,7 @@ pub(crate) fn classic_shortage(plan: &RunPlan, free: &[FreeSpace]) -> Option<Str
 fn is_overruled(plan: &RunPlan) -> bool {
     match &plan.driver {
         DriverPlan::Posix(posix) => posix.ignore_space,
-        DriverPlan::Nfs3(_) | DriverPlan::Smb(_) | DriverPlan::Null => false,
+        DriverPlan::Nfs(_) | DriverPlan::Smb(_) | DriverPlan::Null => false,
     }
 }
 

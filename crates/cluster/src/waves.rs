@@ -64,7 +64,7 @@ fn place(plan: &RunPlan, mount: &MountPoint) -> String {
         DriverPlan::Posix(_) => mount.path.clone(),
         // Capitals mean nothing there.
         DriverPlan::Smb(_) => mount.to_string().to_lowercase(),
-        DriverPlan::Nfs3(_) | DriverPlan::Null => mount.to_string(),
+        DriverPlan::Nfs(_) | DriverPlan::Null => mount.to_string(),
     }
 }
 

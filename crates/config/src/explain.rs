@@ -95,8 +95,10 @@ fn driver(plan: &RunPlan) -> String {
     match &plan.driver {
         DriverPlan::Posix(_) => "mounted file systems, by system calls".into(),
         DriverPlan::Null => "null: answers at once, measures the generator".into(),
-        DriverPlan::Nfs3(nfs) => format!(
-            "NFSv3 over TCP, {}, {}, uid {} gid {}",
+        DriverPlan::Nfs(nfs) => format!(
+            "NFSv{} over {}, {}, {}, uid {} gid {}",
+            nfs.version.number(),
+            nfs.transport.name(),
             connections(nfs.connections),
             block(nfs.block_size_max),
             nfs.uid,

@@ -23,7 +23,7 @@ pub mod mounts;
 pub mod netmist;
 pub mod netmist_text;
 mod network;
-mod nfs3;
+mod nfs;
 pub mod params;
 mod protocol;
 pub mod rc;

@@ -9,7 +9,8 @@ use filermark_model::benchmark::Protocol;
 /// What people call a protocol.
 pub(crate) const fn name(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::Nfs3 => "NFS",
+        Protocol::Nfs2 => "NFS version 2",
+        Protocol::Nfs3 => "NFS version 3",
         Protocol::Smb1 => "SMB1",
         Protocol::Smb2 => "SMB 2 and 3",
         Protocol::Posix => "a mounted file system",
@@ -27,8 +28,17 @@ fn given(values: &Values) -> Option<Protocol> {
     match values.word("FS_PROTOCOL") {
         "cifs" => Some(Protocol::Smb1),
         "smb" => Some(Protocol::Smb2),
-        _ => Some(Protocol::Nfs3),
+        _ => Some(match nfs_version(values) {
+            Some(2) => Protocol::Nfs2,
+            _ => Protocol::Nfs3,
+        }),
     }
+}
+
+/// NFS_VERSION, where it is given.
+fn nfs_version(values: &Values) -> Option<u64> {
+    values.given("NFS_VERSION")?;
+    values.int("NFS_VERSION")
 }
 
 /// The name of the benchmark: BENCHMARK, or that of the protocol.
@@ -39,13 +49,15 @@ pub(crate) fn benchmark_name(values: &Values) -> String {
     ) {
         return name;
     }
-    let by_driver = || match values.word("DRIVER") {
-        "smb" => Protocol::Smb2,
+    let by_driver = || match (values.word("DRIVER"), nfs_version(values)) {
+        ("smb", _) => Protocol::Smb2,
+        ("nfs2", _) | (_, Some(2)) => Protocol::Nfs2,
         _ => Protocol::Nfs3,
     };
     match given(values).unwrap_or_else(by_driver) {
         Protocol::Smb1 => "general-smb1",
         Protocol::Smb2 => "general-smb2",
+        Protocol::Nfs2 => "nfs2-1997",
         Protocol::Nfs3 | Protocol::Posix => "general-nfs3",
     }
     .to_owned()
@@ -60,6 +72,7 @@ pub(crate) fn of(values: &Values, definition: Option<&Benchmark>) -> Protocol {
     given(values).unwrap_or_else(|| match benchmark_name(values).as_str() {
         "general-smb1" => Protocol::Smb1,
         "general-smb2" => Protocol::Smb2,
+        name if name.starts_with("nfs2-") => Protocol::Nfs2,
         _ => Protocol::Nfs3,
     })
 }
@@ -77,10 +90,20 @@ pub(crate) fn refuse(values: &Values, definition: &Benchmark, errors: &mut Vec<C
         let message = format!("{}, but {of}", shown.unwrap_or_default());
         errors.push(ConfigError::new(values.place(parameter), message, hint));
     };
-    if given(values).is_some_and(|wanted| wanted != is) && !values.is_bad("FS_PROTOCOL") {
+    let nfs = is.nfs_version();
+    let wanted = given(values).filter(|_| !values.is_bad("FS_PROTOCOL"));
+    if wanted.is_some_and(|w| w != is && (nfs.is_none() || w.nfs_version().is_none())) {
         error("FS_PROTOCOL", "leave FS_PROTOCOL or the benchmark out");
     }
+    let version = nfs_version(values).filter(|_| !values.is_bad("NFS_VERSION"));
+    if version.is_some_and(|v| nfs.is_some_and(|is| u64::from(is.number()) != v)) {
+        error(
+            "NFS_VERSION",
+            "leave NFS_VERSION or the benchmark out: every benchmark has its version",
+        );
+    }
     let fits = match values.word("DRIVER") {
+        "nfs2" => is == Protocol::Nfs2,
         "nfs3" => is == Protocol::Nfs3,
         "smb" => is_smb(is),
         _ => true,

@@ -9,7 +9,7 @@ use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
 use crate::sources::Sources;
 use crate::values::{Given, Value, Values, check};
-use crate::{layout, loads, nfs3, protocol, smb, workload};
+use crate::{layout, loads, nfs, protocol, smb, workload};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
@@ -129,7 +129,8 @@ fn classic(
             &mut findings,
             errors,
         )),
-        _ => DriverPlan::Nfs3(nfs3::nfs3(
+        _ => DriverPlan::Nfs(nfs::nfs(
+            protocol.nfs_version().unwrap_or_default(),
             values,
             sources,
             layout.as_ref(),
@@ -198,13 +199,6 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     let mut error = |name: &str, message: String, hint: &str| {
         errors.push(ConfigError::new(values.place(name), message, hint));
     };
-    if values.given("TCP").is_some() && !values.is_bad("TCP") && !values.switch("TCP") {
-        error(
-            "TCP",
-            "UDP is not supported".into(),
-            "set TCP=on or leave it out",
-        );
-    }
     if values.word("DRIVER") == "posix" {
         let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";
         let hint = "set BENCHMARK to one of them, e.g. SWBUILD, or leave DRIVER out";

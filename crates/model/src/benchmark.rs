@@ -6,6 +6,7 @@ mod names;
 use crate::composite::CompositeWork;
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
+use crate::plan::NfsVersion;
 use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,10 @@ pub const SHIPPED: &[(&str, &str)] = &[
         "general-smb2",
         include_str!("../definitions/general-smb2.toml"),
     ),
+    ("nfs2-1993", include_str!("../definitions/nfs2-1993.toml")),
+    ("nfs2-1997", include_str!("../definitions/nfs2-1997.toml")),
+    ("nfs3-1997", include_str!("../definitions/nfs3-1997.toml")),
+    ("nfs3-2001", include_str!("../definitions/nfs3-2001.toml")),
 ];
 
 /// A benchmark: what is done, on what, and by which rules it is judged.
@@ -48,6 +53,25 @@ pub struct Benchmark {
     pub mix: Mix,
     /// What the procs do.
     pub work: Work,
+    /// The older benchmark that it is after, where it is after one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heritage: Option<Heritage>,
+}
+
+/// An older generation of the family, of which a definition is a likeness. Every report
+/// of a run says what stands here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heritage {
+    /// Its name and year, for people.
+    pub generation: String,
+    /// What the published shares of its mix add up to, in percent, where that is not
+    /// 100; ours are scaled to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix_total_pcnt: Option<f64>,
+    /// What a reader has to know: a sentence each.
+    #[serde(default)]
+    pub caveats: Vec<String>,
 }
 
 /// What the procs of a benchmark do.
@@ -82,7 +106,9 @@ pub struct ClassicWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// NFS version 3 over TCP.
+    /// NFS version 2, over TCP or UDP.
+    Nfs2,
+    /// NFS version 3, over TCP or UDP.
     Nfs3,
     /// A mounted file system, by system calls.
     Posix,
@@ -98,9 +124,19 @@ impl Protocol {
         matches!(self, Self::Smb1 | Self::Smb2)
     }
 
+    /// The version of NFS that it is.
+    pub const fn nfs_version(self) -> Option<NfsVersion> {
+        match self {
+            Self::Nfs2 => Some(NfsVersion::V2),
+            Self::Nfs3 => Some(NfsVersion::V3),
+            Self::Posix | Self::Smb1 | Self::Smb2 => None,
+        }
+    }
+
     /// As sfssum spells it in column 6 (seed 001, section 4.4).
     pub const fn sfssum_name(self) -> &'static str {
         match self {
+            Self::Nfs2 => "NFS2",
             Self::Nfs3 => "NFS3",
             Self::Posix => "POSIX",
             Self::Smb1 => "CIFS",
@@ -290,6 +326,74 @@ mod tests {
             assert_eq!(Benchmark::shipped(name).unwrap().name, *name);
         }
         assert!(Benchmark::shipped("nfs").is_err());
+    }
+
+    #[test]
+    fn the_older_generations_keep_to_what_is_known() {
+        for (name, limit_ms, mb_per_op, access_pcnt) in [
+            ("nfs2-1993", 50.0, 5.0, 20.0),
+            ("nfs2-1997", 40.0, 10.0, 10.0),
+            ("nfs3-1997", 40.0, 10.0, 10.0),
+            ("nfs3-2001", 40.0, 10.0, 10.0),
+        ] {
+            let b = Benchmark::shipped(name).unwrap();
+            assert_eq!(b.standard.response_limit_ms, limit_ms, "{name}");
+            let c = b.classic().unwrap();
+            assert_eq!(c.fileset.mb_per_op, mb_per_op);
+            assert_eq!(c.fileset.access_pcnt, access_pcnt);
+            assert_eq!(
+                [
+                    c.fileset.dir_count,
+                    c.fileset.symlink_count,
+                    c.fileset.file_count
+                ],
+                [20, 20, 100]
+            );
+            // Facts 1.4: 128 KB and a fragment of 7.
+            assert_eq!(c.read_sizes.max(), Bytes::from_kib(135));
+            assert_eq!(c.write_sizes.max(), Bytes::from_kib(135));
+            let heritage = b.heritage.expect("it is after an older one");
+            assert!(heritage.generation.contains(name.get(5..).unwrap()));
+            assert!(
+                heritage
+                    .caveats
+                    .iter()
+                    .any(|c| c.contains("never comparable"))
+            );
+        }
+        // Facts 1.3: the mean of the list is 26.7 KB.
+        let b = Benchmark::shipped("nfs3-2001").unwrap();
+        let mean_kib = b.classic().unwrap().file_sizes.mean_bytes() / 1024.0;
+        assert!((mean_kib - 26.7).abs() < 0.05, "{mean_kib}");
+    }
+
+    #[test]
+    fn a_mix_that_is_published_with_another_total_is_scaled() {
+        let b = Benchmark::shipped("nfs3-2001").unwrap();
+        assert_eq!(b.heritage.unwrap().mix_total_pcnt, Some(99.0));
+        assert!((b.mix.percent(Op::Lookup) - 27.0 / 0.99).abs() < 1e-9);
+        assert!((b.mix.percent(Op::Commit) - 5.0 / 0.99).abs() < 1e-9);
+        let (_, text) = SHIPPED.iter().find(|(n, _)| *n == "nfs3-2001").unwrap();
+        for (changed, said) in [
+            (
+                text.replace("commit = 5.0", "commit = 6.0"),
+                "not to the 99",
+            ),
+            (text.replace("mix_total_pcnt = 99.0", ""), "not 100"),
+            (
+                text.replace("mix_total_pcnt = 99.0", "mix_total_pcnt = 0.0"),
+                "not to the 0",
+            ),
+            (
+                text.replace("\"nfs3\"", "\"nfs2\""),
+                "NFS2 has no operation access",
+            ),
+        ] {
+            let error = Benchmark::from_toml("changed", &changed)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

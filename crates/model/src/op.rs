@@ -88,6 +88,27 @@ impl Op {
     /// Those that NFS version 3 has; the names of the classical mix files.
     pub const NFS3: &'static [Op] = Self::ALL.split_at(22).0;
 
+    /// Those that NFS version 2 has, but for ROOT and WRITECACHE, which RFC 1094 calls
+    /// obsolete and unused; `fsstat` is its STATFS.
+    pub const NFS2: &'static [Op] = &[
+        Op::Null,
+        Op::Getattr,
+        Op::Setattr,
+        Op::Lookup,
+        Op::Readlink,
+        Op::Read,
+        Op::Write,
+        Op::Create,
+        Op::Mkdir,
+        Op::Symlink,
+        Op::Remove,
+        Op::Rmdir,
+        Op::Rename,
+        Op::Link,
+        Op::Readdir,
+        Op::Fsstat,
+    ];
+
     /// Those of mounted file systems, in the order of the netmist tables (seed 002,
     /// appendix; `rmdir` and `unlink2` are of the 2014 generation, facts.md 3.8).
     pub const POSIX: &'static [Op] = &[

@@ -313,8 +313,9 @@ impl fmt::Display for MountPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
 pub enum DriverPlan {
-    /// Speaks NFSv3 itself.
-    Nfs3(Nfs3Plan),
+    /// Speaks NFS version 2 or 3 itself. (Records up to format 1 call it `nfs3`.)
+    #[serde(alias = "nfs3")]
+    Nfs(NfsPlan),
     /// Speaks SMB itself.
     Smb(SmbPlan),
     /// Works on mounted file systems by system calls.
@@ -327,13 +328,13 @@ impl DriverPlan {
     /// Whether it speaks a network protocol itself, so that any client can reach any
     /// mount point by its name.
     pub const fn is_network(&self) -> bool {
-        matches!(self, Self::Nfs3(_) | Self::Smb(_))
+        matches!(self, Self::Nfs(_) | Self::Smb(_))
     }
 
     /// The address family that it was told to use; `None`: it uses no network itself.
     pub const fn ip(&self) -> Option<IpChoice> {
         match self {
-            Self::Nfs3(nfs3) => Some(nfs3.ip),
+            Self::Nfs(nfs) => Some(nfs.ip),
             Self::Smb(smb) => Some(smb.ip),
             Self::Posix(_) | Self::Null => None,
         }
@@ -342,7 +343,7 @@ impl DriverPlan {
     /// How procs share connections, where it makes any.
     pub const fn connections(&self) -> Option<Connections> {
         match self {
-            Self::Nfs3(nfs3) => Some(nfs3.connections),
+            Self::Nfs(nfs) => Some(nfs.connections),
             Self::Smb(smb) => Some(smb.connections),
             Self::Posix(_) | Self::Null => None,
         }
@@ -351,7 +352,7 @@ impl DriverPlan {
     /// BIOD_MAX_READS and BIOD_MAX_WRITES.
     pub const fn biods(&self) -> (u32, u32) {
         match self {
-            Self::Nfs3(nfs3) => (nfs3.biod_max_reads, nfs3.biod_max_writes),
+            Self::Nfs(nfs) => (nfs.biod_max_reads, nfs.biod_max_writes),
             Self::Smb(smb) => (smb.biod_max_reads, smb.biod_max_writes),
             Self::Posix(_) | Self::Null => (0, 0),
         }
@@ -361,7 +362,7 @@ impl DriverPlan {
     pub const fn password(&self) -> Option<&Secret> {
         match self {
             Self::Smb(smb) => Some(&smb.password),
-            Self::Nfs3(_) | Self::Posix(_) | Self::Null => None,
+            Self::Nfs(_) | Self::Posix(_) | Self::Null => None,
         }
     }
 
@@ -372,19 +373,96 @@ impl DriverPlan {
         }
     }
 
+    /// What carries its calls; `None`: it uses no network itself.
+    pub const fn transport(&self) -> Option<Transport> {
+        match self {
+            Self::Nfs(nfs) => Some(nfs.transport),
+            Self::Smb(_) => Some(Transport::Tcp),
+            Self::Posix(_) | Self::Null => None,
+        }
+    }
+
     /// The port by which its servers are reached; `None`: it uses no network itself.
     pub fn server_port(&self) -> Option<u16> {
         match self {
-            Self::Nfs3(nfs3) => Some(nfs3.nfs_port.unwrap_or(2049)),
+            Self::Nfs(nfs) => Some(nfs.nfs_port.unwrap_or(2049)),
             Self::Smb(smb) => Some(smb.port),
             Self::Posix(_) | Self::Null => None,
         }
     }
 }
 
-/// Settings of the NFSv3 driver.
+/// A version of NFS that the driver speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NfsVersion {
+    /// Version 2 (RFC 1094), with version 1 of MOUNT.
+    V2,
+    /// Version 3 (RFC 1813), with version 3 of MOUNT.
+    #[default]
+    V3,
+}
+
+impl NfsVersion {
+    /// Its number, as calls carry it.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V2 => 2,
+            Self::V3 => 3,
+        }
+    }
+
+    /// That of the MOUNT program that goes with it.
+    pub const fn mount_number(self) -> u32 {
+        match self {
+            Self::V2 => 1,
+            Self::V3 => 3,
+        }
+    }
+}
+
+/// What carries the calls (TCP).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// A stream with record marks.
+    #[default]
+    Tcp,
+    /// A datagram per call and per reply; lost ones are sent again.
+    Udp,
+}
+
+impl Transport {
+    /// As sfssum has it in column 7 (seed 001, section 4.4).
+    pub const fn sfssum_letter(self) -> char {
+        match self {
+            Self::Tcp => 'T',
+            Self::Udp => 'U',
+        }
+    }
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        }
+    }
+}
+
+/// Settings of the NFS driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Nfs3Plan {
+pub struct NfsPlan {
+    /// The version that it speaks; follows from the benchmark.
+    #[serde(default)]
+    pub version: NfsVersion,
+    /// What carries its calls (TCP).
+    #[serde(default)]
+    pub transport: Transport,
+    /// UDP: the first wait for a reply, in milliseconds, doubled with every
+    /// retransmission up to `rpc_timeout_ms` (UDP_TIMEOUT_MS).
+    #[serde(default = "NfsPlan::udp_timeout_ms_default")]
+    pub udp_timeout_ms: u32,
     /// AUTH_SYS user id (SFS_NFS_USER_ID).
     pub uid: u32,
     /// AUTH_SYS group id (SFS_NFS_GROUP_ID).
@@ -422,6 +500,14 @@ pub struct Nfs3Plan {
     pub jukebox_delay_ms: u32,
     /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
     pub jukebox_retries: u32,
+}
+
+impl NfsPlan {
+    /// What plans have that were written before there was UDP: the 1.1 s that kernel
+    /// clients begin with (nfs(5), `timeo`).
+    pub const fn udp_timeout_ms_default() -> u32 {
+        1_100
+    }
 }
 
 /// Settings of the driver of mounted file systems.

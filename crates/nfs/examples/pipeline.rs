@@ -14,15 +14,18 @@ use filermark_engine::driver::{
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
-use filermark_nfs::Nfs3Driver;
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_nfs::NfsDriver;
 use filermark_server::{Server, ServerOptions};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn plan(port: u16) -> Nfs3Plan {
-    Nfs3Plan {
+fn plan(port: u16) -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 0,
         gid: 0,
         gids: Vec::new(),
@@ -74,7 +77,7 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
         claim: claim.clone(),
         stop: StopFlag::new(),
     };
-    let driver = Nfs3Driver::new(plan(port));
+    let driver = NfsDriver::new(plan(port));
     driver.claim(&mount, &claim)?;
     let mut shard = driver.open_shard(setup)?;
     for proc in 0..procs {

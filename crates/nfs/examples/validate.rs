@@ -6,7 +6,7 @@
 //! ```
 
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::validate::{Level, validate};
 use std::process::ExitCode;
 
@@ -58,8 +58,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn plan() -> Nfs3Plan {
-    Nfs3Plan {
+fn plan() -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 500,
         gid: 100,
         gids: vec![],

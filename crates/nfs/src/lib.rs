@@ -13,4 +13,4 @@ pub mod survey;
 pub mod target;
 pub mod validate;
 
-pub use driver::Nfs3Driver;
+pub use driver::NfsDriver;

@@ -4,7 +4,7 @@
 use crate::client::{MOUNT_V3, NFS_V3, PortLookup, Program, connect, find_port};
 use crate::target::{Target, addresses, mount_options};
 use filermark_engine::driver::{ClaimReport, DriverError};
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::access;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -25,8 +25,8 @@ pub struct Service {
 
 /// The same plan with short waits and one try.
 #[must_use]
-pub fn hasty(plan: &Nfs3Plan) -> Nfs3Plan {
-    Nfs3Plan {
+pub fn hasty(plan: &NfsPlan) -> NfsPlan {
+    NfsPlan {
         connect_timeout_ms: plan.connect_timeout_ms.min(WAIT_MS_MAX),
         rpc_timeout_ms: plan.rpc_timeout_ms.min(WAIT_MS_MAX),
         rpc_retries: 0,
@@ -40,7 +40,7 @@ pub fn hasty(plan: &Nfs3Plan) -> Nfs3Plan {
 ///
 /// # Errors
 /// The name has no address.
-pub fn services(mount: &MountPoint, plan: &Nfs3Plan) -> Result<Vec<Service>, DriverError> {
+pub fn services(mount: &MountPoint, plan: &NfsPlan) -> Result<Vec<Service>, DriverError> {
     let mut first = None;
     for ip in addresses(mount, plan.ip)? {
         let found = services_at(ip, plan);
@@ -52,7 +52,7 @@ pub fn services(mount: &MountPoint, plan: &Nfs3Plan) -> Result<Vec<Service>, Dri
     Ok(first.unwrap_or_default())
 }
 
-fn services_at(ip: IpAddr, plan: &Nfs3Plan) -> Vec<Service> {
+fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
     let mut found = Vec::new();
     if plan.nfs_port.is_none() || plan.mount_port.is_none() {
         let portmapper = SocketAddr::new(ip, plan.portmap_port);
@@ -82,7 +82,7 @@ fn port(
     ip: IpAddr,
     program: Program,
     explicit: Option<u16>,
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
 ) -> Result<u16, String> {
     if let Some(port) = explicit {
         return Ok(port);
@@ -95,7 +95,7 @@ fn port(
     }
 }
 
-fn reach(name: &'static str, address: SocketAddr, plan: &Nfs3Plan) -> Service {
+fn reach(name: &'static str, address: SocketAddr, plan: &NfsPlan) -> Service {
     let began = Instant::now();
     let limit = Duration::from_millis(plan.connect_timeout_ms.into());
     let connected = connect(address, false, limit);
@@ -113,7 +113,7 @@ fn reach(name: &'static str, address: SocketAddr, plan: &Nfs3Plan) -> Service {
 ///
 /// # Errors
 /// As [`Target::resolve`].
-pub fn export(mount: &MountPoint, plan: &Nfs3Plan) -> Result<(bool, ClaimReport), DriverError> {
+pub fn export(mount: &MountPoint, plan: &NfsPlan) -> Result<(bool, ClaimReport), DriverError> {
     const WANTED: u32 = access::MODIFY | access::EXTEND | access::DELETE;
     let target = Target::resolve(mount, plan)?;
     let answer = target.nfs_client(plan).access(&target.root, WANTED);

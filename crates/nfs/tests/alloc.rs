@@ -6,8 +6,8 @@ use filermark_engine::data::DataSource;
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
-use filermark_nfs::Nfs3Driver;
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_nfs::NfsDriver;
 use filermark_server::{EXPORT, Server, ServerOptions};
 use filermark_testbed::Counting;
 use std::sync::Arc;
@@ -18,8 +18,11 @@ static ALLOCATOR: Counting = Counting;
 const PROCS: u32 = 4;
 const FILE_BYTES: u64 = 600_000;
 
-fn plan(port: u16) -> Nfs3Plan {
-    Nfs3Plan {
+fn plan(port: u16) -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 0,
         gid: 0,
         gids: Vec::new(),
@@ -130,7 +133,7 @@ fn nothing_is_allocated_per_operation() {
         host: "127.0.0.1".to_owned(),
         path: EXPORT.to_owned(),
     };
-    let driver = Nfs3Driver::new(plan(server.addrs()[0].port()));
+    let driver = NfsDriver::new(plan(server.addrs()[0].port()));
     let claim = Claim {
         dir_name: "filermark.alloc".to_owned(),
         run_id: "alloc".to_owned(),

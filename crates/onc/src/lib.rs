@@ -1,4 +1,4 @@
-//! ONC RPC, portmapper, rpcbind, MOUNT and NFSv3 as codecs without I/O: bytes in, bytes out.
+//! ONC RPC, portmapper, rpcbind, MOUNT, NFSv2 and NFSv3 as codecs without I/O: bytes in, bytes out.
 //!
 //! This room knows wire formats and nothing else: no sockets, no clock, no threads, no retries. The
 //! client driver, the protocol validator and the embedded server share it, so every message can be
@@ -18,6 +18,8 @@
 //! | [`portmap`], [`rpcbind`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
 //! | [`nfs3`] | RFC 1813 |
+//! | [`mount1`] | RFC 1094, appendix A |
+//! | [`nfs2`] | RFC 1094 |
 //!
 //! A call and its reply, both ends:
 //!
@@ -64,6 +66,8 @@ mod macros;
 
 pub mod fuzzing;
 pub mod mount;
+pub mod mount1;
+pub mod nfs2;
 pub mod nfs3;
 pub mod portmap;
 pub mod record;

@@ -226,3 +226,66 @@ macro_rules! xdr_calls {
         }
     )*};
 }
+
+/// `Args` and `Results`: those of any procedure of a program, by `Procedure`.
+macro_rules! xdr_messages {
+    ($($variant:ident($args:ty, $res:ty),)*) => {
+        /// Arguments of any procedure.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Args<'a> {
+            $(#[doc = "Of the procedure with this name."] $variant($args),)*
+        }
+
+        impl<'a> Args<'a> {
+            /// Reads the arguments of `procedure`, which must end the message.
+            ///
+            /// # Errors
+            /// What is wrong with them: a server answers GARBAGE_ARGS.
+            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(match procedure {
+                    $(Procedure::$variant => Self::$variant($crate::xdr::finish(d)?),)*
+                })
+            }
+
+            /// Whose arguments these are.
+            pub const fn procedure(&self) -> Procedure {
+                match self { $(Self::$variant(_) => Procedure::$variant,)* }
+            }
+        }
+
+        impl $crate::xdr::Encode for Args<'_> {
+            fn encode(&self, e: &mut $crate::xdr::Encoder<'_>) {
+                match self { $(Self::$variant(args) => args.encode(e),)* }
+            }
+        }
+
+        /// Results of any procedure.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Results<'a> {
+            $(#[doc = "Of the procedure with this name."] $variant($res),)*
+        }
+
+        impl<'a> Results<'a> {
+            /// Reads the results of `procedure`, which must end the message.
+            ///
+            /// # Errors
+            /// What is wrong with them.
+            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+                Ok(match procedure {
+                    $(Procedure::$variant => Self::$variant($crate::xdr::finish(d)?),)*
+                })
+            }
+
+            /// Whose results these are.
+            pub const fn procedure(&self) -> Procedure {
+                match self { $(Self::$variant(_) => Procedure::$variant,)* }
+            }
+        }
+
+        impl $crate::xdr::Encode for Results<'_> {
+            fn encode(&self, e: &mut $crate::xdr::Encoder<'_>) {
+                match self { $(Self::$variant(results) => results.encode(e),)* }
+            }
+        }
+    };
+}

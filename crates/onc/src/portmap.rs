@@ -78,11 +78,20 @@ xdr_struct! {
 impl GetportArgs {
     /// Asks where version `vers` of `prog` listens on TCP.
     pub const fn tcp(prog: u32, vers: u32) -> Self {
+        Self::on(prog, vers, IPPROTO_TCP)
+    }
+
+    /// Asks where version `vers` of `prog` listens on UDP.
+    pub const fn udp(prog: u32, vers: u32) -> Self {
+        Self::on(prog, vers, IPPROTO_UDP)
+    }
+
+    const fn on(prog: u32, vers: u32, prot: u32) -> Self {
         Self {
             mapping: Mapping {
                 prog,
                 vers,
-                prot: IPPROTO_TCP,
+                prot,
                 port: 0,
             },
         }

@@ -98,7 +98,7 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
             rows.push(("Driver", "mounted file systems, by system calls".into()))
         }
         DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
-        driver @ (DriverPlan::Nfs3(_) | DriverPlan::Smb(_)) => {
+        driver @ (DriverPlan::Nfs(_) | DriverPlan::Smb(_)) => {
             let connections = match driver.connections() {
                 None | Some(Connections::PerProc) => "one connection per proc".into(),
                 Some(Connections::Shared(n)) => {

@@ -5,7 +5,7 @@
 //! sentence that this is no SPEC result.
 
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{biods, finding_line, ip_version, one_line, protocol_name};
+use crate::text::{biods, finding_line, ip_version, network, one_line, protocol_name};
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
 
@@ -51,6 +51,7 @@ fn row(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
         op_count: stats.success_count(),
         seconds: stats.window_ns / 1_000_000_000,
         protocol: protocol_name(record),
+        network: network(record),
         ip_version: ip_version(record),
         fileset_kib: stats.fileset_bytes / 1024,
         client_count: record.run.plan.clients.len(),
@@ -60,7 +61,7 @@ fn row(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
     })
 }
 
-/// The columns, in their order; column 7 is always `T`, for TCP.
+/// The columns, in their order.
 struct Row {
     requested: f64,
     achieved: f64,
@@ -68,6 +69,8 @@ struct Row {
     op_count: u64,
     seconds: u64,
     protocol: &'static str,
+    /// `T` for TCP, `U` for UDP.
+    network: char,
     ip_version: u8,
     fileset_kib: u64,
     client_count: usize,
@@ -78,13 +81,14 @@ struct Row {
 
 fn format_row(r: &Row) -> String {
     format!(
-        "{:>7.0} {:>8.0} {:>8.1} {:>10} {:>6} {:>4} T {} {:>11} {:>4} {:>2} {:>2} {:>2} {FORMAT_VERSION}",
+        "{:>7.0} {:>8.0} {:>8.1} {:>10} {:>6} {:>4} {} {} {:>11} {:>4} {:>2} {:>2} {:>2} {FORMAT_VERSION}",
         r.requested,
         r.achieved,
         r.mean_ms,
         r.op_count,
         r.seconds,
         r.protocol,
+        r.network,
         r.ip_version,
         r.fileset_kib,
         r.client_count,
@@ -98,6 +102,7 @@ fn format_row(r: &Row) -> String {
 mod tests {
     use super::*;
     use crate::testing;
+    use filermark_model::plan::{DriverPlan, Transport};
 
     /// The first line of the seed's sample, as it stands there.
     #[test]
@@ -109,6 +114,7 @@ mod tests {
             op_count: 96_187,
             seconds: 299,
             protocol: "CIFS",
+            network: 'T',
             ip_version: 4,
             fileset_kib: 37_764_720,
             client_count: 4,
@@ -120,6 +126,23 @@ mod tests {
             format_row(&row).trim_start(),
             "320      321      1.5      96187    299 CIFS T 4    37764720    4 10  2  2 2008"
         );
+    }
+
+    #[test]
+    fn column_7_is_what_carried_the_calls() {
+        let mut record = testing::record();
+        let DriverPlan::Nfs(nfs) = &mut record.run.plan.driver else {
+            panic!("the synthetic run speaks NFS");
+        };
+        nfs.transport = Transport::Udp;
+        let text = sfssum(&record);
+        let row: Vec<_> = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        assert_eq!(row[5..8], ["NFS3", "U", "4"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::record::{
 use crate::time::Timestamp;
 use filermark_model::plan::{
     Arrivals, ClientPlan, Connections, DriverPlan, FileSetPlan, IpChoice, Limits, LoadPoint,
-    MountPoint, Nfs3Plan, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan,
+    MountPoint, NfsPlan, NfsVersion, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan, Transport,
 };
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
@@ -73,7 +73,7 @@ pub fn plan() -> RunPlan {
         scripts: None,
         clock_service: None,
         heartbeat: None,
-        driver: DriverPlan::Nfs3(nfs3_plan()),
+        driver: DriverPlan::Nfs(nfs3_plan()),
         pacing: Pacing {
             mode: PacingMode::Closed,
             arrivals: Arrivals::Uniform,
@@ -142,8 +142,11 @@ fn client(name: &str) -> ClientPlan {
     }
 }
 
-fn nfs3_plan() -> Nfs3Plan {
-    Nfs3Plan {
+fn nfs3_plan() -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: 1_100,
         uid: 500,
         gid: 500,
         gids: Vec::new(),
@@ -514,7 +517,7 @@ pub fn other_lines() -> Vec<Line> {
     nfs3.connections = Connections::Shared(4);
     nfs3.block_size_max = Some(32_768);
     let null = RunHeader::new("0.1.0", "other", plan.clone());
-    plan.driver = DriverPlan::Nfs3(nfs3);
+    plan.driver = DriverPlan::Nfs(nfs3);
     plan.monitor = Some(filermark_model::plan::MonitorPlan {
         script: "/bin/true".into(),
         args: vec!["x".into()],

@@ -53,6 +53,13 @@ pub fn protocol_name(record: &RunRecord) -> &'static str {
     }
 }
 
+/// What carried the run's calls, in a letter: `T` for TCP, also where no network was
+/// asked at all, `U` for UDP.
+pub fn network(record: &RunRecord) -> char {
+    let transport = record.run.plan.driver.transport();
+    transport.unwrap_or_default().sfssum_letter()
+}
+
 /// BIOD_MAX_READS and BIOD_MAX_WRITES.
 pub fn biods(record: &RunRecord) -> (u32, u32) {
     record.run.plan.driver.biods()
@@ -76,7 +83,7 @@ mod tests {
     fn the_address_family_follows_the_plan_and_the_servers() {
         let mut record = testing::record();
         assert_eq!((ip_version(&record), protocol_name(&record)), (4, "NFS3"));
-        let DriverPlan::Nfs3(nfs3) = &mut record.run.plan.driver else {
+        let DriverPlan::Nfs(nfs3) = &mut record.run.plan.driver else {
             panic!("the synthetic run speaks NFSv3");
         };
         nfs3.ip = IpChoice::Any;

@@ -13,7 +13,7 @@ use filermark_engine::driver::{
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_nfs::driver::Nfs3Driver;
+use filermark_nfs::driver::NfsDriver;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl Flood {
     fn open(server: &ServerProcess, procs: u32, depth: u32) -> Result<Self, String> {
         let port = server.address.port();
         let plan = plan(procs, "127.0.0.1:/export", (port, port), &[])?;
-        let driver = Nfs3Driver::new(nfs3(&plan)?);
+        let driver = NfsDriver::new(nfs3(&plan)?);
         let mounts = &plan.clients[0].mounts;
         let claim = claim();
         let claimed = driver.claim(&mounts[0], &claim);

@@ -19,7 +19,7 @@ use filermark_engine::recorder::Live;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::{LoadPoint, Nanos, RunPlan};
-use filermark_nfs::driver::Nfs3Driver;
+use filermark_nfs::driver::NfsDriver;
 use filermark_posix::PosixDriver;
 use filermark_results::{Environment, MountFacts};
 use filermark_smb::driver::SmbDriver;
@@ -258,7 +258,7 @@ impl Work {
 
 fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
     match &plan.driver {
-        DriverPlan::Nfs3(settings) => Arc::new(Nfs3Driver::new(settings.clone())),
+        DriverPlan::Nfs(settings) => Arc::new(NfsDriver::new(settings.clone())),
         DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
         DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
         DriverPlan::Null => Arc::new(NullDriver),

@@ -108,7 +108,7 @@ fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
 fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u64) {
     match &plan.driver {
         DriverPlan::Posix(posix) => open_files_needed(procs, posix.open_files_max),
-        driver @ (DriverPlan::Nfs3(_) | DriverPlan::Smb(_)) => {
+        driver @ (DriverPlan::Nfs(_) | DriverPlan::Smb(_)) => {
             let connections = match driver.connections() {
                 None | Some(Connections::PerProc) => procs,
                 Some(Connections::Shared(n)) => {
@@ -129,7 +129,7 @@ fn threads(plan: &RunPlan, procs: u64, shards: u64) -> u64 {
     let load = match &plan.driver {
         // System calls block: every proc has a thread.
         DriverPlan::Posix(_) => procs,
-        DriverPlan::Nfs3(_) | DriverPlan::Smb(_) | DriverPlan::Null => shards,
+        DriverPlan::Nfs(_) | DriverPlan::Smb(_) | DriverPlan::Null => shards,
     };
     load.saturating_add(OWN_THREADS)
 }
@@ -169,7 +169,7 @@ mod tests {
         let per_proc = of(&plan);
         assert!(per_proc.open_files_min >= OWN_FILES + u64::from(plan.procs_per_client));
         assert_eq!(per_proc.advised_memory_bytes, 0);
-        if let DriverPlan::Nfs3(nfs) = &mut plan.driver {
+        if let DriverPlan::Nfs(nfs) = &mut plan.driver {
             nfs.connections = Connections::Shared(2);
         }
         plan.procs_per_client = 50_000;

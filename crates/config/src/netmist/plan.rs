@@ -308,6 +308,7 @@ fn benchmark(work: CompositeWork, registry: &Registry) -> Option<Benchmark> {
         },
         mix: work.mix(),
         work: Work::Composite(work),
+        heritage: None,
     })
 }
 

@@ -128,7 +128,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "FS_PROTOCOL",
         Group::Server,
         Kind::Choice(&["nfs", "cifs", "smb"]),
-        "The protocol: NFS version 3, SMB1 (cifs), or SMB 2 and 3 (smb)",
+        "The protocol: NFS (see NFS_VERSION), SMB1 (cifs), or SMB 2 and 3 (smb)",
     )
     .classic()
     .default("nfs")
@@ -338,11 +338,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "TCP",
         Group::Transport,
         Kind::Switch,
-        "TCP as transport; UDP is not supported, so it can only be on",
+        "on: TCP carries the calls; off: UDP (NFS only)",
     )
     .classic()
     .default("on")
-    .standard(Standard::Fixed("on")),
+    .help(
+        "Over UDP every call and every reply is one datagram: lost ones are sent again after \
+         UDP_TIMEOUT_MS, and transfers are 32 KB at most. The generations up to 2001 knew both; \
+         a standard run of general-nfs3 goes over TCP.",
+    )
+    .standard(Standard::FixedButOlder("on")),
     p(
         "DEBUG",
         Group::Output,

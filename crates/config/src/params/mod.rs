@@ -72,7 +72,7 @@ impl Family {
         match (&benchmark.work, benchmark.protocol) {
             (Work::Composite(_), _) => Self::Composite,
             (Work::Classic(_), Protocol::Smb1 | Protocol::Smb2) => Self::Smb,
-            (Work::Classic(_), Protocol::Nfs3 | Protocol::Posix) => Self::Nfs,
+            (Work::Classic(_), Protocol::Nfs2 | Protocol::Nfs3 | Protocol::Posix) => Self::Nfs,
         }
     }
 }
@@ -122,6 +122,8 @@ pub enum Standard {
     Free,
     /// This value.
     Fixed(&'static str),
+    /// This value, but for benchmarks after an older generation, which leave it free.
+    FixedButOlder(&'static str),
     /// What the benchmark's definition says.
     Benchmark(fn(&Benchmark) -> f64),
     /// The word that follows from the benchmark.
@@ -298,6 +300,7 @@ impl Parameter {
             Standard::Fixed(text) => Some(text.to_owned()),
             Standard::Benchmark(value) => figure(value(benchmark)),
             Standard::Word(word) => Some(word(benchmark).to_owned()),
+            Standard::FixedButOlder(text) => benchmark.heritage.is_none().then(|| text.to_owned()),
             Standard::Unset => Some("not set".to_owned()),
             Standard::Free | Standard::NoEffect | Standard::Refused => None,
         }
@@ -307,7 +310,11 @@ impl Parameter {
     pub const fn is_fixed(&self) -> bool {
         matches!(
             self.standard,
-            Standard::Fixed(_) | Standard::Benchmark(_) | Standard::Word(_) | Standard::Unset
+            Standard::Fixed(_)
+                | Standard::FixedButOlder(_)
+                | Standard::Benchmark(_)
+                | Standard::Word(_)
+                | Standard::Unset
         )
     }
 }

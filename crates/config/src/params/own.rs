@@ -11,6 +11,7 @@ const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str)
 /// The driver that a benchmark's operations belong to.
 const fn driver(benchmark: &Benchmark) -> &'static str {
     match benchmark.protocol {
+        Protocol::Nfs2 => "nfs2",
         Protocol::Nfs3 => "nfs3",
         Protocol::Smb1 | Protocol::Smb2 => "smb",
         Protocol::Posix => "posix",
@@ -28,7 +29,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are its like over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are its like over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are after the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
     p(
         "BENCHMARK_FILE",
         Group::Workload,
@@ -41,11 +42,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     p(
         "DRIVER",
         Group::Workload,
-        Kind::Choice(&["nfs3", "smb", "posix", "null"]),
+        Kind::Choice(&["nfs2", "nfs3", "smb", "posix", "null"]),
         "What makes the operations; null measures the generator",
     )
     .standard(Standard::Word(driver))
-    .help("nfs3 and smb for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS."),
+    .help("nfs2, nfs3 and smb for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS."),
     p(
         "SEED",
         Group::Workload,
@@ -134,7 +135,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "CONNECTIONS",
         Group::Transport,
         Kind::WordOrInt("proc", 1, 65_535),
-        "TCP connections: one per proc, or this many per client and server",
+        "Connections (over UDP: sockets): one per proc, or this many per client and server",
     )
     .classic()
     .default("proc")
@@ -148,7 +149,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .default("60000")
-    .help("NFS: the call is sent again on a new connection, as RFC 1813 servers expect over TCP. SMB: the operation fails, and the proc opens a new session."),
+    .help("NFS over TCP: the call is sent again on a new connection, as RFC 1813 servers expect. Over UDP: the longest wait between two retransmissions. SMB: the operation fails, and the proc opens a new session."),
+    p(
+        "UDP_TIMEOUT_MS",
+        Group::Transport,
+        TIMEOUT_MS,
+        "NFS over UDP: first wait for a reply before the call is sent again",
+    )
+    .nfs()
+    .default("1100")
+    .help("Doubled with every retransmission, up to RPC_TIMEOUT_MS; after RPC_RETRIES of them the operation fails. 1100 is what kernel clients begin with (timeo=11). A retransmission has the same xid, so that the server knows it for what it is."),
     p(
         "RPC_RETRIES",
         Group::Transport,
@@ -181,6 +191,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .nfs()
     .default("8"),
+    p(
+        "NFS_VERSION",
+        Group::Server,
+        Kind::Int(2, 3, "version"),
+        "Version of NFS: 2 or 3; it chooses the benchmark where BENCHMARK is not set",
+    )
+    .nfs()
+    .example("2")
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version."),
     p(
         "NFS_PORT",
         Group::Server,

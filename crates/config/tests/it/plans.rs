@@ -2,12 +2,12 @@
 
 use crate::{LEAST, good, sources};
 use filermark_config::{debug_filter, resolve};
-use filermark_model::plan::{Arrivals, Connections, DriverPlan, IpChoice, Nfs3Plan, PacingMode};
+use filermark_model::plan::{Arrivals, Connections, DriverPlan, IpChoice, NfsPlan, PacingMode};
 use filermark_model::{Finding, Nanos, Op, Rule, RunPlan, Severity};
 
-fn nfs3(plan: &RunPlan) -> &Nfs3Plan {
+fn nfs3(plan: &RunPlan) -> &NfsPlan {
     match &plan.driver {
-        DriverPlan::Nfs3(nfs) => nfs,
+        DriverPlan::Nfs(nfs) => nfs,
         other => panic!("{other:?}"),
     }
 }

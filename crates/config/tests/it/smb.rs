@@ -60,7 +60,7 @@ fn the_protocol_chooses_the_benchmark_and_the_benchmark_the_protocol() {
     }
     assert_eq!(plan(LEAST).benchmark.name, "general-nfs3");
     let nfs = plan(&format!("FS_PROTOCOL=nfs\n{LEAST}"));
-    assert!(matches!(nfs.driver, DriverPlan::Nfs3(_)));
+    assert!(matches!(nfs.driver, DriverPlan::Nfs(_)));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Classical definition files: TOML in, a checked benchmark out.
 
-use super::{Benchmark, ClassicWork, FileSetRule, Protocol, Standard, Work};
+use super::{Benchmark, ClassicWork, FileSetRule, Heritage, Protocol, Standard, Work};
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
+use crate::op::Op;
 use crate::sequence::SequenceTable;
 use crate::words::tame;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -46,7 +48,9 @@ struct ClassicDefinition {
     unit: String,
     standard: Standard,
     fileset: FileSetRule,
-    mix: Spanned<Mix>,
+    #[serde(default)]
+    heritage: Option<Heritage>,
+    mix: Spanned<BTreeMap<Op, f64>>,
     file_sizes: SizeDistribution,
     read_sizes: SizeDistribution,
     write_sizes: SizeDistribution,
@@ -59,7 +63,10 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
     let wrong = |span: Range<usize>, reason: &str| DefinitionError::new(text, &span, reason);
     let d = toml::from_str::<ClassicDefinition>(text)
         .map_err(|e| wrong(e.span().unwrap_or_default(), e.message()))?;
-    let (protocol, mix) = (*d.protocol.get_ref(), d.mix.get_ref());
+    let protocol = *d.protocol.get_ref();
+    let total = d.heritage.as_ref().and_then(|h| h.mix_total_pcnt);
+    let mix = mix_of(d.mix.get_ref(), total);
+    let mix = mix.map_err(|why| wrong(d.mix.span(), &why))?;
     let sequence = match (d.sequence, protocol.is_sequential()) {
         (None, false) => None,
         (None, true) => {
@@ -72,10 +79,18 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         }
         (Some(table), true) => {
             let shape = table.shape().map_err(|(span, why)| wrong(span, &why))?;
-            let solved = shape.solve(mix);
+            let solved = shape.solve(&mix);
             Some(solved.map_err(|e| wrong(d.mix.span(), &e.to_string()))?)
         }
     };
+    if let Some((op, _)) = mix
+        .shares()
+        .iter()
+        .find(|(op, _)| !protocol.ops().contains(op))
+    {
+        let text = format!("{} has no operation {op}", protocol.sfssum_name());
+        return Err(wrong(d.mix.span(), &text));
+    }
     Ok(Benchmark {
         name: d.name,
         version: d.version,
@@ -83,7 +98,7 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         protocol,
         unit: d.unit,
         standard: d.standard,
-        mix: d.mix.into_inner(),
+        mix,
         work: Work::Classic(ClassicWork {
             fileset: d.fileset,
             file_sizes: d.file_sizes,
@@ -91,5 +106,22 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
             write_sizes: d.write_sizes,
             sequence,
         }),
+        heritage: d.heritage,
     })
+}
+
+/// The mix, scaled to 100 where the published one adds up to another total.
+fn mix_of(shares: &BTreeMap<Op, f64>, total: Option<f64>) -> Result<Mix, String> {
+    let Some(total) = total else {
+        return Mix::new(shares.clone()).map_err(|e| e.to_string());
+    };
+    let sum: f64 = shares.values().sum();
+    let is_total = total > 0.0 && (sum - total).abs() <= 1e-3;
+    if !is_total {
+        return Err(format!(
+            "the operation mix adds up to {sum} percent, not to the {total} of mix_total_pcnt"
+        ));
+    }
+    let scaled = shares.iter().map(|(op, p)| (*op, p * 100.0 / total));
+    Mix::new(scaled).map_err(|e| e.to_string())
 }

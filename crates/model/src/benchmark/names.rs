@@ -42,6 +42,7 @@ impl Protocol {
     /// Its operations, in the order of its tables.
     pub const fn ops(self) -> &'static [Op] {
         match self {
+            Self::Nfs2 => Op::NFS2,
             Self::Nfs3 => Op::NFS3,
             Self::Posix => Op::POSIX,
             Self::Smb1 | Self::Smb2 => Op::SMB,
@@ -53,7 +54,7 @@ impl Protocol {
     pub fn op_name(self, op: Op) -> &'static str {
         let row = || SMB.iter().find(|(o, _, _)| *o == op);
         match self {
-            Self::Nfs3 | Self::Posix => op.name(),
+            Self::Nfs2 | Self::Nfs3 | Self::Posix => op.name(),
             Self::Smb1 => row().map_or(op.name(), |(_, name, _)| name),
             Self::Smb2 => row().map_or(op.name(), |(_, _, name)| name),
         }

@@ -297,6 +297,7 @@ impl Composite {
             standard: self.standard.clone(),
             mix: work.mix(),
             work: Work::Composite(work),
+            heritage: None,
         })
     }
 }

@@ -13,7 +13,7 @@ use empty::Emptied;
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_engine::marker::{MARKER_BYTES_MAX, marker_run, marker_text};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::{Createhow3, Failed, Fh, Ftype3, Nfsstat3, Sattr3, StableHow};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// # Errors
 /// Unreachable, refused, read-only, full, not ours: one sentence each.
 pub fn claim(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     mount: &MountPoint,
     claim: &Claim,
 ) -> Result<ClaimReport, DriverError> {
@@ -36,7 +36,7 @@ pub fn claim(
 /// # Errors
 /// As [`claim`].
 pub fn claim_at(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
 ) -> Result<(ClaimReport, Fh), DriverError> {
@@ -66,7 +66,7 @@ pub fn claim_at(
 /// The server could not be reached or refused, or the directory belongs to
 /// another run by now; names what stays.
 pub fn release(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     mount: &MountPoint,
     claim: &Claim,
     reach: Reach,
@@ -83,7 +83,7 @@ pub fn release(
 /// # Errors
 /// As [`release`].
 pub fn release_at(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
     reach: Reach,
@@ -99,7 +99,7 @@ pub fn release_at(
 
 /// One claim being made or given back.
 struct Claimant<'a> {
-    plan: &'a Nfs3Plan,
+    plan: &'a NfsPlan,
     target: &'a Target,
     claim: &'a Claim,
     nfs: Nfs3Client,
@@ -130,7 +130,7 @@ const MARKER_LOOKS: u32 = 20;
 const MARKER_PAUSE: Duration = Duration::from_millis(50);
 
 impl<'a> Claimant<'a> {
-    fn new(plan: &'a Nfs3Plan, target: &'a Target, claim: &'a Claim) -> Result<Self, DriverError> {
+    fn new(plan: &'a NfsPlan, target: &'a Target, claim: &'a Claim) -> Result<Self, DriverError> {
         let name = &claim.dir_name;
         // A name that led elsewhere would make us clear the wrong place.
         if !name.starts_with(RUN_DIR_PREFIX) || name.contains('/') || name.len() > 255 {

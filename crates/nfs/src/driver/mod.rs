@@ -43,7 +43,7 @@ use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
-use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, MountPoint, NfsPlan};
 use filermark_onc::nfs3::Fh;
 use open::Place;
 use std::collections::HashMap;
@@ -53,16 +53,16 @@ pub use shard::Shard;
 
 /// Speaks NFSv3 over TCP; see the module.
 #[derive(Debug)]
-pub struct Nfs3Driver {
-    plan: Nfs3Plan,
+pub struct NfsDriver {
+    plan: NfsPlan,
     /// Mount points that were found already, with the run's directory, so that
     /// not every shard asks anew. Locked only while shards are opened.
     places: Mutex<HashMap<(MountPoint, String), Place>>,
 }
 
-impl Nfs3Driver {
+impl NfsDriver {
     /// A driver with these settings. Nothing is reached yet.
-    pub fn new(plan: Nfs3Plan) -> Self {
+    pub fn new(plan: NfsPlan) -> Self {
         Self {
             plan,
             places: Mutex::new(HashMap::new()),
@@ -106,7 +106,7 @@ impl Nfs3Driver {
     }
 }
 
-impl Driver for Nfs3Driver {
+impl Driver for NfsDriver {
     fn name(&self) -> &'static str {
         "nfs3"
     }

@@ -1,6 +1,6 @@
 //! Opening a shard: which file systems, which connections, who uses which.
 
-use super::Nfs3Driver;
+use super::NfsDriver;
 use super::calls::Calls;
 use super::conn::{Conn, Io};
 use super::core::{Core, FileSystem, Proc, Settings};
@@ -13,7 +13,7 @@ use crate::target::{Target, credential};
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, MountPoint, NfsPlan};
 use filermark_model::rng::hash3;
 use filermark_onc::nfs3::{Fh, PROGRAM, VERSION};
 use filermark_onc::template::CallTemplate;
@@ -55,7 +55,7 @@ impl Place {
 }
 
 impl Settings {
-    fn of(plan: &Nfs3Plan) -> Self {
+    fn of(plan: &NfsPlan) -> Self {
         let millis = |ms: u32| Nanos::from_millis(ms.max(1).into());
         Self {
             reads_max: plan.biod_max_reads.max(1),
@@ -109,7 +109,7 @@ impl Spread {
     }
 }
 
-impl Nfs3Driver {
+impl NfsDriver {
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard, DriverError> {
         // As many connections as the system allows; where that is not enough,
@@ -161,7 +161,7 @@ impl Nfs3Driver {
 }
 
 fn assemble(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     setup: ShardSetup,
     calls: Calls,
     (file_systems, procs): (Vec<FileSystem>, Vec<Proc>),

@@ -13,7 +13,7 @@ pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{MountClient, Nfs3Client, RpcOptions};
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
 use std::net::SocketAddr;
@@ -63,13 +63,13 @@ impl Target {
     }
 
     /// A blocking client for the NFS program, not yet connected.
-    pub fn nfs_client(&self, plan: &Nfs3Plan) -> Nfs3Client {
+    pub fn nfs_client(&self, plan: &NfsPlan) -> Nfs3Client {
         Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
     }
 
     /// Takes the server's note of our MNT back. Whether it works is of no
     /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3).
-    pub fn unmount(&self, plan: &Nfs3Plan) {
+    pub fn unmount(&self, plan: &NfsPlan) {
         let options = mount_options(plan);
         let mut client = MountClient::new(self.mount_address, credential(plan), options);
         if let Err(error) = client.umnt(&self.mount.path) {
@@ -115,13 +115,13 @@ impl Target {
 }
 
 /// The identity that a plan works under.
-pub fn credential(plan: &Nfs3Plan) -> AuthBody {
+pub fn credential(plan: &NfsPlan) -> AuthBody {
     let name = plan.machine_name.as_bytes();
     AuthSys::new(0, name, plan.uid, plan.gid, &plan.gids).to_body()
 }
 
 /// How the NFS program is to be called under a plan.
-pub fn nfs_options(plan: &Nfs3Plan) -> RpcOptions {
+pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         connect_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         reply_timeout: Duration::from_millis(plan.rpc_timeout_ms.into()),
@@ -133,7 +133,7 @@ pub fn nfs_options(plan: &Nfs3Plan) -> RpcOptions {
 
 /// How portmapper and MOUNT program are to be called under a plan: one try, for
 /// a wrong port or a firewall should show soon.
-pub fn mount_options(plan: &Nfs3Plan) -> RpcOptions {
+pub fn mount_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         reply_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         retries: 0,

@@ -8,7 +8,7 @@ use crate::client::{
     find_port,
 };
 use filermark_engine::driver::DriverError;
-use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
 use filermark_onc::mount::Mountstat3;
 use filermark_onc::nfs3::{FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
 use filermark_onc::rpc::AuthFlavor;
@@ -48,7 +48,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// That of a plan; no single wait is longer than 30 s.
-    pub(crate) fn of(plan: &Nfs3Plan) -> Self {
+    pub(crate) fn of(plan: &NfsPlan) -> Self {
         Self {
             delay: Duration::from_millis(plan.jukebox_delay_ms.into()),
             retries: plan.jukebox_retries,
@@ -78,7 +78,7 @@ impl Target {
     /// # Errors
     /// Unknown host, unreachable or refusing server, refused mount: one sentence
     /// with host, step, reason and advice.
-    pub fn resolve(mount: &MountPoint, plan: &Nfs3Plan) -> Result<Self, DriverError> {
+    pub fn resolve(mount: &MountPoint, plan: &NfsPlan) -> Result<Self, DriverError> {
         let mut first = None;
         for ip in addresses(mount, plan.ip)? {
             match resolve_at(mount, plan, ip) {
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-fn resolve_at(mount: &MountPoint, plan: &Nfs3Plan, ip: IpAddr) -> Result<Target, Failure> {
+fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, Failure> {
     let nfs_port = port_of(mount, plan, ip, (NFS_V3, plan.nfs_port, "NFS_PORT"))?;
     let mount_port = port_of(mount, plan, ip, (MOUNT_V3, plan.mount_port, "MOUNT_PORT"))?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
@@ -164,7 +164,7 @@ fn no_address(mount: &MountPoint, choice: IpChoice) -> DriverError {
 
 fn port_of(
     mount: &MountPoint,
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     ip: IpAddr,
     (program, explicit, parameter): (Program, Option<u16>, &str),
 ) -> Result<u16, Failure> {
@@ -192,7 +192,7 @@ fn port_of(
     }
 }
 
-fn mnt(mount: &MountPoint, plan: &Nfs3Plan, address: SocketAddr) -> Result<Mounted, Failure> {
+fn mnt(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<Mounted, Failure> {
     let step = format!("mount {}", mount.path);
     let mut client = MountClient::new(address, credential(plan), mount_options(plan));
     let mounted = client.mnt(&mount.path).map_err(|error| {
@@ -260,7 +260,7 @@ fn listed(exports: &[Export], path: &str) -> String {
 
 fn fsinfo(
     mount: &MountPoint,
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     nfs: &mut Nfs3Client,
     mounted: &Mounted,
 ) -> Result<FsinfoOk, Failure> {
@@ -286,7 +286,7 @@ fn fsinfo(
 
 /// PATHCONF and FSSTAT: nice to know; a server without them can be measured.
 fn optional_facts(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     nfs: &mut Nfs3Client,
     mounted: &Mounted,
 ) -> (Option<PathconfOk>, Option<FsstatOk>) {

@@ -4,7 +4,7 @@
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::{Patience, Target};
 use filermark_engine::name::{Name, NameKind, NameText};
-use filermark_model::plan::Nfs3Plan;
+use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use std::fmt::{self, Debug, Display};
@@ -48,7 +48,7 @@ impl Display for Refusal {
 
 /// The server in front of the checks.
 pub(super) struct Bench<'a> {
-    pub(super) plan: &'a Nfs3Plan,
+    pub(super) plan: &'a NfsPlan,
     pub(super) target: &'a Target,
     pub(super) nfs: Nfs3Client,
     /// The present check's own directory.
@@ -58,7 +58,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(plan: &'a Nfs3Plan, target: &'a Target) -> Self {
+    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target) -> Self {
         Self {
             plan,
             target,

@@ -15,7 +15,7 @@ use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Stop};
 use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::{Fh, Procedure};
 use std::time::Instant;
 
@@ -82,7 +82,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 /// The mount point could not be reached or claimed. A check that fails is no
 /// error but a part of the report, and so is a directory that cannot be removed.
 pub fn validate(
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     mount: &MountPoint,
     claim: &Claim,
     level: Level,

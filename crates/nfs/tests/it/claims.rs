@@ -4,7 +4,7 @@ use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::{Claim, Reach};
 use filermark_engine::name::{MARKER, Name, NameKind};
-use filermark_model::plan::Nfs3Plan;
+use filermark_model::plan::NfsPlan;
 use filermark_nfs::claim::{claim_at, release_at};
 use filermark_nfs::client::Nfs3Client;
 use filermark_nfs::target::Target;
@@ -14,7 +14,7 @@ use filermark_server::{RunningServer, ServerOptions};
 /// A server, and our own way into it.
 struct Place {
     _server: RunningServer,
-    plan: Nfs3Plan,
+    plan: NfsPlan,
     target: Target,
     nfs: Nfs3Client,
 }

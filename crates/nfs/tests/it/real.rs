@@ -3,14 +3,14 @@
 
 use crate::support::{claim, plan};
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
 use filermark_nfs::claim;
 use filermark_nfs::target::Target;
 use filermark_nfs::validate::{CheckResult, Level, Report, validate};
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
 
-fn plan_for(export: &Export) -> (Nfs3Plan, MountPoint) {
-    let plan = Nfs3Plan {
+fn plan_for(export: &Export) -> (NfsPlan, MountPoint) {
+    let plan = NfsPlan {
         uid: 0,
         gid: 0,
         // Both ports from the portmapper.

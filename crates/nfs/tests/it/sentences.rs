@@ -3,7 +3,7 @@
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::DriverError;
 use filermark_engine::net::RESERVED_PORTS;
-use filermark_model::plan::{IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
 use filermark_nfs::claim;
 use filermark_nfs::client::{NFS_V3, PortLookup, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;
@@ -28,7 +28,7 @@ fn says(error: &DriverError, parts: &[&str]) {
     assert!(!text.contains('\n') && !text.contains("os error"), "{text}");
 }
 
-fn fails(plan: &Nfs3Plan, mount: &MountPoint) -> DriverError {
+fn fails(plan: &NfsPlan, mount: &MountPoint) -> DriverError {
     Target::resolve(mount, plan).expect_err("must fail")
 }
 

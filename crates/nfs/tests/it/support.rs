@@ -1,12 +1,15 @@
 //! Plans, servers and claims for tests.
 
 use filermark_engine::driver::Claim;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
 /// A plan for a server with one port for all programs.
-pub fn plan(port: u16) -> Nfs3Plan {
-    Nfs3Plan {
+pub fn plan(port: u16) -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 500,
         gid: 100,
         gids: vec![],

@@ -186,7 +186,22 @@ impl<'o> DirListWriter<'o> {
         }
     }
 
-    /// Appends an [`Entry3`] or [`EntryPlus3`] if it fits; otherwise changes nothing and says `false`.
+    /// Writes the status of NFSv2's READDIR, which has nothing beside it. `count` is the most bytes of
+    /// the whole result (RFC 1094 section 2.2.17).
+    pub fn begin_v2(out: &'o mut Vec<u8>, count: u32) -> Self {
+        let start = out.len();
+        let mut e = Encoder::new(out);
+        let limit = e.position().saturating_add(count as usize);
+        e.put(&Nfsstat3::Ok);
+        Self {
+            out,
+            start,
+            limit,
+            entries: 0,
+        }
+    }
+
+    /// Appends an entry (of the list's own version) if it fits; otherwise changes nothing and says `false`.
     pub fn push<E: Encode>(&mut self, entry: &E) -> bool {
         let before = self.out.len();
         let mut e = Encoder::new(self.out);

@@ -316,7 +316,7 @@ mod tests {
                 mount.host = "other".into();
             }
             plan.clients[0].name = "client-x".into();
-            let DriverPlan::Nfs3(nfs3) = &mut plan.driver else {
+            let DriverPlan::Nfs(nfs3) = &mut plan.driver else {
                 panic!("NFSv3");
             };
             (nfs3.nfs_port, nfs3.uid) = (Some(2050), 7);

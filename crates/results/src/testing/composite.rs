@@ -133,6 +133,7 @@ fn benchmark(name: &str, title: &str, unit: &str, work: CompositeWork) -> Benchm
         },
         mix: work.mix(),
         work: Work::Composite(work),
+        heritage: None,
     }
 }
 

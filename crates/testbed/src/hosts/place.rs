@@ -10,9 +10,12 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const INIT: &str = include_str!("../../scripts/host-init.sh");
+
+/// What `scripts/host-init.sh` ends with and waits in.
+const LAST_OF_ITS_OWN: &str = "cat";
 
 /// Names come from the hosts file alone: there is no name server, and a wait
 /// for one would be a wait for nothing.
@@ -149,9 +152,25 @@ impl Place {
             let serves = prime || said.contains("Server listening on");
             (serves && said.contains("testbed: ready")).then_some(())
         })?;
-        let own = processes::in_namespace(self.namespace)?;
-        self.own = own.iter().map(|process| process.pid).collect();
+        self.own = self.settled(limit)?;
         Ok(())
+    }
+
+    /// Its processes, once the last of them has begun: the script says that it is ready
+    /// before that, since it waits for it to the end.
+    fn settled(&self, limit: Duration) -> Result<Vec<u32>> {
+        let since = Instant::now();
+        loop {
+            let own = processes::in_namespace(self.namespace)?;
+            if own.iter().any(|process| process.name == LAST_OF_ITS_OWN) {
+                return Ok(own.iter().map(|process| process.pid).collect());
+            }
+            if since.elapsed() > limit {
+                let what = "it does not settle";
+                return Err(Error::failed(&self.name, what, format!("{own:?}")));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The end of what it, and its SSH server, have said.

@@ -90,7 +90,7 @@ fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -
         }
         Ok(false) => {
             let user = match client.driver {
-                DriverPlan::Nfs3(plan) => format!("user {}", plan.uid),
+                DriverPlan::Nfs(plan) => format!("user {}", plan.uid),
                 DriverPlan::Smb(plan) => plan.auth.to_string(),
                 DriverPlan::Posix(_) | DriverPlan::Null => "this user".into(),
             };

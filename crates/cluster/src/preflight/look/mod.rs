@@ -59,7 +59,7 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
         DriverPlan::Posix(_) => {
             found_mounts = mounts::look(mounts, &hello.host, &mut seen, driver, dir_name);
         }
-        DriverPlan::Nfs3(plan) => servers = servers::look(mounts, plan, &hello.host, &mut seen),
+        DriverPlan::Nfs(plan) => servers = servers::look(mounts, plan, &hello.host, &mut seen),
         DriverPlan::Smb(plan) => {
             servers = shares::look(mounts, plan, log_in, &hello.host, &mut seen);
         }

@@ -4,13 +4,13 @@
 use super::{ALL_MAX, each_within};
 use crate::preflight::facts::{ExportLook, ServerLook, ServiceLook};
 use crate::space::Seen;
-use filermark_model::plan::{MountPoint, Nfs3Plan};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_nfs::survey::{Service, export, hasty, services};
 
 /// Looks at all servers of these mount points; what they have free goes into `seen`.
 pub(super) fn look(
     mounts: &[MountPoint],
-    plan: &Nfs3Plan,
+    plan: &NfsPlan,
     host: &str,
     seen: &mut Seen,
 ) -> Vec<ServerLook> {
@@ -46,7 +46,7 @@ pub(super) fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
 
 type Reports = Vec<(MountPoint, filermark_engine::driver::ClaimReport)>;
 
-fn server(group: &[MountPoint], plan: &Nfs3Plan) -> (ServerLook, Reports) {
+fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
     let mut look = ServerLook {
         host: group[0].host.clone(),
         services: Vec::new(),

@@ -36,7 +36,7 @@ pub struct Call<'a> {
 /// The name of the protocol that a driver's servers are tested for; `None`: it has none.
 pub const fn protocol(driver: &DriverPlan) -> Option<&'static str> {
     match driver {
-        DriverPlan::Nfs3(_) => Some("NFSv3"),
+        DriverPlan::Nfs(_) => Some("NFSv3"),
         DriverPlan::Smb(_) => Some("SMB"),
         DriverPlan::Posix(_) | DriverPlan::Null => None,
     }
@@ -59,7 +59,7 @@ pub fn check(driver: &DriverPlan, call: &Call<'_>) -> Result<Validated, String> 
     };
     let (mount, claim, stop) = (call.mount, call.claim, call.stop);
     let report = match driver {
-        DriverPlan::Nfs3(nfs) => {
+        DriverPlan::Nfs(nfs) => {
             filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
         }
         DriverPlan::Smb(smb) => {

@@ -306,7 +306,7 @@ fn procs_share_connections_or_have_their_own() {
         (Connections::Shared(4), 4),
         (Connections::Shared(0), 1),
     ] {
-        let plan = Nfs3Plan {
+        let plan = NfsPlan {
             connections: rule,
             ..plan()
         };

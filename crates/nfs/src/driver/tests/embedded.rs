@@ -6,15 +6,15 @@ use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
 struct World {
     server: RunningServer,
-    driver: Nfs3Driver,
+    driver: NfsDriver,
     setup: ShardSetup,
 }
 
 impl World {
-    fn new(options: ServerOptions, change: impl FnOnce(&mut Nfs3Plan), procs: u32) -> Self {
+    fn new(options: ServerOptions, change: impl FnOnce(&mut NfsPlan), procs: u32) -> Self {
         let server = Server::start(options).expect("a free port");
         let port = Some(server.addrs()[0].port());
-        let mut plan = Nfs3Plan {
+        let mut plan = NfsPlan {
             nfs_port: port,
             mount_port: port,
             rpc_timeout_ms: 300,
@@ -26,7 +26,7 @@ impl World {
         for proc in &mut setup.procs {
             proc.mount.path = EXPORT.to_owned();
         }
-        let driver = Nfs3Driver::new(plan);
+        let driver = NfsDriver::new(plan);
         Self {
             server,
             driver,
@@ -284,7 +284,7 @@ fn faults_do_not_harm_the_data() {
         ..ServerOptions::default()
     };
     for connections in [Connections::PerProc, Connections::Shared(1)] {
-        let change = |plan: &mut Nfs3Plan| {
+        let change = |plan: &mut NfsPlan| {
             plan.connections = connections;
             plan.jukebox_retries = 20;
         };
@@ -311,7 +311,7 @@ fn faults_do_not_harm_the_data() {
 #[test]
 fn many_idle_procs_cost_little() {
     const PROCS: u32 = 400;
-    let patient = |plan: &mut Nfs3Plan| plan.rpc_timeout_ms = 30_000;
+    let patient = |plan: &mut NfsPlan| plan.rpc_timeout_ms = 30_000;
     let world = World::new(ServerOptions::default(), patient, PROCS);
     let mut bench = world.bench();
     for proc in 0..PROCS {
@@ -341,7 +341,7 @@ fn what_cannot_be_reached_is_told_in_a_sentence() {
 
 #[test]
 fn reserved_source_ports_are_used_where_they_are_wanted() {
-    let reserved = |plan: &mut Nfs3Plan| plan.resvport = true;
+    let reserved = |plan: &mut NfsPlan| plan.resvport = true;
     let world = World::new(ServerOptions::default(), reserved, 3);
     match world.driver.claim(world.mount(), &world.setup.claim) {
         // Only root may.

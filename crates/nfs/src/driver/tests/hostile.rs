@@ -7,8 +7,8 @@ use filermark_onc::nfs3::Procedure;
 use proptest::prelude::*;
 use std::sync::Mutex;
 
-fn impatient() -> Nfs3Plan {
-    Nfs3Plan {
+fn impatient() -> NfsPlan {
+    NfsPlan {
         rpc_timeout_ms: 50,
         rpc_retries: 0,
         ..plan()

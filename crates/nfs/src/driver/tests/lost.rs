@@ -7,8 +7,8 @@ use filermark_onc::record::append_fragments;
 use std::sync::Mutex;
 use std::time::Duration;
 
-fn hasty() -> Nfs3Plan {
-    Nfs3Plan {
+fn hasty() -> NfsPlan {
+    NfsPlan {
         rpc_timeout_ms: 250,
         connect_timeout_ms: 200,
         ..plan()

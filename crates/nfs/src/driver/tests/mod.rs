@@ -8,7 +8,7 @@ mod hostile;
 mod lost;
 mod transfers;
 
-use super::Nfs3Driver;
+use super::NfsDriver;
 use super::core::FileSystem;
 use super::open::Place;
 use super::shard::Shard;
@@ -18,7 +18,7 @@ use filermark_engine::data::DataSource;
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, Nfs3Plan};
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan};
 use filermark_onc::nfs3::Fh;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ const SIZE: u32 = 4096;
 /// A file that the tests read and write.
 const FILE: ObjectId = ObjectId(1);
 
-fn plan() -> Nfs3Plan {
-    Nfs3Plan {
+fn plan() -> NfsPlan {
+    NfsPlan {
         uid: 0,
         gid: 0,
         gids: vec![1, 2],
@@ -98,13 +98,13 @@ impl Bench {
     }
 
     fn with(
-        plan: Nfs3Plan,
+        plan: NfsPlan,
         procs: u32,
         verify: bool,
         script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
     ) -> Self {
         let server = Fake::start(script);
-        let driver = Nfs3Driver::new(plan);
+        let driver = NfsDriver::new(plan);
         let setup = setup(procs, verify);
         let file_system = FileSystem {
             root: Fh::new(b"root").expect("short"),

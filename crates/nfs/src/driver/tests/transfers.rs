@@ -291,7 +291,7 @@ fn what_waits_to_be_sent_is_bounded() {
     let closed = gate.lock().expect("ok");
     let gate_of_server = gate.clone();
     let mut bench = Bench::with(
-        Nfs3Plan {
+        NfsPlan {
             connections: Connections::Shared(1),
             ..plan()
         },

@@ -1,4 +1,4 @@
-//! Parameters of the NFSv3 driver.
+//! Parameters of the NFS driver.
 
 use crate::error::{ConfigError, quoted};
 use crate::layout::Layout;
@@ -6,7 +6,7 @@ use crate::network;
 use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::Finding;
-use filermark_model::plan::{Connections, Nfs3Plan};
+use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
@@ -17,13 +17,14 @@ const MACHINE_NAME_BYTES_MAX: usize = 255;
 const RESVPORTS_MAX: u32 = 500;
 
 /// Resolves them.
-pub(crate) fn nfs3(
+pub(crate) fn nfs(
+    version: NfsVersion,
     values: &Values,
     sources: &Sources,
     layout: Option<&Layout>,
     findings: &mut Vec<Finding>,
     errors: &mut Vec<ConfigError>,
-) -> Nfs3Plan {
+) -> NfsPlan {
     let port = |name: &str| values.int(name).and_then(|n| u16::try_from(n).ok());
     let int = |name: &str| values.int32(name).unwrap_or_default();
     let connections = network::connections(values);
@@ -42,7 +43,13 @@ pub(crate) fn nfs3(
             "share connections (e.g. CONNECTIONS=16), or export with 'insecure' and set RESVPORT=off",
         ));
     }
-    Nfs3Plan {
+    NfsPlan {
+        version,
+        transport: match values.switch("TCP") {
+            true => Transport::Tcp,
+            false => Transport::Udp,
+        },
+        udp_timeout_ms: int("UDP_TIMEOUT_MS"),
         uid: values.int32("SFS_NFS_USER_ID").unwrap_or(sources.host.uid),
         gid: values.int32("SFS_NFS_GROUP_ID").unwrap_or(sources.host.gid),
         gids: groups(values, errors),
