@@ -135,7 +135,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "CONNECTIONS",
         Group::Transport,
         Kind::WordOrInt("proc", 1, 65_535),
-        "Connections (over UDP: sockets): one per proc, or this many per client and server",
+        "Connections: one per proc, or this many per client and server",
     )
     .classic()
     .default("proc")
@@ -195,7 +195,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "NFS_VERSION",
         Group::Server,
         Kind::Int(2, 3, "version"),
-        "Version of NFS: 2 or 3; it chooses the benchmark where BENCHMARK is not set",
+        "Version of NFS; it chooses the benchmark where BENCHMARK is not set",
     )
     .nfs()
     .example("2")

@@ -18,7 +18,7 @@ use filermark_engine::data::DataSource;
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan};
+use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_onc::nfs3::Fh;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +30,9 @@ const FILE: ObjectId = ObjectId(1);
 
 fn plan() -> NfsPlan {
     NfsPlan {
+        version: NfsVersion::V3,
+        transport: Transport::Tcp,
+        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 0,
         gid: 0,
         gids: vec![1, 2],
