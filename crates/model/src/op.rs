@@ -185,6 +185,8 @@ impl OpSet {
     pub const ALL: Self = Self((1 << Op::COUNT) - 1);
     /// Those of NFS version 3.
     pub const NFS3: Self = Self::of(Op::NFS3);
+    /// Those of NFS version 2.
+    pub const NFS2: Self = Self::of(Op::NFS2);
     /// Those of mounted file systems.
     pub const POSIX: Self = Self::of(Op::POSIX);
     /// Those of SMB.

@@ -1,9 +1,10 @@
-//! The NFSv3 driver and the protocol validator.
+//! The NFS driver, for versions 2 and 3, and the protocol validator.
 //!
 //! [`driver`] makes load and never blocks; [`client`], [`target`] and [`claim`]
 //! are the blocking side around it: look-up, mounting, the run's directory.
 //! [`survey`] looks at servers before a run, [`validate`] asks whether a server
-//! speaks the protocol correctly. The bytes
+//! speaks the protocol correctly. Version 2 is turned into the types of version 3 in one
+//! place, `version2`; nothing above it differs. The bytes
 //! are `filermark-onc`'s; pacing and choosing are the engine's.
 
 pub mod claim;
@@ -12,5 +13,6 @@ pub mod driver;
 pub mod survey;
 pub mod target;
 pub mod validate;
+mod version2;
 
 pub use driver::NfsDriver;

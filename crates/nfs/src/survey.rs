@@ -1,7 +1,7 @@
 //! A look at servers before a run: which of their services take connections, how
 //! quickly, and whether exports mount. Makes nothing on the server.
 
-use crate::client::{MOUNT_V3, NFS_V3, PortLookup, Program, connect, find_port};
+use crate::client::{PortLookup, Program, connect, find_port, mount_program, nfs_program};
 use crate::target::{Target, addresses, mount_options};
 use filermark_engine::driver::{ClaimReport, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan};
@@ -63,8 +63,8 @@ fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
         }
     }
     for (name, program, explicit) in [
-        ("mount", MOUNT_V3, plan.mount_port),
-        ("nfs", NFS_V3, plan.nfs_port),
+        ("mount", mount_program(plan.version), plan.mount_port),
+        ("nfs", nfs_program(plan.version), plan.nfs_port),
     ] {
         found.push(match port(ip, program, explicit, plan) {
             Ok(port) => reach(name, SocketAddr::new(ip, port), plan),
@@ -116,7 +116,7 @@ fn reach(name: &'static str, address: SocketAddr, plan: &NfsPlan) -> Service {
 pub fn export(mount: &MountPoint, plan: &NfsPlan) -> Result<(bool, ClaimReport), DriverError> {
     const WANTED: u32 = access::MODIFY | access::EXTEND | access::DELETE;
     let target = Target::resolve(mount, plan)?;
-    let answer = target.nfs_client(plan).access(&target.root, WANTED);
+    let answer = target.file_client(plan).access(&target.root, WANTED);
     target.unmount(plan);
     let writable = match answer {
         Ok(Ok(granted)) => granted.access & access::EXTEND != 0,

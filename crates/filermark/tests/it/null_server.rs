@@ -1,6 +1,7 @@
 //! A whole run against canned replies.
 
 use crate::{filermark, talk};
+use filermark_model::plan::NfsVersion;
 use filermark_nfs::client::{MountClient, Nfs3Client, RpcOptions};
 use filermark_onc::nfs3::Nfsstat3;
 use filermark_onc::rpc::AuthSys;
@@ -47,7 +48,7 @@ fn a_run_claims_measures_and_cleans_up() {
 
     let cred = AuthSys::new(0, b"test", 0, 0, &[]).to_body();
     let rpc = RpcOptions::default;
-    let root = MountClient::new(address, cred.clone(), rpc()).mnt(EXPORT);
+    let root = MountClient::new(NfsVersion::V3, address, cred.clone(), rpc()).mnt(EXPORT);
     let root = root.expect("MNT").expect("mounted").root;
     let found = Nfs3Client::new(address, cred, rpc()).lookup(&root, b"filermark.null");
     let status = found.expect("LOOKUP").map_err(|failed| failed.status);

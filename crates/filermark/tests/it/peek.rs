@@ -1,5 +1,6 @@
 //! Looks into an export, and makes things there, while or after the program did.
 
+use filermark_model::plan::NfsVersion;
 use filermark_nfs::client::{MountClient, Nfs3Client, RpcOptions};
 use filermark_onc::nfs3::{Createhow3, Fh, Ftype3, Sattr3, StableHow, Verf};
 use filermark_onc::rpc::AuthSys;
@@ -26,7 +27,8 @@ impl Peek {
     /// Mounts an export.
     pub fn at(nfs: SocketAddr, mount: SocketAddr, path: &str) -> Self {
         let cred = AuthSys::new(0, b"peek", 0, 0, &[]).to_body();
-        let mut mounts = MountClient::new(mount, cred.clone(), RpcOptions::default());
+        let mut mounts =
+            MountClient::new(NfsVersion::V3, mount, cred.clone(), RpcOptions::default());
         let mounted = mounts.mnt(path).expect("MNT").expect("MNT is granted");
         Self {
             nfs: Nfs3Client::new(nfs, cred, RpcOptions::default()),

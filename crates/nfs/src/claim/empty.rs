@@ -2,13 +2,10 @@
 //! many removals at a time, and at ease with entries that vanish meanwhile.
 
 use super::Claimant;
-use crate::client::{Nfs3Client, Reply};
+use crate::client::Removal;
 use filermark_engine::driver::DriverError;
 use filermark_engine::name::{MARKER, Name};
-use filermark_onc::nfs3::{
-    DirWcc, Diropargs3, Failed, Fh, Ftype3, Nfsstat3, RemoveArgs, RemoveRes, RmdirArgs, Verf,
-};
-use filermark_onc::rpc::Call;
+use filermark_onc::nfs3::{Failed, Fh, Ftype3, Nfsstat3, Verf};
 
 /// Foreign names that are told; more are only counted.
 const FOREIGN_TOLD_MAX: usize = 20;
@@ -43,26 +40,10 @@ impl Emptied {
     }
 }
 
-/// Which procedure removes.
-#[derive(Clone, Copy)]
-enum Removal {
-    File,
-    Dir,
-}
-
-impl Removal {
-    const fn step(self) -> &'static str {
-        match self {
-            Self::File => "remove leftovers",
-            Self::Dir => "remove leftover directories",
-        }
-    }
-
-    fn one(self, nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Reply<DirWcc, DirWcc> {
-        match self {
-            Self::File => nfs.remove(dir, name),
-            Self::Dir => nfs.rmdir(dir, name),
-        }
+const fn step_of(kind: Removal) -> &'static str {
+    match kind {
+        Removal::File => "remove leftovers",
+        Removal::Dir => "remove leftover directories",
     }
 }
 
@@ -200,13 +181,13 @@ impl Claimant<'_> {
             Nfsstat3::Notempty,
             Nfsstat3::Exist,
         ];
-        let step = kind.step();
+        let step = step_of(kind);
         let mut left = 0;
         let statuses = self.send_row(kind, dir, names)?;
         for (name, mut status) in names.iter().zip(statuses) {
             if status == Nfsstat3::Jukebox {
                 let all = [&LEFT[..], &[Nfsstat3::Noent]].concat();
-                let again = self.ask(step, &all, |nfs| kind.one(nfs, dir, name))?;
+                let again = self.ask(step, &all, |nfs| nfs.remove(kind, dir, name))?;
                 status = again.err().unwrap_or(Nfsstat3::Ok);
             }
             match status {
@@ -222,45 +203,28 @@ impl Claimant<'_> {
         Ok(left)
     }
 
+    /// Sends removals, many at a time; the status of each. After a lost connection
+    /// those without an answer go again: what is gone by then answers
+    /// NFS3ERR_NOENT, which is as good.
     fn send_row(
         &mut self,
         kind: Removal,
         dir: &Fh,
         names: &[&[u8]],
     ) -> Result<Vec<Nfsstat3>, DriverError> {
-        let dir = dir.handle();
-        let objects = names.iter().map(|name| Diropargs3 { dir, name });
-        match kind {
-            Removal::File => {
-                let calls: Vec<_> = objects.map(|object| RemoveArgs { object }).collect();
-                self.send_all(kind.step(), &calls)
-            }
-            Removal::Dir => {
-                let calls: Vec<_> = objects.map(|object| RmdirArgs { object }).collect();
-                self.send_all(kind.step(), &calls)
-            }
-        }
-    }
-
-    /// Sends removals, many at a time; the status of each. After a lost connection
-    /// those without an answer go again: what is gone by then answers
-    /// NFS3ERR_NOENT, which is as good.
-    fn send_all<A>(&mut self, step: &str, calls: &[A]) -> Result<Vec<Nfsstat3>, DriverError>
-    where
-        A: for<'r> Call<Res<'r> = RemoveRes> + Copy,
-    {
-        let mut statuses = vec![None; calls.len()];
-        let mut open: Vec<usize> = (0..calls.len()).collect();
+        let step = step_of(kind);
+        let mut statuses = vec![None; names.len()];
+        let mut open: Vec<usize> = (0..names.len()).collect();
         let mut attempt = 0;
         loop {
-            let now: Vec<A> = open
+            let now: Vec<&[u8]> = open
                 .iter()
-                .filter_map(|&at| calls.get(at).copied())
+                .filter_map(|&at| names.get(at).copied())
                 .collect();
-            let sent = self.nfs.rpc().call_many(&now, |number, result| {
+            let sent = self.nfs.remove_many(kind, dir, &now, |number, status| {
                 let slot = open.get(number).and_then(|&at| statuses.get_mut(at));
                 if let Some(slot) = slot {
-                    *slot = Some(result.map_or_else(|failed| failed.status, |_| Nfsstat3::Ok));
+                    *slot = Some(status);
                 }
             });
             let before = open.len();

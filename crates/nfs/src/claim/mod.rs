@@ -7,14 +7,14 @@
 
 mod empty;
 
-use crate::client::{ClientError, Nfs3Client, Reply};
+use crate::client::{ClientError, FileClient, Removal, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
 use empty::Emptied;
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_engine::marker::{MARKER_BYTES_MAX, marker_run, marker_text};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::{MountPoint, NfsPlan};
-use filermark_onc::nfs3::{Createhow3, Failed, Fh, Ftype3, Nfsstat3, Sattr3, StableHow};
+use filermark_onc::nfs3::{Failed, Fh, Ftype3, Nfsstat3, Sattr3};
 use std::time::Duration;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
@@ -102,7 +102,7 @@ struct Claimant<'a> {
     plan: &'a NfsPlan,
     target: &'a Target,
     claim: &'a Claim,
-    nfs: Nfs3Client,
+    nfs: FileClient,
     patience: Patience,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Claimant<'a> {
             plan,
             target,
             claim,
-            nfs: target.nfs_client(plan),
+            nfs: target.file_client(plan),
             patience: Patience::of(plan),
         })
     }
@@ -161,7 +161,7 @@ impl<'a> Claimant<'a> {
         &mut self,
         step: &str,
         wanted: &[Nfsstat3],
-        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+        mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
     ) -> Result<Result<O, Nfsstat3>, DriverError> {
         let nfs = &mut self.nfs;
         let reply = self.patience.call(|| call(nfs));
@@ -174,8 +174,7 @@ impl<'a> Claimant<'a> {
     }
 
     fn refused<F>(&self, step: &str, failed: &Failed<F>) -> DriverError {
-        let ids = (self.plan.uid, self.plan.gid);
-        refused(&self.place(), step, failed.status, ids)
+        refused(&self.place(), step, failed.status, self.plan)
     }
 
     fn lost(&self, step: &str, error: &ClientError) -> DriverError {
@@ -239,8 +238,9 @@ impl<'a> Claimant<'a> {
     /// Takes back a directory that was made just now. Best effort.
     fn undo(&mut self, dir: &Fh) {
         let root = self.target.root;
-        let _ = self.nfs.remove(dir, MARKER.as_bytes());
-        let _ = self.nfs.rmdir(&root, self.claim.dir_name.as_bytes());
+        let _ = self.nfs.remove(Removal::File, dir, MARKER.as_bytes());
+        let name = self.claim.dir_name.as_bytes();
+        let _ = self.nfs.remove(Removal::Dir, &root, name);
     }
 
     /// Checks that a directory that was there before is ours, and empties it.
@@ -311,12 +311,14 @@ impl<'a> Claimant<'a> {
 
     fn write_marker(&mut self, dir: &Fh) -> Result<(), DriverError> {
         let step = "write the marker file";
-        let how = Createhow3::Unchecked(Sattr3 {
+        let attributes = Sattr3 {
             mode: Some(0o644),
             size: Some(0),
             ..Sattr3::default()
-        });
-        let made = self.ask(step, &[], |nfs| nfs.create(dir, MARKER.as_bytes(), how))?;
+        };
+        let made = self.ask(step, &[], |nfs| {
+            nfs.create(dir, MARKER.as_bytes(), attributes)
+        })?;
         let file = match made.map(|made| made.obj) {
             Ok(Some(file)) => file,
             _ => match self.ask(step, &[], |nfs| nfs.lookup(dir, MARKER.as_bytes()))? {
@@ -328,9 +330,7 @@ impl<'a> Claimant<'a> {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let offset = (text.len() - rest.len()) as u64;
-            let wrote = self.ask(step, &[], |nfs| {
-                nfs.write(&file, offset, StableHow::FileSync, rest)
-            })?;
+            let wrote = self.ask(step, &[], |nfs| nfs.write(&file, offset, rest))?;
             let count = wrote.map_or(0, |wrote| wrote.count as usize);
             if count == 0 {
                 return Err(DriverError {
@@ -374,9 +374,11 @@ impl<'a> Claimant<'a> {
         let (root, name) = (self.target.root, self.claim.dir_name.clone());
         let gone = &[Nfsstat3::Noent, Nfsstat3::Stale];
         let _ = self.ask("remove the marker file", gone, |nfs| {
-            nfs.remove(dir, MARKER.as_bytes())
+            nfs.remove(Removal::File, dir, MARKER.as_bytes())
         })?;
-        let _ = self.ask(step, gone, |nfs| nfs.rmdir(&root, name.as_bytes()))?;
+        let _ = self.ask(step, gone, |nfs| {
+            nfs.remove(Removal::Dir, &root, name.as_bytes())
+        })?;
         Ok(emptied)
     }
 

@@ -1,4 +1,4 @@
-//! The blocking side of the NFSv3 client: one call, one answer.
+//! The blocking side of the NFS client: one call, one answer.
 //!
 //! For everything that is not load: finding ports, mounting, claiming and
 //! clearing directories, and the protocol checks of [`crate::validate`]. It
@@ -7,16 +7,28 @@
 
 mod connect;
 mod error;
+mod files;
 mod mount;
+mod nfs2;
 mod nfs3;
 mod portmap;
 mod rpc;
 
 pub use connect::connect;
 pub use error::ClientError;
-pub use mount::{Export, MOUNT_V3, MountClient, Mounted};
+pub use files::{FileClient, Removal};
+pub use mount::{Export, MountClient, Mounted, mount_program};
+pub use nfs2::{Entry2, NFS_V2, Nfs2Client, Reply2};
 pub use nfs3::{
     Created, DirEntry, LinkText, Listing, Looked, NFS_V3, Nfs3Client, PlusEntry, ReadData, Reply,
 };
 pub use portmap::{PortLookup, find_port};
 pub use rpc::{Program, RpcClient, RpcOptions};
+
+/// The NFS program in a version.
+pub const fn nfs_program(version: filermark_model::plan::NfsVersion) -> Program {
+    Program {
+        prog: filermark_onc::nfs3::PROGRAM,
+        vers: version.number(),
+    }
+}

@@ -1,17 +1,21 @@
 //! The MOUNT program: from a path to the root's handle.
 
 use super::{ClientError, Program, RpcClient, RpcOptions};
+use filermark_model::plan::NfsVersion;
 use filermark_onc::mount::*;
-use filermark_onc::nfs3::Fh;
+use filermark_onc::mount1;
+use filermark_onc::nfs3::{Fh, FileHandle};
 use filermark_onc::rpc::{AuthBody, AuthFlavor};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// The MOUNT program in version 3.
-pub const MOUNT_V3: Program = Program {
-    prog: PROGRAM,
-    vers: VERSION,
-};
+/// The MOUNT program that goes with a version of NFS.
+pub const fn mount_program(version: NfsVersion) -> Program {
+    Program {
+        prog: PROGRAM,
+        vers: version.mount_number(),
+    }
+}
 
 /// What MNT gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,17 +50,25 @@ impl fmt::Display for Export {
 /// Most exports, and most groups of one, that are kept of a list.
 const LISTED_MAX: usize = 256;
 
-/// Speaks MOUNT version 3 with one server.
+/// Speaks MOUNT with one server, in the version that goes with that of NFS.
 #[derive(Debug)]
 pub struct MountClient {
+    version: NfsVersion,
     rpc: RpcClient,
 }
 
 impl MountClient {
     /// A client that connects when it is first used.
-    pub fn new(address: SocketAddr, cred: AuthBody, options: RpcOptions) -> Self {
+    pub fn new(
+        version: NfsVersion,
+        address: SocketAddr,
+        cred: AuthBody,
+        options: RpcOptions,
+    ) -> Self {
+        let program = mount_program(version);
         Self {
-            rpc: RpcClient::new(address, MOUNT_V3, cred, options),
+            version,
+            rpc: RpcClient::new(address, program, cred, options),
         }
     }
 
@@ -66,6 +78,19 @@ impl MountClient {
     /// Every [`ClientError`].
     pub fn mnt(&mut self, path: &str) -> Result<Result<Mounted, Mountstat3>, ClientError> {
         let dirpath = path.as_bytes();
+        if self.version == NfsVersion::V2 {
+            let reply = self.rpc.call(&mount1::MntArgs { dirpath })?;
+            return Ok(match reply {
+                Ok(ok) => Ok(Mounted {
+                    root: FileHandle::from(ok.directory).to_fh(),
+                    auth_flavors: Vec::new(),
+                    // Version 1 says nothing of it, and its servers know nothing else.
+                    allows_sys: true,
+                }),
+                // The numbers are those of Unix in both versions.
+                Err(status) => Err(Mountstat3::from_u32(status.to_u32())),
+            });
+        }
         Ok(self.rpc.call(&MntArgs { dirpath })?.map(|ok| Mounted {
             root: ok.fhandle.to_fh(),
             auth_flavors: ok.auth_flavors.iter().collect(),

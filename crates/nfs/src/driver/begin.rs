@@ -3,8 +3,10 @@
 
 use super::core::{Core, Span};
 use super::ops::Step;
-use super::status::NO_HANDLE;
+use super::status::{NO_HANDLE, NOT_IN_V2};
 use filermark_engine::driver::{Action, ObjectId, Outcome, Request, Status, Submit};
+use filermark_model::plan::NfsVersion;
+use filermark_onc::nfs2::FILE_BYTES_MAX;
 use filermark_onc::nfs3::Procedure;
 
 impl Core {
@@ -12,6 +14,9 @@ impl Core {
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
         if self.calls.room() == 0 || !self.ops.has_room() {
             return Submit::Busy;
+        }
+        if self.settings.version == NfsVersion::V2 && !is_in_v2(request.action) {
+            return Submit::Done(self.refused(NOT_IN_V2));
         }
         if !self.knows_objects(request) {
             return Submit::Done(self.refused(NO_HANDLE));
@@ -80,6 +85,26 @@ impl Core {
             | Action::Fill { dir, .. } => known(dir),
             Action::File(_) | Action::Session(_) => false,
         }
+    }
+}
+
+/// Whether version 2 has a procedure and room for it.
+const fn is_in_v2(action: Action) -> bool {
+    match action {
+        Action::Access { .. }
+        | Action::Mknod { .. }
+        | Action::Readdir { plus: true, .. }
+        | Action::Fsinfo
+        | Action::Pathconf
+        | Action::Commit { .. } => false,
+        Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
+            offset.saturating_add(length as u64) <= FILE_BYTES_MAX
+        }
+        Action::Fill { size, .. }
+        | Action::Setattr {
+            size: Some(size), ..
+        } => size <= FILE_BYTES_MAX,
+        _ => true,
     }
 }
 

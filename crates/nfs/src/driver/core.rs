@@ -11,6 +11,7 @@ use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::driver::{Completion, ObjectId, StopFlag};
 use filermark_model::Nanos;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 use filermark_onc::template::CallTemplate;
 use std::cmp::Reverse;
@@ -27,6 +28,7 @@ impl Cursor {
 /// How the driver behaves; the same for all connections of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
+    pub(crate) version: NfsVersion,
     /// READs and WRITEs of one operation under way at once.
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,

@@ -1,11 +1,14 @@
 //! Calls as bytes. Nothing is kept of what was encoded: a retransmission is
 //! encoded again from the operation, with the same xid.
 
+mod v2;
+
 use super::calls::Call;
 use super::core::Core;
 use super::ops::LogicalOp;
 use filermark_engine::driver::{Action, ObjectId, PROC_DIR};
 use filermark_engine::name::{Name, NameText};
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::Encoder;
 
@@ -42,6 +45,9 @@ impl Place<'_> {
 impl Core {
     /// Appends the call in this slot to `out`.
     pub(crate) fn encode(&self, slot: u32, out: &mut Vec<u8>) {
+        if self.settings.version == NfsVersion::V2 {
+            return self.encode_v2(slot, out);
+        }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
         match call.procedure {
@@ -94,11 +100,7 @@ impl Core {
     }
 
     fn encode_transfer(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let file = match op.action {
-            Action::Fill { .. } => self.ops.handle(call.op),
-            _ => None,
-        };
-        let file = file.unwrap_or_else(|| self.handle(op.proc, object_of(op.action)));
+        let (file, number) = self.written_file(call, op);
         let (offset, count) = (call.offset, call.length);
         match call.procedure {
             Procedure::Read => self.template.call(
@@ -110,7 +112,7 @@ impl Core {
                     count,
                 },
             ),
-            Procedure::Write => self.encode_write(call, op, file, out),
+            Procedure::Write => self.encode_write(call, (file, number), out),
             _ => self.template.call(
                 out,
                 call.xid,
@@ -123,18 +125,28 @@ impl Core {
         }
     }
 
-    /// WRITE, with the data put where it goes without a copy in between.
-    fn encode_write(
-        &self,
-        call: &Call,
-        op: &LogicalOp,
-        file: FileHandle<'_>,
-        out: &mut Vec<u8>,
-    ) -> usize {
+    /// The file that data goes to or comes from: its handle, and its number for what is
+    /// written.
+    fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
+        let file = match op.action {
+            Action::Fill { .. } => self.ops.handle(call.op),
+            _ => None,
+        };
+        let file = file.unwrap_or_else(|| self.handle(op.proc, object_of(op.action)));
         let number = match op.action {
             Action::Write { file, .. } | Action::Fill { file, .. } => file,
             _ => 0,
         };
+        (file, number)
+    }
+
+    /// WRITE, with the data put where it goes without a copy in between.
+    fn encode_write(
+        &self,
+        call: &Call,
+        (file, number): (FileHandle<'_>, u64),
+        out: &mut Vec<u8>,
+    ) -> usize {
         let record = self
             .template
             .begin(out, call.xid, Procedure::Write.to_u32());

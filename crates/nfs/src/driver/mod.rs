@@ -1,4 +1,4 @@
-//! The NFSv3 load driver: many procs, few threads, no waiting.
+//! The NFS load driver, for versions 2 and 3: many procs, few threads, no waiting.
 //!
 //! | module | room |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
+//! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in [`crate::version2`] |
 //! | `retry` | time-outs, retransmissions, giving up |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
@@ -43,7 +44,7 @@ use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
-use filermark_model::plan::{Connections, MountPoint, NfsPlan};
+use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
 use open::Place;
 use std::collections::HashMap;
@@ -51,7 +52,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use shard::Shard;
 
-/// Speaks NFSv3 over TCP; see the module.
+/// Speaks NFS; see the module.
 #[derive(Debug)]
 pub struct NfsDriver {
     plan: NfsPlan,
@@ -85,7 +86,7 @@ impl NfsDriver {
 
     fn find_run_dir(&self, target: &Target, dir_name: &str) -> Result<Fh, DriverError> {
         let place = || format!("{}/{dir_name}", target.mount);
-        let mut client = target.nfs_client(&self.plan);
+        let mut client = target.file_client(&self.plan);
         let found = client.lookup(&target.root, dir_name.as_bytes());
         let reason = match found {
             Ok(Ok(found)) => return Ok(found.object),
@@ -108,12 +109,18 @@ impl NfsDriver {
 
 impl Driver for NfsDriver {
     fn name(&self) -> &'static str {
-        "nfs3"
+        match self.plan.version {
+            NfsVersion::V2 => "nfs2",
+            NfsVersion::V3 => "nfs3",
+        }
     }
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: OpSet::NFS3,
+            ops: match self.plan.version {
+                NfsVersion::V2 => OpSet::NFS2,
+                NfsVersion::V3 => OpSet::NFS3,
+            },
             blocking: false,
             // A shared connection is one shard's.
             shards_max: match self.plan.connections {
@@ -143,7 +150,7 @@ impl Driver for NfsDriver {
     }
 
     fn status_text(&self, code: u32) -> String {
-        status::text(code)
+        status::text(self.plan.version, code)
     }
 
     fn fatal_advice(&self, code: u32) -> Option<&'static str> {

@@ -15,7 +15,7 @@ use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan};
 use filermark_model::rng::hash3;
-use filermark_onc::nfs3::{Fh, PROGRAM, VERSION};
+use filermark_onc::nfs3::{Fh, PROGRAM};
 use filermark_onc::template::CallTemplate;
 use std::collections::{BinaryHeap, HashMap};
 use std::net::SocketAddr;
@@ -58,6 +58,7 @@ impl Settings {
     fn of(plan: &NfsPlan) -> Self {
         let millis = |ms: u32| Nanos::from_millis(ms.max(1).into());
         Self {
+            version: plan.version,
             reads_max: plan.biod_max_reads.max(1),
             writes_max: plan.biod_max_writes.max(1),
             rpc_timeout: millis(plan.rpc_timeout_ms),
@@ -182,7 +183,7 @@ fn assemble(
         data: setup.data,
         stop: setup.stop,
         stopping: false,
-        template: CallTemplate::new(PROGRAM, VERSION, credential(plan).as_auth()),
+        template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
         file_systems,
         procs,
         ops: Ops::default(),

@@ -3,7 +3,9 @@
 use super::core::{Core, Cursor, Span};
 use super::counters::Tally;
 use super::reply::Verdict;
+use crate::version2;
 use filermark_engine::driver::{Action, ObjectId, Status};
+use filermark_onc::nfs2;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{Decode, DecodeError};
 
@@ -42,6 +44,17 @@ impl Core {
         match results {
             Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
             Err(failed) => self.not_listed(slot, failed.status),
+        }
+    }
+
+    /// Version 2 has no verifier.
+    pub(crate) fn has_listed_v2(&mut self, slot: u32, results: nfs2::ReaddirRes<'_>) -> Verdict {
+        match results {
+            Ok(ok) => {
+                let part = part(&ok.reply, |e| e.cookie.into());
+                self.listed(slot, Verf::default(), part)
+            }
+            Err(status) => self.not_listed(slot, version2::status(status)),
         }
     }
 

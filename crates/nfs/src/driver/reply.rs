@@ -1,11 +1,14 @@
 //! Replies: finding the call, judging what the server says, going on.
 
+mod v2;
+
 use super::core::{Core, Span, Timer};
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::rpc_code;
 use filermark_engine::driver::{Action, ObjectId, PROC_DIR, Status};
 use filermark_model::Nanos;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
@@ -109,6 +112,9 @@ impl Core {
             return Err(Verdict::Ends(Status::Refused(rpc_code(refusal))));
         }
         let d = &mut d;
+        if self.settings.version == NfsVersion::V2 {
+            return Ok(self.judge_v2(slot, d)?);
+        }
         let procedure = self.calls.get(slot).procedure;
         Ok(match procedure {
             Procedure::Null => Verdict::Good,

@@ -1,6 +1,8 @@
 //! The numbers of refusals: those of NFSv3 as they are, those of the RPC layer
 //! and our own above them.
 
+use crate::version2;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Nfsstat3;
 use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
 
@@ -10,6 +12,8 @@ const AUTH_ERROR: u32 = 0x8001_0000;
 const AUTH_ERROR_LAST: u32 = 0x8001_ffff;
 /// The object was never made, so there is no handle to work on.
 pub(crate) const NO_HANDLE: u32 = 0x8002_0000;
+/// NFSv2 has no such procedure, or no room for such an offset.
+pub(crate) const NOT_IN_V2: u32 = 0x8002_0002;
 /// The write verifier changed again and again.
 pub(crate) const VERIFIER_RESTLESS: u32 = 0x8002_0001;
 
@@ -33,7 +37,7 @@ pub(crate) fn rpc_code(refusal: RpcRefusal) -> u32 {
 }
 
 /// A refusal's number in words.
-pub(crate) fn text(code: u32) -> String {
+pub(crate) fn text(version: NfsVersion, code: u32) -> String {
     const STATS: [&str; 5] = [
         "PROG_UNAVAIL",
         "PROG_MISMATCH",
@@ -44,6 +48,7 @@ pub(crate) fn text(code: u32) -> String {
     match code {
         NO_HANDLE => "no handle: the object was not made or not found earlier".to_owned(),
         VERIFIER_RESTLESS => "the write verifier changed with every try".to_owned(),
+        NOT_IN_V2 => "NFSv2 has no such procedure, or the file would end behind 2 GiB".to_owned(),
         RPC_MISMATCH => "RPC_MISMATCH".to_owned(),
         AUTH_ERROR..=AUTH_ERROR_LAST => {
             format!("AUTH_ERROR {}", AuthStat::from_u32(code - AUTH_ERROR))
@@ -52,7 +57,7 @@ pub(crate) fn text(code: u32) -> String {
             Some(name) => (*name).to_owned(),
             None => format!("refusal {code:#x}"),
         },
-        _ => Nfsstat3::from_u32(code).to_string(),
+        _ => version2::status_text(version, Nfsstat3::from_u32(code)),
     }
 }
 
@@ -74,8 +79,8 @@ pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
         RPC_MISMATCH => Some("the server does not speak version 2 of RPC; check the port"),
         VERIFIER_RESTLESS => Some("the server seems to restart all the time; look at its log"),
         ACCEPTED..RPC_MISMATCH if code - ACCEPTED <= 3 => Some(
-            "what answers on this port does not serve NFS version 3; check NFS_PORT and that the \
-             server has version 3 switched on",
+            "what answers on this port does not serve this version of NFS; check NFS_PORT and \
+             that the server has the version switched on",
         ),
         _ => None,
     }
@@ -95,21 +100,25 @@ mod tests {
             RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)),
             RpcRefusal::Denied(RejectStat::AuthError(AuthStat::Unknown(u32::MAX))),
         ];
-        let texts: Vec<_> = refusals.into_iter().map(|r| text(rpc_code(r))).collect();
+        let texts: Vec<_> = refusals
+            .into_iter()
+            .map(|r| text(NfsVersion::V3, rpc_code(r)))
+            .collect();
         assert_eq!(texts[0], "PROG_MISMATCH");
         assert_eq!(texts[1], "GARBAGE_ARGS");
         assert_eq!(texts[2], "SYSTEM_ERR");
         assert_eq!(texts[3], "RPC_MISMATCH");
         assert!(texts[4].contains("AUTH_TOOWEAK"), "{}", texts[4]);
         assert!(texts[5].contains("65535"), "{}", texts[5]);
-        assert_eq!(text(28), "NFS3ERR_NOSPC");
+        assert_eq!(text(NfsVersion::V3, 28), "NFS3ERR_NOSPC");
+        assert_eq!(text(NfsVersion::V2, 28), "NFSERR_NOSPC");
         assert!(fatal_advice(28).is_some() && fatal_advice(2).is_none());
         assert!(fatal_advice(rpc_code(refusals[4])).is_some_and(|a| a.contains("RESVPORT")));
         assert!(fatal_advice(rpc_code(refusals[0])).is_some_and(|a| a.contains("NFS_PORT")));
         assert!(fatal_advice(rpc_code(refusals[1])).is_none());
         assert!(fatal_advice(NO_HANDLE).is_none());
         for code in (0..300).map(|n| 0x8000_0000 + n) {
-            assert!(!text(code).is_empty());
+            assert!(!text(NfsVersion::V2, code).is_empty());
         }
     }
 }

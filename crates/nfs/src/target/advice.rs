@@ -1,7 +1,9 @@
 //! The sentences for everything that can fail on the way to a mounted export.
 
 use crate::client::ClientError;
+use crate::version2;
 use filermark_engine::driver::DriverError;
+use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::Nfsstat3;
 use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
 use std::fmt;
@@ -143,13 +145,14 @@ pub(crate) fn refused(
     place: &impl fmt::Display,
     step: impl Into<String>,
     status: Nfsstat3,
-    ids: (u32, u32),
+    plan: &NfsPlan,
 ) -> DriverError {
+    let status_text = version2::status_text(plan.version, status);
     DriverError {
         place: place.to_string(),
         step: step.into(),
-        reason: format!("the server answered {status}"),
-        advice: status_advice(status, ids),
+        reason: format!("the server answered {status_text}"),
+        advice: status_advice(status, (plan.uid, plan.gid)),
     }
 }
 

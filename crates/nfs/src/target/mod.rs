@@ -12,14 +12,14 @@ pub(crate) use advice::{Service, explain, refused};
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
-use crate::client::{MountClient, Nfs3Client, RpcOptions};
+use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A mounted NFSv3 export, as far as a client without a kernel mounts.
+/// A mounted export, as far as a client without a kernel mounts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// What was asked for.
@@ -62,7 +62,13 @@ impl Target {
         }
     }
 
-    /// A blocking client for the NFS program, not yet connected.
+    /// A blocking client for the NFS program in the plan's version, not yet connected.
+    pub fn file_client(&self, plan: &NfsPlan) -> FileClient {
+        let (cred, options) = (credential(plan), nfs_options(plan));
+        FileClient::new(plan.version, self.nfs_address, cred, options)
+    }
+
+    /// A blocking client for version 3 of the NFS program, not yet connected.
     pub fn nfs_client(&self, plan: &NfsPlan) -> Nfs3Client {
         Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
     }
@@ -71,7 +77,8 @@ impl Target {
     /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3).
     pub fn unmount(&self, plan: &NfsPlan) {
         let options = mount_options(plan);
-        let mut client = MountClient::new(self.mount_address, credential(plan), options);
+        let address = self.mount_address;
+        let mut client = MountClient::new(plan.version, address, credential(plan), options);
         if let Err(error) = client.umnt(&self.mount.path) {
             tracing::debug!(target: "filermark_nfs::mount", %error, "UMNT failed");
         }

@@ -4,8 +4,8 @@ use super::advice::{Service, explain, refused};
 use super::negotiate::negotiate;
 use super::{Target, credential, mount_options, nfs_options};
 use crate::client::{
-    Export, MOUNT_V3, MountClient, Mounted, NFS_V3, Nfs3Client, PortLookup, Program, Reply,
-    find_port,
+    Export, FileClient, MountClient, Mounted, PortLookup, Program, Reply, find_port, mount_program,
+    nfs_program,
 };
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
@@ -95,12 +95,15 @@ impl Target {
 }
 
 fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, Failure> {
-    let nfs_port = port_of(mount, plan, ip, (NFS_V3, plan.nfs_port, "NFS_PORT"))?;
-    let mount_port = port_of(mount, plan, ip, (MOUNT_V3, plan.mount_port, "MOUNT_PORT"))?;
+    let nfs = (nfs_program(plan.version), plan.nfs_port, "NFS_PORT");
+    let nfs_port = port_of(mount, plan, ip, nfs)?;
+    let mnt_program = (mount_program(plan.version), plan.mount_port, "MOUNT_PORT");
+    let mount_port = port_of(mount, plan, ip, mnt_program)?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
     let mount_address = SocketAddr::new(ip, mount_port);
     let mounted = mnt(mount, plan, mount_address)?;
-    let mut nfs = Nfs3Client::new(nfs_address, credential(plan), nfs_options(plan));
+    let (cred, options) = (credential(plan), nfs_options(plan));
+    let mut nfs = FileClient::new(plan.version, nfs_address, cred, options);
     let info = fsinfo(mount, plan, &mut nfs, &mounted)?;
     let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &mounted);
     let block = plan.block_size_max;
@@ -171,16 +174,23 @@ fn port_of(
     if let Some(port) = explicit {
         return Ok(port);
     }
-    let what = if program == NFS_V3 { "NFS" } else { "MOUNT" };
-    let step = format!("ask for the port of {what} version 3");
+    let name = match program.prog {
+        filermark_onc::mount::PROGRAM => "MOUNT",
+        _ => "NFS",
+    };
+    let what = format!("{name} version {}", program.vers);
+    let version = plan.version.number();
+    let step = format!("ask for the port of {what}");
     let portmapper = SocketAddr::new(ip, plan.portmap_port);
     match find_port(portmapper, program, &mount_options(plan)) {
         Ok(PortLookup::Port(port)) => Ok(port),
         Ok(PortLookup::NotRegistered) => Err(Failure::here(DriverError {
             place: mount.host.clone(),
             step: format!("{step} (portmapper at {portmapper})"),
-            reason: format!("the server has not registered {what} version 3 for TCP"),
-            advice: format!("start the NFS server with NFSv3 over TCP, or give {parameter}"),
+            reason: format!("the server has not registered {what} for TCP"),
+            advice: format!(
+                "start the NFS server with NFSv{version} over TCP, or give {parameter}"
+            ),
         })),
         Err(error) => Err(Failure::here(explain(
             &mount.host,
@@ -194,7 +204,7 @@ fn port_of(
 
 fn mnt(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<Mounted, Failure> {
     let step = format!("mount {}", mount.path);
-    let mut client = MountClient::new(address, credential(plan), mount_options(plan));
+    let mut client = MountClient::new(plan.version, address, credential(plan), mount_options(plan));
     let mounted = client.mnt(&mount.path).map_err(|error| {
         let error = explain(&mount.host, &step, Service::Mount, address, &error);
         Failure::here(error)
@@ -261,7 +271,7 @@ fn listed(exports: &[Export], path: &str) -> String {
 fn fsinfo(
     mount: &MountPoint,
     plan: &NfsPlan,
-    nfs: &mut Nfs3Client,
+    nfs: &mut FileClient,
     mounted: &Mounted,
 ) -> Result<FsinfoOk, Failure> {
     let address = nfs.rpc().address();
@@ -272,7 +282,7 @@ fn fsinfo(
             mount,
             format!("FSINFO (NFS program at {address})"),
             failed.status,
-            (plan.uid, plan.gid),
+            plan,
         ))),
         Err(error) => Err(Failure::here(explain(
             &mount.host,
@@ -287,7 +297,7 @@ fn fsinfo(
 /// PATHCONF and FSSTAT: nice to know; a server without them can be measured.
 fn optional_facts(
     plan: &NfsPlan,
-    nfs: &mut Nfs3Client,
+    nfs: &mut FileClient,
     mounted: &Mounted,
 ) -> (Option<PathconfOk>, Option<FsstatOk>) {
     let patience = Patience::of(plan);

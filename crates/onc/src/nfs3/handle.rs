@@ -40,6 +40,14 @@ impl<'a> FileHandle<'a> {
     }
 }
 
+/// A handle of version 2 fits always.
+impl<'a> From<crate::nfs2::Fhandle<'a>> for FileHandle<'a> {
+    #[inline]
+    fn from(handle: crate::nfs2::Fhandle<'a>) -> Self {
+        Self(handle.as_bytes())
+    }
+}
+
 impl Encode for FileHandle<'_> {
     #[inline]
     fn encode(&self, e: &mut Encoder<'_>) {
