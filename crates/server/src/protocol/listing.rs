@@ -29,7 +29,7 @@ fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
 struct Request<'a> {
     dir: FileHandle<'a>,
     cookie: u64,
-    verifier: u64,
+    verifier: Option<u64>,
     /// Bytes of the reply.
     max_bytes: u32,
     /// Bytes of names, cookies and numbers in it.
@@ -90,7 +90,7 @@ pub(super) fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8
     let request = Request {
         dir: args.dir,
         cookie: args.cookie,
-        verifier: u64::from_be_bytes(args.cookieverf),
+        verifier: Some(u64::from_be_bytes(args.cookieverf)),
         max_bytes: count,
         max_names: count,
         plus: false,
@@ -109,7 +109,7 @@ pub(super) fn readdirplus(cx: &Context<'_>, args: &ReaddirplusArgs<'_>, out: &mu
     let request = Request {
         dir: args.dir,
         cookie: args.cookie,
-        verifier: u64::from_be_bytes(args.cookieverf),
+        verifier: Some(u64::from_be_bytes(args.cookieverf)),
         max_bytes: args.maxcount.min(MAX_LISTING),
         max_names: args.dircount.min(args.maxcount).min(MAX_LISTING),
         plus: true,

@@ -13,6 +13,7 @@ mod listing;
 mod look;
 mod mount;
 mod nfs;
+mod nfs2;
 mod null;
 mod portmap;
 
@@ -28,7 +29,7 @@ use filermark_onc::rpc::{
     AcceptStat, AuthFlavor, AuthStat, CallError, CallHeader, Gids, RejectStat, ReplyHeader,
 };
 use filermark_onc::xdr::{self, Decoder, Encode};
-use filermark_onc::{mount as mnt, nfs3, portmap as pmap};
+use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -76,6 +77,8 @@ impl Shared {
 pub(crate) struct Peer {
     /// The client.
     pub(crate) client: IpAddr,
+    /// Its port over UDP; 0 over TCP.
+    pub(crate) udp_port: u16,
     /// The address of ours that it chose.
     pub(crate) local: SocketAddr,
     /// Stands for the connection in the reply cache.
@@ -180,9 +183,16 @@ impl Service {
         let start = out.len();
         let served = match call.prog {
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
-            nfs3::PROGRAM => Err(mismatch(nfs3::VERSION, nfs3::VERSION)),
-            mnt::PROGRAM if call.vers == mnt::VERSION => self.mount(call, d, peer, out),
-            mnt::PROGRAM => Err(mismatch(mnt::VERSION, mnt::VERSION)),
+            // Canned replies are of version 3 only.
+            nfs3::PROGRAM if self.shared.options.null => {
+                Err(mismatch(nfs3::VERSION, nfs3::VERSION))
+            }
+            nfs3::PROGRAM if call.vers == v2::VERSION => self.nfs2(record, call, d, peer, out),
+            nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
+            mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {
+                self.mount(call, d, peer, out)
+            }
+            mnt::PROGRAM => Err(mismatch(mount1::VERSION, mnt::VERSION)),
             pmap::PROGRAM if self.shared.options.portmap => self.portmap(call, d, peer, out),
             _ => Err(Refusal::Accept(AcceptStat::ProgUnavail)),
         };

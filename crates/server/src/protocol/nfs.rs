@@ -80,7 +80,7 @@ impl Service {
             return Ok(());
         }
         let shared = self.shared.clone();
-        let key = Key::new(call.xid, peer.client, record);
+        let key = Key::new(call.xid, (peer.client, peer.udp_port), record);
         let repeated = shared.cache.serve(key, &peer.session, out, |out| {
             if self.inject_error(procedure, call.xid, out) {
                 return Done::No;
@@ -115,7 +115,7 @@ impl Service {
     }
 
     #[inline]
-    fn verdict(&self, procedure: Procedure, peer: &Peer) -> Verdict {
+    pub(super) fn verdict(&self, procedure: Procedure, peer: &Peer) -> Verdict {
         let faults = &self.shared.faults;
         if faults.swallow_reply() {
             self.counters.replies_dropped.add(1);

@@ -4,15 +4,17 @@ use super::{PROC_UNAVAIL, Peer, Refusal, Service, Verdict, put, reply};
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::rpcbind::{self, GetaddrArgs, GetaddrRes, Rpcb};
 use filermark_onc::xdr::{self, Decoder, Encoder, encode_list};
-use filermark_onc::{mount, nfs3, portmap};
+use filermark_onc::{mount, mount1, nfs2, nfs3, portmap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What answers here.
-const PROGRAMS: [(u32, u32); 5] = [
+const PROGRAMS: [(u32, u32); 7] = [
     (portmap::PROGRAM, portmap::VERSION),
     (portmap::PROGRAM, rpcbind::VERSION3),
     (portmap::PROGRAM, rpcbind::VERSION4),
+    (mount1::PROGRAM, mount1::VERSION),
     (mount::PROGRAM, mount::VERSION),
+    (nfs2::PROGRAM, nfs2::VERSION),
     (nfs3::PROGRAM, nfs3::VERSION),
 ];
 

@@ -9,3 +9,4 @@ mod load;
 mod null;
 mod procedures;
 mod programs;
+mod v2;
