@@ -5,8 +5,9 @@ use crate::layout::Layout;
 use crate::network;
 use crate::sources::Sources;
 use crate::values::Values;
-use filermark_model::Finding;
-use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
+use filermark_model::benchmark::Protocol;
+use filermark_model::plan::{Connections, NfsPlan, Transport};
+use filermark_model::{Benchmark, Finding};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
@@ -18,7 +19,7 @@ const RESVPORTS_MAX: u32 = 500;
 
 /// Resolves them.
 pub(crate) fn nfs(
-    version: NfsVersion,
+    benchmark: Option<&Benchmark>,
     values: &Values,
     sources: &Sources,
     layout: Option<&Layout>,
@@ -43,8 +44,10 @@ pub(crate) fn nfs(
             "share connections (e.g. CONNECTIONS=16), or export with 'insecure' and set RESVPORT=off",
         ));
     }
+    let protocol = benchmark.map(|b| b.protocol);
+    let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     NfsPlan {
-        version,
+        version: protocol.and_then(Protocol::nfs_version).unwrap_or_default(),
         transport: match values.switch("TCP") {
             true => Transport::Tcp,
             false => Transport::Udp,
@@ -55,7 +58,8 @@ pub(crate) fn nfs(
         gids: groups(values, errors),
         machine_name: machine_name(values, sources, errors),
         resvport,
-        block_size_max: network::block_size_max(values),
+        block_size_max: network::block_size_max(values)
+            .or(block_kib.map(|kib| kib.saturating_mul(1024))),
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),
         nfs_port: network::port("NFS_PORT", layout, values, errors),

@@ -113,6 +113,11 @@ fn classic(
         protocol::refuse(values, definition, errors);
     }
     let protocol = protocol::of(values, definition.as_ref());
+    if protocol::is_smb(protocol) && values.given("TCP").is_some() && !values.switch("TCP") {
+        let message = "SMB goes over TCP alone".to_owned();
+        let hint = "set TCP=on or leave it out";
+        errors.push(ConfigError::new(values.place("TCP"), message, hint));
+    }
     let form = match protocol::is_smb(protocol) {
         true => Form::Smb,
         false => Form::Nfs,
@@ -130,7 +135,7 @@ fn classic(
             errors,
         )),
         _ => DriverPlan::Nfs(nfs::nfs(
-            protocol.nfs_version().unwrap_or_default(),
+            definition.as_ref(),
             values,
             sources,
             layout.as_ref(),

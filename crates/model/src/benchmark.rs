@@ -172,6 +172,9 @@ pub struct Standard {
     pub error_pcnt_max: f64,
     /// Share of failed operations from which on the point does not count, in percent.
     pub error_pcnt_invalid: f64,
+    /// The largest physical transfer, in binary kilobytes; `None`: what the server prefers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_size_kib: Option<u32>,
     /// Composites: most that a component's share of the operations may differ from
     /// its target, in percent of the target; 0: no limit.
     #[serde(default)]
@@ -340,6 +343,7 @@ mod tests {
             assert_eq!(b.standard.response_limit_ms, limit_ms, "{name}");
             let c = b.classic().unwrap();
             assert_eq!(c.fileset.mb_per_op, mb_per_op);
+            assert_eq!(b.standard.block_size_kib, Some(8), "facts 1.4");
             assert_eq!(c.fileset.access_pcnt, access_pcnt);
             assert_eq!(
                 [

@@ -303,6 +303,7 @@ fn benchmark(work: CompositeWork, registry: &Registry) -> Option<Benchmark> {
         protocol: Protocol::Posix,
         unit: "PROC".into(),
         standard: Standard {
+            block_size_kib: None,
             load_points_min: 1,
             ..usual
         },

@@ -225,7 +225,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .example("32")
-    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it."),
+    .standard(Standard::FigureOrFree(|b| b.standard.block_size_kib.map(f64::from)))
+    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. The benchmarks after older generations have 8."),
     p(
         "SFS_NFS_USER_ID",
         Group::Server,

@@ -126,6 +126,8 @@ pub enum Standard {
     FixedButOlder(&'static str),
     /// What the benchmark's definition says.
     Benchmark(fn(&Benchmark) -> f64),
+    /// What the benchmark's definition says, where it says something.
+    FigureOrFree(fn(&Benchmark) -> Option<f64>),
     /// The word that follows from the benchmark.
     Word(fn(&Benchmark) -> &'static str),
     /// Not set.
@@ -288,6 +290,7 @@ impl Parameter {
     pub fn default_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
             Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
             Standard::Word(word) => Some(word(benchmark).to_owned()),
             _ if self.default.is_empty() => None,
             _ => Some(self.default.to_owned()),
@@ -299,6 +302,7 @@ impl Parameter {
         match self.standard {
             Standard::Fixed(text) => Some(text.to_owned()),
             Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
             Standard::Word(word) => Some(word(benchmark).to_owned()),
             Standard::FixedButOlder(text) => benchmark.heritage.is_none().then(|| text.to_owned()),
             Standard::Unset => Some("not set".to_owned()),
@@ -313,6 +317,7 @@ impl Parameter {
             Standard::Fixed(_)
                 | Standard::FixedButOlder(_)
                 | Standard::Benchmark(_)
+                | Standard::FigureOrFree(_)
                 | Standard::Word(_)
                 | Standard::Unset
         )

@@ -2,7 +2,9 @@
 
 use crate::{LEAST, good, sources};
 use filermark_config::{debug_filter, resolve};
-use filermark_model::plan::{Arrivals, Connections, DriverPlan, IpChoice, NfsPlan, PacingMode};
+use filermark_model::plan::{
+    Arrivals, Connections, DriverPlan, IpChoice, NfsPlan, NfsVersion, PacingMode, Transport,
+};
 use filermark_model::{Finding, Nanos, Op, Rule, RunPlan, Severity};
 
 fn nfs3(plan: &RunPlan) -> &NfsPlan {
@@ -370,4 +372,52 @@ fn later_options_win_and_an_empty_one_unsets() {
     let resolved = resolve(&sources).unwrap();
     assert_eq!(nfs3(&resolved.plan).block_size_max, None);
     assert_eq!(resolved.suffix, "one");
+}
+
+#[test]
+fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
+    let of = |options: &[&str]| {
+        let plan = good(LEAST, options).plan;
+        let nfs = nfs3(&plan).clone();
+        let name = plan.benchmark.name;
+        (name, nfs.version, nfs.transport, nfs.block_size_max)
+    };
+    let general = "general-nfs3".to_owned();
+    let (v2, v3) = (NfsVersion::V2, NfsVersion::V3);
+    let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+    assert_eq!(of(&[]), (general.clone(), v3, tcp, None));
+    assert_eq!(of(&["TCP=off"]), (general.clone(), v3, udp, None));
+    assert_eq!(
+        of(&["NFS_VERSION=3", "FS_PROTOCOL=nfs"]),
+        (general, v3, tcp, None)
+    );
+    let old = |name: &str| name.to_owned();
+    assert_eq!(
+        of(&["NFS_VERSION=2"]),
+        (old("nfs2-1997"), v2, tcp, Some(8_192))
+    );
+    assert_eq!(
+        of(&["BENCHMARK=nfs2-1993", "TCP=off", "FS_PROTOCOL=nfs"]),
+        (old("nfs2-1993"), v2, udp, Some(8_192))
+    );
+    assert_eq!(
+        of(&["BENCHMARK=nfs3-2001", "DRIVER=nfs3", "BLOCK_SIZE=4"]),
+        (old("nfs3-2001"), v3, tcp, Some(4_096))
+    );
+    // Of the older ones a standard run may go over either.
+    let warned = |options: &[&str]| {
+        let findings = good(LEAST, options).plan.findings;
+        let said = said(&findings, Severity::Warning);
+        said.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let older = ["BENCHMARK=nfs3-2001", "TCP=off", "UDP_TIMEOUT_MS=500"];
+    assert_eq!(warned(&older), [""; 0]);
+    assert_eq!(
+        warned(&["TCP=off"]),
+        ["not standard: TCP=off (standard: on)"]
+    );
+    assert_eq!(
+        warned(&["BENCHMARK=nfs3-2001", "BLOCK_SIZE=32"]),
+        ["not standard: BLOCK_SIZE=32 (standard: 8)"]
+    );
 }

@@ -194,7 +194,7 @@ fn what_does_not_fit_is_told_at_its_line() {
             "PASSWORD_FILE=nowhere.password cannot be opened",
         ),
         ("MIXFILE=a.mix", "MIXFILE=a.mix is not there"),
-        ("TCP=off", "UDP is not supported"),
+        ("TCP=off", "SMB goes over TCP alone"),
     ];
     for (line, want) in two {
         let got = errors(&smb2(line));

@@ -257,6 +257,7 @@ impl From<StandardTable> for Standard {
             mix_deviation_pcnt_max: t.mix_deviation_pcnt_max,
             error_pcnt_max: t.error_pcnt_max,
             error_pcnt_invalid: t.error_pcnt_invalid,
+            block_size_kib: None,
             component_variance_pcnt_max: t.component_variance_pcnt_max,
         }
     }

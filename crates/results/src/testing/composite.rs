@@ -118,6 +118,7 @@ fn benchmark(name: &str, title: &str, unit: &str, work: CompositeWork) -> Benchm
         protocol: Protocol::Posix,
         unit: unit.into(),
         standard: Standard {
+            block_size_kib: None,
             warmup_s: 300.0,
             runtime_s: 300.0,
             load_points_min: 10,
