@@ -9,8 +9,8 @@ use filermark_onc::nfs2::{self, FHSIZE, FILE_BYTES_MAX, Fhandle, MAXDATA, Sattr}
 use filermark_onc::nfs3::{
     CreateOk, CreateRes, DirWcc, Failed, Fattr3, FileHandle, FileWcc, FsinfoOk, FsstatOk,
     FsstatRes, Ftype3, GetattrOk, GetattrRes, LinkRes, LinkWcc, LookupOk, LookupRes, Nfsstat3,
-    Nfstime3, ObjWcc, ReadOk, ReadRes, ReadlinkOk, ReadlinkRes, RemoveRes, RenameRes, RenameWcc,
-    Res, Sattr3, SetTime, SetattrRes, Specdata3, StableHow, WccData, WriteOk, WriteRes,
+    Nfstime3, ObjWcc, Procedure, ReadOk, ReadRes, ReadlinkOk, ReadlinkRes, RemoveRes, RenameRes,
+    RenameWcc, Res, Sattr3, SetTime, SetattrRes, Specdata3, StableHow, WccData, WriteOk, WriteRes,
 };
 
 /// The largest READ and WRITE of version 2, in bytes.
@@ -37,6 +37,14 @@ pub(crate) fn status_text(version: NfsVersion, status: Nfsstat3) -> String {
     match version {
         NfsVersion::V2 => nfs2::Nfsstat::from_u32(status.to_u32()).to_string(),
         NfsVersion::V3 => status.to_string(),
+    }
+}
+
+/// A procedure as the version calls it.
+pub(crate) const fn procedure_name(version: NfsVersion, procedure: Procedure) -> &'static str {
+    match (version, procedure) {
+        (NfsVersion::V2, Procedure::Fsstat) => nfs2::Procedure::Statfs.name(),
+        _ => procedure.name(),
     }
 }
 

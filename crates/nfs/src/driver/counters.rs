@@ -1,7 +1,9 @@
 //! What the driver counts beside the operations themselves.
 
+use crate::version2;
 use filermark_engine::tallies;
 use filermark_engine::tally::take_counts;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Procedure;
 use std::collections::BTreeMap;
 
@@ -27,13 +29,16 @@ tallies! {
 /// The counters of one shard.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    version: NfsVersion,
     procedures: [u64; Procedure::COUNT],
     tallies: [u64; NAMES.len()],
 }
 
 impl Counters {
-    pub(crate) fn new() -> Self {
+    /// Procedures are called what `version` calls them.
+    pub(crate) fn new(version: NfsVersion) -> Self {
         Self {
+            version,
             procedures: [0; Procedure::COUNT],
             tallies: [0; NAMES.len()],
         }
@@ -52,7 +57,9 @@ impl Counters {
 
     /// Adds everything that is not zero to `into`, and begins anew.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
-        let procedures = Procedure::ALL.iter().map(|p| p.name());
+        let version = self.version;
+        let procedures = Procedure::ALL.iter();
+        let procedures = procedures.map(|p| version2::procedure_name(version, *p));
         take_counts(procedures, &mut self.procedures, into);
         take_counts(NAMES.iter().copied(), &mut self.tallies, into);
     }
@@ -64,7 +71,7 @@ mod tests {
 
     #[test]
     fn counters_are_taken_once() {
-        let mut counters = Counters::new();
+        let mut counters = Counters::new(NfsVersion::V3);
         counters.call(Procedure::Commit);
         counters.add(Tally::VerifyErrors);
         counters.add(Tally::VerifyErrors);
@@ -74,5 +81,9 @@ mod tests {
         assert_eq!(all["COMMIT"], 3);
         assert_eq!(all["verify_errors"], 2);
         assert_eq!(all.len(), 2);
+        let mut counters = Counters::new(NfsVersion::V2);
+        counters.call(Procedure::Fsstat);
+        counters.take(&mut all);
+        assert_eq!(all["STATFS"], 1);
     }
 }

@@ -190,7 +190,7 @@ fn assemble(
         calls,
         timers: BinaryHeap::new(),
         cursors: HashMap::new(),
-        counters: Counters::new(),
+        counters: Counters::new(plan.version),
         dirty: Vec::with_capacity(conns.len()),
         is_dirty: vec![false; conns.len()],
         done: Vec::new(),

@@ -4,14 +4,18 @@ use super::*;
 use filermark_onc::nfs3::Procedure;
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
-struct World {
-    server: RunningServer,
-    driver: NfsDriver,
+pub(super) struct World {
+    pub(super) server: RunningServer,
+    pub(super) driver: NfsDriver,
     setup: ShardSetup,
 }
 
 impl World {
-    fn new(options: ServerOptions, change: impl FnOnce(&mut NfsPlan), procs: u32) -> Self {
+    pub(super) fn new(
+        options: ServerOptions,
+        change: impl FnOnce(&mut NfsPlan),
+        procs: u32,
+    ) -> Self {
         let server = Server::start(options).expect("a free port");
         let port = Some(server.addrs()[0].port());
         let mut plan = NfsPlan {
@@ -39,7 +43,7 @@ impl World {
     }
 
     /// Claims, opens, makes the procs' directories.
-    fn bench(&self) -> Bench {
+    pub(super) fn bench(&self) -> Bench {
         let report = self.driver.claim(self.mount(), &self.setup.claim);
         assert_eq!(report.expect("nothing is there").removed_count, 0);
         let shard = self.driver.shard(self.setup.clone()).expect("it serves");
@@ -59,13 +63,13 @@ impl World {
     }
 }
 
-fn all_ok(outcomes: &BTreeMap<u32, Outcome>) {
+pub(super) fn all_ok(outcomes: &BTreeMap<u32, Outcome>) {
     for (token, outcome) in outcomes {
         assert_eq!(outcome.status, Status::Ok, "{token}: {outcome:?}");
     }
 }
 
-fn fill(number: u32, size: u64) -> Action {
+pub(super) fn fill(number: u32, size: u64) -> Action {
     Action::Fill {
         dir: PROC_DIR,
         name: name(NameKind::File, number),
@@ -75,7 +79,7 @@ fn fill(number: u32, size: u64) -> Action {
     }
 }
 
-fn read_file(number: u32, offset: u64, length: u32) -> Action {
+pub(super) fn read_file(number: u32, offset: u64, length: u32) -> Action {
     Action::Read {
         object: ObjectId(1 + number),
         file: number.into(),
@@ -84,7 +88,7 @@ fn read_file(number: u32, offset: u64, length: u32) -> Action {
     }
 }
 
-fn remove_file(number: u32) -> Action {
+pub(super) fn remove_file(number: u32) -> Action {
     Action::Remove {
         dir: PROC_DIR,
         name: name(NameKind::File, number),

@@ -7,6 +7,7 @@ mod fake;
 mod hostile;
 mod lost;
 mod transfers;
+mod v2;
 
 use super::NfsDriver;
 use super::core::FileSystem;
