@@ -37,6 +37,7 @@ mod kernel_client;
 mod live;
 mod netmist;
 mod null_server;
+mod older;
 mod options;
 mod posix_faults;
 mod posix_local;
