@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
+/// RFC 1094 section 2.3: sizes have 32 bits; implementations take them for signed.
+const NFS2_FILE_BYTES_MAX: u64 = (1 << 31) - 1;
+
 /// Why a text is no definition, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
@@ -51,7 +54,7 @@ struct ClassicDefinition {
     #[serde(default)]
     heritage: Option<Heritage>,
     mix: Spanned<BTreeMap<Op, f64>>,
-    file_sizes: SizeDistribution,
+    file_sizes: Spanned<SizeDistribution>,
     read_sizes: SizeDistribution,
     write_sizes: SizeDistribution,
     #[serde(default)]
@@ -91,6 +94,10 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         let text = format!("{} has no operation {op}", protocol.sfssum_name());
         return Err(wrong(d.mix.span(), &text));
     }
+    if protocol == Protocol::Nfs2 && d.file_sizes.get_ref().max().0 > NFS2_FILE_BYTES_MAX {
+        let text = "a file of NFS version 2 ends at 2 GiB: leave larger ones out";
+        return Err(wrong(d.file_sizes.span(), text));
+    }
     Ok(Benchmark {
         name: d.name,
         version: d.version,
@@ -101,7 +108,7 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         mix,
         work: Work::Classic(ClassicWork {
             fileset: d.fileset,
-            file_sizes: d.file_sizes,
+            file_sizes: d.file_sizes.into_inner(),
             read_sizes: d.read_sizes,
             write_sizes: d.write_sizes,
             sequence,

@@ -119,13 +119,13 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
 fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
     match (refusal, service) {
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Nfs) => {
-            "switch NFS version 3 on at the server (vers3=y, Protocols = 3)"
+            "switch this version on at the server (version 3: vers3=y, Protocols = 3; version 2 is gone from most), or choose another (NFS_VERSION, BENCHMARK)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Mount) => {
-            "switch MOUNT version 3 (NFSv3) on at the server"
+            "switch the version of NFS on at the server that this one goes with (MOUNT 3 with NFS 3, 1 with 2)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Nfs) => {
-            "check NFS_PORT, and that the server has NFS version 3 switched on"
+            "check NFS_PORT, and that the server has this version of NFS switched on"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Mount) => {
             "check MOUNT_PORT (servers with one port for all have it equal to NFS_PORT)"
