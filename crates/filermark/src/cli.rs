@@ -50,7 +50,7 @@ Examples:
   filermark params BIOD_MAX_READS             what a parameter means
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
-SUFFIX.csv; over NFSv3 and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
+SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
 sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
 sfslog_SUFFIX.log and client-logs.SUFFIX.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
