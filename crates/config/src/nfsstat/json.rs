@@ -1,4 +1,5 @@
-//! `ganesha_stats json`: what `fast`, `v3_full` and `v4_full` tell, as JSON.
+//! JSON: what `ganesha_stats json` tells with `fast`, `v3_full` and `v4_full`, and plain
+//! objects of operations and counts, as `filermark serve --json` prints.
 
 use super::names::{self, Version};
 use super::{Taken, Wrong};
@@ -19,9 +20,9 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     }
     let mut counts = Vec::new();
     for (name, value) in &object {
-        if let Some(total) = value.pointer("/details/total")
-            && names::is_known(name)
-        {
+        let total = value.pointer("/details/total");
+        let total = total.or_else(|| value.is_number().then_some(value));
+        if let Some(total) = total.filter(|_| names::is_known(name)) {
             counts.push((name.clone(), whole(name, total)?, 1));
         }
     }

@@ -44,8 +44,8 @@ pub enum Dialect {
     Kernel,
     /// The text of `ganesha_stats fast`, `v3_full` and `v4_full`.
     Ganesha,
-    /// The same as JSON: `ganesha_stats json fast`.
-    GaneshaJson,
+    /// JSON: `ganesha_stats json fast`, or operations with their counts.
+    Json,
     /// Prometheus's text format, of its node exporter.
     Metrics,
     /// An operation and its count on each line.
@@ -60,7 +60,7 @@ impl Dialect {
             Self::NfsstatList => "output of nfsstat -s -l",
             Self::Kernel => "/proc/net/rpc/nfsd",
             Self::Ganesha => "output of ganesha_stats",
-            Self::GaneshaJson => "output of ganesha_stats json",
+            Self::Json => "counts as JSON",
             Self::Metrics => "metrics of node_exporter",
             Self::Plain => "table of counts",
         }
@@ -70,7 +70,7 @@ impl Dialect {
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().map(str::trim).take(LINES_MAX);
         let tests: [(Self, Tells); 6] = [
-            (Self::GaneshaJson, |l| l.starts_with('{')),
+            (Self::Json, |l| l.starts_with('{')),
             (Self::Metrics, metrics::tells),
             (Self::Kernel, proc::tells),
             (Self::NfsstatList, list::tells),
@@ -196,7 +196,7 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
         Dialect::NfsstatList => list::read(text, &mut taken),
         Dialect::Kernel => proc::read(text, &mut taken),
         Dialect::Ganesha => ganesha::read(text, &mut taken),
-        Dialect::GaneshaJson => json::read(text, &mut taken),
+        Dialect::Json => json::read(text, &mut taken),
         Dialect::Metrics => metrics::read(text, &mut taken),
         Dialect::Plain => list::read_plain(text, &mut taken),
     }?;

@@ -59,6 +59,23 @@ fn linux_tells_the_same_in_every_layout() {
 }
 
 #[test]
+fn a_real_kernel_tells_the_same_in_every_layout() {
+    let kernel = statistics(fixture!("linux-kernel-proc.txt")).mix(None, Op::NFS3);
+    let kernel = kernel.unwrap();
+    assert_eq!((kernel.version, kernel.counted), (Version::V3, 492));
+    for text in [
+        fixture!("linux-kernel-s.txt"),
+        fixture!("linux-kernel-l.txt"),
+    ] {
+        let mix = statistics(text).mix(None, Op::NFS3).unwrap();
+        assert_eq!(
+            (mix.shares, mix.left_out),
+            (kernel.shares.clone(), Vec::new())
+        );
+    }
+}
+
+#[test]
 fn other_systems_are_read() {
     let sun = statistics(fixture!("sunos-s.txt"));
     assert_eq!(calls(&sun, Version::V2, "lookup"), 10_800);
@@ -130,6 +147,8 @@ fn ganesha_tells_the_same_in_every_layout() {
 
 #[test]
 fn plain_tables_are_read() {
+    let json = statistics("{\"GETATTR\": 60, \"READ\": 40}\n");
+    assert_eq!(calls(&json, Version::V3, "read"), 40);
     let read = statistics("# mine\nop count\nGETATTR 60\n read:\t40\nlookup = 3\n");
     assert_eq!(read.dialect, Dialect::Plain);
     assert_eq!(calls(&read, Version::V3, "getattr"), 60);
