@@ -207,8 +207,26 @@ impl Sorted {
                 continue;
             }
             sorted.counted += u128::from(*calls);
-            if version == Version::V4 && name == "open" {
-                sorted.open(*calls, counts.get("remove").copied().unwrap_or(0), ops);
+            let of = |name: &str| counts.get(name).copied().unwrap_or(0);
+            // What CREATE has made has to go, too, by REMOVE.
+            let split = match (version, name.as_str()) {
+                (Version::V4, "open") => Some(Split {
+                    to: Op::Create,
+                    calls: of("remove").saturating_sub(of("create")),
+                    why: "as many as files are removed",
+                    rest: Op::Lookup,
+                }),
+                (Version::V4, "remove") => Some(Split {
+                    to: Op::Rmdir,
+                    calls: of("create"),
+                    why: "as many as there are create",
+                    rest: Op::Remove,
+                }),
+                _ => None,
+            };
+            let split = split.filter(|s| ops.contains(&s.to) && ops.contains(&s.rest));
+            if let Some(split) = split {
+                sorted.split(name, *calls, &split);
                 continue;
             }
             match likes(version, name).find(|op| ops.contains(op)) {
@@ -232,24 +250,32 @@ impl Sorted {
         self.left_out.push(LeftOut { name, calls });
     }
 
-    /// OPEN finds a file by its name, and makes it where the caller says so, which no
-    /// statistics tell. On a server that does not grow, as many files are made as removed.
-    fn open(&mut self, opens: u64, removes: u64, ops: &[Op]) {
-        if !ops.contains(&Op::Create) || !ops.contains(&Op::Lookup) {
-            return self.leave_out("open", opens);
-        }
-        let creates = opens.min(removes);
-        let lookups = opens - creates;
-        for (op, calls) in [(Op::Create, creates), (Op::Lookup, lookups)] {
+    fn split(&mut self, name: &str, calls: u64, split: &Split) {
+        let to = calls.min(split.calls);
+        for (op, calls) in [(split.to, to), (split.rest, calls - to)] {
             if calls > 0 {
                 *self.ops.entry(op).or_insert(0) += u128::from(calls);
             }
         }
-        self.remarks.push(format!(
-            "of {opens} open {creates} count as create, as many as there are remove, and \
-             {lookups} as lookup"
-        ));
+        if to > 0 || name != split.rest.name() {
+            let Split { why, rest, .. } = split;
+            self.remarks.push(format!(
+                "of {calls} {name} {to} count as {}, {why}, and {} as {rest}",
+                split.to,
+                calls - to
+            ));
+        }
     }
+}
+
+/// An operation that does two things, which no statistics tell apart. OPEN finds a file by
+/// its name, and makes it where the caller says so; REMOVE removes a file or a directory.
+/// On a server that does not grow, as many are made as removed.
+struct Split {
+    to: Op,
+    calls: u64,
+    why: &'static str,
+    rest: Op,
 }
 
 /// The operations that an operation of a version is like, the best first.

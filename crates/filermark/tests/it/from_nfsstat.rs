@@ -6,11 +6,16 @@ use crate::turns::beside_others;
 use crate::{filermark, talk};
 use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};
-use filermark_testbed::{KernelServer, available};
+use filermark_testbed::{
+    ClientOptions, KernelClient, KernelServer, NfsVersion, Sandbox, available,
+};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// A script takes a second or two; a busy machine takes longer.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Statistics of a kind, among those of the room that reads them.
 fn fixture(name: &str) -> PathBuf {
@@ -173,37 +178,99 @@ fn statistics_come_through_a_pipe() {
     assert!((share(&mix, "remove") - 19.812).abs() < 1e-9, "{mix}");
 }
 
+/// What the kernel's server says of itself, in every way that it can.
+const LOOKS: [(&str, &str); 3] = [
+    ("proc", "cat /proc/net/rpc/nfsd"),
+    ("s", "nfsstat -s"),
+    ("l", "nfsstat -s -l"),
+];
+
+/// Takes the looks into the directory of `sweep`, as fixtures where they are renewed.
+fn look(kernel: &mut KernelServer, sweep: &Sweep, version: &str) {
+    for (name, script) in LOOKS {
+        let said = kernel.run(script, LIMIT).expect("a look");
+        let name = format!("linux-kernel-{version}-{name}.txt");
+        sweep.write(&name, &said.output);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(fixture(&name), &said.output).expect("written");
+        }
+    }
+}
+
+/// The shares that are made of a version, which are the same from every look.
+#[track_caller]
+fn shares(sweep: &Sweep, looks: &str, version: u8) -> (Vec<String>, String) {
+    let of = |look: &str| {
+        let name = format!("linux-kernel-{looks}-{look}.txt");
+        let version = version.to_string();
+        let (mix, said) = made(sweep.dir(), &[&name, "--nfs-version", &version]);
+        let lines = mix.lines().filter(|l| !l.starts_with('#'));
+        (lines.map(ToOwned::to_owned).collect::<Vec<_>>(), said)
+    };
+    let first = of("proc");
+    assert!(first.0.len() > 10, "{first:?}");
+    for look in ["s", "l"] {
+        assert_eq!(of(look).0, first.0, "{look}");
+    }
+    first
+}
+
 #[test]
 fn a_kernels_own_counters_and_its_nfsstat_agree() {
     let _turn = beside_others();
-    let Some(mut kernel) = available(KernelServer::start()) else {
+    let sandbox = match available(Sandbox::new()) {
+        Some(sandbox) => sandbox,
+        None => return,
+    };
+    let options = filermark_testbed::ServerOptions {
+        nfs4: true,
+        ..Default::default()
+    };
+    let Some(mut kernel) = available(KernelServer::start_in(&sandbox, options)) else {
         return;
     };
     let sweep = Sweep::inside(kernel.sandbox(), kernel.export());
     sweep.succeed();
-    let mut look = |script: &str| {
-        let said = kernel.run(script, Duration::from_secs(60)).expect("a look");
-        said.output
+    look(&mut kernel, &sweep, "3");
+    let (own, said) = shares(&sweep, "3", 3);
+    assert!(own.iter().any(|l| l.starts_with("readdirplus ")), "{own:?}");
+    assert!(!said.contains("left out"), "{said}");
+
+    let options = ClientOptions {
+        version: NfsVersion::V42,
+        ..ClientOptions::default()
     };
-    for (name, script) in [
-        ("linux-kernel-proc.txt", "cat /proc/net/rpc/nfsd"),
-        ("linux-kernel-s.txt", "nfsstat -s"),
-        ("linux-kernel-l.txt", "nfsstat -s -l"),
+    let Some(mut client) = available(KernelClient::start_with(
+        &sandbox,
+        kernel.export(),
+        &options,
+    )) else {
+        return;
+    };
+    let work = client.run(WORK, LIMIT).expect("work");
+    assert_eq!(work.status, 0, "{}", work.output);
+    look(&mut kernel, &sweep, "4");
+    let (_, said) = shares(&sweep, "4", 4);
+    // The kernel's client made 30 files and removed 30.
+    for words in [
+        "sequence",
+        "of 60 open 30 count as create",
+        "2 count as rmdir",
     ] {
-        let text = look(script);
-        sweep.write(name, &text);
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(fixture(name), &text).expect("written");
-        }
+        assert!(said.contains(words), "{said}");
     }
-    let shares = |name: &str| {
-        let (mix, said) = made(sweep.dir(), &[name]);
-        assert!(said.contains("NFS version 3"), "{said}");
-        let lines = mix.lines().filter(|l| !l.starts_with('#'));
-        lines.map(ToOwned::to_owned).collect::<Vec<_>>()
-    };
-    let own = shares("linux-kernel-proc.txt");
-    assert!(own.len() > 10, "{own:?}");
-    assert_eq!(own, shares("linux-kernel-s.txt"));
-    assert_eq!(own, shares("linux-kernel-l.txt"));
 }
+
+/// What a user of the mounted file system may do.
+const WORK: &str = "
+set -e
+mkdir d
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30
+do echo $i > d/$i; done
+cat d/* > /dev/null
+ls -l d > /dev/null
+ln -s 1 d/link
+mv d/2 d/renamed
+chmod 600 d/3
+rm -r d
+";
