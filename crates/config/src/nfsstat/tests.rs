@@ -171,6 +171,29 @@ fn ganesha_tells_the_same_in_every_layout() {
     }
 }
 
+/// The same work as over the kernel's version 4.
+#[test]
+fn ganesha_counts_version_4_too() {
+    let fast = statistics(fixture!("ganesha-v4-fast.txt"));
+    let mix = fast.mix(None, Op::NFS3).unwrap();
+    assert_eq!((mix.version, mix.compounds), (Version::V4, None));
+    let calls = |op: Op| {
+        mix.shares
+            .iter()
+            .find(|s| s.op == op)
+            .map_or(0, |s| s.calls)
+    };
+    assert_eq!((calls(Op::Create), calls(Op::Remove)), (30, 30));
+    assert_eq!((calls(Op::Write), calls(Op::Lookup)), (30, 35 + 30));
+    for text in [
+        fixture!("ganesha-v4_full.txt"),
+        fixture!("ganesha-v4-fast.json"),
+        fixture!("ganesha-v4_full.json"),
+    ] {
+        assert_eq!(statistics(text).versions, fast.versions);
+    }
+}
+
 #[test]
 fn plain_tables_are_read() {
     let json = statistics("{\"GETATTR\": 60, \"READ\": 40}\n");

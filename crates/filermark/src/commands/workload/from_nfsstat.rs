@@ -7,7 +7,7 @@ use crate::files::{read_limited, refuse_inputs, write_whole};
 use crate::live::say_line;
 use crate::product;
 use filermark_config::nfsstat::{
-    MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
+    Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
 use filermark_model::benchmark::Protocol;
 use filermark_model::words::{nearest, quoted};
@@ -18,6 +18,10 @@ use std::process::ExitCode;
 
 /// Standard input, as a file's name.
 const STDIN: &str = "-";
+
+/// From so many calls of one operation on, others may have been cut off: nfsstat of
+/// nfs-utils 2.6.2 shows counts of 64 bits with 32.
+const NFSSTAT_MANY: u128 = 1 << 31;
 
 /// Whose mix the one of the server is compared with.
 const COMPARED: &str = "general-nfs3";
@@ -123,6 +127,13 @@ fn tell(made: &MixOfCounts) -> Result<(), Failure> {
         say_line(
             "mind: a write of a run sends a COMMIT of its own where the server wants one; \
              --without commit leaves those of the statistics out",
+        );
+    }
+    let nfsstat = matches!(made.dialect, Dialect::Nfsstat | Dialect::NfsstatList);
+    if nfsstat && made.shares.iter().any(|s| s.calls >= NFSSTAT_MANY) {
+        say_line(
+            "mind: nfsstat on Linux shows counts modulo 4294967296, and some are near that; \
+             /proc/net/rpc/nfsd has them whole, --since takes a shorter time",
         );
     }
     if made.version == Version::V4 {
