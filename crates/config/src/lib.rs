@@ -24,6 +24,7 @@ pub mod netmist;
 pub mod netmist_text;
 mod network;
 mod nfs;
+pub mod nfsstat;
 pub mod params;
 mod protocol;
 pub mod rc;

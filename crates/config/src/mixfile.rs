@@ -1,19 +1,78 @@
 //! Mix files, version 2 (seed 001, section 3.3.1, MIXFILE). The seed has them for NFS only;
-//! those for SMB are like them, with the names of SMB's operations and shares that may
-//! have decimals, since the table of seed 001, section 2.2.2, has some.
+//! those for SMB are like them, with the names of SMB's operations. Shares may have
+//! decimals, since the table of seed 001, section 2.2.2, has some, and since rare
+//! operations of a real server would vanish without.
+//!
+//! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.
 
 use crate::error::{ConfigError, Place, nearest, quoted};
+use crate::nfsstat::{Dialect, read_statistics};
 use filermark_model::benchmark::Protocol;
 use filermark_model::{Mix, Op};
 
 /// The first line, to the letter.
 pub const MIXFILE_HEADER: &str = "SFS MIXFILE VERSION 2";
 
-/// Names that the format knows and NFSv3 does not (RFC 1094's ROOT and WRITECACHE).
-const NFS2_ONLY: &[&str] = &["root", "wrcache"];
+/// Names that the format knows and NFSv3 does not (RFC 1094's ROOT and WRITECACHE), and
+/// what the RFC says of them.
+const NFS2_ONLY: &[(&str, &str)] = &[
+    ("root", "is obsolete (RFC 1094, section 2.2.4)"),
+    ("wrcache", "is not used (RFC 1094, section 2.2.8)"),
+];
 
 /// Shares are counted in thousandths of a percent.
 const PERCENT: u32 = 1_000;
+
+/// A mix, and what there is to say about where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadMix {
+    /// The mix.
+    pub mix: Mix,
+    /// What became of a server's statistics on the way, where they were read.
+    pub note: Option<String>,
+}
+
+/// Reads a mix file of a protocol, or a server's statistics in its place; `file` is what
+/// messages call it.
+///
+/// # Errors
+/// Everything that is wrong, line by line.
+pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, Vec<ConfigError>> {
+    let is_mixfile = first_line(text) == MIXFILE_HEADER;
+    // A plain table is too near to a mix file whose first line was forgotten.
+    let dialect = Dialect::of(text).filter(|d| !is_mixfile && *d != Dialect::Plain);
+    if dialect.is_none() {
+        let mix = parse_mixfile(file, text, protocol)?;
+        return Ok(ReadMix { mix, note: None });
+    }
+    if protocol.is_sequential() {
+        return Err(vec![ConfigError::new(
+            Place::File(file.to_owned()),
+            "these are statistics of an NFS server, and the benchmark speaks SMB",
+            "give a mix file with operations of SMB",
+        )]);
+    }
+    let statistics = read_statistics(file, text).map_err(|e| vec![e])?;
+    let made = statistics.mix(None, protocol.ops()).map_err(|e| vec![e])?;
+    let left_out = made.left_out_words();
+    let note = format!(
+        "MIXFILE is no mix file: {} ({}); the shares are made from its counts{}",
+        made.what(),
+        made.file,
+        left_out.map_or_else(String::new, |words| format!("; left out, {words}")),
+    );
+    let mix = made.mix().map_err(|e| {
+        let place = Place::File(file.to_owned());
+        vec![ConfigError::new(place, e.to_string(), "")]
+    })?;
+    let note = Some(note);
+    Ok(ReadMix { mix, note })
+}
+
+fn first_line(text: &str) -> &str {
+    let line = text.split('\n').next().unwrap_or_default();
+    line.strip_suffix('\r').unwrap_or(line)
+}
 
 /// Reads a mix file of a protocol; `file` is what messages call it.
 ///
@@ -35,12 +94,15 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
             continue;
         }
         match parse_share(line, protocol) {
-            Ok((op, _)) if shares.iter().any(|(o, _)| *o == op) => errors.push(ConfigError::new(
-                Place::line(file, i + 2, 1),
-                format!("operation {op} has a line already"),
-                "give every operation one line",
-            )),
-            Ok(share) => shares.push(share),
+            Ok(None) => {}
+            Ok(Some((op, _))) if shares.iter().any(|(o, _)| *o == op) => {
+                errors.push(ConfigError::new(
+                    Place::line(file, i + 2, 1),
+                    format!("operation {op} has a line already"),
+                    "give every operation one line",
+                ));
+            }
+            Ok(Some(share)) => shares.push(share),
             Err((message, hint)) => {
                 errors.push(ConfigError::new(Place::line(file, i + 2, 1), message, hint));
             }
@@ -68,7 +130,36 @@ fn percent(thousandths: u32) -> f64 {
     f64::from(thousandths) / f64::from(PERCENT)
 }
 
-fn parse_share(line: &str, protocol: Protocol) -> Result<(Op, u32), (String, String)> {
+/// Whether a protocol has the operations that nobody may call ([`NFS2_ONLY`]).
+const fn knows_obsolete(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Nfs2)
+}
+
+/// A share of an operation that nobody may call: of nothing, or refused.
+fn obsolete(name: &str, why: &str, share: &str) -> Result<(), (String, String)> {
+    match parse_percent(share) {
+        Some(0) => Ok(()),
+        Some(_) => Err((
+            format!("operation {name} {why}; its share can only be 0%"),
+            "leave the line out and give its share to others".into(),
+        )),
+        None => Err(no_share(name, share)),
+    }
+}
+
+fn no_share(op: &str, share: &str) -> (String, String) {
+    (
+        format!("'{}' is not a share of {op}", quoted(share)),
+        "write one to three digits, or 12.5 with three decimals at most, 100 at most, and % \
+         right behind them"
+            .into(),
+    )
+}
+
+/// What a line says; `None`: a share of nothing.
+type Line = Option<(Op, u32)>;
+
+fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)> {
     let smb = protocol.is_sequential();
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.first().is_some_and(|w| w.starts_with('#')) {
@@ -86,15 +177,22 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<(Op, u32), (String, Str
             "write 'getattr 26%', nothing after it".into(),
         ));
     };
-    if NFS2_ONLY.contains(name) && !smb {
+    if let Some((name, why)) = NFS2_ONLY.iter().find(|(n, _)| n == name && !smb) {
+        if knows_obsolete(protocol) {
+            return obsolete(name, why, share).map(|()| None);
+        }
         return Err((
             format!("operation {name} belongs to NFS version 2; NFSv3 has none of that name"),
             "leave the line out and give its share to others".into(),
         ));
     }
-    let known = if smb { Op::SMB } else { Op::NFS3 };
+    let known = protocol.ops();
     let Some(op) = known.iter().copied().find(|op| op.name() == *name) else {
-        let of = if smb { " of SMB" } else { "" };
+        let of = match protocol {
+            Protocol::Nfs2 => " of NFS version 2",
+            _ if smb => " of SMB",
+            _ => "",
+        };
         let names = known.iter().map(|o| o.name());
         let hint = match nearest(name, names.clone()) {
             Some(near) => format!("did you mean {near}?"),
@@ -104,23 +202,17 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<(Op, u32), (String, Str
         let name = quoted(name);
         return Err((format!("there is no operation{of} '{name}'"), hint));
     };
-    match parse_percent(share, smb) {
-        Some(percent) => Ok((op, percent)),
-        None => {
-            let decimals = if smb { " or 12.5," } else { "" };
-            let hint = format!(
-                "write one to three digits,{decimals} 100 at most, and % right behind them"
-            );
-            Err((format!("'{}' is not a share of {op}", quoted(share)), hint))
-        }
+    match parse_percent(share) {
+        Some(percent) => Ok(Some((op, percent))),
+        None => Err(no_share(op.name(), share)),
     }
 }
 
 /// A share in thousandths of a percent.
-fn parse_percent(share: &str, decimals: bool) -> Option<u32> {
+fn parse_percent(share: &str) -> Option<u32> {
     let digits = share.strip_suffix('%')?;
     let (whole, part) = match digits.split_once('.') {
-        Some((whole, part)) if decimals && (1..=3).contains(&part.len()) => (whole, part),
+        Some((whole, part)) if (1..=3).contains(&part.len()) => (whole, part),
         Some(_) => return None,
         None => (digits, ""),
     };
@@ -199,7 +291,11 @@ mod tests {
             ("read 1000%", "mix:2:1: '1000%' is not a share"),
             ("read 101%", "mix:2:1: '101%' is not a share"),
             ("read +50%", "mix:2:1: '+50%' is not a share"),
-            ("read 12.5%", "mix:2:1: '12.5%' is not a share"),
+            ("read 12.5%", "mix: the shares add up to 12.5 percent"),
+            ("read 12.5555%", "mix:2:1: '12.5555%' is not a share"),
+            ("read 12.%", "mix:2:1: '12.%' is not a share"),
+            ("read .5%", "mix:2:1: '.5%' is not a share"),
+            ("read 1e2%", "mix:2:1: '1e2%' is not a share"),
             ("read %", "mix:2:1: '%' is not a share"),
             (
                 "read 100 %",
@@ -260,5 +356,54 @@ mod tests {
             "{}",
             nfs[0]
         );
+    }
+
+    #[test]
+    fn what_nobody_may_call_has_no_share() {
+        let said = |name: &str, share: &str| {
+            let (_, why) = NFS2_ONLY.iter().find(|(n, _)| *n == name).unwrap();
+            obsolete(name, why, share).map_err(|(message, _)| message)
+        };
+        assert_eq!(said("root", "0%"), Ok(()));
+        assert_eq!(said("wrcache", "0.000%"), Ok(()));
+        assert_eq!(
+            said("root", "1%").unwrap_err(),
+            "operation root is obsolete (RFC 1094, section 2.2.4); its share can only be 0%"
+        );
+        let wrong = said("wrcache", "0.001%").unwrap_err();
+        assert!(wrong.contains("section 2.2.8"), "{wrong}");
+        assert!(said("root", "0").unwrap_err().contains("not a share"));
+        // Version 3 refuses the names whatever the share is.
+        let of_v3 = super::parse_share("root 0%", Protocol::Nfs3);
+        assert!(of_v3.unwrap_err().0.contains("NFS version 2"));
+    }
+
+    #[test]
+    fn rare_operations_have_decimals() {
+        let body = "read 60.5%\nwrite 39.499%\nmknod 0.001%";
+        assert_eq!(
+            said(&format!("{MIXFILE_HEADER}\n{body}")),
+            ["read 60.5", "write 39.499", "mknod 0.001"]
+        );
+    }
+
+    #[test]
+    fn statistics_are_read_in_place_of_a_mix_file() {
+        let text = include_str!("../tests/fixtures/nfsstat/sunos-s.txt");
+        let read = read_mix("x", text, Protocol::Nfs3).unwrap();
+        let percent = |op| read.mix.percent(op);
+        assert_eq!(
+            (percent(Op::Lookup), percent(Op::Getattr)),
+            (34.153, 12.713)
+        );
+        let note = read.note.unwrap();
+        assert!(note.contains("NFS version 2, 31622 calls (x)"), "{note}");
+        let said = |text: &str, protocol| read_mix("x", text, protocol).unwrap_err()[0].to_string();
+        assert!(said(text, Protocol::Smb2).contains("speaks SMB"));
+        // A mix file is one by its first line, and whoever forgot it is told.
+        assert!(said("getattr 60%\nread 40%\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
+        assert!(said("getattr 60\nread 40\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
+        let mix = format!("{MIXFILE_HEADER}\r\nread 100%\r\n");
+        assert_eq!(read_mix("x", &mix, Protocol::Nfs3).unwrap().note, None);
     }
 }

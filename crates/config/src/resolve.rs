@@ -148,12 +148,20 @@ fn classic(
     let reach = Reach::read(values, sources, IpChoice::Any, errors);
     let definition = definition?;
     let mut benchmark = definition.clone();
-    workload::change(&mut benchmark, values, sources, &work_dir, errors);
+    let mut told = Vec::new();
+    workload::change(
+        &mut benchmark,
+        values,
+        sources,
+        &work_dir,
+        &mut told,
+        errors,
+    );
     let layout = layout?;
     let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
     let points = loads::round(&asked, procs, &values.place("LOAD"), errors);
     findings.extend(loads::remarks(&points, procs, &definition.standard));
-    findings.splice(0..0, changes(values, &definition));
+    findings.splice(0..0, changes(values, &definition).into_iter().chain(told));
     let launch = reach.plan(&layout.clients, &Accounts::new(), &sources.host);
     findings.extend(reach::remarks(values, &launch, &sources.host));
 

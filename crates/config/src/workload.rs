@@ -3,12 +3,12 @@
 
 use crate::blockfile::parse_blockfile;
 use crate::error::{ConfigError, Place};
-use crate::mixfile::parse_mixfile;
+use crate::mixfile::read_mix;
 use crate::protocol;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
-use filermark_model::Benchmark;
 use filermark_model::benchmark::{DefinitionError, FileSetRule};
+use filermark_model::{Benchmark, Finding, Rule, Severity};
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
@@ -137,6 +137,7 @@ pub(crate) fn change(
     values: &Values,
     sources: &Sources,
     work_dir: &Path,
+    findings: &mut Vec<Finding>,
     errors: &mut Vec<ConfigError>,
 ) {
     let smb = protocol::is_smb(benchmark.protocol);
@@ -167,9 +168,11 @@ pub(crate) fn change(
             .ok()
     };
     if let Some((path, text)) = read("MIXFILE", errors) {
-        match parse_mixfile(&path, &text, benchmark.protocol) {
-            Ok(mix) => {
-                if let Err(e) = benchmark.set_mix(mix) {
+        match read_mix(&path, &text, benchmark.protocol) {
+            Ok(read) => {
+                let note = |text| Finding::new(Rule::NotStandard, Severity::Note, text);
+                findings.extend(read.note.map(note));
+                if let Err(e) = benchmark.set_mix(read.mix) {
                     let hint = "or draw another sequence: copy the definition, set BENCHMARK_FILE";
                     errors.push(ConfigError::new(Place::File(path), e.to_string(), hint));
                 }

@@ -29,7 +29,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 pub use subedit::SubeditArgs;
-pub use workload::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand};
+pub use workload::{
+    CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
+};
 
 /// Where the manual's shortest version stands in the help.
 const EXAMPLES: &str = "\

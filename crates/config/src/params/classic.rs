@@ -269,13 +269,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "Looked for in WORK_DIR, then beside the rc file. The first line is exactly \
          'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
-         an operation's name and its share: 'getattr 26%', one to three digits, 100 in total. \
-         Names: null getattr setattr lookup access readlink read write create mkdir symlink \
-         mknod remove rmdir rename link readdir readdirplus fsstat fsinfo pathconf commit; root \
-         and wrcache are NFSv2 and refused. With SMB: echo lock query_security read query_fs \
-         query_file query_path set_file find write open close flush, shares may have decimals \
-         ('open 9.7%'), open and close have the same, and the sequence of operations is solved \
-         for the mix anew (docs/src/reference/smb-workload.md).",
+         an operation's name and its share: 'getattr 26%' or 'link 0.004%', 100 in total. What \
+         `nfsstat -s` and its like print may stand in its place \
+         (docs/src/reference/mix-files.md). Names: null getattr setattr lookup access readlink \
+         read write create mkdir symlink mknod remove rmdir rename link readdir readdirplus \
+         fsstat fsinfo pathconf commit; root and wrcache are NFSv2 and refused. With SMB: echo \
+         lock query_security read query_fs query_file query_path set_file find write open close \
+         flush, open and close have the same, and the sequence of operations is solved for the \
+         mix anew (docs/src/reference/smb-workload.md).",
     ),
     p(
         "ACCESS_PCNT",

@@ -1,10 +1,12 @@
 //! Arbitrary text gives a plan or messages, never a panic.
 
 use crate::sources;
-use filermark_config::mixfile::{MIXFILE_HEADER, parse_mixfile};
+use filermark_config::mixfile::{MIXFILE_HEADER, parse_mixfile, read_mix};
 use filermark_config::netmist::parse_tokens;
+use filermark_config::nfsstat::{mix_file, read_statistics};
 use filermark_config::{Parameter, rc};
 use filermark_config::{blockfile, explain, mounts, parse_debug, resolve};
+use filermark_model::Op;
 use filermark_model::benchmark::Protocol;
 use proptest::prelude::*;
 use std::path::Path;
@@ -60,6 +62,70 @@ fn tokens_like() -> impl Strategy<Value = String> {
     proptest::collection::vec(word, 0..20).prop_map(|words| words.concat())
 }
 
+/// Text that looks enough like a server's statistics to get far.
+fn statistics_like() -> impl Strategy<Value = String> {
+    let lines = [
+        "Server nfs v3:",
+        "Server nfs v4 operations:",
+        "Client nfs v3:",
+        "Version 2: (3 calls)",
+        "Server nfs:",
+        "Server Info:",
+        "calls badcalls",
+        "null getattr setattr root lookup",
+        "access commit open read write",
+        "1 2 3 4 5",
+        "0 0% 1 1% 2 2% 3 3% 9999999999 99%",
+        "18446744073709551615 18446744073709551615 1 1 1",
+        "-1 0 0 0 0",
+        "proc3 22 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22",
+        "proc2 18 1",
+        "proc4 2 1 18446744073709551615",
+        "proc4ops 5 1 2 3 4 18446744073709551615",
+        "rpc 1 2 3",
+        "nfs v3 server getattr: 18446744073709551615",
+        "nfs v4 servop open: 7",
+        "NFSv3:",
+        "GETATTR : 12",
+        "NFSv3 Detailed statistics",
+        "READ 1 2 3 | 1.0 2.0 3.0",
+        "node_nfsd_requests_total{method=\"Read\",proto=\"3\"} 1e9",
+        "node_nfsd_requests_total{method=\"Read\",proto=\"3\"} NaN",
+        "node_nfsd_requests_total{proto=\"9\"} 1",
+        "read 10",
+        "write: 18446744073709551615",
+        "root=3",
+        "{\"NFSv3\": {\"READ\": 3, \"WRITE\": -1}}",
+    ];
+    let line = prop_oneof![
+        8 => proptest::sample::select(lines.to_vec()).prop_map(ToOwned::to_owned),
+        1 => "\\PC{0,20}",
+    ];
+    proptest::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
+}
+
+/// What a text that may be statistics becomes.
+fn check_statistics(text: &str) {
+    let _ = read_mix("s", text, Protocol::Nfs3);
+    let Ok(statistics) = read_statistics("s", text) else {
+        return;
+    };
+    let _ = statistics
+        .since(&statistics)
+        .map(|none| none.mix(None, Op::NFS3).is_err());
+    let Ok(made) = statistics.mix(None, Op::NFS3) else {
+        return;
+    };
+    // What is made is a mix file, with the shares that were made.
+    let file = mix_file(&made, None);
+    let mix = parse_mixfile("made", &file, Protocol::Nfs3).expect(&file);
+    assert_eq!(mix, made.mix().expect("a mix"));
+    let all: u32 = made.shares.iter().map(|s| s.thousandths).sum();
+    assert_eq!(all, 100_000);
+    let left: u128 = made.left_out.iter().map(|l| u128::from(l.calls)).sum();
+    assert_eq!(made.kept() + left, made.counted);
+}
+
 fn check(text: &str) {
     match resolve(&sources(Path::new("/nowhere"), text, &[])) {
         Ok(resolved) => assert!(explain(&resolved).contains("not a SPEC result")),
@@ -94,6 +160,7 @@ proptest! {
                 assert_eq!(again.mount, word.mount);
             }
         }
+        check_statistics(&text);
         let _ = parse_debug(&text);
         let _ = parse_tokens("t", &text);
     }
@@ -103,6 +170,11 @@ proptest! {
         check(&format!(
             "BENCHMARK=VDA\nLOAD=3\nCLIENT_MOUNTPOINTS=localhost:/mnt\n{text}"
         ));
+    }
+
+    #[test]
+    fn on_text_like_statistics(text in statistics_like()) {
+        check_statistics(&text);
     }
 
     #[test]

@@ -16,7 +16,9 @@ Examples:
   filermark workload show general-smb1          its sequence of operations, and
   filermark workload show general-smb1 --svg > smb1.svg
   filermark workload show general-smb1 --sample 50 --seed 1
-  filermark workload list -f mine.toml          with your own definitions")]
+  filermark workload list -f mine.toml          with your own definitions
+  nfsstat -s | filermark workload from-nfsstat - -o mine.mix    on your server, then
+  filermark run -r sfs_rc -o MIXFILE=mine.mix")]
 pub struct WorkloadArgs {
     /// What to do
     #[command(subcommand)]
@@ -34,6 +36,8 @@ pub enum WorkloadCommand {
     Export(ExportArgs),
     /// Check a definition file: TOML or netmist's text form
     Check(CheckArgs),
+    /// Make a mix file from a server's statistics: nfsstat -s, /proc/net/rpc/nfsd, ganesha_stats
+    FromNfsstat(FromNfsstatArgs),
 }
 
 /// `workload list`.
@@ -97,4 +101,32 @@ pub struct CheckArgs {
     /// Print what it is as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `workload from-nfsstat`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nfsstat -s > now                              on the server
+  filermark workload from-nfsstat now -o mine.mix
+  filermark workload from-nfsstat now --since before -o mine.mix
+  ssh server cat /proc/net/rpc/nfsd | filermark workload from-nfsstat - > mine.mix
+  filermark run -r sfs_rc -o MIXFILE=mine.mix")]
+pub struct FromNfsstatArgs {
+    /// What `nfsstat -s`, `ganesha_stats fast` or the like printed, or a table of operations
+    /// and counts; - is standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Count only what came since an earlier look at the same server
+    #[arg(long, value_name = "EARLIER")]
+    pub since: Option<PathBuf>,
+    /// Take this version of NFS [default: the one with the most calls]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=4))]
+    pub nfs_version: Option<u8>,
+    /// Leave operations of the mix out, as `null,commit`; the others share the whole
+    #[arg(long, value_name = "OPS", value_delimiter = ',')]
+    pub without: Vec<String>,
+    /// Write the mix file here, and not to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }

@@ -1,7 +1,8 @@
 //! `workload`: the workloads and benchmarks that are known, shown, exported and
-//! checked.
+//! checked, and mixes made from servers' statistics.
 
 mod classic;
+mod from_nfsstat;
 mod sequence;
 mod tables;
 
@@ -25,6 +26,7 @@ pub fn workload(command: &WorkloadCommand) -> Ended {
         WorkloadCommand::Show(args) => show(args),
         WorkloadCommand::Export(args) => export(args),
         WorkloadCommand::Check(args) => check(args),
+        WorkloadCommand::FromNfsstat(args) => from_nfsstat::from_nfsstat(args),
     }
 }
 

@@ -31,6 +31,7 @@ mod disclosure;
 mod events;
 mod examples;
 mod faults;
+mod from_nfsstat;
 mod gone;
 mod hosts;
 mod kernel_client;

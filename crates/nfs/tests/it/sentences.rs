@@ -256,7 +256,11 @@ fn another_version() {
     plan.nfs_port = Some(port);
     says(
         &fails(&plan, &mount()),
-        &["PROG_MISMATCH", "versions 4 to 4", "switch this version on at the server"],
+        &[
+            "PROG_MISMATCH",
+            "versions 4 to 4",
+            "switch this version on at the server",
+        ],
     );
 }
 

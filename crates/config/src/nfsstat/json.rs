@@ -1,0 +1,46 @@
+//! JSON: what `ganesha_stats json` tells with `fast`, `v3_full` and `v4_full`, and plain
+//! objects of operations and counts, as `filermark serve --json` prints.
+
+use super::names::{self, Version};
+use super::{Taken, Wrong};
+use serde_json::{Map, Value};
+
+/// Reads such a text.
+pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
+    let object: Map<String, Value> = serde_json::from_str(text).map_err(|e| {
+        let hint = "give what `ganesha_stats json fast` prints";
+        Wrong::at(e.line(), format!("this is no JSON: {e}"), hint)
+    })?;
+    for (key, version) in [("NFSv3", Version::V3), ("NFSv4", Version::V4)] {
+        if let Some(Value::Object(counts)) = object.get(key) {
+            for (name, calls) in counts {
+                taken.put(version, name, whole(name, calls)?, 1)?;
+            }
+        }
+    }
+    let mut counts = Vec::new();
+    for (name, value) in &object {
+        let total = value.pointer("/details/total");
+        let total = total.or_else(|| value.is_number().then_some(value));
+        if let Some(total) = total.filter(|_| names::is_known(name)) {
+            counts.push((name.clone(), whole(name, total)?, 1));
+        }
+    }
+    taken.put_all(&counts)?;
+    match taken.counts.is_empty() {
+        true => Err(Wrong::whole(
+            "no operation of NFS is counted in this JSON",
+            "give what `ganesha_stats json fast` or `ganesha_stats json v3_full` prints",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn whole(name: &str, value: &Value) -> Result<u64, Wrong> {
+    value.as_u64().ok_or_else(|| {
+        let name = crate::error::quoted(name);
+        let value = crate::error::quoted(&value.to_string());
+        let message = format!("the count of '{name}' is {value}, and not a whole number from 0");
+        Wrong::whole(message, "take the statistics again")
+    })
+}

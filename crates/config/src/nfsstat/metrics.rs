@@ -1,0 +1,48 @@
+//! Metrics in Prometheus's text format: those of node_exporter about Linux's NFS server.
+
+use super::names::Version;
+use super::{Taken, Wrong};
+use crate::error::quoted;
+
+/// The metric; its labels are `method` and `proto`.
+const METRIC: &str = "node_nfsd_requests_total{";
+/// Above this a metric, a float, is not exact.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Whether a line shows that the text is of this kind.
+pub(super) fn tells(line: &str) -> bool {
+    line.starts_with(METRIC)
+}
+
+/// Reads such a text. Other metrics are passed over.
+pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
+    for (line, number) in text.lines().map(str::trim).zip(1..) {
+        let Some(rest) = line.strip_prefix(METRIC) else {
+            continue;
+        };
+        let strange = || {
+            let message = format!("'{}' is no such metric", quoted(line));
+            Wrong::at(number, message, "give the page as node_exporter serves it")
+        };
+        let (labels, value) = rest.split_once('}').ok_or_else(strange)?;
+        let label = |key: &str| {
+            let mut pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
+            let (_, value) = pairs.find(|(k, _)| k.trim() == key)?;
+            value.trim().strip_prefix('"')?.strip_suffix('"')
+        };
+        let version = label("proto").and_then(|v| v.parse().ok());
+        let version = version.and_then(Version::of).ok_or_else(strange)?;
+        let name = label("method").ok_or_else(strange)?;
+        // A time may follow the value.
+        let value = value.split_whitespace().next().ok_or_else(strange)?;
+        taken.put(version, name, whole(value).ok_or_else(strange)?, number)?;
+    }
+    Ok(())
+}
+
+/// A metric's value as the count that it is.
+fn whole(value: &str) -> Option<u64> {
+    let value: f64 = value.parse().ok()?;
+    let is_count = (0.0..=EXACT_MAX).contains(&value) && value.fract() == 0.0;
+    is_count.then_some(value as u64)
+}

@@ -1,0 +1,276 @@
+//! `workload from-nfsstat`: from a server's statistics to a run with their mix.
+
+use crate::peek::serve;
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use crate::{filermark, talk};
+use filermark_model::Op;
+use filermark_server::{Procedure, ServerOptions};
+use filermark_testbed::{
+    ClientOptions, KernelClient, KernelServer, NfsVersion, Sandbox, available,
+};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A script takes a second or two; a busy machine takes longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Statistics of a kind, among those of the room that reads them.
+fn fixture(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/tests/fixtures/nfsstat");
+    root.join(name)
+}
+
+/// Runs `workload from-nfsstat`; gives its product and its talk.
+#[track_caller]
+fn made(dir: &Path, args: &[&str]) -> (String, String) {
+    let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
+    assert!(output.status.success(), "{args:?}: {}", talk(&output));
+    let product = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    (product, talk(&output))
+}
+
+/// What it says when something is wrong.
+#[track_caller]
+fn refused(dir: &Path, args: &[&str]) -> String {
+    let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+    assert!(output.stdout.is_empty());
+    talk(&output)
+}
+
+/// The share of an operation in a mix file, percent.
+fn share(mix: &str, op: &str) -> f64 {
+    let line = |l: &&str| l.split_whitespace().next() == Some(op);
+    let line = mix
+        .lines()
+        .find(line)
+        .unwrap_or_else(|| panic!("{op}: {mix}"));
+    let share = line
+        .split_whitespace()
+        .nth(1)
+        .and_then(|s| s.strip_suffix('%'));
+    share.and_then(|s| s.parse().ok()).expect("a share")
+}
+
+/// The operations of a run have the shares that its mix asks for.
+#[track_caller]
+fn assert_mix(ended: &Ended, mix: &str) {
+    let stats = ended.point(1).stats.expect("figures");
+    let all = stats.success_count() as f64;
+    assert!(all >= 500.0, "{all}");
+    for op in Op::NFS3 {
+        let wanted = mix
+            .lines()
+            .find(|l| l.starts_with(&format!("{op} ")))
+            .map_or(0.0, |_| share(mix, op.name()));
+        let done = stats.op(*op).map_or(0, |o| o.success_count) as f64 * 100.0 / all;
+        // Five standard deviations of so many draws.
+        let slack = 500.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / all).sqrt() + 0.2;
+        assert!(
+            (done - wanted).abs() <= slack,
+            "{op}: {done} for {wanted} (+-{slack})"
+        );
+    }
+}
+
+#[test]
+fn a_server_is_measured_with_the_mix_of_another() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).set("LOAD", 800).set("RUNTIME", 2);
+    let statistics = fixture("linux-proc.txt");
+    let statistics = statistics.to_str().expect("a path");
+    let (product, said) = made(sweep.dir(), &[statistics, "-o", "mine.mix"]);
+    assert_eq!(product, "");
+    assert!(
+        said.contains("/proc/net/rpc/nfsd, NFS version 3, 10800202 calls"),
+        "{said}"
+    );
+    assert!(
+        said.contains("version 4 with 900000 calls (--nfs-version 4 takes it)"),
+        "{said}"
+    );
+    assert!(
+        said.contains("next: filermark run -r RC -o MIXFILE=mine.mix"),
+        "{said}"
+    );
+    let mix = std::fs::read_to_string(sweep.dir().join("mine.mix")).expect("a mix file");
+    assert!((share(&mix, "getattr") - 25.964).abs() < 1e-9, "{mix}");
+    let path = sweep.dir().join("mine.mix");
+    assert_mix(
+        &sweep.clone().set("MIXFILE", path.display()).succeed(),
+        &mix,
+    );
+
+    // What that server counted is a mix in its turn, and may be the mix file itself.
+    let stats = server.stats();
+    let counts: String = Procedure::ALL
+        .iter()
+        .map(|p| format!("{} {}\n", p.name(), stats.of(*p)))
+        .collect();
+    sweep.write("counts", &counts);
+    let (own, _) = made(sweep.dir(), &["counts"]);
+    assert!(share(&own, "getattr") > 5.0, "{own}");
+    let direct = sweep.suffix("direct").set("MIXFILE", statistics).succeed();
+    assert_mix(&direct, &mix);
+    let findings = &direct.record().run.plan.findings;
+    let told = findings
+        .iter()
+        .find(|f| f.message.contains("MIXFILE is no mix file"));
+    assert!(told.is_some(), "{findings:?}");
+}
+
+#[test]
+fn versions_looks_and_operations_are_chosen() {
+    let sandbox = tempfile::tempdir().expect("a directory");
+    let dir = sandbox.path();
+    let (later, earlier) = (fixture("linux-s.txt"), fixture("linux-proc-earlier.txt"));
+    let (later, earlier) = (
+        later.to_str().expect("a path"),
+        earlier.to_str().expect("a path"),
+    );
+    let (mix, said) = made(dir, &[later, "--since", earlier, "--nfs-version", "4"]);
+    assert!(mix.contains("Only what came since"), "{mix}");
+    assert!(said.contains("operations in 675000 calls"), "{said}");
+    assert!(said.contains("left out, 63.2"), "{said}");
+    let (mix, _) = made(dir, &[later, "--without", "null,commit"]);
+    assert!(
+        !mix.contains("\ncommit ") && mix.contains("commit 9749"),
+        "{mix}"
+    );
+    let said = refused(dir, &[earlier, "--since", later]);
+    assert!(said.contains("began anew in between"), "{said}");
+    let said = refused(dir, &[later, "--without", "comit"]);
+    assert!(said.contains("did you mean commit?"), "{said}");
+    let said = refused(dir, &[later, "-o", later]);
+    assert!(said.contains("written over"), "{said}");
+    let said = refused(dir, &["-", "--since", "-"]);
+    assert!(said.contains("can be read once"), "{said}");
+    std::fs::write(dir.join("bytes"), [0xff, 0xfe]).expect("written");
+    assert!(refused(dir, &["bytes"]).contains("bytes: this is no text"));
+    assert!(refused(dir, &["/dev/zero"]).contains("larger than 2 MiB"));
+    std::fs::write(dir.join("words"), "\nnothing to see\n").expect("written");
+    assert!(refused(dir, &["words"]).contains("words:2:1: 'nothing to see'"));
+}
+
+#[test]
+fn statistics_come_through_a_pipe() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_filermark"))
+        .args(["workload", "from-nfsstat", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let text = std::fs::read(fixture("ganesha-fast.txt")).expect("statistics");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(&text).expect("written");
+    drop(pipe);
+    let output = child.wait_with_output().expect("ended");
+    assert!(output.status.success(), "{}", talk(&output));
+    let mix = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(
+        mix.starts_with("SFS MIXFILE VERSION 2\n# From standard input: output of ganesha_stats")
+    );
+    assert!((share(&mix, "remove") - 19.812).abs() < 1e-9, "{mix}");
+}
+
+/// What the kernel's server says of itself, in every way that it can.
+const LOOKS: [(&str, &str); 3] = [
+    ("proc", "cat /proc/net/rpc/nfsd"),
+    ("s", "nfsstat -s"),
+    ("l", "nfsstat -s -l"),
+];
+
+/// Takes the looks into the directory of `sweep`, as fixtures where they are renewed.
+fn look(kernel: &mut KernelServer, sweep: &Sweep, version: &str) {
+    for (name, script) in LOOKS {
+        let said = kernel.run(script, LIMIT).expect("a look");
+        let name = format!("linux-kernel-{version}-{name}.txt");
+        sweep.write(&name, &said.output);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(fixture(&name), &said.output).expect("written");
+        }
+    }
+}
+
+/// The shares that are made of a version, which are the same from every look.
+#[track_caller]
+fn shares(sweep: &Sweep, looks: &str, version: u8) -> (Vec<String>, String) {
+    let of = |look: &str| {
+        let name = format!("linux-kernel-{looks}-{look}.txt");
+        let version = version.to_string();
+        let (mix, said) = made(sweep.dir(), &[&name, "--nfs-version", &version]);
+        let lines = mix.lines().filter(|l| !l.starts_with('#'));
+        (lines.map(ToOwned::to_owned).collect::<Vec<_>>(), said)
+    };
+    let first = of("proc");
+    assert!(first.0.len() > 10, "{first:?}");
+    for look in ["s", "l"] {
+        assert_eq!(of(look).0, first.0, "{look}");
+    }
+    first
+}
+
+#[test]
+fn a_kernels_own_counters_and_its_nfsstat_agree() {
+    let _turn = beside_others();
+    let sandbox = match available(Sandbox::new()) {
+        Some(sandbox) => sandbox,
+        None => return,
+    };
+    let options = filermark_testbed::ServerOptions {
+        nfs4: true,
+        ..Default::default()
+    };
+    let Some(mut kernel) = available(KernelServer::start_in(&sandbox, options)) else {
+        return;
+    };
+    let sweep = Sweep::inside(kernel.sandbox(), kernel.export());
+    sweep.succeed();
+    look(&mut kernel, &sweep, "3");
+    let (own, said) = shares(&sweep, "3", 3);
+    assert!(own.iter().any(|l| l.starts_with("readdirplus ")), "{own:?}");
+    assert!(!said.contains("left out"), "{said}");
+
+    let options = ClientOptions {
+        version: NfsVersion::V42,
+        ..ClientOptions::default()
+    };
+    let Some(mut client) = available(KernelClient::start_with(
+        &sandbox,
+        kernel.export(),
+        &options,
+    )) else {
+        return;
+    };
+    let work = client.run(WORK, LIMIT).expect("work");
+    assert_eq!(work.status, 0, "{}", work.output);
+    look(&mut kernel, &sweep, "4");
+    let (_, said) = shares(&sweep, "4", 4);
+    // The kernel's client made 30 files and removed 30.
+    for words in [
+        "sequence",
+        "of 60 open 30 count as create",
+        "2 count as rmdir",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// What a user of the mounted file system may do.
+const WORK: &str = "
+set -e
+mkdir d
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30
+do echo $i > d/$i; done
+cat d/* > /dev/null
+ls -l d > /dev/null
+ln -s 1 d/link
+mv d/2 d/renamed
+chmod 600 d/3
+rm -r d
+";
