@@ -24,7 +24,20 @@ const STDIN: &str = "-";
 const NFSSTAT_MANY: u128 = 1 << 31;
 
 /// Whose mix the one of the server is compared with.
-const COMPARED: &str = "general-nfs3";
+const fn compared(version: Version) -> &'static str {
+    match version {
+        Version::V2 => "nfs2-1997",
+        Version::V3 | Version::V4 => "general-nfs3",
+    }
+}
+
+/// The options of a run with a mix of a version's operations, but for MIXFILE.
+const fn run_options(version: Version) -> &'static str {
+    match version {
+        Version::V2 => "-o NFS_VERSION=2 ",
+        Version::V3 | Version::V4 => "",
+    }
+}
 
 /// Makes the mix file.
 pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
@@ -55,11 +68,13 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
     }
     tell(&made)?;
     let mine = args.output.as_deref().map(Path::display);
+    let options = run_options(made.version);
     say_line(match mine {
-        Some(mine) => format!("next: filermark run -r RC -o MIXFILE={mine}"),
-        None => "next: put this into a file (-o mine.mix); filermark run -r RC -o \
-                 MIXFILE=mine.mix"
-            .into(),
+        Some(mine) => format!("next: filermark run -r RC {options}-o MIXFILE={mine}"),
+        None => format!(
+            "next: put this into a file (-o mine.mix); filermark run -r RC {options}-o \
+             MIXFILE=mine.mix"
+        ),
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -142,9 +157,10 @@ fn tell(made: &MixOfCounts) -> Result<(), Failure> {
              gets unasked: the share of getattr is too high",
         );
     }
-    let own = Benchmark::shipped(COMPARED).map_err(Failure::of)?;
+    let compared = compared(made.version);
+    let own = Benchmark::shipped(compared).map_err(Failure::of)?;
     say_line(format!(
-        "  {:<12} {:>9} {COMPARED:>13} {:>9}",
+        "  {:<12} {:>9} {compared:>13} {:>9}",
         "", "yours", "differs"
     ));
     for d in made.differences(&own.mix) {
