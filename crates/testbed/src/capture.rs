@@ -30,7 +30,7 @@ kill -INT $!
 wait $!
 "#;
 
-/// A running capture of TCP traffic; dropped, it ends and its file goes.
+/// A running capture of TCP and UDP traffic; dropped, it ends and its file goes.
 #[derive(Debug)]
 pub struct Capture {
     dumpcap: Daemon,
@@ -57,6 +57,14 @@ impl Decoder {
         }
     }
 
+    /// What dumpcap is to take. Datagrams that IP has cut up have their ports in the first piece only.
+    fn port_filter(self, port: u16) -> String {
+        match self {
+            Decoder::Rpc => format!("port {port} or (udp and ip[6:2] & 0x3fff != 0)"),
+            Decoder::Smb => format!("tcp port {port}"),
+        }
+    }
+
     /// What tshark cannot make sense of. It does not know the hints that an SMB server's
     /// first answer may carry (MS-SPNG 2.2.1, NegTokenInit2) and calls them malformed.
     fn malformed(self, to_server: &str) -> String {
@@ -70,7 +78,7 @@ impl Decoder {
 }
 
 impl Capture {
-    /// Captures whole packets from and to the given TCP ports on an interface
+    /// Captures whole packets from and to the given ports, TCP and UDP, on an interface
     /// of the sandbox (`lo`, or what a fixture's `interface` says).
     ///
     /// # Errors
@@ -101,7 +109,7 @@ impl Capture {
         let file = sandbox.dir().join(format!("{name}.pcapng"));
         let filter: Vec<String> = ports
             .iter()
-            .map(|port| format!("tcp port {port}"))
+            .map(|port| decoder.port_filter(*port))
             .collect();
         let path = file.display().to_string();
         let mut dumpcap = Daemon::start(
@@ -262,7 +270,18 @@ impl Pcap {
     ///
     /// When tshark fails.
     pub fn calls(&self) -> Result<BTreeMap<u32, u64>> {
-        let filter = format!("rpc.msgtyp && ({})", self.any_port("tcp.dstport"));
+        self.calls_of(3)
+    }
+
+    /// Calls sent of this version of NFS, answered or not, by procedure number. Over UDP each attempt
+    /// counts.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails.
+    pub fn calls_of(&self, version: u32) -> Result<BTreeMap<u32, u64>> {
+        let to_server = [self.any_port("tcp.dstport"), self.any_port("udp.dstport")].join(" || ");
+        let filter = format!("rpc.msgtyp == 0 && ({to_server})");
         let fields = [
             "-e",
             "rpc.program",
@@ -273,7 +292,7 @@ impl Pcap {
         ];
         let mut args = vec!["-Y", &filter, "-T", "fields", "-E", "occurrence=a"];
         args.extend(fields);
-        count_calls(&self.tshark(&args)?)
+        count_calls(&self.tshark(&args)?, version)
     }
 
     /// Service times of NFSv3 by procedure, for those that were used.
@@ -305,6 +324,9 @@ impl Pcap {
             command
                 .arg("-d")
                 .arg(format!("tcp.port=={port},{}", self.decoder.name()));
+            if self.decoder == Decoder::Rpc {
+                command.arg("-d").arg(format!("udp.port=={port},rpc"));
+            }
         }
         // Not the user's own preferences.
         let nowhere = Path::new("/nonexistent");
@@ -323,10 +345,10 @@ impl Pcap {
     }
 }
 
-/// Counts NFSv3 calls in lines of `program,...<TAB>version,...<TAB>procedure,...`,
+/// Counts calls of one version of NFS in lines of `program,...<TAB>version,...<TAB>procedure,...`,
 /// one line a packet, one number a message.
-fn count_calls(lines: &str) -> Result<BTreeMap<u32, u64>> {
-    let mut counts = BTreeMap::new();
+fn count_calls(lines: &str, wanted: u32) -> Result<BTreeMap<u32, u64>> {
+    let (mut counts, wanted) = (BTreeMap::new(), wanted.to_string());
     for line in lines.lines() {
         let mut columns = line.split('\t').map(|column| column.split(','));
         let (Some(programs), Some(versions), Some(procedures)) =
@@ -335,7 +357,7 @@ fn count_calls(lines: &str) -> Result<BTreeMap<u32, u64>> {
             return Err(Error::failed("tshark", "a line without three fields", line));
         };
         for ((program, version), procedure) in programs.zip(versions).zip(procedures) {
-            if (program, version) == (NFS_PROGRAM, "3") {
+            if (program, version) == (NFS_PROGRAM, wanted.as_str()) {
                 let number = procedure
                     .parse()
                     .map_err(|_| Error::failed("tshark", "no procedure number", line))?;
@@ -380,10 +402,10 @@ mod tests {
     #[test]
     fn several_calls_in_one_packet_are_counted_and_other_programs_are_not() {
         let lines = "100003\t3\t1\n100003,100003,100003\t3,3,3\t6,6,1\n100005\t3\t1\n";
-        let counts = count_calls(lines).expect("well-formed lines");
+        let counts = count_calls(lines, 3).expect("well-formed lines");
         assert_eq!(counts, BTreeMap::from([(1, 2), (6, 2)]));
-        assert!(count_calls("100003\t3\n").is_err());
-        assert!(count_calls("100003\t3\tx\n").is_err());
+        assert!(count_calls("100003\t3\n", 3).is_err());
+        assert!(count_calls("100003\t3\tx\n", 3).is_err());
     }
 
     #[test]
