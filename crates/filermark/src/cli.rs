@@ -260,6 +260,9 @@ pub struct ServeArgs {
     /// Answer the portmapper program on the same port too
     #[arg(long)]
     pub portmap: bool,
+    /// Take no requests in datagrams (UDP), only by TCP
+    #[arg(long)]
+    pub no_udp: bool,
     /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms
     #[arg(long, value_name = "SPEC")]
     pub delay: Option<DelaySpec>,
@@ -269,7 +272,7 @@ pub struct ServeArgs {
     /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
     #[arg(long, value_name = "SPEC")]
     pub error: Option<ErrorSpec>,
-    /// Lose things: conn@N closes each connection after N requests, reply@1% loses replies
+    /// Lose things: conn@N, reply@1%, call@1/50; or repeat and delay: copy@1%, late@1%:3s
     #[arg(long, value_name = "SPEC")]
     pub drop: Option<DropSpec>,
     /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs

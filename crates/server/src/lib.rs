@@ -1,4 +1,4 @@
-//! The embedded NFSv3 server: an in-memory file system behind the shared codecs.
+//! The embedded NFS server, versions 2 and 3: an in-memory file system behind the shared codecs.
 //!
 //! It is the server of the demo, and in tests the peer whose every answer is known: it counts
 //! exactly what it was asked, and injects delays, errors, lost replies and lost connections in
@@ -7,7 +7,7 @@
 //! | part | knows |
 //! |---|---|
 //! | [`memfs`] | inodes, names, permissions, space; no bytes |
-//! | `protocol` | records in, replies out; no sockets, no threads |
+//! | `protocol` | records and datagrams in, replies out; no sockets, no threads |
 //! | `reactor` | sockets, event queues, timers; nothing of what is in a record |
 //! | `faults` | which request is to go wrong, and how |
 //!
@@ -32,8 +32,9 @@ mod server;
 mod stats;
 
 pub use faults::{
-    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec,
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec,
 };
+pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};

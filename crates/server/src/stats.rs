@@ -71,10 +71,12 @@ macro_rules! counters {
 counters! {
     /// Requests to the portmapper and rpcbind.
     portmap,
-    /// Records that were no request this server has: garbage, unknown programs and procedures.
+    /// Records and datagrams that were no request this server has: garbage, unknown programs and procedures.
     refused,
     /// Connections taken.
     connections,
+    /// Datagrams received.
+    datagrams,
     /// Bytes of file data sent with READ.
     bytes_read,
     /// Bytes of file data taken with WRITE.
@@ -83,6 +85,10 @@ counters! {
     errors_injected,
     /// Replies held back.
     replies_delayed,
+    /// Calls lost on purpose before anything was done; they are counted nowhere else.
+    calls_dropped,
+    /// Replies sent twice on purpose.
+    replies_repeated,
     /// Replies lost on purpose.
     replies_dropped,
     /// Connections closed on purpose.

@@ -1,6 +1,7 @@
 # Init of a kernel NFS client. SERVER: its address, or empty for this machine's
 # host; EXPORT: the path; FAMILY: 6 or empty; OPTIONS: for mount.
 case "$OPTIONS" in
+nfsvers=2,*) step modprobe -d /run/testbed/modules nfsv2 ;;
 nfsvers=3,*) step modprobe -d /run/testbed/modules nfsv3 ;;
 *) step modprobe -d /run/testbed/modules nfsv4 ;;
 esac
@@ -8,5 +9,9 @@ case "$SERVER$FAMILY" in
 '') SERVER=$HOST ;;
 6) SERVER="[$HOST6]" ;;
 esac
-step mount -t nfs -o "$OPTIONS" "$SERVER:$EXPORT" /mnt
+case "$OPTIONS" in
+# mount.nfs has forgotten version 2; the kernel asks MOUNT itself where no helper does.
+nfsvers=2,*) step mount -i -t nfs -o "$OPTIONS,addr=$SERVER" "$SERVER:$EXPORT" /mnt ;;
+*) step mount -t nfs -o "$OPTIONS" "$SERVER:$EXPORT" /mnt ;;
+esac
 run_scripts /mnt

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 /// A version of NFS that a kernel client is to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NfsVersion {
+    /// RFC 1094.
+    V2,
     /// RFC 1813.
     V3,
     /// RFC 7530.
@@ -20,6 +22,7 @@ impl NfsVersion {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            NfsVersion::V2 => "2",
             NfsVersion::V3 => "3",
             NfsVersion::V4 => "4.0",
             NfsVersion::V41 => "4.1",
@@ -28,7 +31,7 @@ impl NfsVersion {
     }
 }
 
-/// Where an NFSv3 export is to be found.
+/// Where an export is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// The server's address, inside the sandbox's network.

@@ -198,6 +198,10 @@ impl KernelClient {
 
     /// Boots a client and mounts an export of a server in the same sandbox.
     ///
+    /// NFSv2 goes over TCP only: Debian's kernel is built without NFS over UDP
+    /// (CONFIG_NFS_DISABLE_UDP_SUPPORT); its MOUNT may go over UDP
+    /// (`extra: "mountproto=udp"`).
+    ///
     /// A server on a loopback address is reached through the client's own
     /// interface instead, so it has to listen on all addresses (`0.0.0.0`).
     ///
@@ -281,7 +285,7 @@ fn mount_options(export: &Export, options: &ClientOptions) -> Result<(String, St
         export.nfs_port
     );
     let extra = &options.extra;
-    if options.version == NfsVersion::V3 {
+    if matches!(options.version, NfsVersion::V2 | NfsVersion::V3) {
         let mount = format!("mountproto=tcp{family},mountport={}", export.mount_port);
         return Ok((
             export.path.clone(),

@@ -4,7 +4,7 @@ use crate::cli::ServeArgs;
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_engine::driver::StopFlag;
-use filermark_server::{EXPORT, Procedure, RunningServer, Server, ServerOptions};
+use filermark_server::{EXPORT, Procedure, Procedure2, RunningServer, Server, ServerOptions};
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -42,6 +42,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
         threads: args.threads.map_or(defaults.threads, usize::from),
         null: args.null,
         portmap: args.portmap,
+        udp: !args.no_udp,
         delay: args.delay.clone().unwrap_or_default(),
         queue: args.queue,
         errors: args.error.clone().unwrap_or_default(),
@@ -56,13 +57,19 @@ fn options(args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// What was asked, per procedure, on stdout.
+/// What was asked, per procedure, on stdout; procedures of version 2 only where there were any, with
+/// the version in front.
 fn tell(server: &RunningServer, args: &ServeArgs) {
     let stats = server.stats();
-    let counts = Procedure::ALL.iter().map(|p| (p.name(), stats.of(*p)));
-    let counts = counts.filter(|(_, n)| *n > 0);
+    let new = Procedure::ALL
+        .iter()
+        .map(|p| (p.name().to_owned(), stats.of(*p)));
+    let old = Procedure2::ALL
+        .iter()
+        .map(|p| (format!("v2 {}", p.name()), stats.of2(*p)));
+    let counts = new.chain(old).filter(|(_, n)| *n > 0);
     if args.output.json {
-        let map: serde_json::Map<_, _> = counts.map(|(p, n)| (p.to_owned(), n.into())).collect();
+        let map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
         product::print_json(&map.into());
     } else {
         for (procedure, n) in counts {

@@ -2,8 +2,11 @@
 
 use crate::sweep::{PROGRAM, Started, Sweep};
 use crate::turns::beside_others;
-use filermark_testbed::{Export, KernelClient, Sandbox, available};
+use filermark_testbed::{
+    Capture, ClientOptions, Export, KernelClient, NfsVersion, Sandbox, available,
+};
 use rustix::process::Signal;
+use std::sync::Arc;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -11,10 +14,15 @@ const LIMIT: Duration = Duration::from_secs(90);
 struct Mounted {
     client: KernelClient,
     server: Started,
+    sandbox: Arc<Sandbox>,
 }
 
 /// Boots a client that has a fresh `filermark serve` mounted.
 fn mounted(args: &[&str], mount_options: &str) -> Option<Mounted> {
+    mounted_as(NfsVersion::V3, args, mount_options)
+}
+
+fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option<Mounted> {
     let sandbox = available(Sandbox::new())?;
     let mut serve = Sweep::bare().command("serve").in_network_of(&sandbox);
     for arg in ["--listen", "0.0.0.0:2049", "--json"].iter().chain(args) {
@@ -29,8 +37,17 @@ fn mounted(args: &[&str], mount_options: &str) -> Option<Mounted> {
         path: "/export".into(),
         path_v4: None,
     };
-    let client = available(KernelClient::start(&sandbox, &export, mount_options))?;
-    Some(Mounted { client, server })
+    let options = ClientOptions {
+        version,
+        extra: mount_options.to_owned(),
+        ..ClientOptions::default()
+    };
+    let client = available(KernelClient::start_with(&sandbox, &export, &options))?;
+    Some(Mounted {
+        client,
+        server,
+        sandbox,
+    })
 }
 
 impl Mounted {
@@ -162,4 +179,78 @@ fn a_tree_is_built_copied_and_removed() {
     );
     println!("{}: {said}", PROGRAM);
     mounted.end();
+}
+
+/// Debian's kernel speaks version 2 by TCP only; its MOUNT goes over UDP here.
+#[test]
+fn version_2_works_as_a_disk_of_the_eighties_did() {
+    let _turn = beside_others();
+    let Some(mut mounted) = mounted_as(NfsVersion::V2, &[], "mountproto=udp") else {
+        return;
+    };
+    let ports = [2049];
+    let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
+    let capture = capture.expect("tshark is installed");
+    mounted.run(
+        r#"
+        grep -q 'vers=2,.*mountvers=1,.*mountproto=udp' /proc/mounts
+        forget() { sync; echo 3 >/proc/sys/vm/drop_caches; }
+        dd if=/dev/urandom of=/tmp/data bs=64k count=48 2>/dev/null
+        mkdir dir && cp /tmp/data dir/data && forget
+        test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
+        test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
+        mv dir/data dir/moved && ln dir/moved twin && test "$(stat -c %h twin)" = 2
+        ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
+        test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
+        chmod 640 twin && chown 12:34 twin && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
+        touch -d '2001-02-03 04:05:06.789 UTC' twin
+        test "$(TZ=UTC stat -c %y twin | cut -c1-23)" = '2001-02-03 04:05:06.789'
+        truncate -s 3 twin && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
+        echo new >twin && forget && test "$(cat twin)" = new
+        mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
+        test "$(stat -c %t:%T null)" = 1:3
+        mkdir many && (cd many && seq 200 | xargs touch) && forget
+        test "$(ls many | sort -n | tr '\n' ' ')" = "$(seq 200 | tr '\n' ' ')"
+        fails() { want=$1; shift; said=$("$@" 2>&1) && exit 1; case "$said" in *"$want"*) ;; *) echo "$said"; exit 1 ;; esac; }
+        fails 'File exists' mkdir dir
+        fails 'not empty' rmdir dir
+        fails 'No such file' cat missing
+        n=$(printf 'n%.0s' $(seq 255)) && touch "$n" && fails 'File name too long' touch "${n}n"
+        fails 'File too large' dd if=/tmp/data of=big bs=1 count=1 seek=2147483647
+        dd if=/tmp/data of=big bs=1 count=1 seek=2147483646 2>/dev/null && test "$(stat -c %s big)" = 2147483647
+        df -B4096 --output=size . | grep -q '^ *1048576$'
+        exec 3>open && rm open && echo silly >&3 && exec 3>&-
+        rm -rf -- * && test -z "$(ls -A)"
+        "#,
+    );
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!(pcap.malformed().expect("tshark"), 0);
+    let calls = pcap.calls_of(2).expect("tshark");
+    let counts = mounted.end();
+    for (number, procedure) in [
+        (1, "GETATTR"),
+        (2, "SETATTR"),
+        (4, "LOOKUP"),
+        (5, "READLINK"),
+        (6, "READ"),
+        (8, "WRITE"),
+        (9, "CREATE"),
+        (10, "REMOVE"),
+        (11, "RENAME"),
+        (12, "LINK"),
+        (13, "SYMLINK"),
+        (14, "MKDIR"),
+        (15, "RMDIR"),
+        (16, "READDIR"),
+        (17, "STATFS"),
+    ] {
+        let count = counts[format!("v2 {procedure}")].as_u64();
+        assert!(count > Some(0), "{procedure}: {counts}");
+        if pcap.dropped() == 0 {
+            assert!(
+                calls.get(&number) <= count.as_ref(),
+                "{procedure}: {calls:?} {counts}"
+            );
+        }
+    }
 }

@@ -83,6 +83,9 @@ impl Service {
         out: &mut Vec<u8>,
     ) -> Result<Verdict, Refusal> {
         let procedure = Procedure::from_u32(call.proc).ok_or(super::PROC_UNAVAIL)?;
+        if self.loses_call() {
+            return Ok(Verdict::Lose);
+        }
         self.counters.nfs2[procedure as usize].add(1);
         let caller = caller(call)?;
         let args = Args::decode(procedure, d)?;
@@ -93,7 +96,7 @@ impl Service {
             let repeated = shared.cache.serve(key, &peer.session, out, |out| {
                 match self.inject_error2(procedure, call.xid, out) {
                     Injected::No => {
-                        self.run2(&args, &caller, call.xid, out);
+                        self.run2(&args, &caller, call.xid, peer, out);
                         return Done::Yes;
                     }
                     injected => dropped = injected == Injected::Dropped,
@@ -103,7 +106,7 @@ impl Service {
             self.counters.duplicates_answered.add(u64::from(repeated));
         } else {
             match self.inject_error2(procedure, call.xid, out) {
-                Injected::No => self.run2(&args, &caller, call.xid, out),
+                Injected::No => self.run2(&args, &caller, call.xid, peer, out),
                 injected => dropped = injected == Injected::Dropped,
             }
         }
@@ -115,12 +118,13 @@ impl Service {
         Ok(self.verdict(same_in_v3(procedure), peer))
     }
 
-    fn run2(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, out: &mut Vec<u8>) {
+    fn run2(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {
         let (shared, counters) = (&*self.shared, &*self.counters);
         let mut cx = Context {
             shared,
             counters,
             caller,
+            options: shared.options_for(peer),
             scratch: &mut self.scratch,
         };
         reply(out, xid, |out| dispatch(&mut cx, args, out));

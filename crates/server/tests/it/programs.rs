@@ -165,7 +165,7 @@ fn portmapper_and_rpcbind_on_both_families() {
         assert_eq!(port(mount::PROGRAM, 1), u32::from(address.port()));
         assert_eq!((port(nfs3::PROGRAM, 4), port(1, 1)), (0, 0));
         let count = client.call_program(pmap, &portmap::DumpArgs {}, |list| list.len());
-        assert_eq!(count, Ok(7));
+        assert_eq!(count, Ok(14));
         let netid = rpcbind::netid(&address.ip()).as_bytes();
         for vers in [3, 4] {
             let rpcb = rpcbind::Rpcb {

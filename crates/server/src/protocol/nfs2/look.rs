@@ -62,7 +62,7 @@ pub(super) fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>)
     let wanted = args
         .count
         .min(MAXDATA as u32)
-        .min(shared.options.rtmax)
+        .min(cx.options.rtmax)
         .min(visible);
     let count = wanted.min(shared.faults.short.unwrap_or(u32::MAX));
     let gap = out.len();
