@@ -6,7 +6,7 @@ use crate::nfs3::{self, DirList, Procedure, ReadHead, Results};
 use crate::record::{RecordReader, append_fragments, whole_record};
 use crate::rpc::{CallHeader, ReplyHeader};
 use crate::xdr::{self, Decode, DecodeError, Decoder, List};
-use crate::{mount, portmap, rpcbind};
+use crate::{mount, mount1, nfs2, portmap, rpcbind};
 
 /// Decodes a `T` that fills `data`; if that works, encodes it, decodes that and compares.
 macro_rules! round_trip {
@@ -117,8 +117,10 @@ pub fn rpcbind(data: &[u8]) {
     }
 }
 
-/// Arguments and results of MOUNT.
+/// Arguments and results of MOUNT, of both versions.
 pub fn mount(data: &[u8]) {
+    let _ = round_trip!(mount1::MntArgs<'_>, data);
+    let _ = round_trip!(mount1::MntRes<'_>, data);
     let _ = round_trip!(mount::MntArgs<'_>, data);
     if let Ok(Ok(ok)) = round_trip!(mount::MntRes<'_>, data) {
         let _ = (ok.auth_flavors.allows_sys(), ok.auth_flavors.iter().count());
@@ -129,6 +131,37 @@ pub fn mount(data: &[u8]) {
         for export in &list {
             assert_eq!(export.groups.iter().count(), export.groups.len());
         }
+    }
+}
+
+/// Arguments of NFSv2; the first byte chooses the procedure.
+pub fn nfs2_args(data: &[u8]) {
+    let Some((procedure, data)) = choose_of(nfs2::Procedure::ALL, data) else {
+        return;
+    };
+    if let Ok(args) = nfs2::Args::decode(procedure, &mut Decoder::new(data)) {
+        let mut again = Vec::new();
+        xdr::append(&mut again, &args);
+        let back = nfs2::Args::decode(procedure, &mut Decoder::new(&again));
+        assert_eq!(back, Ok(args));
+        assert_eq!(args.procedure(), procedure);
+    }
+}
+
+/// Results of NFSv2; the first byte chooses the procedure.
+pub fn nfs2_results(data: &[u8]) {
+    let Some((procedure, data)) = choose_of(nfs2::Procedure::ALL, data) else {
+        return;
+    };
+    let Ok(results) = nfs2::Results::decode(procedure, &mut Decoder::new(data)) else {
+        return;
+    };
+    let mut again = Vec::new();
+    xdr::append(&mut again, &results);
+    let back = nfs2::Results::decode(procedure, &mut Decoder::new(&again));
+    assert_eq!(back, Ok(results));
+    if let nfs2::Results::Readdir(Ok(ok)) = results {
+        walk_dir(ok.reply);
     }
 }
 
@@ -184,7 +217,10 @@ fn walk_dir<'a, E: Decode<'a>>(list: DirList<'a, E>) {
 }
 
 fn choose(data: &[u8]) -> Option<(Procedure, &[u8])> {
+    choose_of(Procedure::ALL, data)
+}
+
+fn choose_of<'d, P: Copy>(all: &[P], data: &'d [u8]) -> Option<(P, &'d [u8])> {
     let (&choice, rest) = data.split_first()?;
-    let all = Procedure::ALL;
     Some((all[usize::from(choice) % all.len()], rest))
 }

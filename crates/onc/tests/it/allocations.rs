@@ -183,3 +183,43 @@ fn a_server_decodes_calls_and_answers_without_allocation() {
     });
     assert_eq!((count, served), (0, Procedure::COUNT));
 }
+
+#[test]
+fn version_2_allocates_nothing_either() {
+    use filermark_onc::nfs2;
+    let cred = AuthSys::new(1, b"client", 2, 3, &[4]).to_body();
+    let template = CallTemplate::new(nfs2::PROGRAM, nfs2::VERSION, cred.as_auth());
+    let pool = crate::samples_nfs2::Pool2::fixed();
+    let mut out = Vec::with_capacity(1 << 16);
+    let mut reader = RecordReader::new(1 << 20);
+    let (mut calls, mut entries) = (0, 0);
+    let count = allocations(|| {
+        for &procedure in nfs2::Procedure::ALL {
+            let record = template.begin(&mut out, procedure.to_u32(), procedure.to_u32());
+            Encoder::new(&mut out).put(&pool.args(procedure));
+            record.finish(&mut out);
+        }
+        let mut input = &out[..];
+        while let Ok(Some(record)) = reader.next_record(&mut input) {
+            let mut d = Decoder::new(record);
+            let call = CallHeader::decode(&mut d).unwrap();
+            let procedure = nfs2::Procedure::from_u32(call.proc).unwrap();
+            black_box(nfs2::Args::decode(procedure, &mut d).unwrap());
+            calls += 1;
+        }
+        for &procedure in nfs2::Procedure::ALL {
+            for results in [Some(pool.ok(procedure)), pool.failed(procedure)]
+                .into_iter()
+                .flatten()
+            {
+                out.clear();
+                xdr::append(&mut out, &results);
+                let results = nfs2::Results::decode(procedure, &mut Decoder::new(&out)).unwrap();
+                if let nfs2::Results::Readdir(Ok(ok)) = results {
+                    entries += ok.reply.iter().map(Result::unwrap).count();
+                }
+            }
+        }
+    });
+    assert_eq!((count, calls, entries), (0, nfs2::Procedure::COUNT, 4));
+}

@@ -1,6 +1,5 @@
 //! Input that is cut, corrupted, or lies about its lengths: refused with the right word, never a panic.
 
-use filermark_onc::fuzzing;
 use filermark_onc::mount::{MAX_FLAVORS, MntRes, MountEntry};
 use filermark_onc::nfs3::*;
 use filermark_onc::portmap::Mapping;
@@ -10,9 +9,11 @@ use filermark_onc::rpc::{
 };
 use filermark_onc::rpcbind::Rpcb;
 use filermark_onc::xdr::{self, DecodeError, Decoder, List, MAX_LIST_ITEMS, Problem};
+use filermark_onc::{fuzzing, mount1, nfs2};
 use proptest::prelude::*;
 
 use crate::samples::Pool;
+use crate::samples_nfs2::Pool2;
 use crate::{encoded, hex};
 
 /// Decodes, and reads the directory list if there is one: those are checked late.
@@ -221,12 +222,14 @@ fn what_is_not_a_call_gets_the_right_answer() {
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 9] = [
     ("rpc", fuzzing::rpc),
     ("record", fuzzing::record),
     ("portmap", fuzzing::portmap),
     ("rpcbind", fuzzing::rpcbind),
     ("mount", fuzzing::mount),
+    ("nfs2_args", fuzzing::nfs2_args),
+    ("nfs2_results", fuzzing::nfs2_results),
     ("nfs3_args", fuzzing::nfs3_args),
     ("nfs3_results", fuzzing::nfs3_results),
 ];
@@ -276,6 +279,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     append_fragments(&mut stream, b"second record", 5);
     seeds.push(("record", stream));
     seeds.extend(list_seeds(&pool));
+    seeds.extend(nfs2_seeds());
     seeds
 }
 
@@ -303,6 +307,24 @@ fn list_seeds(pool: &Pool) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// The first byte chooses the procedure.
+fn nfs2_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let (pool, mut seeds) = (Pool2::fixed(), Vec::new());
+    for &procedure in nfs2::Procedure::ALL {
+        let chosen = |message: Vec<u8>| [vec![procedure.to_u32() as u8], message].concat();
+        seeds.push(("nfs2_args", chosen(encoded(&pool.args(procedure)))));
+        seeds.push(("nfs2_results", chosen(encoded(&pool.ok(procedure)))));
+        if let Some(failed) = pool.failed(procedure) {
+            seeds.push(("nfs2_results", chosen(encoded(&failed))));
+        }
+    }
+    let mounted = mount1::MntOk {
+        directory: nfs2::Fhandle::new(&[7; 32]),
+    };
+    seeds.push(("mount", encoded::<mount1::MntRes<'_>>(&Ok(mounted))));
+    seeds
+}
+
 /// Also writes them where FILERMARK_FUZZ_SEEDS says (a directory for each target), for ci/fuzz.
 #[test]
 fn sound_messages_pass_every_target() {
@@ -322,6 +344,27 @@ proptest! {
     #[test]
     fn noise_never_panics(noise in proptest::collection::vec(any::<u8>(), 0..600)) {
         run_all(&noise);
+    }
+
+    #[test]
+    fn corruption_of_version_2_never_panics(
+        which in 0..nfs2::Procedure::COUNT,
+        hits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let pool = Pool2::fixed();
+        let procedure = nfs2::Procedure::ALL[which];
+        for sample in [encoded(&pool.args(procedure)), encoded(&pool.ok(procedure))] {
+            // The first byte chooses the procedure.
+            let mut bytes = [&[which as u8][..], &sample].concat();
+            for (place, value) in &hits {
+                if bytes.len() > 1 {
+                    let at = 1 + place.index(bytes.len() - 1);
+                    bytes[at] ^= *value;
+                }
+            }
+            run_all(&bytes);
+            run_all(&bytes[1..]);
+        }
     }
 
     #[test]

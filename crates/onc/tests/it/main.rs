@@ -2,14 +2,17 @@
 //! hot path may not do.
 
 mod allocations;
+mod fixtures_nfs2;
 mod fixtures_nfs3;
 mod fixtures_rpc;
 mod hostile;
+mod nfs2;
 mod oracle;
 mod readdir;
 mod record;
 mod round_trip;
 mod samples;
+mod samples_nfs2;
 
 /// Bytes written as hex words, with whatever blanks help the reader.
 fn hex(text: &str) -> Vec<u8> {

@@ -11,3 +11,4 @@ mod procedures;
 mod programs;
 mod udp;
 mod v2;
+mod wire;

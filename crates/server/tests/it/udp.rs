@@ -17,14 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const RETRY: Duration = Duration::from_millis(40);
 
 /// A client with a socket of its own.
-struct Sender {
+pub struct Sender {
     socket: UdpSocket,
     xid: u32,
     sent: u64,
 }
 
 impl Sender {
-    fn to(server: &RunningServer) -> Sender {
+    pub fn to(server: &RunningServer) -> Sender {
         let address = server.addrs()[0];
         let any = if address.is_ipv4() {
             "127.0.0.1:0"
@@ -70,7 +70,7 @@ impl Sender {
     }
 
     /// One call, one reply.
-    fn call<A: Call, R>(
+    pub fn call<A: Call, R>(
         &mut self,
         program: (u32, u32),
         args: &A,
