@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
 //! | `shard` | the loop: timers, sockets, completions |
-//! | `conn`, `records` | one connection; bytes into records |
+//! | `conn`, `records` | one connection, over TCP or UDP; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
-//! | `retry` | time-outs, retransmissions, giving up |
+//! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
 //! A request becomes an entry in a table and a call in its connection's queue;
@@ -22,6 +22,7 @@ mod calls;
 mod conn;
 mod core;
 mod counters;
+mod departed;
 mod encode;
 mod handles;
 mod open;
@@ -51,7 +52,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use shard::Shard;
 
-/// Speaks NFSv3 over TCP; see the module.
+/// Speaks NFSv3 over TCP or UDP; see the module.
 #[derive(Debug)]
 pub struct NfsDriver {
     plan: NfsPlan,
