@@ -98,6 +98,14 @@ pub const fn netid(address: &IpAddr) -> &'static str {
     }
 }
 
+/// The netid of UDP to this address: "udp" or "udp6".
+pub const fn netid_udp(address: &IpAddr) -> &'static str {
+    match address {
+        IpAddr::V4(_) => "udp",
+        IpAddr::V6(_) => "udp6",
+    }
+}
+
 /// Why bytes are not a universal address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
