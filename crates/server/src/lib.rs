@@ -32,7 +32,7 @@ mod server;
 mod stats;
 
 pub use faults::{
-    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec,
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec,
 };
 pub use filermark_onc::nfs3::Procedure;
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};

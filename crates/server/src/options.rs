@@ -5,6 +5,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
 
+/// The largest transfer over UDP, in bytes: a datagram ends at 64 KiB, and servers announce the half.
+pub(crate) const MAX_UDP_TRANSFER: u32 = 32 << 10;
+
 /// Path of the one export.
 pub const EXPORT: &str = "/export";
 
@@ -25,6 +28,8 @@ pub const MAX_TRANSFER: u32 = 4 << 20;
 pub struct ServerOptions {
     /// Where to listen; port 0 takes a free one. All programs answer on every address.
     pub listen: Vec<SocketAddr>,
+    /// Take requests in datagrams (UDP) too, at the same ports.
+    pub udp: bool,
     /// Threads, each with its share of the connections; at least 1.
     pub threads: usize,
     /// Canned successful replies at once, no file system: measures clients.
@@ -67,6 +72,7 @@ impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
             listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
+            udp: true,
             threads: 2,
             null: false,
             portmap: false,
@@ -90,6 +96,18 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
+    /// The same with transfers that fit into datagrams.
+    pub(crate) fn over_udp(&self) -> ServerOptions {
+        let fit = |bytes: u32| bytes.min(MAX_UDP_TRANSFER);
+        ServerOptions {
+            rtmax: fit(self.rtmax),
+            rtpref: fit(self.rtpref),
+            wtmax: fit(self.wtmax),
+            wtpref: fit(self.wtpref),
+            ..self.clone()
+        }
+    }
+
     /// Finds what cannot work together.
     ///
     /// # Errors
@@ -138,6 +156,17 @@ pub enum ServerError {
         "cannot listen on {address}: {source}; choose another address or port, or end what uses it"
     )]
     Listen {
+        /// Which.
+        address: SocketAddr,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// The port is taken for UDP.
+    #[error(
+        "cannot take datagrams (UDP) on {address}: {source}; choose another port, end what uses it, or \
+         leave UDP out (--no-udp)"
+    )]
+    Datagrams {
         /// Which.
         address: SocketAddr,
         /// The system's word.

@@ -2,9 +2,10 @@
 
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
-use crate::reactor::{Inbox, Reactor, listen};
+use crate::reactor::{Inbox, Reactor, bind_datagrams, listen};
 use crate::stats::{Counters, ServerStats};
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -23,6 +24,37 @@ pub struct RunningServer {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// How often a free port is asked for that UDP has free too.
+const PORT_ATTEMPTS: usize = 32;
+
+/// Opens both transports on one port: the real address, the listener, and as many sockets for datagrams
+/// as there are to be.
+fn open(
+    address: SocketAddr,
+    sockets: Option<usize>,
+) -> Result<(SocketAddr, TcpListener, Vec<UdpSocket>), ServerError> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let listener = listen(address)?;
+        let local = listener
+            .local_addr()
+            .map_err(|source| ServerError::Listen { address, source })?;
+        let bound = (0..sockets.unwrap_or(0)).map(|_| bind_datagrams(local));
+        match bound.collect::<std::io::Result<Vec<_>>>() {
+            Ok(sockets) => return Ok((local, listener, sockets)),
+            Err(error)
+                if address.port() == 0
+                    && error.kind() == ErrorKind::AddrInUse
+                    && attempts < PORT_ATTEMPTS => {}
+            Err(source) => {
+                let address = local;
+                return Err(ServerError::Datagrams { address, source });
+            }
+        }
+    }
+}
+
 impl Server {
     /// Starts a server with an empty file system. When this returns it is listening.
     ///
@@ -31,21 +63,17 @@ impl Server {
     /// a system out of files or threads.
     pub fn start(options: ServerOptions) -> Result<RunningServer, ServerError> {
         options.check()?;
-        let listeners = options
-            .listen
-            .iter()
-            .map(|a| listen(*a))
-            .collect::<Result<Vec<_>, _>>()?;
-        let addrs = listeners.iter().zip(&options.listen);
-        let addrs = addrs
-            .map(|(listener, address)| {
-                let address = *address;
-                listener
-                    .local_addr()
-                    .map_err(|source| ServerError::Listen { address, source })
-            })
-            .collect::<Result<Vec<_>, _>>()?;
         let threads = options.threads;
+        let (mut addrs, mut listeners) = (Vec::new(), Vec::new());
+        let mut datagrams: Vec<Vec<UdpSocket>> = (0..threads).map(|_| Vec::new()).collect();
+        for address in &options.listen {
+            let (local, listener, sockets) = open(*address, options.udp.then_some(threads))?;
+            addrs.push(local);
+            listeners.push(listener);
+            for (thread, socket) in datagrams.iter_mut().zip(sockets) {
+                thread.push(socket);
+            }
+        }
         let inboxes = (0..threads)
             .map(|_| Inbox::new().map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
@@ -58,9 +86,14 @@ impl Server {
         };
         let shared = Arc::new(Shared::new(options));
         let mut listeners = Some(listeners);
-        for index in 0..threads {
+        for (index, datagrams) in datagrams.into_iter().enumerate() {
             // Dropping the server on an error stops the threads that run already.
-            server.spawn(index, &shared, listeners.take().unwrap_or_default())?;
+            server.spawn(
+                index,
+                &shared,
+                listeners.take().unwrap_or_default(),
+                datagrams,
+            )?;
         }
         Ok(server)
     }
@@ -71,11 +104,19 @@ impl RunningServer {
         &mut self,
         index: usize,
         shared: &Arc<Shared>,
-        listeners: Vec<std::net::TcpListener>,
+        listeners: Vec<TcpListener>,
+        datagrams: Vec<UdpSocket>,
     ) -> Result<(), ServerError> {
         let counters = Arc::new(Counters::default());
         let service = Service::new(shared.clone(), counters.clone());
-        let reactor = Reactor::new(service, &self.inboxes, index, listeners, self.stop.clone())?;
+        let reactor = Reactor::new(
+            service,
+            &self.inboxes,
+            index,
+            listeners,
+            datagrams,
+            self.stop.clone(),
+        )?;
         let thread = std::thread::Builder::new()
             .name(format!("nfsd-{index}"))
             .spawn(move || reactor.run())

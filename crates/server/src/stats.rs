@@ -1,10 +1,11 @@
 //! Exact counts of what was served, per procedure.
 
 use crate::faults::PROCEDURES;
+use filermark_onc::nfs2;
 use filermark_onc::nfs3::Procedure;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Procedures of MOUNT version 3.
+/// Procedures of MOUNT, the same in versions 1 and 3.
 const MOUNT_PROCEDURES: usize = filermark_onc::mount::Procedure::ALL.len();
 
 /// A counter that one thread writes and any thread reads: no locked instruction.
@@ -32,6 +33,7 @@ macro_rules! counters {
         #[repr(align(128))]
         pub(crate) struct Counters {
             pub(crate) nfs: [Counter; PROCEDURES],
+            pub(crate) nfs2: [Counter; nfs2::Procedure::COUNT],
             pub(crate) mount: [Counter; MOUNT_PROCEDURES],
             $(pub(crate) $name: Counter,)*
         }
@@ -40,8 +42,10 @@ macro_rules! counters {
         /// again, as they do at a client that sends them again.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct ServerStats {
-            /// Requests by number of the NFS procedure.
+            /// Requests by number of the NFSv3 procedure.
             pub nfs: [u64; PROCEDURES],
+            /// Requests by number of the NFSv2 procedure.
+            pub nfs2: [u64; nfs2::Procedure::COUNT],
             /// Requests by number of the MOUNT procedure.
             pub mount: [u64; MOUNT_PROCEDURES],
             $($(#[$doc])* pub $name: u64,)*
@@ -50,6 +54,9 @@ macro_rules! counters {
         impl ServerStats {
             pub(crate) fn add(&mut self, counters: &Counters) {
                 for (sum, counter) in self.nfs.iter_mut().zip(&counters.nfs) {
+                    *sum += counter.get();
+                }
+                for (sum, counter) in self.nfs2.iter_mut().zip(&counters.nfs2) {
                     *sum += counter.get();
                 }
                 for (sum, counter) in self.mount.iter_mut().zip(&counters.mount) {
@@ -64,10 +71,12 @@ macro_rules! counters {
 counters! {
     /// Requests to the portmapper and rpcbind.
     portmap,
-    /// Records that were no request this server has: garbage, unknown programs and procedures.
+    /// Records and datagrams that were no request this server has: garbage, unknown programs and procedures.
     refused,
     /// Connections taken.
     connections,
+    /// Datagrams received.
+    datagrams,
     /// Bytes of file data sent with READ.
     bytes_read,
     /// Bytes of file data taken with WRITE.
@@ -76,6 +85,10 @@ counters! {
     errors_injected,
     /// Replies held back.
     replies_delayed,
+    /// Calls lost on purpose before anything was done; they are counted nowhere else.
+    calls_dropped,
+    /// Replies sent twice on purpose.
+    replies_repeated,
     /// Replies lost on purpose.
     replies_dropped,
     /// Connections closed on purpose.
@@ -89,13 +102,18 @@ counters! {
 }
 
 impl ServerStats {
-    /// Requests for one NFS procedure.
+    /// Requests for one procedure of NFSv2.
+    pub fn of2(&self, procedure: nfs2::Procedure) -> u64 {
+        self.nfs2[procedure as usize]
+    }
+
+    /// Requests for one NFSv3 procedure.
     pub fn of(&self, procedure: Procedure) -> u64 {
         self.nfs[procedure as usize]
     }
 
-    /// Requests for all NFS procedures.
+    /// Requests for all NFS procedures, of both versions.
     pub fn nfs_total(&self) -> u64 {
-        self.nfs.iter().sum()
+        self.nfs.iter().chain(&self.nfs2).sum()
     }
 }

@@ -4,7 +4,7 @@ use super::attr::Sattr;
 use super::handle::Fhandle;
 use super::procedure::Procedure;
 use super::results::*;
-use super::{MAXDATA, MAXNAMLEN, MAXPATHLEN};
+use super::{MAX_NAME, MAXDATA, MAXPATHLEN};
 
 xdr_struct! {
     /// `diropargs`: a name in a directory.
@@ -12,7 +12,7 @@ xdr_struct! {
         /// The directory.
         dir: Fhandle<'a>,
         /// The name.
-        name: &'a [u8] => MAXNAMLEN,
+        name: &'a [u8] => MAX_NAME,
     }
 }
 

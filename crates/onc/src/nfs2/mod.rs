@@ -32,6 +32,9 @@ pub const MAXDATA: usize = 8192;
 pub const MAXPATHLEN: usize = 1024;
 /// The most bytes in a name (`MAXNAMLEN`).
 pub const MAXNAMLEN: usize = 255;
+/// The most bytes taken in one name of a call: a wall behind [`MAXNAMLEN`], so that a server can answer
+/// NFSERR_NAMETOOLONG.
+pub const MAX_NAME: usize = crate::nfs3::MAX_NAME;
 /// Size of a READDIR cookie, in bytes (`COOKIESIZE`).
 pub const COOKIESIZE: usize = 4;
 /// The largest size that a file can have, in bytes: what clients and servers with signed offsets agree on.

@@ -9,10 +9,18 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use spec::{Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Share, SpecError, UnstableSpec};
+pub use spec::{
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec,
+};
 
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Streams of draws; those of `--error` count from 1.
+const REPLIES: u64 = 0;
+const CALLS: u64 = u64::MAX;
+const COPIES: u64 = u64::MAX - 1;
+const LATE: u64 = u64::MAX - 2;
 
 /// How many procedures NFSv3 has.
 pub(crate) const PROCEDURES: usize = Procedure::ALL.len();
@@ -39,6 +47,7 @@ impl Draw {
         match self.share {
             Share::All => true,
             Share::First(count) => nth < count,
+            Share::Every(n) => (nth + 1).is_multiple_of(n),
             Share::Fraction(share) => unit(mix(self.seed ^ mix(nth))) < share,
         }
     }
@@ -66,7 +75,10 @@ pub(crate) struct Faults {
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
     queue_free_at: Option<AtomicU64>,
     errors: Vec<(Procedure, Nfsstat3, Draw)>,
+    swallow_call: Option<Draw>,
     swallow: Option<Draw>,
+    repeat: Option<Draw>,
+    late: Option<(Draw, u64)>,
     /// Requests of one connection after which it is closed.
     pub(crate) close_after: Option<u64>,
     /// Answer WRITE with UNSTABLE.
@@ -92,6 +104,8 @@ impl Faults {
     pub(crate) fn new(options: &crate::ServerOptions) -> Faults {
         let seed = options.seed;
         let errors = options.errors.rules.iter().zip(1..);
+        let drawn =
+            |share: Option<Share>, stream| share.map(|share| Draw::new(share, seed, stream));
         Faults {
             delays: options.delay.per_procedure(),
             delay_seed: mix(seed),
@@ -100,7 +114,13 @@ impl Faults {
             errors: errors
                 .map(|(rule, n)| (rule.procedure, rule.status, Draw::new(rule.share, seed, n)))
                 .collect(),
-            swallow: options.drop.reply.map(|share| Draw::new(share, seed, 0)),
+            swallow_call: drawn(options.drop.call, CALLS),
+            repeat: drawn(options.drop.copy, COPIES),
+            late: options
+                .drop
+                .late
+                .map(|late| (Draw::new(late.share, seed, LATE), late.ns)),
+            swallow: drawn(options.drop.reply, REPLIES),
             close_after: options.drop.connection_after,
             unstable: options.unstable.enabled,
             verifier_every: options.unstable.verifier_every,
@@ -134,7 +154,28 @@ impl Faults {
 
     /// Whether any reply is ever held back.
     pub(crate) fn delays_replies(&self) -> bool {
-        self.delays.iter().any(Option::is_some)
+        self.late.is_some() || self.delays.iter().any(Option::is_some)
+    }
+
+    /// Whether to lose this call.
+    #[inline]
+    pub(crate) fn swallow_call(&self) -> bool {
+        self.swallow_call.as_ref().is_some_and(Draw::hit)
+    }
+
+    /// Whether to send this reply twice.
+    #[inline]
+    pub(crate) fn repeat_reply(&self) -> bool {
+        self.repeat.as_ref().is_some_and(Draw::hit)
+    }
+
+    /// For how long to hold this reply back beside its delay, in ns; 0 for not at all.
+    #[inline]
+    pub(crate) fn late_ns(&self) -> u64 {
+        match &self.late {
+            Some((draw, ns)) if draw.hit() => *ns,
+            _ => 0,
+        }
     }
 
     /// Whether to lose this reply.

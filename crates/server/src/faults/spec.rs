@@ -26,6 +26,8 @@ pub enum Share {
     All,
     /// The first so many.
     First(u64),
+    /// Each time so many have come, the last of them.
+    Every(u64),
     /// Each with this probability, 0 to 1; drawn from the seed.
     Fraction(f64),
 }
@@ -69,13 +71,30 @@ pub struct ErrorSpec {
 }
 
 /// `--drop`: `conn@N` does the first N requests of each connection, then closes it before
-/// the reply to the N-th is sent; `reply@1%` or `reply@3` does the request and loses the reply.
+/// the reply to the N-th is sent; `reply@1%`, `reply@1/50` or `reply@3` does the request and loses the
+/// reply; `call@1%` loses the call before anything is done; `copy@1%` sends a reply twice, over UDP only;
+/// `late@1%:3s` sends it that much later.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DropSpec {
     /// N of `conn@N`.
     pub connection_after: Option<u64>,
+    /// Which calls are lost.
+    pub call: Option<Share>,
     /// Which replies are lost.
     pub reply: Option<Share>,
+    /// Which replies are sent twice, over UDP.
+    pub copy: Option<Share>,
+    /// Which replies are late, and how much.
+    pub late: Option<Late>,
+}
+
+/// Replies held back beside `--delay`, for longer than a client waits before it asks again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Late {
+    /// Which.
+    pub share: Share,
+    /// How long, in ns.
+    pub ns: u64,
 }
 
 /// `--unstable`: `on` answers WRITE with UNSTABLE where the client allows it; `verf@N` also
@@ -137,6 +156,9 @@ impl Item<'_> {
     }
 
     fn share(&self, text: &str) -> Result<Share, SpecError> {
+        if let Some(every) = text.strip_prefix("1/") {
+            return self.count(every).map(Share::Every);
+        }
         let Some(percent) = text.strip_suffix('%') else {
             return self.count(text).map(Share::First);
         };
@@ -272,8 +294,9 @@ impl FromStr for DropSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<DropSpec, SpecError> {
-        let hint = "write conn@1000 (close each connection after so many requests), reply@1% or \
-                    reply@3 (lose replies)";
+        let hint = "write conn@1000 (close each connection after so many requests), reply@1%, \
+                    reply@3 or reply@1/50 (lose replies), call@1% (lose calls), copy@1% (send replies \
+                    twice over UDP) or late@1%:3s (send replies later)";
         let mut spec = DropSpec::default();
         for item in items("--drop", hint, text) {
             match item.text.split_once('@') {
@@ -285,7 +308,20 @@ impl FromStr for DropSpec {
                     spec.connection_after = Some(count);
                 }
                 Some(("reply", share)) => spec.reply = Some(item.share(share)?),
-                _ => return Err(item.error("neither conn@N nor reply@SHARE")),
+                Some(("call", share)) => spec.call = Some(item.share(share)?),
+                Some(("copy", share)) => spec.copy = Some(item.share(share)?),
+                Some(("late", late)) => {
+                    let (share, time) = late
+                        .split_once(':')
+                        .ok_or_else(|| item.error("no time behind the share"))?;
+                    let (share, ns) = (item.share(share)?, item.time_ns(time)?);
+                    spec.late = Some(Late { share, ns });
+                }
+                _ => {
+                    return Err(item.error(
+                        "none of conn@N, reply@SHARE, call@SHARE, copy@SHARE, late@SHARE:TIME",
+                    ));
+                }
             }
         }
         Ok(spec)

@@ -99,12 +99,13 @@ impl MemFs {
     /// Lists the names behind `cookie` (0: from the start) for as long as `take` agrees;
     /// it is asked with each entry in turn. With `attributes`, entries carry theirs.
     ///
-    /// The verifier must be the one that came with the cookie, else `BadCookie`.
+    /// The verifier must be the one that came with the cookie, else `BadCookie`; callers whose protocol
+    /// has none say `None`.
     pub fn readdir(
         &self,
         dir: FileId,
         cookie: u64,
-        verifier: u64,
+        verifier: Option<u64>,
         cred: &Cred<'_>,
         attributes: bool,
         mut take: impl FnMut(&DirEntry) -> bool,
@@ -114,7 +115,7 @@ impl MemFs {
             if !inode.permits(cred, MAY_READ) {
                 return Err(FsError::Acces);
             }
-            if cookie != 0 && verifier != inode.born_ns {
+            if cookie != 0 && verifier.is_some_and(|verifier| verifier != inode.born_ns) {
                 return Err(FsError::BadCookie);
             }
             inode.atime_ns.store(clock_ns(), Ordering::Relaxed);

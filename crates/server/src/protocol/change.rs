@@ -31,7 +31,7 @@ pub(super) fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
     let Some(data) = args.data.get(..wanted) else {
         return Err(Failed::new(Nfsstat3::Inval)); // fewer bytes than announced
     };
-    let most = shared
+    let most = cx
         .options
         .wtmax
         .min(shared.faults.short.unwrap_or(u32::MAX)) as usize;

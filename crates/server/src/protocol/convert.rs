@@ -3,6 +3,7 @@
 use crate::memfs::{
     Attr, CreateHow, FileId, FileKind, FsError, PreAttr, SetAttr, SetTime as FsSetTime, Wcc,
 };
+use filermark_onc::nfs2::FHSIZE;
 use filermark_onc::nfs3::{
     Createhow3, Fattr3, FileHandle, Ftype3, Nfsstat3, Nfstime3, Sattr3, SetTime, Specdata3,
     WccAttr, WccData,
@@ -11,7 +12,7 @@ use filermark_onc::nfs3::{
 /// Length of our handles in bytes.
 pub(super) const HANDLE: usize = 24;
 const MAGIC: &[u8; 8] = b"Filermk\x01";
-const NS: u64 = 1_000_000_000;
+pub(super) const NS: u64 = 1_000_000_000;
 
 /// A handle: a word of ours, the number, the generation.
 pub(super) fn handle(id: FileId) -> [u8; HANDLE] {
@@ -22,7 +23,8 @@ pub(super) fn handle(id: FileId) -> [u8; HANDLE] {
     bytes
 }
 
-/// Reads a handle; what we never gave out is BADHANDLE.
+/// Reads a handle; what we never gave out is BADHANDLE. Zeros may follow ours: version 2 fills its
+/// handles up with them, and a handle may come back by the other version.
 pub(super) fn file_id(handle: &FileHandle<'_>) -> Result<FileId, Nfsstat3> {
     let word = |at: usize| {
         let bytes = handle
@@ -31,7 +33,9 @@ pub(super) fn file_id(handle: &FileHandle<'_>) -> Result<FileId, Nfsstat3> {
             .and_then(|rest| rest.first_chunk::<8>());
         bytes.copied().ok_or(Nfsstat3::Badhandle)
     };
-    if handle.as_bytes().len() != HANDLE || word(0)? != *MAGIC {
+    let tail = handle.as_bytes().get(HANDLE..).unwrap_or_default();
+    let known = tail.is_empty() || (tail.len() == FHSIZE - HANDLE && tail.iter().all(|b| *b == 0));
+    if !known || word(0)? != *MAGIC {
         return Err(Nfsstat3::Badhandle);
     }
     Ok(FileId {

@@ -11,6 +11,11 @@ use filermark_onc::nfs3::{
 
 /// The largest listing that is made, in bytes, whatever the client has room for.
 const MAX_LISTING: u32 = 1 << 20;
+
+fn max_listing(cx: &Context<'_>) -> u32 {
+    MAX_LISTING.min(cx.options.rtmax)
+}
+
 /// Bytes of an `entry3` besides its name: marker, fileid, length, cookie.
 const ENTRY: usize = 4 + 8 + 4 + 8;
 
@@ -29,7 +34,7 @@ fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
 struct Request<'a> {
     dir: FileHandle<'a>,
     cookie: u64,
-    verifier: u64,
+    verifier: Option<u64>,
     /// Bytes of the reply.
     max_bytes: u32,
     /// Bytes of names, cookies and numbers in it.
@@ -86,11 +91,11 @@ fn answer(
 }
 
 pub(super) fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8>) {
-    let count = args.count.min(MAX_LISTING);
+    let count = args.count.min(max_listing(cx));
     let request = Request {
         dir: args.dir,
         cookie: args.cookie,
-        verifier: u64::from_be_bytes(args.cookieverf),
+        verifier: Some(u64::from_be_bytes(args.cookieverf)),
         max_bytes: count,
         max_names: count,
         plus: false,
@@ -109,9 +114,9 @@ pub(super) fn readdirplus(cx: &Context<'_>, args: &ReaddirplusArgs<'_>, out: &mu
     let request = Request {
         dir: args.dir,
         cookie: args.cookie,
-        verifier: u64::from_be_bytes(args.cookieverf),
-        max_bytes: args.maxcount.min(MAX_LISTING),
-        max_names: args.dircount.min(args.maxcount).min(MAX_LISTING),
+        verifier: Some(u64::from_be_bytes(args.cookieverf)),
+        max_bytes: args.maxcount.min(max_listing(cx)),
+        max_names: args.dircount.min(args.maxcount).min(max_listing(cx)),
         plus: true,
     };
     answer(cx, &request, out, |writer, entry| {

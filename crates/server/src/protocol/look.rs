@@ -148,7 +148,7 @@ pub(super) fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>)
         Ok(id) => id,
         Err(status) => return put(out, &ReadRes::Err(Failed::new(status))),
     };
-    let wanted = args.count.min(cx.shared.options.rtmax);
+    let wanted = args.count.min(cx.options.rtmax);
     let count = wanted.min(cx.shared.faults.short.unwrap_or(u32::MAX));
     let gap = out.len();
     out.resize(gap + FRONT_OF_READ, 0);
@@ -216,7 +216,7 @@ pub(super) fn fsinfo_of(options: &crate::ServerOptions, obj_attributes: PostOpAt
 }
 
 pub(super) fn fsinfo(cx: &Context<'_>, args: &FsinfoArgs<'_>) -> FsinfoRes {
-    Ok(fsinfo_of(&cx.shared.options, cx.post_of(&args.fsroot)?))
+    Ok(fsinfo_of(cx.options, cx.post_of(&args.fsroot)?))
 }
 
 pub(super) fn pathconf_of(obj_attributes: PostOpAttr) -> PathconfOk {

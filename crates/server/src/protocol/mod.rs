@@ -13,6 +13,7 @@ mod listing;
 mod look;
 mod mount;
 mod nfs;
+mod nfs2;
 mod null;
 mod portmap;
 
@@ -28,7 +29,7 @@ use filermark_onc::rpc::{
     AcceptStat, AuthFlavor, AuthStat, CallError, CallHeader, Gids, RejectStat, ReplyHeader,
 };
 use filermark_onc::xdr::{self, Decoder, Encode};
-use filermark_onc::{mount as mnt, nfs3, portmap as pmap};
+use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -38,6 +39,9 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     pub(crate) faults: Faults,
     fs: MemFs,
+    /// The options as they hold over UDP.
+    udp_options: ServerOptions,
+    null_udp: null::Replies,
     /// Tells this file system from others (`fsid`).
     fsid: u64,
     cache: ReplyCache,
@@ -53,14 +57,34 @@ impl Shared {
             read_only: options.read_only,
             ..FsConfig::default()
         });
+        let (udp_options, runs) = (options.over_udp(), Arc::default());
         Shared {
             faults: Faults::new(&options),
             fsid: fs.write_verifier(),
-            null: null::Replies::new(&options),
+            null: null::Replies::new(&options, &runs),
+            null_udp: null::Replies::new(&udp_options, &runs),
+            udp_options,
             fs,
             options,
             cache: ReplyCache::default(),
             mounts: mount::Mounts::default(),
+        }
+    }
+
+    /// What was chosen, as it holds for this client's transport.
+    fn options_for(&self, peer: &Peer) -> &ServerOptions {
+        if peer.is_datagram() {
+            &self.udp_options
+        } else {
+            &self.options
+        }
+    }
+
+    fn null_for(&self, peer: &Peer) -> &null::Replies {
+        if peer.is_datagram() {
+            &self.null_udp
+        } else {
+            &self.null
         }
     }
 
@@ -71,27 +95,42 @@ impl Shared {
     }
 }
 
-/// The other end of one connection.
+/// The other end of one connection, or the sender of one datagram.
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// The client.
     pub(crate) client: IpAddr,
+    /// Its port over UDP; 0 over TCP.
+    pub(crate) udp_port: u16,
     /// The address of ours that it chose.
     pub(crate) local: SocketAddr,
-    /// Stands for the connection in the reply cache.
+    /// Stands for the connection in the reply cache; one for all datagrams of a socket.
     pub(crate) session: Arc<Session>,
 }
+
+impl Peer {
+    fn is_datagram(&self) -> bool {
+        self.udp_port != 0
+    }
+}
+
+/// Bytes in front of every reply, which datagrams leave out.
+pub(crate) const RECORD_MARK: usize = 4;
+/// The most bytes in a datagram over IPv4: 65,535 without the headers of IP and UDP.
+pub(crate) const MAX_DATAGRAM: usize = 65_507;
 
 /// What is to happen with the reply that was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Send it.
     Send,
+    /// Send it twice, where it travels in datagrams.
+    Twice,
     /// Send it when so many ns have passed since the request came.
     Later(u64),
     /// Lose it.
     Lose,
-    /// The bytes were no RPC call: close the connection.
+    /// The bytes were no RPC call: close the connection; drop the datagram.
     Close,
 }
 
@@ -154,14 +193,17 @@ impl Service {
         let mut d = Decoder::new(record);
         match CallHeader::decode(&mut d) {
             Ok(call) => self.call(record, &call, &mut d, peer, out),
-            Err(error) => self.refuse_header(&error, out),
+            Err(error) => self.refuse_header(&error, peer, out),
         }
     }
 
-    fn refuse_header(&self, error: &CallError, out: &mut Vec<u8>) -> Verdict {
+    fn refuse_header(&self, error: &CallError, peer: &Peer, out: &mut Vec<u8>) -> Verdict {
         self.counters.refused.add(1);
-        let Some(reply) = error.reply() else {
-            return Verdict::Close;
+        let malformed = matches!(error, CallError::Malformed { .. });
+        let reply = match error.reply() {
+            // Anybody can send datagrams in anybody's name: what is no call gets no answer.
+            Some(reply) if !(malformed && peer.is_datagram()) => reply,
+            _ => return Verdict::Close,
         };
         let open = OpenRecord::begin(out);
         put(out, &reply);
@@ -180,11 +222,24 @@ impl Service {
         let start = out.len();
         let served = match call.prog {
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
-            nfs3::PROGRAM => Err(mismatch(nfs3::VERSION, nfs3::VERSION)),
-            mnt::PROGRAM if call.vers == mnt::VERSION => self.mount(call, d, peer, out),
-            mnt::PROGRAM => Err(mismatch(mnt::VERSION, mnt::VERSION)),
+            // Canned replies are of version 3 only.
+            nfs3::PROGRAM if self.shared.options.null => {
+                Err(mismatch(nfs3::VERSION, nfs3::VERSION))
+            }
+            nfs3::PROGRAM if call.vers == v2::VERSION => self.nfs2(record, call, d, peer, out),
+            nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
+            mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {
+                self.mount(call, d, peer, out)
+            }
+            mnt::PROGRAM => Err(mismatch(mount1::VERSION, mnt::VERSION)),
             pmap::PROGRAM if self.shared.options.portmap => self.portmap(call, d, peer, out),
             _ => Err(Refusal::Accept(AcceptStat::ProgUnavail)),
+        };
+        let too_long = peer.is_datagram() && out.len() - start > RECORD_MARK + MAX_DATAGRAM;
+        let served = if too_long {
+            Err(Refusal::Accept(AcceptStat::SystemErr))
+        } else {
+            served
         };
         served.unwrap_or_else(|refusal| {
             self.counters.refused.add(1);

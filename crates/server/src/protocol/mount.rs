@@ -1,12 +1,15 @@
-//! The MOUNT program, version 3: from a path under `/export` to its handle.
+//! The MOUNT program, versions 1 and 3: from a path under `/export` to its handle. Only what MNT answers
+//! differs between them.
 
-use super::look::with_handle;
-use super::{Peer, Refusal, Service, Verdict, put, reply};
+use super::convert::{HANDLE, handle};
+use super::{Peer, Refusal, Service, Verdict, nfs2, put, reply};
 use crate::memfs::{Cred, FileId, FileKind, FsError, MemFs};
 use crate::options::EXPORT;
 use filermark_onc::mount::{
     ExportNode, FlavorList, MntArgs, MntOk, MntRes, MountEntry, Mountstat3, Procedure, UmntArgs,
 };
+use filermark_onc::mount1;
+use filermark_onc::nfs2::{Fhandle, Nfsstat};
 use filermark_onc::nfs3::FileHandle;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::{self, Decoder, Encoder, List, encode_list};
@@ -62,11 +65,36 @@ fn resolve(fs: &MemFs, path: &[u8]) -> Result<FileId, Mountstat3> {
     }
 }
 
-fn mounted(fhandle: FileHandle<'_>) -> MntRes<'_> {
-    MntRes::Ok(MntOk {
-        fhandle,
-        auth_flavors: FlavorList::SYS,
-    })
+/// The handle of the root, in the bytes of version 3.
+type Mounted = Result<[u8; HANDLE], Mountstat3>;
+
+fn put_v3(mounted: Mounted, out: &mut Vec<u8>) {
+    let res = mounted
+        .as_ref()
+        .map_err(|status| *status)
+        .and_then(|bytes| {
+            let fhandle = FileHandle::new(bytes).ok_or(Mountstat3::Serverfault)?;
+            Ok(MntOk {
+                fhandle,
+                auth_flavors: FlavorList::SYS,
+            })
+        });
+    put::<MntRes<'_>>(out, &res);
+}
+
+/// Version 1 answers with a Unix errno; those that it can be have the same numbers in both versions.
+fn put_v1(mounted: Mounted, out: &mut Vec<u8>) {
+    let wide = mounted.map(|bytes| nfs2::widen(&bytes));
+    let res = wide
+        .as_ref()
+        .map_err(|status| match Nfsstat::from_u32(status.to_u32()) {
+            Nfsstat::Unknown(_) => Nfsstat::Io,
+            same => same,
+        });
+    let res = res.map(|bytes| mount1::MntOk {
+        directory: Fhandle::new(bytes),
+    });
+    put::<mount1::MntRes<'_>>(out, &res);
 }
 
 impl Service {
@@ -84,7 +112,11 @@ impl Service {
             Procedure::Null => reply(out, call.xid, |_| ()),
             Procedure::Mnt => {
                 let args: MntArgs<'_> = xdr::finish(d)?;
-                reply(out, call.xid, |out| self.mnt(&args, peer, out));
+                let old = call.vers == mount1::VERSION;
+                reply(out, call.xid, |out| match (self.mnt(&args, peer), old) {
+                    (mounted, true) => put_v1(mounted, out),
+                    (mounted, false) => put_v3(mounted, out),
+                });
             }
             Procedure::Dump => reply(out, call.xid, |out| {
                 let list = mounts.list();
@@ -124,24 +156,16 @@ impl Service {
         Ok(Verdict::Send)
     }
 
-    fn mnt(&self, args: &MntArgs<'_>, peer: &Peer, out: &mut Vec<u8>) {
+    fn mnt(&self, args: &MntArgs<'_>, peer: &Peer) -> Mounted {
         let options = &self.shared.options;
         if options.refuse_mount {
-            return put(out, &MntRes::Err(Mountstat3::Acces));
+            return Err(Mountstat3::Acces);
         }
         if options.null {
-            let root = super::null::root();
-            return match FileHandle::new(&root) {
-                Some(fh) => put(out, &mounted(fh)),
-                None => put(out, &MntRes::Err(Mountstat3::Serverfault)),
-            };
+            return Ok(super::null::root());
         }
-        match resolve(&self.shared.fs, args.dirpath) {
-            Ok(id) => {
-                self.shared.mounts.add(peer.client, args.dirpath);
-                with_handle(id, |fh| put(out, &mounted(fh)));
-            }
-            Err(status) => put(out, &MntRes::Err(status)),
-        }
+        let id = resolve(&self.shared.fs, args.dirpath)?;
+        self.shared.mounts.add(peer.client, args.dirpath);
+        Ok(handle(id))
     }
 }

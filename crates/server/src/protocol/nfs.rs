@@ -4,6 +4,7 @@ use super::cache::{Done, Key};
 use super::{
     Caller, Peer, Refusal, Service, Shared, Verdict, caller, change, listing, look, put, reply,
 };
+use crate::options::ServerOptions;
 use crate::stats::Counters;
 use filermark_onc::nfs3::{
     AccessRes, Args, CommitRes, CreateRes, Failed, FsinfoRes, FsstatRes, GetattrRes, LinkRes,
@@ -18,6 +19,8 @@ pub(super) struct Context<'a> {
     pub(super) shared: &'a Shared,
     pub(super) counters: &'a Counters,
     pub(super) caller: &'a Caller,
+    /// As they hold for the client's transport.
+    pub(super) options: &'a ServerOptions,
     pub(super) scratch: &'a mut Vec<u8>,
 }
 
@@ -49,11 +52,14 @@ impl Service {
         out: &mut Vec<u8>,
     ) -> Result<Verdict, Refusal> {
         let procedure = Procedure::from_u32(call.proc).ok_or(super::PROC_UNAVAIL)?;
+        if self.loses_call() {
+            return Ok(Verdict::Lose);
+        }
         self.counters.nfs[procedure as usize].add(1);
         if self.shared.options.null {
             if !self.inject_error(procedure, call.xid, out) {
                 self.shared
-                    .null
+                    .null_for(peer)
                     .append(procedure, call.xid, d, &self.counters, out)?;
             }
         } else {
@@ -75,32 +81,41 @@ impl Service {
         let args = Args::decode(procedure, d)?;
         if !must_be_done_once(procedure) {
             if !self.inject_error(procedure, call.xid, out) {
-                self.run(&args, &caller, call.xid, out);
+                self.run(&args, &caller, call.xid, peer, out);
             }
             return Ok(());
         }
         let shared = self.shared.clone();
-        let key = Key::new(call.xid, peer.client, record);
+        let key = Key::new(call.xid, (peer.client, peer.udp_port), record);
         let repeated = shared.cache.serve(key, &peer.session, out, |out| {
             if self.inject_error(procedure, call.xid, out) {
                 return Done::No;
             }
-            self.run(&args, &caller, call.xid, out);
+            self.run(&args, &caller, call.xid, peer, out);
             Done::Yes
         });
         self.counters.duplicates_answered.add(u64::from(repeated));
         Ok(())
     }
 
-    fn run(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, out: &mut Vec<u8>) {
+    fn run(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {
         let (shared, counters) = (&*self.shared, &*self.counters);
         let mut cx = Context {
             shared,
             counters,
             caller,
+            options: shared.options_for(peer),
             scratch: &mut self.scratch,
         };
         reply(out, xid, |out| dispatch(&mut cx, args, out));
+    }
+
+    /// Whether this call is to be lost, as if it had never come.
+    #[inline]
+    pub(super) fn loses_call(&self) -> bool {
+        let lost = self.shared.faults.swallow_call();
+        self.counters.calls_dropped.add(u64::from(lost));
+        lost
     }
 
     /// Appends an error in place of the results, where one is due.
@@ -115,14 +130,19 @@ impl Service {
     }
 
     #[inline]
-    fn verdict(&self, procedure: Procedure, peer: &Peer) -> Verdict {
+    pub(super) fn verdict(&self, procedure: Procedure, peer: &Peer) -> Verdict {
         let faults = &self.shared.faults;
         if faults.swallow_reply() {
             self.counters.replies_dropped.add(1);
             peer.session.lost_a_reply();
             return Verdict::Lose;
         }
-        match faults.delay_ns(procedure) {
+        let late = faults.late_ns();
+        match faults.delay_ns(procedure).saturating_add(late) {
+            0 if peer.is_datagram() && faults.repeat_reply() => {
+                self.counters.replies_repeated.add(1);
+                Verdict::Twice
+            }
             0 => Verdict::Send,
             ns => {
                 self.counters.replies_delayed.add(1);

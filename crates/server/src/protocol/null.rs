@@ -22,7 +22,9 @@ use filermark_onc::nfs3::{
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{self, Decoder, Encoder};
-use runs::{Runs, run_of};
+pub(super) use runs::Runs;
+use runs::run_of;
+use std::sync::Arc;
 
 /// Where the xid stands in a reply: behind the record mark.
 const XID: usize = 4;
@@ -89,7 +91,7 @@ pub(super) struct Replies {
     read_front: Box<[u8]>,
     rtmax: u32,
     wtmax: u32,
-    runs: Runs,
+    runs: Arc<Runs>,
 }
 
 fn block(results: impl FnOnce(&mut Vec<u8>)) -> Box<[u8]> {
@@ -220,7 +222,8 @@ fn prepare(options: &ServerOptions, procedure: Procedure) -> Box<[u8]> {
 }
 
 impl Replies {
-    pub(super) fn new(options: &ServerOptions) -> Replies {
+    /// Both transports have the same runs.
+    pub(super) fn new(options: &ServerOptions, runs: &Arc<Runs>) -> Replies {
         let mut blocks: [Box<[u8]>; PROCEDURES] = Default::default();
         for (block, procedure) in blocks.iter_mut().zip(Procedure::ALL) {
             *block = prepare(options, *procedure);
@@ -235,7 +238,7 @@ impl Replies {
             read_front: read_front.into(),
             rtmax: options.rtmax,
             wtmax: options.wtmax,
-            runs: Runs::default(),
+            runs: runs.clone(),
         }
     }
 

@@ -119,6 +119,7 @@ impl Acceptor {
                             stream,
                             Peer {
                                 client,
+                                udp_port: 0,
                                 local,
                                 session,
                             },

@@ -7,25 +7,28 @@
 
 mod accept;
 mod conn;
+mod datagram;
 mod timers;
 
 pub(crate) use accept::{Inbox, listen};
+pub(crate) use datagram::bind as bind_datagrams;
 
 use crate::options::ServerError;
 use crate::protocol::{Service, Verdict};
 use accept::Acceptor;
 use conn::{Conn, Conns, Token};
+use datagram::Datagrams;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::io::{ErrorKind, Read};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use timers::Timers;
+use timers::{Target, Timers};
 
 /// Bytes of one read.
 const INPUT: usize = 256 * 1024;
@@ -39,6 +42,7 @@ const EVENTS: usize = 256;
 /// What an event is about, where it is no connection.
 const WAKE: u64 = u64::MAX;
 const FIRST_LISTENER: u64 = u64::MAX - 1024;
+const FIRST_DATAGRAMS: u64 = u64::MAX - 2048;
 
 /// The monotonic clock in ns.
 fn now_ns() -> u64 {
@@ -64,6 +68,8 @@ pub(crate) struct Reactor {
     acceptor: Acceptor,
     stop: Arc<AtomicBool>,
     conns: Conns,
+    /// One is out of its place only while it is served.
+    datagrams: Vec<Option<Datagrams>>,
     timers: Timers,
     input: Box<[u8]>,
     out: Vec<u8>,
@@ -77,14 +83,22 @@ fn system(step: &'static str) -> impl Fn(Errno) -> ServerError {
     }
 }
 
+fn unnamed(source: std::io::Error) -> ServerError {
+    ServerError::System {
+        step: "ask a socket for its address",
+        source,
+    }
+}
+
 impl Reactor {
     /// A loop that takes connections from its inbox, and, where there are `listeners`, takes
-    /// new ones from these and hands them to all `inboxes` in turn.
+    /// new ones from these and hands them to all `inboxes` in turn. `datagrams` are its own.
     pub(crate) fn new(
         service: Service,
         inboxes: &[Arc<Inbox>],
         index: usize,
         listeners: Vec<TcpListener>,
+        datagrams: Vec<UdpSocket>,
         stop: Arc<AtomicBool>,
     ) -> Result<Reactor, ServerError> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system("make an event queue"))?;
@@ -97,6 +111,15 @@ impl Reactor {
         for (listener, data) in listeners.iter().zip(FIRST_LISTENER..) {
             add(listener, data)?;
         }
+        let datagrams = datagrams
+            .into_iter()
+            .map(|socket| Datagrams::new(socket).map_err(unnamed))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (datagrams, data) in datagrams.iter().zip(FIRST_DATAGRAMS..) {
+            datagrams
+                .watch(&epoll, data)
+                .map_err(system("watch a socket"))?;
+        }
         let max_record = service.shared.max_record();
         Ok(Reactor {
             service,
@@ -104,6 +127,7 @@ impl Reactor {
             acceptor: Acceptor::new(listeners, inboxes.to_vec()),
             stop,
             conns: Conns::default(),
+            datagrams: datagrams.into_iter().map(Some).collect(),
             timers: Timers::default(),
             input: vec![0; INPUT].into(),
             out: Vec::with_capacity(INPUT),
@@ -150,6 +174,9 @@ impl Reactor {
             WAKE => self.adopt(),
             FIRST_LISTENER..WAKE => {
                 self.acceptor.accept(&self.epoll, now_ns());
+            }
+            FIRST_DATAGRAMS..FIRST_LISTENER => {
+                self.datagram_event((data - FIRST_DATAGRAMS) as usize);
             }
             token => self.with_conn(Token::from_u64(token), |reactor, conn| {
                 reactor.conn_event(conn, flags)
@@ -306,13 +333,14 @@ impl Reactor {
             return Some(Fate::Close);
         }
         match verdict {
-            Verdict::Send => {}
+            // A stream never has anything twice.
+            Verdict::Send | Verdict::Twice => {}
             Verdict::Later(delay_ns) => {
                 let reply = out[start..].to_vec();
                 out.truncate(start);
                 conn.delayed(reply.len());
                 let due = self.service.shared.faults.due_ns(received_ns, delay_ns);
-                self.timers.add(due, conn.token, reply);
+                self.timers.add(due, Target::Conn(conn.token), reply);
             }
             Verdict::Lose => out.truncate(start),
             Verdict::Close => return Some(Fate::Close),
@@ -328,7 +356,14 @@ impl Reactor {
         let now = now_ns();
         if next <= now {
             let mut touched: Vec<Token> = Vec::new();
-            while let Some((token, reply)) = self.timers.pop_due(now) {
+            while let Some((target, reply)) = self.timers.pop_due(now) {
+                let token = match target {
+                    Target::Conn(token) => token,
+                    Target::Datagram(index, to) => {
+                        self.datagram_due(index, to, &reply);
+                        continue;
+                    }
+                };
                 let Some(conn) = self.conns.get_mut(token) else {
                     continue;
                 };

@@ -3,17 +3,26 @@
 use super::conn::Token;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+
+/// Where a reply goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Target {
+    Conn(Token),
+    /// By the socket with this index, to this client.
+    Datagram(usize, SocketAddr),
+}
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     due_ns: u64,
     /// Replies that are due together leave in the order they were made.
     nth: u64,
-    token: Token,
+    target: Target,
     reply: Vec<u8>,
 }
 
-/// A queue by time. Its length is bounded by what connections may hold back.
+/// A queue by time. Its length is bounded by what connections and sockets may hold back.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     queue: BinaryHeap<Reverse<Waiting>>,
@@ -21,12 +30,12 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn add(&mut self, due_ns: u64, token: Token, reply: Vec<u8>) {
+    pub(super) fn add(&mut self, due_ns: u64, target: Target, reply: Vec<u8>) {
         self.added += 1;
         self.queue.push(Reverse(Waiting {
             due_ns,
             nth: self.added,
-            token,
+            target,
             reply,
         }));
     }
@@ -35,12 +44,12 @@ impl Timers {
         self.queue.peek().map(|Reverse(first)| first.due_ns)
     }
 
-    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(Token, Vec<u8>)> {
+    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(Target, Vec<u8>)> {
         if self.next_due()? > now_ns {
             return None;
         }
         self.queue
             .pop()
-            .map(|Reverse(first)| (first.token, first.reply))
+            .map(|Reverse(first)| (first.target, first.reply))
     }
 }

@@ -9,3 +9,5 @@ mod load;
 mod null;
 mod procedures;
 mod programs;
+mod udp;
+mod v2;

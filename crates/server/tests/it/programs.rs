@@ -75,16 +75,17 @@ fn other_programs_versions_and_procedures() {
     let umnt = mount::UmntArgs {
         dirpath: b"/export",
     };
-    let mismatch = Err(RpcRefusal::Accepted(AcceptStat::ProgMismatch {
-        low: 3,
-        high: 3,
-    }));
-    assert_eq!(null(&mut client, (mount::PROGRAM, 1)), mismatch);
+    let mismatch = |low| {
+        let stat = AcceptStat::ProgMismatch { low, high: 3 };
+        Err(RpcRefusal::Accepted(stat))
+    };
+    assert_eq!(null(&mut client, (mount::PROGRAM, 2)), mismatch(1));
     assert_eq!(
-        client.call_program((mount::PROGRAM, 1), &umnt, |()| ()),
-        mismatch
+        client.call_program((mount::PROGRAM, 4), &umnt, |()| ()),
+        mismatch(1)
     );
-    assert_eq!(null(&mut client, (nfs3::PROGRAM, 4)), mismatch);
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 4)), mismatch(2));
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 1)), mismatch(2));
     let unavailable = Err(RpcRefusal::Accepted(AcceptStat::ProgUnavail));
     assert_eq!(null(&mut client, (100_227, 3)), unavailable);
     assert_eq!(
@@ -118,7 +119,7 @@ fn other_programs_versions_and_procedures() {
         let record = client.receive().expect("reply");
         assert_eq!(results::<()>(&record, xid), Err(RpcRefusal::Accepted(stat)));
     }
-    assert_eq!(server.stats().refused, 8);
+    assert_eq!(server.stats().refused, 9);
 }
 
 #[test]
@@ -160,9 +161,11 @@ fn portmapper_and_rpcbind_on_both_families() {
         };
         assert_eq!(port(nfs3::PROGRAM, 3), u32::from(address.port()));
         assert_eq!(port(mount::PROGRAM, 3), u32::from(address.port()));
+        assert_eq!(port(nfs3::PROGRAM, 2), u32::from(address.port()));
+        assert_eq!(port(mount::PROGRAM, 1), u32::from(address.port()));
         assert_eq!((port(nfs3::PROGRAM, 4), port(1, 1)), (0, 0));
         let count = client.call_program(pmap, &portmap::DumpArgs {}, |list| list.len());
-        assert_eq!(count, Ok(5));
+        assert_eq!(count, Ok(14));
         let netid = rpcbind::netid(&address.ip()).as_bytes();
         for vers in [3, 4] {
             let rpcb = rpcbind::Rpcb {
@@ -179,7 +182,7 @@ fn portmapper_and_rpcbind_on_both_families() {
             assert_eq!(uaddr, Ok(Some(*address)));
         }
     }
-    assert_eq!(server.stats().portmap, 14);
+    assert_eq!(server.stats().portmap, 18);
 }
 
 #[test]

@@ -12,7 +12,14 @@ fn list(fs: &MemFs, dir: FileId, part: usize, mut between: impl FnMut(usize)) ->
             room = room.wrapping_sub(1);
             room != usize::MAX
         };
-        let (attr, list) = fs.readdir(dir, cookie, verifier, &Cred::ROOT, round % 2 == 0, take);
+        let (attr, list) = fs.readdir(
+            dir,
+            cookie,
+            Some(verifier),
+            &Cred::ROOT,
+            round % 2 == 0,
+            take,
+        );
         assert!(attr.is_some());
         let list = list.expect("readdir");
         for entry in &list.entries {
@@ -72,16 +79,16 @@ fn rename_over_keeps_the_place_of_the_target() {
 fn a_foreign_verifier_is_refused() {
     let fs = fs();
     let first = fs
-        .readdir(fs.root(), 0, 0, &Cred::ROOT, false, |_| true)
+        .readdir(fs.root(), 0, Some(0), &Cred::ROOT, false, |_| true)
         .1
         .expect("list");
     let again = |verifier| {
-        fs.readdir(fs.root(), 1, verifier, &Cred::ROOT, false, |_| true)
+        fs.readdir(fs.root(), 1, Some(verifier), &Cred::ROOT, false, |_| true)
             .1
     };
     assert_eq!(again(first.verifier + 1), Err(FsError::BadCookie));
     assert_eq!(again(first.verifier).map(|l| l.entries.len()), Ok(1));
     let file = mkfile(&fs, fs.root(), "f");
-    let listed = fs.readdir(file, 0, 0, &Cred::ROOT, false, |_| true).1;
+    let listed = fs.readdir(file, 0, Some(0), &Cred::ROOT, false, |_| true).1;
     assert_eq!(listed, Err(FsError::NotDir));
 }

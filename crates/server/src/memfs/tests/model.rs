@@ -254,7 +254,7 @@ fn compare(fs: &MemFs, ids: &[FileId], model: &Model) {
             }
             Node::Dir(names) => {
                 let list = fs
-                    .readdir(*id, 0, 0, &Cred::ROOT, false, |_| true)
+                    .readdir(*id, 0, Some(0), &Cred::ROOT, false, |_| true)
                     .1
                     .expect("list");
                 let mut real: Vec<_> = list.entries[2..]
@@ -278,7 +278,7 @@ fn compare(fs: &MemFs, ids: &[FileId], model: &Model) {
 /// Removes everything under a directory, through the interface.
 fn clear(fs: &MemFs, dir: FileId) {
     let list = fs
-        .readdir(dir, 0, 0, &Cred::ROOT, true, |_| true)
+        .readdir(dir, 0, Some(0), &Cred::ROOT, true, |_| true)
         .1
         .expect("list");
     for entry in &list.entries[2..] {

@@ -49,7 +49,7 @@ struct Table {
 
 /// The run directories of one server.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Mutex<Table>);
+pub(in crate::protocol) struct Runs(Mutex<Table>);
 
 /// The run that a handle belongs to, if any.
 #[inline]

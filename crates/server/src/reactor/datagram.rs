@@ -1,0 +1,217 @@
+//! Requests in datagrams (UDP): for each address one socket per thread, over which the kernel spreads the
+//! clients.
+//!
+//! A reply leaves in the turn that its request came in. What the socket does not take waits, and nothing
+//! is read meanwhile; what does not fit into the socket's buffer then is lost, as datagrams may be.
+//! Replies leave from the socket's own address: one that is bound to all addresses leaves the choice to
+//! the routing table.
+
+use super::timers::Target;
+use super::{INPUT, Reactor, now_ns};
+use crate::protocol::{MAX_DATAGRAM, Peer, RECORD_MARK, Session, Verdict};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::net::sockopt;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// Datagrams read in one turn, before others get theirs.
+const TURN: usize = 64;
+/// Bytes of the socket's buffers, as far as the system allows: a burst of large WRITEs from many clients.
+const BUFFER: usize = 8 << 20;
+/// Replies that may wait, for their time or for the socket, before it is read no further.
+const MAX_WAITING: usize = 65_536;
+/// And how many bytes of them.
+const MAX_WAITING_BYTES: usize = 64 << 20;
+
+/// Opens a socket for datagrams; several may have one address.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    let kind = Type::DGRAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_reuse_port(true)?;
+    // Beyond the system's limit if we may, else as far as it goes; a small buffer works too.
+    if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
+        let _ = socket.set_recv_buffer_size(BUFFER);
+    }
+    let _ = socket.set_send_buffer_size(BUFFER);
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// One socket.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    socket: UdpSocket,
+    /// Who sent the datagram that is being served.
+    peer: Peer,
+    /// Replies that the socket did not take yet.
+    pending: VecDeque<(SocketAddr, Vec<u8>)>,
+    waiting: usize,
+    waiting_bytes: usize,
+    interest: EventFlags,
+}
+
+impl Datagrams {
+    pub(super) fn new(socket: UdpSocket) -> io::Result<Datagrams> {
+        let local = socket.local_addr()?;
+        Ok(Datagrams {
+            socket,
+            peer: Peer {
+                client: local.ip(),
+                udp_port: 0,
+                local,
+                session: Arc::new(Session::default()),
+            },
+            pending: VecDeque::new(),
+            waiting: 0,
+            waiting_bytes: 0,
+            interest: EventFlags::IN,
+        })
+    }
+
+    pub(super) fn watch(&self, epoll: &OwnedFd, data: u64) -> rustix::io::Result<()> {
+        epoll::add(epoll, &self.socket, EventData::new_u64(data), self.interest)
+    }
+
+    /// Whether no further request may be served before something has left.
+    fn is_blocked(&self) -> bool {
+        !self.pending.is_empty()
+            || self.waiting >= MAX_WAITING
+            || self.waiting_bytes >= MAX_WAITING_BYTES
+    }
+
+    fn hold(&mut self, bytes: usize) {
+        self.waiting += 1;
+        self.waiting_bytes += bytes;
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.waiting -= 1;
+        self.waiting_bytes -= bytes;
+    }
+
+    /// Whether the socket took it. Where nobody is there any more, or no way leads there, it is lost.
+    fn try_send(&self, to: SocketAddr, reply: &[u8]) -> bool {
+        loop {
+            match self.socket.send_to(reply, to) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Ok(_) | Err(_) => return true,
+            }
+        }
+    }
+
+    /// Sends now, or as soon as the socket takes it.
+    fn send(&mut self, to: SocketAddr, reply: &[u8]) {
+        if !self.pending.is_empty() || !self.try_send(to, reply) {
+            self.hold(reply.len());
+            self.pending.push_back((to, reply.to_vec()));
+        }
+    }
+
+    fn flush(&mut self) {
+        while let Some((to, reply)) = self.pending.pop_front() {
+            if !self.try_send(to, &reply) {
+                self.pending.push_front((to, reply));
+                return;
+            }
+            self.release(reply.len());
+        }
+    }
+
+    fn wanted_events(&self) -> EventFlags {
+        if !self.pending.is_empty() {
+            EventFlags::OUT
+        } else if self.is_blocked() {
+            EventFlags::empty()
+        } else {
+            EventFlags::IN
+        }
+    }
+}
+
+impl Reactor {
+    /// Runs `body` on a socket and watches afterwards for what its state asks for.
+    fn with_datagrams(&mut self, index: usize, body: impl FnOnce(&mut Reactor, &mut Datagrams)) {
+        let Some(mut datagrams) = self.datagrams.get_mut(index).and_then(Option::take) else {
+            return;
+        };
+        body(self, &mut datagrams);
+        let wanted = datagrams.wanted_events();
+        if wanted != datagrams.interest {
+            let data = EventData::new_u64(super::FIRST_DATAGRAMS + index as u64);
+            // It fails only where the system is out of memory; the next change tries again.
+            if epoll::modify(&self.epoll, &datagrams.socket, data, wanted).is_ok() {
+                datagrams.interest = wanted;
+            }
+        }
+        self.datagrams[index] = Some(datagrams);
+    }
+
+    pub(super) fn datagram_event(&mut self, index: usize) {
+        self.with_datagrams(index, |reactor, datagrams| {
+            datagrams.flush();
+            let mut input = std::mem::take(&mut reactor.input);
+            for _ in 0..TURN {
+                if datagrams.is_blocked() {
+                    break;
+                }
+                match datagrams.socket.recv_from(&mut input[..INPUT]) {
+                    Ok((length, from)) => {
+                        reactor.serve_datagram(index, datagrams, &input[..length], from);
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    // An earlier reply found nobody, and suchlike: not about what comes next.
+                    Err(_) => {}
+                }
+            }
+            reactor.input = input;
+        });
+    }
+
+    fn serve_datagram(
+        &mut self,
+        index: usize,
+        datagrams: &mut Datagrams,
+        request: &[u8],
+        from: SocketAddr,
+    ) {
+        datagrams.peer.client = from.ip().to_canonical();
+        datagrams.peer.udp_port = from.port();
+        self.service.counters.datagrams.add(1);
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        let verdict = self.service.serve(request, &datagrams.peer, &mut out);
+        let reply = out.get(RECORD_MARK..).unwrap_or_default();
+        debug_assert!(reply.len() <= MAX_DATAGRAM, "serve() keeps to it");
+        match verdict {
+            Verdict::Send => datagrams.send(from, reply),
+            Verdict::Twice => {
+                datagrams.send(from, reply);
+                datagrams.send(from, reply);
+            }
+            Verdict::Later(delay_ns) => {
+                let due = self.service.shared.faults.due_ns(now_ns(), delay_ns);
+                datagrams.hold(reply.len());
+                let target = Target::Datagram(index, from);
+                self.timers.add(due, target, reply.to_vec());
+            }
+            Verdict::Lose | Verdict::Close => {}
+        }
+        self.out = out;
+    }
+
+    /// The time of a reply has come.
+    pub(super) fn datagram_due(&mut self, index: usize, to: SocketAddr, reply: &[u8]) {
+        self.with_datagrams(index, |_, datagrams| {
+            datagrams.release(reply.len());
+            datagrams.send(to, reply);
+        });
+    }
+}
