@@ -18,10 +18,10 @@ static ALLOCATOR: Counting = Counting;
 const PROCS: u32 = 4;
 const FILE_BYTES: u64 = 600_000;
 
-fn plan(port: u16) -> NfsPlan {
+fn plan(port: u16, transport: Transport) -> NfsPlan {
     NfsPlan {
         version: NfsVersion::V3,
-        transport: Transport::Tcp,
+        transport,
         udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 0,
         gid: 0,
@@ -122,10 +122,17 @@ fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completio
     }
 }
 
+/// One test, since the allocator counts for the whole program.
 #[test]
 fn nothing_is_allocated_per_operation() {
+    count_over(Transport::Tcp);
+    count_over(Transport::Udp);
+}
+
+fn count_over(transport: Transport) {
     let server = Server::start(ServerOptions {
         unstable: "on".parse().expect("sound"),
+        udp: true,
         ..ServerOptions::default()
     })
     .expect("a free port");
@@ -133,7 +140,7 @@ fn nothing_is_allocated_per_operation() {
         host: "127.0.0.1".to_owned(),
         path: EXPORT.to_owned(),
     };
-    let driver = NfsDriver::new(plan(server.addrs()[0].port()));
+    let driver = NfsDriver::new(plan(server.addrs()[0].port(), transport));
     let claim = Claim {
         dir_name: "filermark.alloc".to_owned(),
         run_id: "alloc".to_owned(),
@@ -183,6 +190,6 @@ fn nothing_is_allocated_per_operation() {
     // not per operation.
     assert!(
         allocations <= 4,
-        "{allocations} allocations in {operations} operations"
+        "{transport:?}: {allocations} allocations in {operations} operations"
     );
 }

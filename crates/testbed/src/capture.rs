@@ -70,7 +70,7 @@ impl Decoder {
 }
 
 impl Capture {
-    /// Captures whole packets from and to the given TCP ports on an interface
+    /// Captures whole packets from and to the given ports, TCP and UDP, on an interface
     /// of the sandbox (`lo`, or what a fixture's `interface` says).
     ///
     /// # Errors
@@ -101,7 +101,9 @@ impl Capture {
         let file = sandbox.dir().join(format!("{name}.pcapng"));
         let filter: Vec<String> = ports
             .iter()
-            .map(|port| format!("tcp port {port}"))
+            .map(|port| format!("port {port}"))
+            // Of a datagram in pieces only the first has ports.
+            .chain(["ip[6:2] & 0x1fff != 0".to_owned()])
             .collect();
         let path = file.display().to_string();
         let mut dumpcap = Daemon::start(
@@ -229,7 +231,8 @@ impl Pcap {
     ///
     /// When tshark fails.
     pub fn malformed(&self) -> Result<u64> {
-        let filter = self.decoder.malformed(&self.any_port("tcp.dstport"));
+        let ports = [self.any_port("tcp.dstport"), self.any_port("udp.dstport")];
+        let filter = self.decoder.malformed(&ports.join(" || "));
         let lines = self.tshark(&["-Y", &filter, "-T", "fields", "-e", "frame.number"])?;
         Ok(lines.lines().count() as u64)
     }
@@ -256,13 +259,24 @@ impl Pcap {
         ports.collect::<Vec<_>>().join(" || ")
     }
 
-    /// NFSv3 calls sent, answered or not, by procedure number.
+    /// NFSv3 calls sent, answered or not, by procedure number; over UDP with those that
+    /// went again.
     ///
     /// # Errors
     ///
     /// When tshark fails.
     pub fn calls(&self) -> Result<BTreeMap<u32, u64>> {
-        let filter = format!("rpc.msgtyp && ({})", self.any_port("tcp.dstport"));
+        self.calls_of(3)
+    }
+
+    /// The same for another version of NFS.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails.
+    pub fn calls_of(&self, version: u32) -> Result<BTreeMap<u32, u64>> {
+        let ports = [self.any_port("tcp.dstport"), self.any_port("udp.dstport")];
+        let filter = format!("rpc.msgtyp==0 && ({})", ports.join(" || "));
         let fields = [
             "-e",
             "rpc.program",
@@ -273,7 +287,7 @@ impl Pcap {
         ];
         let mut args = vec!["-Y", &filter, "-T", "fields", "-E", "occurrence=a"];
         args.extend(fields);
-        count_calls(&self.tshark(&args)?)
+        count_calls(&self.tshark(&args)?, version)
     }
 
     /// Service times of NFSv3 by procedure, for those that were used.
@@ -305,6 +319,9 @@ impl Pcap {
             command
                 .arg("-d")
                 .arg(format!("tcp.port=={port},{}", self.decoder.name()));
+            if let Decoder::Rpc = self.decoder {
+                command.arg("-d").arg(format!("udp.port=={port},rpc"));
+            }
         }
         // Not the user's own preferences.
         let nowhere = Path::new("/nonexistent");
@@ -323,9 +340,10 @@ impl Pcap {
     }
 }
 
-/// Counts NFSv3 calls in lines of `program,...<TAB>version,...<TAB>procedure,...`,
+/// Counts NFS calls of a version in lines of `program,...<TAB>version,...<TAB>procedure,...`,
 /// one line a packet, one number a message.
-fn count_calls(lines: &str) -> Result<BTreeMap<u32, u64>> {
+fn count_calls(lines: &str, wanted: u32) -> Result<BTreeMap<u32, u64>> {
+    let wanted = wanted.to_string();
     let mut counts = BTreeMap::new();
     for line in lines.lines() {
         let mut columns = line.split('\t').map(|column| column.split(','));
@@ -335,7 +353,7 @@ fn count_calls(lines: &str) -> Result<BTreeMap<u32, u64>> {
             return Err(Error::failed("tshark", "a line without three fields", line));
         };
         for ((program, version), procedure) in programs.zip(versions).zip(procedures) {
-            if (program, version) == (NFS_PROGRAM, "3") {
+            if program == NFS_PROGRAM && version == wanted {
                 let number = procedure
                     .parse()
                     .map_err(|_| Error::failed("tshark", "no procedure number", line))?;
@@ -380,10 +398,11 @@ mod tests {
     #[test]
     fn several_calls_in_one_packet_are_counted_and_other_programs_are_not() {
         let lines = "100003\t3\t1\n100003,100003,100003\t3,3,3\t6,6,1\n100005\t3\t1\n";
-        let counts = count_calls(lines).expect("well-formed lines");
+        let counts = count_calls(lines, 3).expect("well-formed lines");
         assert_eq!(counts, BTreeMap::from([(1, 2), (6, 2)]));
-        assert!(count_calls("100003\t3\n").is_err());
-        assert!(count_calls("100003\t3\tx\n").is_err());
+        assert!(count_calls(lines, 2).expect("well-formed lines").is_empty());
+        assert!(count_calls("100003\t3\n", 3).is_err());
+        assert!(count_calls("100003\t3\tx\n", 3).is_err());
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub(crate) struct Datagram {
     unreachable: bool,
     /// Why nobody can be reached.
     failure: Option<Box<str>>,
+    /// Batches that were handed to the system.
+    #[cfg(test)]
+    pub(crate) batches: u64,
 }
 
 impl Datagram {
@@ -69,6 +72,8 @@ impl Datagram {
             blocked: false,
             unreachable: false,
             failure: None,
+            #[cfg(test)]
+            batches: 0,
         }
     }
 
@@ -202,6 +207,10 @@ impl Datagram {
         }
         core.now = core.clock.now();
         let sent = socket.send(&io.send, &io.pieces);
+        #[cfg(test)]
+        {
+            self.batches += 1;
+        }
         self.sent = self.sent.wrapping_add(sent.taken as u32);
         core.stamp(self.number, self.sent);
         if sent.blocked {

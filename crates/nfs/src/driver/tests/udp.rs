@@ -1,5 +1,6 @@
 //! Datagrams: lost, late, twice, out of order, cut off, and nobody there.
 
+use super::super::conn::Conn;
 use super::fake::{Act, good, good_reply, refusal};
 use super::*;
 use filermark_onc::nfs3::{Args, Nfsstat3};
@@ -43,6 +44,28 @@ fn operations_go_over_datagrams_without_marks() {
         "{counters:?}"
     );
     assert!(!counters.contains_key("retransmits"), "{counters:?}");
+}
+
+/// What is due in one turn leaves in one system call (a batch has 64 at most).
+#[test]
+fn calls_of_one_turn_leave_together() {
+    let plan = NfsPlan {
+        connections: Connections::Shared(1),
+        udp_timeout_ms: 20_000,
+        rpc_timeout_ms: 20_000,
+        ..udp()
+    };
+    let mut bench = Bench::with(plan, 100, false, good);
+    for (procs, batches) in [(32, 1), (64, 2), (100, 4)] {
+        for proc in 0..procs {
+            bench.submit(proc, getattr());
+        }
+        assert_eq!(bench.wait(procs as usize).len(), procs as usize);
+        let Conn::Datagram(conn) = &bench.shard.conns[0] else {
+            panic!("over UDP")
+        };
+        assert_eq!(conn.batches, batches, "{procs} calls");
+    }
 }
 
 #[test]
