@@ -1,11 +1,17 @@
-//! A look at servers before a run: which of their services take connections, how
-//! quickly, and whether exports mount. Makes nothing on the server.
+//! A look at servers before a run: which of their services take connections (over
+//! UDP: answer a NULL call), how quickly, and whether exports mount. Makes nothing on
+//! the server.
 
-use crate::client::{PortLookup, Program, connect, find_port, mount_program, nfs_program};
+use crate::client::{
+    ClientError, PortLookup, Program, RpcClient, RpcOptions, connect, find_port, mount_program,
+    nfs_program,
+};
 use crate::target::{Target, addresses, mount_options};
 use filermark_engine::driver::{ClaimReport, DriverError};
-use filermark_model::plan::{MountPoint, NfsPlan};
-use filermark_onc::nfs3::access;
+use filermark_model::plan::{MountPoint, NfsPlan, Transport};
+use filermark_onc::nfs3::{NullArgs, access};
+use filermark_onc::portmap;
+use filermark_onc::rpc::AuthBody;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -19,7 +25,10 @@ pub struct Service {
     pub name: &'static str,
     /// Where it listens; `None`: not known.
     pub address: Option<SocketAddr>,
-    /// How long the connection took to be made; or why there is none.
+    /// What carries the calls to it.
+    pub transport: Transport,
+    /// How long the connection took to be made, or over UDP the answer to a NULL call
+    /// to come; or why there is none.
     pub connected: Result<Duration, String>,
 }
 
@@ -56,7 +65,11 @@ fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
     let mut found = Vec::new();
     if plan.nfs_port.is_none() || plan.mount_port.is_none() {
         let portmapper = SocketAddr::new(ip, plan.portmap_port);
-        found.push(reach("portmapper", portmapper, plan));
+        let program = Program {
+            prog: portmap::PROGRAM,
+            vers: portmap::VERSION,
+        };
+        found.push(reach("portmapper", portmapper, program, plan));
         if found.iter().any(|s| s.connected.is_err()) {
             // The others would only be unknown because of this.
             return found;
@@ -66,16 +79,38 @@ fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
         ("mount", mount_program(plan.version), plan.mount_port),
         ("nfs", nfs_program(plan.version), plan.nfs_port),
     ] {
-        found.push(match port(ip, program, explicit, plan) {
-            Ok(port) => reach(name, SocketAddr::new(ip, port), plan),
-            Err(reason) => Service {
-                name,
-                address: None,
-                connected: Err(reason),
-            },
-        });
+        let mut service = look(name, ip, (program, explicit), plan);
+        // Servers with NFS over UDP may have MOUNT over TCP alone.
+        if service.connected.is_err() && name == "mount" && plan.transport == Transport::Udp {
+            let streamed = NfsPlan {
+                transport: Transport::Tcp,
+                ..plan.clone()
+            };
+            let other = look(name, ip, (program, explicit), &streamed);
+            if other.connected.is_ok() {
+                service = other;
+            }
+        }
+        found.push(service);
     }
     found
+}
+
+fn look(
+    name: &'static str,
+    ip: IpAddr,
+    (program, explicit): (Program, Option<u16>),
+    plan: &NfsPlan,
+) -> Service {
+    match port(ip, program, explicit, plan) {
+        Ok(port) => reach(name, SocketAddr::new(ip, port), program, plan),
+        Err(reason) => Service {
+            name,
+            address: None,
+            transport: plan.transport,
+            connected: Err(reason),
+        },
+    }
 }
 
 fn port(
@@ -88,23 +123,43 @@ fn port(
         return Ok(port);
     }
     let portmapper = SocketAddr::new(ip, plan.portmap_port);
-    match find_port(portmapper, program, &mount_options(plan)) {
+    match find_port(portmapper, program, plan.transport, &mount_options(plan)) {
         Ok(PortLookup::Port(port)) => Ok(port),
-        Ok(PortLookup::NotRegistered) => Err("the server has not registered it for TCP".into()),
+        Ok(PortLookup::NotRegistered) => Err(format!(
+            "the server has not registered it for {}",
+            plan.transport.name()
+        )),
         Err(e) => Err(e.to_string()),
     }
 }
 
-fn reach(name: &'static str, address: SocketAddr, plan: &NfsPlan) -> Service {
+fn reach(name: &'static str, address: SocketAddr, program: Program, plan: &NfsPlan) -> Service {
     let began = Instant::now();
     let limit = Duration::from_millis(plan.connect_timeout_ms.into());
-    let connected = connect(address, false, limit);
+    let connected = match plan.transport {
+        Transport::Tcp => connect(address, false, limit).map(drop),
+        Transport::Udp => null(address, program, plan),
+    };
     Service {
         name,
         address: Some(address),
+        transport: plan.transport,
         connected: connected
-            .map(|_| began.elapsed())
+            .map(|()| began.elapsed())
             .map_err(|e| e.to_string()),
+    }
+}
+
+/// A NULL call; a refusal is an answer as well.
+fn null(address: SocketAddr, program: Program, plan: &NfsPlan) -> Result<(), ClientError> {
+    let options = RpcOptions {
+        resvport: false,
+        ..mount_options(plan)
+    };
+    let mut rpc = RpcClient::new(address, program, AuthBody::NONE, options);
+    match rpc.call(&NullArgs {}) {
+        Err(ClientError::Refused { .. }) | Ok(()) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

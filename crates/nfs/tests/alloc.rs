@@ -18,10 +18,10 @@ static ALLOCATOR: Counting = Counting;
 const PROCS: u32 = 4;
 const FILE_BYTES: u64 = 600_000;
 
-fn plan(port: u16, version: NfsVersion) -> NfsPlan {
+fn plan(port: u16, version: NfsVersion, transport: Transport) -> NfsPlan {
     NfsPlan {
         version,
-        transport: Transport::Tcp,
+        transport,
         udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 0,
         gid: 0,
@@ -125,13 +125,16 @@ fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completio
 /// One test, since the allocator counts for the whole program.
 #[test]
 fn nothing_is_allocated_per_operation() {
-    count_in(NfsVersion::V3);
-    count_in(NfsVersion::V2);
+    for transport in [Transport::Tcp, Transport::Udp] {
+        count_in(NfsVersion::V3, transport);
+        count_in(NfsVersion::V2, transport);
+    }
 }
 
-fn count_in(version: NfsVersion) {
+fn count_in(version: NfsVersion, transport: Transport) {
     let server = Server::start(ServerOptions {
         unstable: "on".parse().expect("sound"),
+        udp: true,
         ..ServerOptions::default()
     })
     .expect("a free port");
@@ -139,7 +142,7 @@ fn count_in(version: NfsVersion) {
         host: "127.0.0.1".to_owned(),
         path: EXPORT.to_owned(),
     };
-    let driver = NfsDriver::new(plan(server.addrs()[0].port(), version));
+    let driver = NfsDriver::new(plan(server.addrs()[0].port(), version, transport));
     let claim = Claim {
         dir_name: "filermark.alloc".to_owned(),
         run_id: "alloc".to_owned(),
@@ -189,6 +192,6 @@ fn count_in(version: NfsVersion) {
     // not per operation.
     assert!(
         allocations <= 4,
-        "{version:?}: {allocations} allocations in {operations} operations"
+        "{version:?} {transport:?}: {allocations} allocations in {operations} operations"
     );
 }

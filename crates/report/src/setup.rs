@@ -107,13 +107,15 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
             };
             let protocol = match driver {
                 DriverPlan::Smb(smb) => smb.dialect_text(),
-                _ => "NFSv3".to_owned(),
+                DriverPlan::Nfs(nfs) => format!("NFSv{}", nfs.version.number()),
+                _ => String::new(),
             };
+            let transport = driver.transport().unwrap_or_default().name();
             let (reads, writes) = driver.biods();
             rows.push((
                 "Driver",
                 format!(
-                    "{protocol} over TCP, {connections}, up to {} reads and {} writes in flight per operation",
+                    "{protocol} over {transport}, {connections}, up to {} reads and {} writes in flight per operation",
                     reads.max(1),
                     writes.max(1)
                 ),

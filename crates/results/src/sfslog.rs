@@ -260,7 +260,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         |  FILERMARK AGGREGATE RESULTS SUMMARY   |
         ------------------------------------------
 SFS {name} THROUGHPUT: {:.0} Ops/Sec   AVG. RESPONSE TIME: {:.1} Msec/Op
-TCP PROTOCOL (IPv{})
+{} PROTOCOL (IPv{})
 {name} MIXFILE: [ {mixfile} ]
 AGGREGATE REQUESTED LOAD: {:.0} Ops/Sec
 TOTAL LOGICAL {name} OPERATIONS: {}   TEST TIME: {} Sec
@@ -273,6 +273,7 @@ TOTAL FILE SET SIZE ACCESSED: {:.1} - {:.1} MB (100.00% to {of_base:.2}% of Base
 ",
         stats.achieved_ops_per_sec(),
         stats.service().mean_ns() / 1e6,
+        plan.driver.transport().unwrap_or_default().name(),
         ip_version(record),
         point.load.requested.0,
         stats.success_count(),

@@ -30,8 +30,8 @@ pub enum Fsal {
     Mem,
 }
 
-/// A running nfs-ganesha: NFSv3 and MOUNT over TCP, IPv4 and IPv6, without a
-/// grace period, on non-standard ports that its rpcbind knows.
+/// A running nfs-ganesha: NFSv3 and MOUNT over TCP (and UDP, if asked), IPv4 and IPv6,
+/// without a grace period, on non-standard ports that its rpcbind knows.
 #[derive(Debug)]
 pub struct Ganesha {
     export: Export,
@@ -223,12 +223,17 @@ fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
         "No_Root_Squash"
     };
     let protocols = if options.nfs4 { "3, 4" } else { "3" };
+    let (transports, udp) = match options.udp {
+        true => ("TCP, UDP", "true"),
+        false => ("TCP", "false"),
+    };
     Ok(format!(
         r#"NFS_CORE_PARAM {{
     NFS_Port = {NFS_PORT};
     MNT_Port = {MOUNT_PORT};
     NFS_Protocols = {protocols};
     Enable_NLM = false;
+    Enable_UDP = {udp};
     Enable_RQUOTA = false;
     mount_path_pseudo = true;
     Plugins_Dir = "{plugins}";
@@ -242,7 +247,7 @@ EXPORT {{
     Path = {path};
     Pseudo = /export;
     Protocols = {protocols};
-    Transports = TCP;
+    Transports = {transports};
     Access_Type = {access};
     Squash = {squash};
     SecType = sys;

@@ -1,15 +1,18 @@
-//! The thin event loop that socket drivers share: non-blocking TCP connections,
-//! readiness, coalesced writes. It moves bytes and knows no protocol.
+//! The thin event loop that socket drivers share: non-blocking TCP connections and
+//! datagram sockets, readiness, coalesced writes. It moves bytes and knows no protocol.
 //!
 //! * [`Reactor`] says which connections are ready. What belongs to one operating
 //!   system is behind it, in one module per system.
 //! * [`Link`] is one connection: it takes whatever was encoded in one write, keeps
 //!   only what the system did not take, and hands out what came in place.
+//! * [`Datagrams`] is one UDP socket with one peer: many datagrams per system call in
+//!   both directions, and nothing kept of what the system did not take.
 //! * [`BufferPool`] lends the few buffers that are needed between turns, so that
 //!   an idle connection holds none.
 //!
 //! Nothing here allocates per message once the pool is warm.
 
+mod datagrams;
 mod link;
 mod pool;
 mod socket;
@@ -25,10 +28,13 @@ compile_error!(
      crates/engine/src/net/linux.rs for your system beside it"
 );
 
+pub use datagrams::{Arrivals, Datagrams, Received, Sent};
 pub use link::{Feed, Input, Link};
 pub use pool::BufferPool;
-pub use socket::{ConnectOptions, RESERVED_PORTS, bind_reserved};
-pub use system::{Reactor, open_files_limit};
+pub use socket::{
+    BufferSizes, ConnectOptions, RESERVED_PORTS, bind_reserved, connect_datagrams, raise_buffers,
+};
+pub use system::{BATCH, Reactor, open_files_limit, path_mtu};
 
 /// What a connection is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

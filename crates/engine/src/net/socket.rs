@@ -1,9 +1,9 @@
 //! Making sockets: non-blocking connects, and source ports of the reserved range.
 
-use super::system;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use super::system::{self, SocketBuffer};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -29,6 +29,12 @@ pub fn bind_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
     // Ports of connections that ended lately wait for stray packets (TIME_WAIT);
     // without this they would count as used.
     let _ = socket.set_reuse_address(true);
+    bind_free_reserved(socket, domain)
+}
+
+/// Without the permission to share a port: of datagrams, another socket would get
+/// some of the answers.
+fn bind_free_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
     for _ in RESERVED_PORTS {
         match socket.bind(&reserved_address(domain)) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
@@ -90,6 +96,60 @@ pub(super) fn start_connect(peer: SocketAddr, options: ConnectOptions) -> io::Re
         }
     }
     Err(last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()))
+}
+
+/// A UDP socket that hears one peer alone. Whether anybody is there is not known
+/// before an answer comes.
+///
+/// # Errors
+/// No socket, no reserved port, no route.
+pub fn connect_datagrams(peer: SocketAddr, options: ConnectOptions) -> io::Result<UdpSocket> {
+    let domain = Domain::for_address(peer);
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    system::note_arrivals(&socket);
+    if options.reserved_port {
+        bind_free_reserved(&socket, domain)?;
+    }
+    socket.connect(&peer.into())?;
+    Ok(socket.into())
+}
+
+/// Sizes of a socket's buffers, in bytes of the system's own count: what it has
+/// beside the data itself is among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferSizes {
+    /// For what came and was not read.
+    pub receive: usize,
+    /// For what was sent and has not left.
+    pub send: usize,
+}
+
+/// Raises a socket's buffers to `wanted` as far as the system allows, and returns
+/// what they are then. What does not fit is lost without a word, so the caller
+/// tells its user when it is less.
+///
+/// # Errors
+/// The system does not tell the sizes.
+pub fn raise_buffers(socket: &UdpSocket, wanted: BufferSizes) -> io::Result<BufferSizes> {
+    let options = SockRef::from(socket);
+    // Linux keeps twice what it is asked for, and counts all of it.
+    let (receive, send) = (wanted.receive.div_ceil(2), wanted.send.div_ceil(2));
+    if options.recv_buffer_size()? < wanted.receive {
+        let _ = options.set_recv_buffer_size(receive);
+        if options.recv_buffer_size()? < wanted.receive {
+            system::force_buffer(socket, SocketBuffer::Receive, receive);
+        }
+    }
+    if options.send_buffer_size()? < wanted.send {
+        let _ = options.set_send_buffer_size(send);
+        if options.send_buffer_size()? < wanted.send {
+            system::force_buffer(socket, SocketBuffer::Send, send);
+        }
+    }
+    Ok(BufferSizes {
+        receive: options.recv_buffer_size()?,
+        send: options.send_buffer_size()?,
+    })
 }
 
 fn in_progress(error: &io::Error) -> bool {

@@ -23,6 +23,7 @@ const NFS4: ServerOptions = ServerOptions {
     space_mib: None,
     root_squash: false,
     nfs4: true,
+    udp: false,
 };
 
 /// A client with an export mounted in the way that an application would.

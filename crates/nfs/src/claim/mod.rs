@@ -389,7 +389,7 @@ impl<'a> Claimant<'a> {
             transfer_bytes: (self.target.rsize, self.target.wsize),
             free_bytes: self.target.free_bytes(),
             server_facts: self.target.facts(),
-            lacking: Vec::new(),
+            lacking: self.target.datagram_warnings(),
         }
     }
 }

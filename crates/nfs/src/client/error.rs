@@ -55,6 +55,22 @@ pub enum ClientError {
         /// The limit.
         waited: Duration,
     },
+    /// UDP: no answer within the limit, however often the call went out.
+    #[error("no answer from {address} over UDP within {} ms (sent {sent} times)", waited.as_millis())]
+    Silent {
+        /// Whom we called.
+        address: SocketAddr,
+        /// How long we waited in all.
+        waited: Duration,
+        /// How often the call went out.
+        sent: u32,
+    },
+    /// UDP: the network says that nobody listens there.
+    #[error("nobody listens on UDP port {address} (ICMP port unreachable)")]
+    PortUnreachable {
+        /// Whom we called.
+        address: SocketAddr,
+    },
     /// The stream is not split into records.
     #[error("{address} does not answer in RPC records: {source}")]
     Record {
@@ -95,7 +111,13 @@ impl ClientError {
     /// Whether nothing listens there, or nobody is there at all: another address
     /// of the same host may do better.
     pub const fn is_unreachable(&self) -> bool {
-        matches!(self, Self::Connect { .. } | Self::ConnectTimedOut { .. })
+        matches!(
+            self,
+            Self::Connect { .. }
+                | Self::ConnectTimedOut { .. }
+                | Self::Silent { .. }
+                | Self::PortUnreachable { .. }
+        )
     }
 
     /// Whether the same call may get an answer on a new connection.
@@ -107,6 +129,8 @@ impl ClientError {
                 | Self::Broken { .. }
                 | Self::Closed { .. }
                 | Self::TimedOut { .. }
+                | Self::Silent { .. }
+                | Self::PortUnreachable { .. }
         )
     }
 

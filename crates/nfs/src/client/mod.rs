@@ -6,6 +6,7 @@
 //! that is the driver's business.
 
 mod connect;
+mod datagram;
 mod error;
 mod files;
 mod mount;

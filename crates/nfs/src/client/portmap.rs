@@ -1,6 +1,7 @@
 //! Asking the portmapper (version 2) or rpcbind (versions 4 and 3) for a port.
 
 use super::{ClientError, Program, RpcClient, RpcOptions};
+use filermark_model::plan::Transport;
 use filermark_onc::portmap::{self, GetportArgs};
 use filermark_onc::rpc::{AuthBody, RpcRefusal};
 use filermark_onc::rpcbind::{self, GetaddrArgs, Rpcb, format_uaddr, parse_uaddr};
@@ -9,13 +10,15 @@ use std::net::SocketAddr;
 /// What the portmapper knows of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortLookup {
-    /// It listens on this TCP port.
+    /// It listens on this port.
     Port(u16),
-    /// It is not registered for TCP.
+    /// It is not registered for the transport that was asked for.
     NotRegistered,
 }
 
-/// Asks the portmapper at `portmapper` on which TCP port `program` listens.
+/// Asks the portmapper at `portmapper` on which port of `transport` `program` listens.
+/// The portmapper itself is asked over what `options` say; if it is silent over UDP,
+/// over TCP.
 ///
 /// Over IPv4 the portmapper's version 2 is asked first, since everybody has it,
 /// and rpcbind when that does not know; over IPv6, which version 2 knows nothing
@@ -27,6 +30,25 @@ pub enum PortLookup {
 pub fn find_port(
     portmapper: SocketAddr,
     program: Program,
+    transport: Transport,
+    options: &RpcOptions,
+) -> Result<PortLookup, ClientError> {
+    match find_port_over(portmapper, program, transport, options) {
+        Err(error) if options.transport == Transport::Udp && error.is_unreachable() => {
+            let options = RpcOptions {
+                transport: Transport::Tcp,
+                ..options.clone()
+            };
+            find_port_over(portmapper, program, transport, &options)
+        }
+        outcome => outcome,
+    }
+}
+
+fn find_port_over(
+    portmapper: SocketAddr,
+    program: Program,
+    transport: Transport,
     options: &RpcOptions,
 ) -> Result<PortLookup, ClientError> {
     const V2: u32 = portmap::VERSION;
@@ -50,8 +72,8 @@ pub fn find_port(
         };
         let mut rpc = RpcClient::new(portmapper, asked, AuthBody::NONE, options.clone());
         let port = match vers {
-            V2 => getport(&mut rpc, program),
-            _ => getaddr(&mut rpc, portmapper, program),
+            V2 => getport(&mut rpc, program, transport),
+            _ => getaddr(&mut rpc, portmapper, program, transport),
         };
         match port {
             Ok(Some(port)) => return Ok(PortLookup::Port(port)),
@@ -72,8 +94,15 @@ pub fn find_port(
     }
 }
 
-fn getport(rpc: &mut RpcClient, program: Program) -> Result<Option<u16>, ClientError> {
-    let port = rpc.call(&GetportArgs::tcp(program.prog, program.vers))?;
+fn getport(
+    rpc: &mut RpcClient,
+    program: Program,
+    transport: Transport,
+) -> Result<Option<u16>, ClientError> {
+    let port = rpc.call(&match transport {
+        Transport::Tcp => GetportArgs::tcp(program.prog, program.vers),
+        Transport::Udp => GetportArgs::udp(program.prog, program.vers),
+    })?;
     Ok(u16::try_from(port).ok().filter(|port| *port != 0))
 }
 
@@ -81,13 +110,18 @@ fn getaddr(
     rpc: &mut RpcClient,
     portmapper: SocketAddr,
     program: Program,
+    transport: Transport,
 ) -> Result<Option<u16>, ClientError> {
+    let netid = match transport {
+        Transport::Tcp => rpcbind::netid(&portmapper.ip()),
+        Transport::Udp => rpcbind::netid_udp(&portmapper.ip()),
+    };
     let hint = format_uaddr(&portmapper);
     let answer = rpc.call(&GetaddrArgs {
         rpcb: Rpcb {
             prog: program.prog,
             vers: program.vers,
-            netid: rpcbind::netid(&portmapper.ip()).as_bytes(),
+            netid: netid.as_bytes(),
             addr: hint.as_bytes(),
             owner: b"",
         },

@@ -1,6 +1,8 @@
-//! One blocking RPC connection: record marking, xid check, limits.
+//! One blocking RPC connection, over TCP or UDP: record marking, xid check, limits.
 
+use super::datagram::DatagramLink;
 use super::{ClientError, connect};
+use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
 use filermark_onc::xdr::{self, Decode, Decoder};
@@ -11,11 +13,18 @@ use std::time::{Duration, Instant};
 /// How a connection is made and how long it may take to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcOptions {
+    /// What carries the calls.
+    pub transport: Transport,
+    /// UDP: the first wait for an answer; doubled with each retransmission, up to
+    /// `reply_timeout`.
+    pub udp_timeout: Duration,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
     /// Longest wait for one answer.
     pub reply_timeout: Duration,
     /// How often an unanswered call goes out again, each time on a new connection.
+    /// Over UDP it is given up when it went again that often and `reply_timeout` is
+    /// over, whichever is later.
     pub retries: u32,
     /// Whether the source port has to be below 1024.
     pub resvport: bool,
@@ -26,6 +35,8 @@ pub struct RpcOptions {
 impl Default for RpcOptions {
     fn default() -> Self {
         Self {
+            transport: Transport::Tcp,
+            udp_timeout: Duration::from_millis(1100),
             connect_timeout: Duration::from_secs(10),
             reply_timeout: Duration::from_secs(10),
             retries: 0,
@@ -53,6 +64,7 @@ pub struct RpcClient {
     program: Program,
     cred: AuthBody,
     link: Option<Link>,
+    datagrams: Option<DatagramLink>,
     xid: u32,
     call: Vec<u8>,
     reply: Vec<u8>,
@@ -72,6 +84,8 @@ struct Link {
 
 /// Calls that may be under way together in [`RpcClient::call_many`].
 const WINDOW: usize = 32;
+/// The same over UDP, where what the server has no room for is lost.
+const WINDOW_UDP: usize = 8;
 const INPUT_BYTES: usize = 64 << 10;
 const MARK_BYTES: usize = 4;
 
@@ -84,6 +98,7 @@ impl RpcClient {
             program,
             cred,
             link: None,
+            datagrams: None,
             xid: first_xid(),
             call: Vec::new(),
             reply: Vec::new(),
@@ -112,22 +127,37 @@ impl RpcClient {
     }
 
     /// Cuts calls into fragments of this many bytes, as the record marking allows;
-    /// `None`: one each.
+    /// `None`: one each. Over UDP a call is one datagram all the same.
     pub const fn set_fragment_bytes(&mut self, bytes: Option<usize>) {
         self.fragment_bytes = bytes;
     }
 
-    /// Connects if there is no connection.
+    /// Connects if there is no connection. Over UDP that says nothing about whether
+    /// anybody is there.
     ///
     /// # Errors
     /// As [`connect`].
     pub fn connect(&mut self) -> Result<(), ClientError> {
-        self.linked().map(|_| ())
+        match self.options.transport {
+            Transport::Tcp => self.linked().map(|_| ()),
+            Transport::Udp => self.datagrams().map(|_| ()),
+        }
     }
 
     /// Closes the connection; the next call makes a new one.
     pub fn disconnect(&mut self) {
         self.link = None;
+        self.datagrams = None;
+    }
+
+    fn datagrams(&mut self) -> Result<&mut DatagramLink, ClientError> {
+        match &mut self.datagrams {
+            Some(link) => Ok(link),
+            empty => {
+                let link = DatagramLink::open(self.address, self.options.resvport)?;
+                Ok(empty.insert(link))
+            }
+        }
     }
 
     fn linked(&mut self) -> Result<&mut Link, ClientError> {
@@ -177,8 +207,8 @@ impl RpcClient {
 
     /// Makes the same kind of call for each of `args`, many at a time on the one
     /// connection, and hands the results to `each` with their number, in the
-    /// order in which they come. Calls that went unanswered are not sent again:
-    /// the caller starts over.
+    /// order in which they come. Calls that went unanswered are not sent again
+    /// (over UDP they are, like all others): the caller starts over.
     ///
     /// # Errors
     /// Every [`ClientError`]; the calls before it may have been executed or not.
@@ -187,6 +217,9 @@ impl RpcClient {
         args: &[A],
         mut each: impl FnMut(usize, A::Res<'_>),
     ) -> Result<(), ClientError> {
+        if self.options.transport == Transport::Udp {
+            return self.call_many_datagrams(args, each);
+        }
         for (chunk_number, chunk) in args.chunks(WINDOW).enumerate() {
             let first = self.xid.wrapping_add(1);
             let mut wire = Vec::new();
@@ -213,6 +246,36 @@ impl RpcClient {
         Ok(())
     }
 
+    fn call_many_datagrams<A: Call>(
+        &mut self,
+        args: &[A],
+        mut each: impl FnMut(usize, A::Res<'_>),
+    ) -> Result<(), ClientError> {
+        let address = self.address;
+        for (chunk_number, chunk) in args.chunks(WINDOW_UDP).enumerate() {
+            let mut calls = Vec::with_capacity(chunk.len());
+            for one in chunk {
+                self.build(self.program, A::PROC, |out| xdr::append(out, one));
+                calls.push(self.call.split_off(MARK_BYTES.min(self.call.len())));
+            }
+            let options = self.options.clone();
+            let mut answers = Vec::with_capacity(chunk.len());
+            let outcome = self
+                .datagrams()?
+                .exchange(&options, &calls, |number, answer| {
+                    answers.push((number, answer.to_vec()));
+                });
+            for (number, answer) in answers {
+                self.reply = answer;
+                let results = xdr::finish(&mut self.results()?)
+                    .map_err(|source| ClientError::Garbage { address, source })?;
+                each(chunk_number * WINDOW_UDP + number, results);
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
     /// Writes a call with the next xid into `self.call`, its mark in front.
     fn build(&mut self, program: Program, proc: u32, args: impl FnOnce(&mut Vec<u8>)) {
         self.xid = self.xid.wrapping_add(1);
@@ -229,7 +292,8 @@ impl RpcClient {
         xdr::append(&mut self.call, &header);
         args(&mut self.call);
         record.finish(&mut self.call);
-        if let Some(bytes) = self.fragment_bytes {
+        let streamed = self.options.transport == Transport::Tcp;
+        if let Some(bytes) = self.fragment_bytes.filter(|_| streamed) {
             let whole = std::mem::take(&mut self.call);
             let record = whole.get(MARK_BYTES..).unwrap_or_default();
             append_fragments(&mut self.call, record, bytes);
@@ -238,6 +302,9 @@ impl RpcClient {
 
     /// Sends `self.call` and waits until its answer is in `self.reply`.
     fn exchange(&mut self) -> Result<(), ClientError> {
+        if self.options.transport == Transport::Udp {
+            return self.exchange_datagrams();
+        }
         let call = std::mem::take(&mut self.call);
         let mut attempt = 0;
         let outcome = loop {
@@ -255,6 +322,19 @@ impl RpcClient {
             Some(xid) if xid != self.xid => Err(self.wrong_xid(self.xid, xid)),
             _ => Ok(()),
         }
+    }
+
+    fn exchange_datagrams(&mut self) -> Result<(), ClientError> {
+        let call = self.call.split_off(MARK_BYTES.min(self.call.len()));
+        let options = self.options.clone();
+        let mut reply = std::mem::take(&mut self.reply);
+        let link = self.datagrams()?;
+        let outcome = link.exchange(&options, std::slice::from_ref(&call), |_, answer| {
+            reply.clear();
+            reply.extend_from_slice(answer);
+        });
+        self.reply = reply;
+        outcome
     }
 
     fn wrong_xid(&mut self, expected: u32, got: u32) -> ClientError {

@@ -15,6 +15,9 @@ const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 const SLOTS_MIN: u32 = 512;
 /// No slot.
 const NIL: u32 = u32::MAX;
+/// How many lengths of the wait for a reply there are: over datagrams it is doubled
+/// with every retransmission.
+pub(crate) const STAGES: usize = 24;
 
 /// A call under way.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub(crate) struct Call {
     pub(crate) offset: u64,
     /// Since when its reply is waited for.
     pub(crate) since: Nanos,
+    /// When it began, or went out for the first time.
+    pub(crate) first: Nanos,
     /// Where it begins in the bytes of its connection (low half).
     pub(crate) stream_at: u32,
     /// Time-outs so far.
@@ -47,6 +52,8 @@ pub(crate) struct Call {
     pub(crate) rewrite: bool,
     /// It waits for a timer (NFS3ERR_JUKEBOX) and is in no list.
     pub(crate) parked: bool,
+    /// Which of the waits for a reply it is in, below [`STAGES`].
+    pub(crate) stage: u8,
     used: bool,
     by_conn: Links,
     by_age: Links,
@@ -74,6 +81,13 @@ struct Queue {
     stamp: u32,
 }
 
+/// The calls of one stage, by age.
+#[derive(Clone, Copy, Debug)]
+struct Ages {
+    oldest: u32,
+    newest: u32,
+}
+
 /// All calls of a shard.
 #[derive(Debug)]
 pub(crate) struct Calls {
@@ -83,8 +97,11 @@ pub(crate) struct Calls {
     free_tail: u32,
     free: u32,
     queues: Vec<Queue>,
-    oldest: u32,
-    newest: u32,
+    /// The calls of each stage by age: with one length of the wait, the oldest one's
+    /// reply is due first.
+    ages: [Ages; STAGES],
+    /// Which stages have calls, a bit each.
+    occupied: u32,
 }
 
 impl Calls {
@@ -102,8 +119,11 @@ impl Calls {
             free_tail: NIL,
             free: 0,
             queues: vec![queue; connections],
-            oldest: NIL,
-            newest: NIL,
+            ages: [Ages {
+                oldest: NIL,
+                newest: NIL,
+            }; STAGES],
+            occupied: 0,
         };
         for slot in 0..SLOTS_MIN {
             calls.add_slot(start.wrapping_add(slot));
@@ -121,6 +141,7 @@ impl Calls {
             length: 0,
             offset: 0,
             since: Nanos::ZERO,
+            first: Nanos::ZERO,
             stream_at: 0,
             tries: 0,
             waits: 0,
@@ -128,6 +149,7 @@ impl Calls {
             retransmitted: false,
             rewrite: false,
             parked: false,
+            stage: 0,
             used: false,
             by_conn: UNLINKED,
             by_age: UNLINKED,
@@ -180,6 +202,7 @@ impl Calls {
             length: 0,
             offset: 0,
             since: now,
+            first: now,
             stream_at: 0,
             tries: 0,
             waits: 0,
@@ -187,6 +210,7 @@ impl Calls {
             retransmitted: false,
             rewrite: false,
             parked: false,
+            stage: 0,
             used: true,
             by_conn: UNLINKED,
             by_age: UNLINKED,
@@ -235,6 +259,8 @@ impl Calls {
         let call = &mut self.slots[slot as usize];
         call.xid = next_xid(call.xid);
         call.since = now;
+        call.first = now;
+        call.stage = 0;
         call.parked = false;
         call.on_wire = false;
         call.retransmitted = false;
@@ -248,10 +274,26 @@ impl Calls {
         self.push_age(slot);
     }
 
-    /// The call that is waited for longest.
+    /// Goes to the end of its connection's queue, to be encoded and sent once more,
+    /// and into this stage of waiting.
+    pub(crate) fn again(&mut self, slot: u32, stage: u8, now: Nanos) {
+        self.unlink(slot);
+        let call = &mut self.slots[slot as usize];
+        call.since = now;
+        call.stage = stage.min(STAGES as u8 - 1);
+        self.push(slot);
+    }
+
+    /// Of each stage that has calls, the one that is waited for longest.
     #[inline]
-    pub(crate) fn oldest(&self) -> Option<&Call> {
-        self.slots.get(self.oldest as usize)
+    pub(crate) fn oldest(&self) -> impl Iterator<Item = (u32, &Call)> {
+        let mut left = self.occupied;
+        std::iter::from_fn(move || {
+            let stage = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            let slot = self.ages.get(stage)?.oldest;
+            Some((slot, self.slots.get(slot as usize)?))
+        })
     }
 
     /// The first call of a connection's queue.
@@ -306,6 +348,12 @@ impl Calls {
         queue.stamp = queue.head;
     }
 
+    /// What is encoded and not sent is to be encoded anew; what is sent stays so.
+    pub(crate) fn rewind_unsent(&mut self, conn: u32) {
+        let queue = &mut self.queues[conn as usize];
+        queue.encode = queue.stamp;
+    }
+
     fn push(&mut self, slot: u32) {
         let conn = self.slots[slot as usize].conn as usize;
         let tail = self.queues[conn].tail;
@@ -348,29 +396,41 @@ impl Calls {
     }
 
     fn push_age(&mut self, slot: u32) {
-        let newest = self.newest;
+        let stage = usize::from(self.slots[slot as usize].stage);
+        let newest = self.ages[stage].newest;
         self.slots[slot as usize].by_age = Links {
             prev: newest,
             next: NIL,
         };
         match newest {
-            NIL => self.oldest = slot,
+            NIL => self.ages[stage].oldest = slot,
             newest => self.slots[newest as usize].by_age.next = slot,
         }
-        self.newest = slot;
+        self.ages[stage].newest = slot;
+        self.occupied |= 1 << stage;
     }
 
     fn unlink_age(&mut self, slot: u32) {
-        let Links { prev, next } = self.slots[slot as usize].by_age;
+        let call = &self.slots[slot as usize];
+        let Links { prev, next } = call.by_age;
+        let stage = usize::from(call.stage);
         match prev {
-            NIL => self.oldest = next,
+            NIL => self.ages[stage].oldest = next,
             prev => self.slots[prev as usize].by_age.next = next,
         }
         match next {
-            NIL => self.newest = prev,
+            NIL => self.ages[stage].newest = prev,
             next => self.slots[next as usize].by_age.prev = prev,
         }
+        if self.ages[stage].oldest == NIL {
+            self.occupied &= !(1 << stage);
+        }
     }
+}
+
+/// A transaction id that no call ever has: the highest slot is never used.
+pub(crate) const fn probe_xid(number: u32) -> u32 {
+    number << SLOT_BITS | SLOT_MASK
 }
 
 const fn next_xid(xid: u32) -> u32 {

@@ -5,11 +5,14 @@
 
 use super::calls::Calls;
 use super::counters::Counters;
+use super::departed::Departed;
 use super::handles::Handles;
 use super::ops::Ops;
+use super::retry::Waits;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::DataSource;
 use filermark_engine::driver::{Completion, ObjectId, StopFlag};
+use filermark_engine::net::BufferSizes;
 use filermark_model::Nanos;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
@@ -33,7 +36,13 @@ pub(crate) struct Settings {
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,
     pub(crate) rpc_timeout: Nanos,
+    /// How long a reply may take, by how often the call went out.
+    pub(crate) waits: Waits,
     pub(crate) rpc_retries: u16,
+    /// Every call is a datagram, and is sent again on its own.
+    pub(crate) datagrams: bool,
+    /// What the calls of one datagram socket need at most.
+    pub(crate) buffers: BufferSizes,
     pub(crate) connect_timeout: Nanos,
     pub(crate) jukebox_delay: Nanos,
     pub(crate) jukebox_retries: u16,
@@ -96,11 +105,15 @@ pub(crate) struct Core {
     pub(crate) stop: StopFlag,
     /// The wish to stop has been seen and acted on.
     pub(crate) stopping: bool,
+    /// When it was seen.
+    pub(crate) stopping_at: Nanos,
     pub(crate) template: CallTemplate,
     pub(crate) file_systems: Vec<FileSystem>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
     pub(crate) calls: Calls,
+    /// Calls that are over and to which more replies may come.
+    pub(crate) departed: Departed,
     pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
     /// Listings that are not at their end, by proc, directory and READDIRPLUS.
     pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,
@@ -173,10 +186,8 @@ impl Core {
     /// When something is to be done though nothing arrives.
     pub(crate) fn next_wake(&self) -> Nanos {
         let timer = self.timers.peek().map_or(Nanos::MAX, |t| t.0.0);
-        let reply = self
-            .calls
-            .oldest()
-            .map_or(Nanos::MAX, |call| call.since + self.rpc_timeout());
+        let replies = self.calls.oldest().map(|(_, call)| self.due_at(call));
+        let reply = replies.min().unwrap_or(Nanos::MAX);
         timer.min(reply)
     }
 

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 tallies! {
     Retransmits = "retransmits", "Calls sent again with the same xid.";
+    DuplicateReplies = "duplicate_replies", "UDP: replies to retransmitted calls that had been answered already.";
+    LateReplies = "late_replies", "UDP: replies to calls that had been given up.";
+    PortUnreachable = "port_unreachable", "UDP: answers of the network that the server cannot be reached, or that nobody listens on its port.";
     Reconnects = "reconnects", "Connections made anew after the first time.";
     ConnectFailures = "connect_failures", "Attempts to connect that failed.";
     Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
 //! | `shard` | the loop: timers, sockets, completions |
-//! | `conn`, `records` | one connection; bytes into records |
+//! | `conn`, `records` | one connection, over TCP or UDP; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
 //! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in [`crate::version2`] |
-//! | `retry` | time-outs, retransmissions, giving up |
+//! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
 //! A request becomes an entry in a table and a call in its connection's queue;
@@ -23,6 +23,7 @@ mod calls;
 mod conn;
 mod core;
 mod counters;
+mod departed;
 mod encode;
 mod handles;
 mod open;

@@ -5,15 +5,17 @@ use super::calls::Calls;
 use super::conn::{Conn, Io};
 use super::core::{Core, FileSystem, Proc, Settings};
 use super::counters::Counters;
+use super::departed::Departed;
 use super::handles::Handles;
 use super::ops::Ops;
 use super::records::Records;
+use super::retry::Waits;
 use super::shard::Shard;
 use crate::target::{Target, credential};
 use filermark_engine::driver::{DriverError, ShardSetup};
-use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
+use filermark_engine::net::{Arrivals, BATCH, BufferPool, BufferSizes, Reactor, open_files_limit};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, MountPoint, NfsPlan};
+use filermark_model::plan::{Connections, MountPoint, NfsPlan, Transport};
 use filermark_model::rng::hash3;
 use filermark_onc::nfs3::{Fh, PROGRAM};
 use filermark_onc::template::CallTemplate;
@@ -30,6 +32,14 @@ const READDIR_BYTES: u32 = 32 << 10;
 const REPLY_OVERHEAD: u32 = 8 << 10;
 /// Replies of up to this size are taken whatever the transfer sizes (READLINK).
 const REPLY_MIN: u32 = 128 << 10;
+
+/// The largest datagram, in bytes.
+const DATAGRAM_MAX: u32 = 65_535;
+/// The system counts its own headers too, per fragment.
+const BUFFER_FACTOR: usize = 2;
+/// Buffers of a datagram socket, in bytes.
+const BUFFER_BYTES_MIN: usize = 256 << 10;
+const BUFFER_BYTES_MAX: usize = 16 << 20;
 
 /// A mount point as it was found: shared by all shards of a client.
 #[derive(Clone, Debug)]
@@ -55,13 +65,20 @@ impl Place {
 }
 
 impl Settings {
-    fn of(plan: &NfsPlan) -> Self {
+    fn of(plan: &NfsPlan, buffers: BufferSizes) -> Self {
         let millis = |ms: u32| Nanos::from_millis(ms.max(1).into());
+        let rpc_timeout = millis(plan.rpc_timeout_ms);
         Self {
             version: plan.version,
             reads_max: plan.biod_max_reads.max(1),
             writes_max: plan.biod_max_writes.max(1),
-            rpc_timeout: millis(plan.rpc_timeout_ms),
+            rpc_timeout,
+            waits: match plan.transport {
+                Transport::Tcp => Waits::constant(rpc_timeout),
+                Transport::Udp => Waits::doubling(millis(plan.udp_timeout_ms), rpc_timeout),
+            },
+            datagrams: plan.transport == Transport::Udp,
+            buffers,
             rpc_retries: plan.rpc_retries.min(u16::MAX.into()) as u16,
             connect_timeout: millis(plan.connect_timeout_ms),
             jukebox_delay: millis(plan.jukebox_delay_ms),
@@ -74,6 +91,7 @@ impl Settings {
 /// Hands out connections to procs.
 struct Spread {
     rule: Connections,
+    transport: Transport,
     /// The shard's number and how many there are.
     shard: (u32, u32),
     conns: Vec<Conn>,
@@ -84,7 +102,7 @@ struct Spread {
 impl Spread {
     fn add(&mut self, peer: SocketAddr) -> u32 {
         let number = self.conns.len() as u32;
-        self.conns.push(Conn::new(number, peer));
+        self.conns.push(Conn::new(number, peer, self.transport));
         number
     }
 
@@ -118,6 +136,7 @@ impl NfsDriver {
         open_files_limit(u64::MAX);
         let mut spread = Spread {
             rule: self.plan.connections,
+            transport: self.plan.transport,
             shard: (setup.shard, setup.shard_count.max(1)),
             conns: Vec::new(),
             servers: HashMap::new(),
@@ -176,18 +195,25 @@ fn assemble(
         reason: error.to_string(),
         advice: "raise the limit of open files (ulimit -n)".to_owned(),
     })?;
+    let buffers = socket_buffers(
+        plan,
+        &file_systems,
+        procs.len().div_ceil(conns.len().max(1)),
+    );
     let core = Core {
         now: setup.clock.now(),
         clock: setup.clock,
-        settings: Settings::of(plan),
+        settings: Settings::of(plan, buffers),
         data: setup.data,
         stop: setup.stop,
         stopping: false,
+        stopping_at: Nanos::ZERO,
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
         file_systems,
         procs,
         ops: Ops::default(),
         calls,
+        departed: Departed::new(plan.transport),
         timers: BinaryHeap::new(),
         cursors: HashMap::new(),
         counters: Counters::new(plan.version),
@@ -200,8 +226,11 @@ fn assemble(
         pool: BufferPool::new(POOL_BYTES),
         scratch: vec![0; SCRATCH],
         send: Vec::with_capacity(SCRATCH / 2),
+        pieces: Vec::with_capacity(BATCH),
         records: Records::new(record_max as usize),
+        arrivals: Arrivals::new(datagram_max(&core.file_systems)),
         unread: Vec::new(),
+        told_buffers: false,
     };
     Ok(Shard {
         core,
@@ -209,4 +238,33 @@ fn assemble(
         conns,
         ready: Vec::new(),
     })
+}
+
+/// The longest reply that fits into a datagram, in bytes, and what may come of it.
+fn datagram_max(file_systems: &[FileSystem]) -> usize {
+    let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
+    (sizes.fold(0, u32::max) + REPLY_OVERHEAD).min(DATAGRAM_MAX) as usize
+}
+
+/// What a datagram socket needs for everything that `procs` of its procs may have
+/// under way at once. What does not fit is lost on this host already.
+pub(crate) fn socket_buffers(
+    plan: &NfsPlan,
+    file_systems: &[FileSystem],
+    procs: usize,
+) -> BufferSizes {
+    if plan.transport == Transport::Tcp {
+        return BufferSizes::default();
+    }
+    let size = |of: fn(&FileSystem) -> u32| file_systems.iter().map(of).fold(0, u32::max);
+    let need = |transfers: u32, bytes: u32| {
+        let each = (bytes + REPLY_OVERHEAD) as usize * BUFFER_FACTOR;
+        let all = each.saturating_mul(transfers.max(1) as usize);
+        all.saturating_mul(procs)
+            .clamp(BUFFER_BYTES_MIN, BUFFER_BYTES_MAX)
+    };
+    BufferSizes {
+        receive: need(plan.biod_max_reads, size(|f| f.rsize.max(f.readdir_bytes))),
+        send: need(plan.biod_max_writes, size(|f| f.wsize)),
+    }
 }

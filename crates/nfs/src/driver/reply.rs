@@ -45,8 +45,7 @@ impl Core {
             call.conn == conn && call.on_wire && !call.parked
         });
         let Some(slot) = slot else {
-            self.counters.add(Tally::StaleReplies);
-            return;
+            return self.nobody_waits(peek_xid(record));
         };
         let verdict = match self.judge(slot, record) {
             Ok(verdict) | Err(verdict) => verdict,
@@ -66,6 +65,13 @@ impl Core {
     pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, now: Nanos) {
         let call = self.calls.get(slot);
         let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
+        let answered = !matches!(
+            verdict,
+            Verdict::Ends(Status::TimedOut | Status::Disconnected)
+        );
+        if self.settings.datagrams {
+            self.remember(slot, !answered);
+        }
         self.calls.end(slot);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
@@ -74,10 +80,6 @@ impl Core {
             Verdict::Failed(status) => logical.fail(Status::Refused(status.to_u32())),
             Verdict::Ends(status) => logical.fail(status),
         }
-        let answered = !matches!(
-            verdict,
-            Verdict::Ends(Status::TimedOut | Status::Disconnected)
-        );
         let credited =
             procedure != Procedure::Commit || matches!(logical.action, Action::Commit { .. });
         if answered && credited && !rewrite {
@@ -162,6 +164,9 @@ impl Core {
         let call = self.calls.get_mut(slot);
         call.waits = waits + 1;
         let xid = call.xid;
+        if self.settings.datagrams {
+            self.remember(slot, false);
+        }
         self.calls.park(slot);
         self.counters.add(Tally::JukeboxWaits);
         self.start_timer(now + delay, Timer::Jukebox { xid });

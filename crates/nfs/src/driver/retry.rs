@@ -1,12 +1,17 @@
 //! When replies do not come: time-outs, retransmissions, giving up.
 //!
-//! Every call has `rpc_timeout` for its reply. When that is over on a connection,
-//! all calls under way there count a try and go again on a new connection; a call
-//! whose tries are used up ends its operation. A connection that breaks is made
-//! again without a try being counted, since the time runs on anyway.
+//! Over TCP every call has `rpc_timeout` for its reply. When that is over on a
+//! connection, all calls under way there count a try and go again on a new
+//! connection; a call whose tries are used up ends its operation. A connection that
+//! breaks is made again without a try being counted, since the time runs on anyway.
+//!
+//! Over UDP every call has a time-out of its own, doubled with each try
+//! ([`Waits`]); what is not answered goes again alone, with the same xid.
 
+use super::calls::{Call, STAGES};
 use super::core::{Core, Timer};
 use super::counters::Tally;
+use super::departed::Fate;
 use super::reply::Verdict;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
@@ -16,8 +21,50 @@ use std::cmp::Reverse;
 /// How long replies are waited for after the wish to stop.
 const STOPPING_TIMEOUT: Nanos = Nanos::from_secs(2);
 
+/// How long a reply may take, one wait per stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    stages: [Nanos; STAGES],
+    last: u8,
+}
+
+impl Waits {
+    /// Always the same.
+    pub(crate) const fn constant(wait: Nanos) -> Self {
+        Self {
+            stages: [wait; STAGES],
+            last: 0,
+        }
+    }
+
+    /// `first`, doubled with each stage up to `most`.
+    pub(crate) fn doubling(first: Nanos, most: Nanos) -> Self {
+        let mut waits = Self::constant(first.min(most));
+        for stage in 1..STAGES {
+            let before = waits.stages[stage - 1];
+            if before >= most {
+                break;
+            }
+            waits.stages[stage] = Nanos(before.0.saturating_mul(2)).min(most);
+            waits.last = stage as u8;
+        }
+        waits
+    }
+
+    /// The wait of this stage.
+    #[inline]
+    pub(crate) fn of(&self, stage: u8) -> Nanos {
+        self.stages[usize::from(stage.min(self.last))]
+    }
+
+    /// The stage behind this one; the last one is its own.
+    pub(crate) fn after(&self, stage: u8) -> u8 {
+        stage.saturating_add(1).min(self.last)
+    }
+}
+
 impl Core {
-    /// Bytes up to `sent_to` of this connection were handed to the system at
+    /// Bytes (UDP: datagrams) up to `sent_to` of this connection were handed to the system at
     /// `self.now`.
     #[inline]
     pub(crate) fn stamp(&mut self, conn: u32, sent_to: u32) {
@@ -26,9 +73,13 @@ impl Core {
             if call.on_wire {
                 call.retransmitted = true;
                 self.counters.add(Tally::Retransmits);
+                if self.settings.datagrams {
+                    self.calls.renew(slot, self.now);
+                }
                 continue;
             }
             call.on_wire = true;
+            call.first = self.now;
             tracing::trace!(target: "filermark_nfs::rpc", conn, xid = call.xid, procedure = call.procedure.name(), "sent");
             self.counters.call(call.procedure);
             let op = call.op;
@@ -38,19 +89,64 @@ impl Core {
         }
     }
 
-    /// How long a reply may take: not long any more once everybody wishes to stop.
+    /// When the reply to this call is late: soon once everybody wishes to stop.
     #[inline]
-    pub(crate) fn rpc_timeout(&self) -> Nanos {
-        match self.stopping {
-            true => self.settings.rpc_timeout.min(STOPPING_TIMEOUT),
-            false => self.settings.rpc_timeout,
+    pub(crate) fn due_at(&self, call: &Call) -> Nanos {
+        let wait = self.settings.waits.of(call.stage);
+        match (self.stopping, self.settings.datagrams) {
+            (false, _) => call.since + wait,
+            (true, false) => call.since + wait.min(STOPPING_TIMEOUT),
+            (true, true) => (call.since + wait).min(self.stop_limit(call)),
         }
     }
 
-    /// The connection of a call whose reply is late.
-    pub(crate) fn late_connection(&self, now: Nanos) -> Option<u32> {
-        let call = self.calls.oldest()?;
-        (call.since + self.rpc_timeout() <= now).then_some(call.conn)
+    /// Datagrams: when nothing is waited for any more after the wish to stop.
+    fn stop_limit(&self, call: &Call) -> Nanos {
+        call.first.max(self.stopping_at) + STOPPING_TIMEOUT
+    }
+
+    /// A call whose reply is late.
+    pub(crate) fn late_call(&self, now: Nanos) -> Option<u32> {
+        let mut oldest = self.calls.oldest();
+        oldest
+            .find(|(_, call)| self.due_at(call) <= now)
+            .map(|(slot, _)| slot)
+    }
+
+    /// Datagrams: this call goes again, or ends with `status` if it had enough.
+    pub(crate) fn send_again(&mut self, slot: u32, status: Status) {
+        let now = self.now;
+        let call = self.calls.get(slot);
+        let (conn, stage) = (call.conn, call.stage);
+        let too_late = self.stopping && self.stop_limit(call) <= now;
+        if call.tries >= self.settings.rpc_retries || too_late {
+            return self.end_call(slot, Verdict::Ends(status), now);
+        }
+        self.calls.get_mut(slot).tries += 1;
+        let stage = self.settings.waits.after(stage);
+        self.calls.again(slot, stage, now);
+        self.mark_dirty(conn);
+    }
+
+    /// Datagrams: keeps in mind how a call ended to which more replies may come.
+    pub(crate) fn remember(&mut self, slot: u32, given_up: bool) {
+        let call = self.calls.get(slot);
+        if given_up {
+            self.departed.remember(call.xid, Fate::GivenUp);
+        } else if call.retransmitted {
+            self.departed.remember(call.xid, Fate::Answered);
+        }
+    }
+
+    /// A reply came that no call waits for.
+    #[cold]
+    pub(crate) fn nobody_waits(&mut self, xid: Option<u32>) {
+        let fate = xid.and_then(|xid| self.departed.fate(xid));
+        self.counters.add(match fate {
+            Some(Fate::Answered) => Tally::DuplicateReplies,
+            Some(Fate::GivenUp) => Tally::LateReplies,
+            None => Tally::StaleReplies,
+        });
     }
 
     /// Counts a try for every call of this connection; ends those that had enough.
@@ -125,5 +221,29 @@ impl Core {
                 other => self.start_timer(at, other),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_most_and_stay_there() {
+        let waits = Waits::doubling(Nanos(1_100), Nanos(10_000));
+        let seen: Vec<u64> = (0..8).map(|stage| waits.of(stage).0).collect();
+        assert_eq!(
+            seen,
+            [1_100, 2_200, 4_400, 8_800, 10_000, 10_000, 10_000, 10_000]
+        );
+        assert_eq!(
+            (waits.after(0), waits.after(4), waits.after(200)),
+            (1, 4, 4)
+        );
+        let short = Waits::doubling(Nanos(5_000), Nanos(3_000));
+        assert_eq!((short.of(0), short.of(9)), (Nanos(3_000), Nanos(3_000)));
+        assert_eq!(short.after(0), 0);
+        let long = Waits::doubling(Nanos(1), Nanos::MAX);
+        assert_eq!(long.after(u8::MAX), STAGES as u8 - 1);
     }
 }

@@ -100,11 +100,12 @@ impl Shard {
         while let Some(timer) = self.core.due(now) {
             self.fire(timer);
         }
-        while let Some(conn) = self.core.late_connection(now) {
+        while let Some(slot) = self.core.late_call(now) {
+            let conn = self.core.calls.get(slot).conn;
             let Some(conn) = self.conns.get_mut(conn as usize) else {
                 break;
             };
-            conn.reply_timed_out(&mut self.core, &mut self.io);
+            conn.reply_timed_out(slot, &mut self.core, &mut self.io);
         }
     }
 
@@ -113,7 +114,7 @@ impl Shard {
             Timer::Jukebox { xid } => self.core.call_again(xid),
             Timer::Reconnect { conn, epoch } => {
                 if let Some(conn) = self.conns.get_mut(conn as usize) {
-                    conn.try_again(epoch, &mut self.core);
+                    conn.try_again(epoch, &mut self.core, &mut self.io);
                 }
             }
             Timer::Connect { conn, epoch } => {
@@ -128,6 +129,7 @@ impl Shard {
     fn heed_stop(&mut self) {
         let raised = self.core.stop.is_raised();
         if raised && !self.core.stopping {
+            self.core.stopping_at = self.core.now;
             for conn in &mut self.conns {
                 conn.give_up_waiting(&mut self.core);
             }
@@ -203,8 +205,6 @@ fn not_connected(conn: &Conn, reason: &str) -> DriverError {
         place: conn.peer().to_string(),
         step: "connect to the NFS service".to_owned(),
         reason: reason.to_owned(),
-        advice: "check that the server runs and how many connections it and this client allow \
-                 (ulimit -n; RESVPORT allows 512 at most); CONNECTIONS=N lets procs share"
-            .to_owned(),
+        advice: conn.advice().to_owned(),
     }
 }

@@ -41,6 +41,20 @@ impl Service {
     }
 }
 
+impl Service {
+    const fn unreachable_port(self) -> &'static str {
+        match self {
+            Self::Portmapper => {
+                "is rpcbind running there? For a server without one give NFS_PORT and MOUNT_PORT"
+            }
+            Self::Mount => "does the server's mountd take UDP, and is MOUNT_PORT its port?",
+            Self::Nfs => {
+                "does the server serve NFS over UDP (many do not by now), and is NFS_PORT its port? TCP=on goes over TCP"
+            }
+        }
+    }
+}
+
 /// The sentence for a call that got no answer.
 pub(crate) fn explain(
     place: &impl fmt::Display,
@@ -83,6 +97,10 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
             }
             _ => "check address, route and firewall",
         },
+        ClientError::PortUnreachable { .. } => service.unreachable_port(),
+        ClientError::Silent { .. } => {
+            "does the server serve it over UDP, or does a firewall drop the packets? TCP=on goes over TCP"
+        }
         ClientError::ConnectTimedOut { .. } => {
             "is the host up, or does a firewall drop the packets?"
         }

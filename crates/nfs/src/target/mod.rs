@@ -5,15 +5,17 @@
 //! Knows nothing of load, and makes nothing on the server.
 
 mod advice;
+mod datagrams;
 mod negotiate;
 mod resolve;
 
 pub(crate) use advice::{Service, explain, refused};
+pub use datagrams::{UDP_TRANSFER_BYTES_MAX, fragments};
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
-use filermark_model::plan::{MountPoint, NfsPlan};
+use filermark_model::plan::{MountPoint, NfsPlan, Transport};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
 use std::net::SocketAddr;
@@ -28,6 +30,14 @@ pub struct Target {
     pub nfs_address: SocketAddr,
     /// Where the MOUNT program listens.
     pub mount_address: SocketAddr,
+    /// What carries the calls to the NFS program.
+    pub transport: Transport,
+    /// What carries the calls to the MOUNT program: servers with NFS over UDP may have
+    /// this one over TCP alone.
+    pub mount_transport: Transport,
+    /// UDP: the largest packet that the way to the server takes whole, in bytes, as far
+    /// as this host knows.
+    pub mtu: Option<u32>,
     /// Handle of the mounted directory.
     pub root: Fh,
     /// Its attributes.
@@ -58,6 +68,10 @@ impl Target {
     pub fn dir_bytes(&self) -> u32 {
         match self.fsinfo.dtpref {
             0 => 8192,
+            // Over UDP a reply has to fit into one datagram.
+            preferred if self.transport == Transport::Udp => {
+                preferred.clamp(4096, UDP_TRANSFER_BYTES_MAX)
+            }
             preferred => preferred.clamp(4096, 64 << 10),
         }
     }
@@ -76,7 +90,10 @@ impl Target {
     /// Takes the server's note of our MNT back. Whether it works is of no
     /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3).
     pub fn unmount(&self, plan: &NfsPlan) {
-        let options = mount_options(plan);
+        let options = RpcOptions {
+            transport: self.mount_transport,
+            ..mount_options(plan)
+        };
         let address = self.mount_address;
         let mut client = MountClient::new(plan.version, address, credential(plan), options);
         if let Err(error) = client.umnt(&self.mount.path) {
@@ -105,6 +122,7 @@ impl Target {
             "time_delta",
             format!("{}.{:09} s", time.seconds, time.nseconds),
         ));
+        self.transport_facts(&mut facts);
         let flavors: Vec<_> = self.auth_flavors.iter().map(|f| f.to_string()).collect();
         facts.push(("auth flavors", flavors.join(" ")));
         if let Some(limits) = &self.pathconf {
@@ -130,6 +148,8 @@ pub fn credential(plan: &NfsPlan) -> AuthBody {
 /// How the NFS program is to be called under a plan.
 pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
+        transport: plan.transport,
+        udp_timeout: Duration::from_millis(plan.udp_timeout_ms.into()),
         connect_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         reply_timeout: Duration::from_millis(plan.rpc_timeout_ms.into()),
         retries: plan.rpc_retries,

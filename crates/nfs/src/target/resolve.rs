@@ -1,6 +1,7 @@
 //! The steps: address, ports, MNT, FSINFO, PATHCONF, FSSTAT.
 
 use super::advice::{Service, explain, refused};
+use super::datagrams::{block_limit, mtu_to};
 use super::negotiate::negotiate;
 use super::{Target, credential, mount_options, nfs_options};
 use crate::client::{
@@ -8,7 +9,7 @@ use crate::client::{
     nfs_program,
 };
 use filermark_engine::driver::DriverError;
-use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_onc::mount::Mountstat3;
 use filermark_onc::nfs3::{FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
 use filermark_onc::rpc::AuthFlavor;
@@ -97,20 +98,20 @@ impl Target {
 fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, Failure> {
     let nfs = (nfs_program(plan.version), plan.nfs_port, "NFS_PORT");
     let nfs_port = port_of(mount, plan, ip, nfs)?;
-    let mnt_program = (mount_program(plan.version), plan.mount_port, "MOUNT_PORT");
-    let mount_port = port_of(mount, plan, ip, mnt_program)?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
-    let mount_address = SocketAddr::new(ip, mount_port);
-    let mounted = mnt(mount, plan, mount_address)?;
+    let (mount_address, mount_transport, mounted) = mount_at(mount, plan, ip)?;
     let (cred, options) = (credential(plan), nfs_options(plan));
     let mut nfs = FileClient::new(plan.version, nfs_address, cred, options);
     let info = fsinfo(mount, plan, &mut nfs, &mounted)?;
     let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &mounted);
-    let block = plan.block_size_max;
+    let block = block_limit(plan);
     Ok(Target {
         mount: mount.clone(),
         nfs_address,
         mount_address,
+        transport: plan.transport,
+        mount_transport,
+        mtu: mtu_to(nfs_address, plan),
         root: mounted.root,
         root_attributes: info.obj_attributes,
         auth_flavors: mounted.auth_flavors,
@@ -120,6 +121,37 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
         pathconf,
         fsstat,
     })
+}
+
+/// MNT over what the plan says; where the server's MOUNT program is not there over
+/// UDP, over TCP.
+fn mount_at(
+    mount: &MountPoint,
+    plan: &NfsPlan,
+    ip: IpAddr,
+) -> Result<(SocketAddr, Transport, Mounted), Failure> {
+    let over = |plan: &NfsPlan| -> Result<_, Failure> {
+        let port = port_of(
+            mount,
+            plan,
+            ip,
+            (mount_program(plan.version), plan.mount_port, "MOUNT_PORT"),
+        )?;
+        let address = SocketAddr::new(ip, port);
+        let mounted = mnt(mount, plan, address)?;
+        Ok((address, plan.transport, mounted))
+    };
+    match over(plan) {
+        Err(failure) if plan.transport == Transport::Udp && !failure.is_final => {
+            tracing::debug!(target: "filermark_nfs::mount", error = %failure.error, "MOUNT over TCP");
+            let streamed = NfsPlan {
+                transport: Transport::Tcp,
+                ..plan.clone()
+            };
+            over(&streamed).map_err(|_| failure)
+        }
+        outcome => outcome,
+    }
 }
 
 /// The addresses of a mount point's server, of the wanted family.
@@ -179,18 +211,19 @@ fn port_of(
         _ => "NFS",
     };
     let what = format!("{name} version {}", program.vers);
-    let version = plan.version.number();
     let step = format!("ask for the port of {what}");
     let portmapper = SocketAddr::new(ip, plan.portmap_port);
-    match find_port(portmapper, program, &mount_options(plan)) {
+    let transport = plan.transport;
+    match find_port(portmapper, program, transport, &mount_options(plan)) {
         Ok(PortLookup::Port(port)) => Ok(port),
         Ok(PortLookup::NotRegistered) => Err(Failure::here(DriverError {
             place: mount.host.clone(),
             step: format!("{step} (portmapper at {portmapper})"),
-            reason: format!("the server has not registered {what} for TCP"),
-            advice: format!(
-                "start the NFS server with NFSv{version} over TCP, or give {parameter}"
+            reason: format!(
+                "the server has not registered {what} for {}",
+                transport.name()
             ),
+            advice: not_registered(plan, parameter),
         })),
         Err(error) => Err(Failure::here(explain(
             &mount.host,
@@ -199,6 +232,19 @@ fn port_of(
             portmapper,
             &error,
         ))),
+    }
+}
+
+fn not_registered(plan: &NfsPlan, parameter: &str) -> String {
+    let version = plan.version.number();
+    match plan.transport {
+        Transport::Tcp => {
+            format!("start the NFS server with NFSv{version} over TCP, or give {parameter}")
+        }
+        Transport::Udp => format!(
+            "many servers are built without NFS over UDP by now: switch it on there, give \
+             {parameter}, or go over TCP (TCP=on)"
+        ),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::DriverError;
 use filermark_engine::net::RESERVED_PORTS;
-use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_nfs::claim;
 use filermark_nfs::client::{NFS_V3, PortLookup, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;
@@ -203,7 +203,8 @@ fn only_version_3(mut stream: TcpStream) {
 #[test]
 fn rpcbind_is_asked_where_there_is_no_portmapper() {
     let portmapper = SocketAddr::from(([127, 0, 0, 1], server(only_version_3)));
-    let found = find_port(portmapper, NFS_V3, &RpcOptions::default()).expect("an answer");
+    let found =
+        find_port(portmapper, NFS_V3, Transport::Tcp, &RpcOptions::default()).expect("an answer");
     assert_eq!(found, PortLookup::Port(2049));
 }
 

@@ -206,9 +206,11 @@ fn universal_addresses() {
     assert_eq!(v4, "192.0.2.1:20048".parse().unwrap());
     assert_eq!(rpcbind::format_uaddr(&v4), "192.0.2.1.78.80");
     assert_eq!(rpcbind::netid(&v4.ip()), "tcp");
+    assert_eq!(rpcbind::netid_udp(&v4.ip()), "udp");
     let v6 = parse_uaddr(b"::1.8.1").unwrap().unwrap();
     assert_eq!(rpcbind::format_uaddr(&v6), "::1.8.1");
     assert_eq!(rpcbind::netid(&v6.ip()), "tcp6");
+    assert_eq!(rpcbind::netid_udp(&v6.ip()), "udp6");
     assert_eq!(parse_uaddr(b""), Ok(None));
     for bad in [
         "1",

@@ -83,3 +83,23 @@ fn a_read_only_export_and_a_full_disk_refuse_a_file() {
         assert!(!replies.is_empty(), "no reply has status {refusal}");
     }
 }
+
+#[test]
+fn over_udp_it_registers_and_answers_where_asked_to() {
+    let options = ServerOptions {
+        udp: true,
+        ..ServerOptions::default()
+    };
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Mem, options)) else {
+        return;
+    };
+    for program in ["nfs", "mountd"] {
+        let args = ["-T", "udp", "127.0.0.1", program, "3"];
+        let said = libnfs(ganesha.sandbox(), "rpcinfo", &args);
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(said.contains("ready and waiting"), "{said}");
+    }
+}

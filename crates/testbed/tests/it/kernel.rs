@@ -106,6 +106,7 @@ const NFS4: ServerOptions = ServerOptions {
     space_mib: None,
     root_squash: false,
     nfs4: true,
+    udp: false,
 };
 
 /// Mounts an export and writes, reads and lists there; says what it found.

@@ -15,7 +15,7 @@ const CONNECT_US_MAX: u64 = 20_000;
 pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for server in &client.facts.servers {
-        checks.push(services(client.name, server));
+        checks.push(services(client, server));
         for export in &server.exports {
             checks.push(judge_export(client, server, export));
         }
@@ -23,7 +23,9 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     checks
 }
 
-fn services(name: &str, server: &ServerLook) -> Check {
+fn services(client: &Client<'_>, server: &ServerLook) -> Check {
+    let name = client.name;
+    let transport = client.driver.transport().unwrap_or_default().name();
     let failed = server
         .services
         .iter()
@@ -33,12 +35,14 @@ fn services(name: &str, server: &ServerLook) -> Check {
             "" => String::new(),
             address => format!(" at {address}"),
         };
+        let up = format!("; is the server up, and does a firewall let {transport} through?");
         let advice = match service.name.as_str() {
-            "portmapper" => {
-                "; is the server up, and does a firewall let TCP through? With NFS_PORT and MOUNT_PORT it is not needed"
+            "portmapper" => format!("{up} With NFS_PORT and MOUNT_PORT it is not needed"),
+            "name" => String::new(),
+            "nfs" if transport == "UDP" => {
+                format!("{up} Many servers are built without UDP by now: TCP=on goes over TCP")
             }
-            "name" => "",
-            _ => "; is the server up, and does a firewall let TCP through?",
+            _ => up,
         };
         let sentence = format!("{}: {}{at}: {reason}{advice}", server.host, service.name);
         let check = Check::failure(name, "server", sentence);
@@ -63,7 +67,11 @@ fn services(name: &str, server: &ServerLook) -> Check {
         format!("{} {} in {ms:.2} ms", s.name, s.address)
     });
     let shown = shown.collect::<Vec<_>>().join(", ");
-    let sentence = format!("{} answers: {shown}", server.host);
+    let over = match transport {
+        "UDP" => " over UDP",
+        _ => "",
+    };
+    let sentence = format!("{} answers{over}: {shown}", server.host);
     match reached.map(|(_, us)| us).min() {
         Some(us) if us > CONNECT_US_MAX => Check::warning(
             name,

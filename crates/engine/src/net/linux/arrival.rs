@@ -96,7 +96,7 @@ unsafe fn receive(
 ///
 /// # Safety
 /// The header is as `recvmsg` left it.
-unsafe fn arrival(message: &libc::msghdr) -> Option<Nanos> {
+pub(super) unsafe fn arrival(message: &libc::msghdr) -> Option<Nanos> {
     // SAFETY: these walk over the control data of a header that the kernel filled in.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(message);
@@ -112,11 +112,20 @@ unsafe fn arrival(message: &libc::msghdr) -> Option<Nanos> {
     None
 }
 
+fn age(arrival: Nanos) -> Nanos {
+    age_at(now_of_day(), arrival)
+}
+
+/// The clock of the day, on which arrivals are noted.
+pub(super) fn now_of_day() -> Nanos {
+    let now = clock_gettime(ClockId::Realtime);
+    nanos(now.tv_sec, now.tv_nsec)
+}
+
 /// How long ago it was. The clock of the day may be set at any time: what lies
 /// in the future or very long ago counts as now.
-fn age(arrival: Nanos) -> Nanos {
-    let now = clock_gettime(ClockId::Realtime);
-    let age = nanos(now.tv_sec, now.tv_nsec).since(arrival);
+pub(super) fn age_at(now: Nanos, arrival: Nanos) -> Nanos {
+    let age = now.since(arrival);
     if age > AGE_MAX { Nanos::ZERO } else { age }
 }
 

@@ -55,7 +55,7 @@ fn calls_are_encoded_and_stamped_in_order_and_again_after_a_rewind() {
 fn the_oldest_call_is_known() {
     let mut calls = Calls::new(2, 0);
     let xids: Vec<u32> = (0..3).map(|n| begin(&mut calls, n % 2)).collect();
-    let oldest = |calls: &Calls| calls.oldest().map(|c| c.xid);
+    let oldest = |calls: &Calls| calls.oldest().next().map(|(_, c)| c.xid);
     assert_eq!(oldest(&calls), Some(xids[0]));
     let first = slot(&calls, xids[0]);
     calls.renew(first, Nanos(5));
@@ -82,4 +82,44 @@ fn the_slab_grows_when_it_must() {
         begin(&mut calls, 0);
         assert_eq!(calls.room(), room - n);
     }
+}
+
+#[test]
+fn each_stage_of_waiting_has_its_own_oldest_and_what_goes_again_is_at_the_end() {
+    let mut calls = Calls::new(1, 0);
+    let xids: Vec<u32> = (0..4)
+        .map(|n| {
+            calls
+                .begin(n, 0, Procedure::Null, Nanos(n.into()))
+                .expect("room")
+                .xid
+        })
+        .collect();
+    let slots: Vec<u32> = xids.iter().map(|x| calls.find(*x).expect("used")).collect();
+    for at in 0..4 {
+        assert_eq!(calls.next_to_encode(0), Some(slots[at as usize]));
+        calls.encoded(0, at);
+    }
+    // Two of four are taken by the system.
+    assert_eq!(calls.next_sent(0, 2), Some(slots[0]));
+    assert_eq!(calls.next_sent(0, 2), Some(slots[1]));
+    assert_eq!(calls.next_sent(0, 2), None);
+    calls.rewind_unsent(0);
+    assert_eq!(calls.next_to_encode(0), Some(slots[2]));
+    // The first goes again, behind those that never went.
+    calls.again(slots[0], 1, Nanos(9));
+    let oldest: Vec<u32> = calls.oldest().map(|(slot, _)| slot).collect();
+    assert_eq!(oldest, [slots[1], slots[0]]);
+    let mut order = Vec::new();
+    while let Some(slot) = calls.next_to_encode(0) {
+        calls.encoded(0, 2 + order.len() as u32);
+        order.push(slot);
+    }
+    assert_eq!(order, [slots[2], slots[3], slots[0]]);
+    assert_eq!(calls.get(slots[0]).xid, xids[0], "the same xid");
+    // Beyond the last stage there is none.
+    calls.again(slots[1], u8::MAX, Nanos(10));
+    assert_eq!(usize::from(calls.get(slots[1]).stage), STAGES - 1);
+    slots.iter().for_each(|slot| calls.end(*slot));
+    assert_eq!(calls.oldest().count(), 0);
 }

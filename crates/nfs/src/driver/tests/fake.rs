@@ -6,7 +6,7 @@ use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decoder, Encode};
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -69,6 +69,58 @@ impl Fake {
     }
 }
 
+impl Fake {
+    /// The same over UDP. Calls of NULL are answered without the script; who closes
+    /// a connection does nothing.
+    pub(super) fn start_udp(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let address = socket.local_addr().expect("bound");
+        let shared = Arc::new(Shared {
+            script: Mutex::new((0, Box::new(script))),
+            open: Mutex::new(Vec::new()),
+        });
+        let for_thread = shared.clone();
+        Self {
+            address,
+            shared,
+            acceptor: Some(thread::spawn(move || serve_udp(&socket, &for_thread))),
+        }
+    }
+}
+
+fn serve_udp(socket: &UdpSocket, shared: &Shared) {
+    let soon = Some(Duration::from_millis(20));
+    socket.set_read_timeout(soon).expect("an option");
+    let mut peers = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    while shared.script.lock().is_ok_and(|s| s.0 != usize::MAX) {
+        let Ok((len, peer)) = socket.recv_from(&mut buffer) else {
+            continue;
+        };
+        let conn = match peers.iter().position(|known| *known == peer) {
+            Some(conn) => conn,
+            None => {
+                peers.push(peer);
+                peers.len() - 1
+            }
+        };
+        let record = &buffer[..len];
+        let mut d = Decoder::new(record);
+        let header = CallHeader::decode(&mut d).expect("a call");
+        if header.proc == 0 {
+            let _ = socket.send_to(&reply(header.xid, &()), peer);
+            continue;
+        }
+        for act in hear(conn, record, shared).unwrap_or_default() {
+            match act {
+                Act::Send(bytes) | Act::Raw(bytes) => drop(socket.send_to(&bytes, peer)),
+                Act::Sleep(time) => thread::sleep(time),
+                Act::SendFragments(..) | Act::Close => {}
+            }
+        }
+    }
+}
+
 impl Drop for Fake {
     /// Stops listening and cuts all connections.
     fn drop(&mut self) {
@@ -112,31 +164,36 @@ fn serve(conn: usize, mut stream: TcpStream, shared: &Shared) {
         };
         let mut input = &buffer[..n];
         while let Some(record) = reader.next_record(&mut input).expect("records") {
-            let mut d = Decoder::new(record);
-            let header = CallHeader::decode(&mut d).expect("a call");
-            assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
-            let procedure = Procedure::from_u32(header.proc).expect("known");
-            let args = Args::decode(procedure, &mut d).expect("sound arguments");
-            let acts = {
-                let mut script = shared.script.lock().expect("no panic before");
-                if script.0 == usize::MAX {
-                    return;
-                }
-                let nth = script.0;
-                script.0 += 1;
-                let heard = Heard {
-                    conn,
-                    nth,
-                    xid: header.xid,
-                    args,
-                };
-                (script.1)(&heard)
+            let Some(acts) = hear(conn, record, shared) else {
+                return;
             };
             if !acts.into_iter().all(|act| perform(act, &mut stream)) {
                 return;
             }
         }
     }
+}
+
+/// What the script says about a call; `None`: the server is to go.
+fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<Act>> {
+    let mut d = Decoder::new(record);
+    let header = CallHeader::decode(&mut d).expect("a call");
+    assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
+    let procedure = Procedure::from_u32(header.proc).expect("known");
+    let args = Args::decode(procedure, &mut d).expect("sound arguments");
+    let mut script = shared.script.lock().expect("no panic before");
+    if script.0 == usize::MAX {
+        return None;
+    }
+    let nth = script.0;
+    script.0 += 1;
+    let heard = Heard {
+        conn,
+        nth,
+        xid: header.xid,
+        args,
+    };
+    Some((script.1)(&heard))
 }
 
 /// Whether the connection goes on.

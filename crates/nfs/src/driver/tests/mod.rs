@@ -7,6 +7,7 @@ mod fake;
 mod hostile;
 mod lost;
 mod transfers;
+mod udp;
 mod v2;
 
 use super::NfsDriver;
@@ -86,6 +87,16 @@ fn name(kind: NameKind, number: u32) -> Name {
     Name::new(kind, number)
 }
 
+fn file_system() -> FileSystem {
+    FileSystem {
+        root: Fh::new(b"root").expect("short"),
+        run_dir: Fh::new(b"run dir").expect("short"),
+        rsize: SIZE,
+        wsize: SIZE,
+        readdir_bytes: 8192,
+    }
+}
+
 /// A shard and what it has been asked.
 struct Bench {
     shard: Shard,
@@ -107,19 +118,15 @@ impl Bench {
         verify: bool,
         script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
     ) -> Self {
-        let server = Fake::start(script);
+        let server = match plan.transport {
+            Transport::Tcp => Fake::start(script),
+            Transport::Udp => Fake::start_udp(script),
+        };
         let driver = NfsDriver::new(plan);
         let setup = setup(procs, verify);
-        let file_system = FileSystem {
-            root: Fh::new(b"root").expect("short"),
-            run_dir: Fh::new(b"run dir").expect("short"),
-            rsize: SIZE,
-            wsize: SIZE,
-            readdir_bytes: 8192,
-        };
         let place = Place {
             address: server.address,
-            file_system,
+            file_system: file_system(),
         };
         let key = (mount(), setup.claim.dir_name.clone());
         driver.places.lock().expect("unlocked").insert(key, place);

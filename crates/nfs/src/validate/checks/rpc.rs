@@ -4,6 +4,7 @@ use super::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, Program, RpcClient};
 use crate::target::{credential, nfs_options};
 use crate::validate::bench::{Stop, no_answer};
+use filermark_model::plan::Transport;
 use filermark_onc::nfs3::{FileHandle, GetattrArgs, Procedure};
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use filermark_onc::xdr;
@@ -93,6 +94,11 @@ fn getattr_args(b: &Bench<'_>) -> Vec<u8> {
 }
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
+    if b.plan.transport == Transport::Udp {
+        return Err(Stop::Skip(
+            "record marking is for streams: over UDP a call is one datagram".to_owned(),
+        ));
+    }
     let args = getattr_args(b);
     let mut rpc = own_connection(b);
     rpc.set_fragment_bytes(Some(20));
@@ -119,7 +125,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
         .call_many(&args, |_, result| {
             right += usize::from(result.is_ok_and(|ok| ok.obj_attributes.fileid == fileid));
         })
-        .map_err(|error| no_answer("128 GETATTR, 32 at a time", &error))?;
+        .map_err(|error| no_answer("128 GETATTR, many at a time", &error))?;
     b.equal("answers with the directory's fileid", CALLS, right)
 }
 

@@ -1,10 +1,10 @@
-//! One connection of a shard: made when it is needed, fed from the queue of its
-//! calls, made anew when it breaks.
+//! A TCP connection: made when it is needed, fed from the queue of its calls, made
+//! anew when it breaks.
 
-use super::core::{Core, Timer};
-use super::counters::Tally;
-use super::records::Records;
-use filermark_engine::net::{BufferPool, ConnectOptions, Link, Reactor, Ready};
+use super::super::core::{Core, Timer};
+use super::super::counters::Tally;
+use super::Io;
+use filermark_engine::net::{ConnectOptions, Link, Ready};
 use filermark_model::Nanos;
 use std::io;
 use std::net::SocketAddr;
@@ -19,20 +19,6 @@ const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
 /// How many reads of one connection in a turn before others get theirs.
 const READS_MAX: usize = 64;
 
-/// What all connections of a shard share.
-#[derive(Debug)]
-pub(crate) struct Io {
-    pub(crate) reactor: Reactor,
-    pub(crate) pool: BufferPool,
-    /// What is read lands here, and is worked on in place.
-    pub(crate) scratch: Vec<u8>,
-    /// What is sent is encoded here.
-    pub(crate) send: Vec<u8>,
-    pub(crate) records: Records,
-    /// Connections with more to read than one turn allows.
-    pub(crate) unread: Vec<u64>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No connection; one is made when there is a call for it.
@@ -45,7 +31,7 @@ enum State {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Conn {
+pub(crate) struct Stream {
     number: u32,
     peer: SocketAddr,
     link: Option<Link>,
@@ -63,7 +49,7 @@ pub(crate) struct Conn {
     failure: Option<Box<str>>,
 }
 
-impl Conn {
+impl Stream {
     pub(crate) fn new(number: u32, peer: SocketAddr) -> Self {
         Self {
             number,

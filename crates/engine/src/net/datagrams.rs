@@ -1,0 +1,167 @@
+//! One datagram socket with one peer.
+
+use super::socket::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
+use super::system::{self, BATCH, Came};
+use filermark_model::Nanos;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A UDP socket that never blocks and hears one peer alone.
+///
+/// It holds no buffer of its own: what the system does not take stays the caller's,
+/// and what came lies in the caller's scratch buffer.
+#[derive(Debug)]
+pub struct Datagrams {
+    socket: UdpSocket,
+    buffers: BufferSizes,
+}
+
+/// What became of datagrams that were handed to the system.
+#[derive(Debug)]
+pub struct Sent {
+    /// So many at the front are gone, or lost on the way: what is lost with
+    /// datagrams is for whoever waits for an answer.
+    pub taken: usize,
+    /// The system has no room: the rest goes when the reactor says writable.
+    pub blocked: bool,
+    /// What the network said about this datagram or an earlier one: nobody listens
+    /// on the port, no route. Not the end of the socket.
+    pub told: Option<io::Error>,
+}
+
+/// What a look at the socket brought.
+#[derive(Debug)]
+pub enum Received {
+    /// Nothing is there.
+    Nothing,
+    /// So many datagrams; more may be there if it is all that one look takes.
+    Some {
+        /// How many.
+        count: usize,
+        /// More may be waiting: look again.
+        more: bool,
+    },
+    /// The network told something about a datagram that was sent earlier: nobody
+    /// listens on the port, no route. Look again: datagrams may be there as well.
+    Told(io::Error),
+}
+
+/// Notes on the datagrams of one look, in the order in which they lie in the
+/// scratch buffer. Made once, used for every look.
+#[derive(Debug)]
+pub struct Arrivals {
+    notes: [Came; BATCH],
+    room: usize,
+}
+
+impl Arrivals {
+    /// For datagrams of up to `room` bytes: longer ones are cut off, and told so.
+    pub fn new(room: usize) -> Self {
+        Self {
+            notes: [Came::NONE; BATCH],
+            room: room.max(1),
+        }
+    }
+
+    /// The datagram with this number of the last look, in the scratch buffer that it
+    /// was given, with how long ago it had arrived; `None` if it was cut off.
+    #[inline]
+    pub fn get<'s>(&self, scratch: &'s [u8], number: usize) -> Option<(&'s [u8], Nanos)> {
+        let note = self.notes.get(number)?;
+        let start = number * self.room;
+        let bytes = scratch.get(start..start + note.len)?;
+        (!note.cut).then_some((bytes, note.age))
+    }
+}
+
+impl Datagrams {
+    /// A socket for `peer`, with buffers of these sizes where the system allows.
+    ///
+    /// # Errors
+    /// No socket, no reserved port, no route.
+    pub fn connect(
+        peer: SocketAddr,
+        options: ConnectOptions,
+        buffers: BufferSizes,
+    ) -> io::Result<Self> {
+        let socket = connect_datagrams(peer, options)?;
+        socket.set_nonblocking(true)?;
+        let buffers = raise_buffers(&socket, buffers)?;
+        Ok(Self { socket, buffers })
+    }
+
+    /// The sizes of the buffers as the system gave them.
+    pub const fn buffers(&self) -> BufferSizes {
+        self.buffers
+    }
+
+    /// This end's address.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Sends the pieces of `bytes` at `ranges` as one datagram each, [`BATCH`] per
+    /// system call, as far as the system takes them.
+    pub fn send(&self, bytes: &[u8], ranges: &[Range<usize>]) -> Sent {
+        let mut sent = Sent {
+            taken: 0,
+            blocked: false,
+            told: None,
+        };
+        // What an earlier datagram met is told instead of sending this one: it is
+        // tried once more.
+        let mut tried_again = false;
+        while let Some(rest) = ranges.get(sent.taken..).filter(|rest| !rest.is_empty()) {
+            match system::send_many(&self.socket, bytes, rest) {
+                Ok(taken) => {
+                    sent.taken += taken.max(1);
+                    tried_again = false;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    sent.blocked = true;
+                    break;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    sent.taken += usize::from(tried_again);
+                    tried_again = !tried_again;
+                    sent.told = Some(error);
+                }
+            }
+        }
+        sent
+    }
+
+    /// Takes what came, [`BATCH`] datagrams at most and as many as `scratch` has room
+    /// for, in one system call.
+    pub fn receive(&self, scratch: &mut [u8], arrivals: &mut Arrivals) -> Received {
+        let room = arrivals.room;
+        match system::receive_many(&self.socket, scratch, room, &mut arrivals.notes) {
+            Ok(0) => Received::Nothing,
+            Ok(count) => Received::Some {
+                count,
+                more: count == BATCH.min(scratch.len() / room),
+            },
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Received::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => Received::Some {
+                count: 0,
+                more: true,
+            },
+            Err(error) => Received::Told(error),
+        }
+    }
+}
+
+impl AsFd for Datagrams {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! One blocking UDP socket: calls go again until they are answered or it is enough.
+
+use super::{ClientError, RpcOptions};
+use filermark_engine::net::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
+use filermark_onc::rpc::peek_xid;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// The largest datagram.
+const DATAGRAM_BYTES: usize = 1 << 16;
+/// Room for the answers to all calls that are under way together.
+const BUFFERS: BufferSizes = BufferSizes {
+    receive: 1 << 20,
+    send: 1 << 20,
+};
+/// No wait is shorter.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// A socket with one peer.
+#[derive(Debug)]
+pub(super) struct DatagramLink {
+    address: SocketAddr,
+    socket: UdpSocket,
+    input: Box<[u8]>,
+}
+
+/// What a wait for an answer brought.
+enum Came {
+    /// So many bytes.
+    Datagram(usize),
+    /// The time is over.
+    Nothing,
+    /// Nobody listens on the port.
+    Unreachable,
+}
+
+impl DatagramLink {
+    /// A socket for this address; with `resvport`, from a reserved source port.
+    pub(super) fn open(address: SocketAddr, resvport: bool) -> Result<Self, ClientError> {
+        let options = ConnectOptions {
+            reserved_port: resvport,
+        };
+        let socket = connect_datagrams(address, options).map_err(|source| match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::AddrInUse if resvport => {
+                ClientError::ReservedPort { source }
+            }
+            _ => ClientError::Connect { address, source },
+        })?;
+        // Smaller ones do, only slower.
+        let _ = raise_buffers(&socket, BUFFERS);
+        Ok(Self {
+            address,
+            socket,
+            input: vec![0; DATAGRAM_BYTES].into_boxed_slice(),
+        })
+    }
+
+    /// Sends `calls` and hands every answer to `each` with the number of its call.
+    /// What is not answered goes again, each time after twice the wait. Answers to
+    /// anything else, and what is no answer, are passed over.
+    pub(super) fn exchange(
+        &mut self,
+        options: &RpcOptions,
+        calls: &[Vec<u8>],
+        mut each: impl FnMut(usize, &[u8]),
+    ) -> Result<(), ClientError> {
+        let began = Instant::now();
+        let mut open: Vec<usize> = (0..calls.len()).collect();
+        let mut wait = options
+            .udp_timeout
+            .clamp(MOMENT, options.reply_timeout.max(MOMENT));
+        let mut sent = 0;
+        loop {
+            sent += 1;
+            let mut unreachable = false;
+            for call in open.iter().filter_map(|number| calls.get(*number)) {
+                unreachable |= self.send(call)?;
+            }
+            let until = Instant::now() + wait;
+            while !open.is_empty() {
+                match self.receive(until)? {
+                    Came::Nothing => break,
+                    Came::Unreachable => unreachable = true,
+                    Came::Datagram(len) => {
+                        let answer = self.input.get(..len).unwrap_or_default();
+                        let xid = peek_xid(answer);
+                        let of = |number: &usize| {
+                            xid.is_some() && calls.get(*number).and_then(|c| peek_xid(c)) == xid
+                        };
+                        if let Some(at) = open.iter().position(of) {
+                            each(open.remove(at), answer);
+                        }
+                    }
+                }
+                // There is no use in waiting for somebody who is not there, unless
+                // somebody may come back.
+                if unreachable && sent > options.retries {
+                    break;
+                }
+            }
+            if open.is_empty() {
+                return Ok(());
+            }
+            let (address, waited) = (self.address, began.elapsed());
+            match unreachable {
+                true if sent > options.retries => {
+                    return Err(ClientError::PortUnreachable { address });
+                }
+                false if sent > options.retries && waited >= options.reply_timeout => {
+                    return Err(ClientError::Silent {
+                        address,
+                        waited,
+                        sent,
+                    });
+                }
+                _ => {}
+            }
+            tracing::debug!(target: "filermark_nfs::rpc", %address, calls = open.len(), "sending again");
+            wait = (wait * 2).min(options.reply_timeout).max(MOMENT);
+        }
+    }
+
+    /// Whether the system says that nobody is there.
+    fn send(&self, call: &[u8]) -> Result<bool, ClientError> {
+        let mut unreachable = false;
+        // What an earlier datagram met is told instead of sending this one.
+        for _ in 0..2 {
+            match self.socket.send(call) {
+                Ok(_) => break,
+                Err(error) => unreachable |= self.judge(error)?,
+            }
+        }
+        Ok(unreachable)
+    }
+
+    fn receive(&mut self, until: Instant) -> Result<Came, ClientError> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Came::Nothing);
+        }
+        let came = self
+            .socket
+            .set_read_timeout(Some(left.max(MOMENT)))
+            .and_then(|()| self.socket.recv(&mut self.input));
+        match came {
+            Ok(len) => Ok(Came::Datagram(len)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Ok(Came::Nothing)
+            }
+            Err(error) => self.judge(error).map(|unreachable| match unreachable {
+                true => Came::Unreachable,
+                false => Came::Datagram(0),
+            }),
+        }
+    }
+
+    /// Whether this error says that nobody is there, or nothing; otherwise it is the end.
+    fn judge(&self, source: io::Error) -> Result<bool, ClientError> {
+        let address = self.address;
+        match source.kind() {
+            ErrorKind::ConnectionRefused => Ok(true),
+            // A packet filter on this host: lost, as on the way.
+            ErrorKind::Interrupted | ErrorKind::PermissionDenied => Ok(false),
+            _ => Err(ClientError::Broken { address, source }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Packets that get lost on purpose, by the kernel's packet filter.
+//!
+//! `tc netem` would do as well, but many kernels are built without it; and the packet
+//! filter counts what it drops, so that a test knows the truth exactly.
+
+use crate::tools::need;
+use crate::{Error, Result, Sandbox};
+use std::sync::Arc;
+
+/// Loss of UDP packets in a sandbox's network, until it is dropped.
+#[derive(Debug)]
+pub struct Loss {
+    sandbox: Arc<Sandbox>,
+}
+
+/// What is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// Whole datagrams.
+    Datagrams,
+    /// Packets: of a datagram that is cut into fragments, each on its own.
+    Fragments,
+}
+
+/// How many packets were dropped so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// On the way to the server.
+    pub calls: u64,
+    /// On the way back.
+    pub replies: u64,
+}
+
+impl Loss {
+    /// From now on so many of a thousand packets to and from this UDP port are lost,
+    /// at random. Of [`Lost::Fragments`], only datagrams' first ones show their port:
+    /// all UDP packets of the sandbox are drawn then, and count as calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] without nftables; otherwise what `nft` said.
+    pub fn start(sandbox: &Arc<Sandbox>, port: u16, per_mille: u32, lost: Lost) -> Result<Loss> {
+        need(&[("nft", "nftables")])?;
+        let draw = format!("numgen random mod 1000 < {per_mille}");
+        let (hook, rules) = match lost {
+            Lost::Datagrams => (
+                "input priority 0",
+                format!(
+                    "udp dport {port} {draw} counter name calls drop\n\
+                     udp sport {port} {draw} counter name replies drop"
+                ),
+            ),
+            Lost::Fragments => (
+                "prerouting priority -450",
+                format!("ip protocol udp {draw} counter name calls drop"),
+            ),
+        };
+        let rules = format!(
+            "table inet loss {{\ncounter calls {{ }}\ncounter replies {{ }}\n\
+             chain drops {{\ntype filter hook {hook}; policy accept;\n{rules}\n}}\n}}\n"
+        );
+        sandbox.set_up("lose packets", r#"printf %s "$1" | nft -f -"#, &[&rules])?;
+        Ok(Loss {
+            sandbox: Arc::clone(sandbox),
+        })
+    }
+
+    /// How many packets were dropped so far.
+    ///
+    /// # Errors
+    ///
+    /// When `nft` fails, or says something else than expected.
+    pub fn dropped(&self) -> Result<Dropped> {
+        Ok(Dropped {
+            calls: self.count("calls")?,
+            replies: self.count("replies")?,
+        })
+    }
+
+    fn count(&self, name: &str) -> Result<u64> {
+        let output = self
+            .sandbox
+            .command("nft")
+            .args(["list", "counter", "inet", "loss", name])
+            .output()
+            .map_err(Error::io("start nft"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut words = text.split_whitespace();
+        let packets = words.find(|w| *w == "packets").and_then(|_| words.next());
+        let count = packets.and_then(|count| count.parse().ok());
+        count.ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Error::failed("nft", output.status.to_string(), format!("{text}{said}"))
+        })
+    }
+}
+
+impl Drop for Loss {
+    fn drop(&mut self) {
+        let gone = self
+            .sandbox
+            .set_up("lose no more packets", "nft delete table inet loss", &[]);
+        if let Err(error) = gone {
+            eprintln!("testbed: {error}");
+        }
+    }
+}
