@@ -11,7 +11,7 @@ use crate::client::{
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_onc::mount::Mountstat3;
-use filermark_onc::nfs3::{FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
+use filermark_onc::nfs3::{Failed, FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
 use filermark_onc::rpc::AuthFlavor;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -57,16 +57,26 @@ impl Patience {
     }
 
     /// Calls until the answer is something else than NFS3ERR_JUKEBOX.
-    pub(crate) fn call<O, F>(self, mut call: impl FnMut() -> Reply<O, F>) -> Reply<O, F> {
+    pub(crate) fn call<O, F>(self, call: impl FnMut() -> Reply<O, F>) -> Reply<O, F> {
+        let is_settled = |answer: &Result<O, Failed<F>>| !matches!(answer, Err(failed) if failed.status == Nfsstat3::Jukebox);
+        self.until(call, is_settled)
+    }
+
+    /// Calls until the answer is settled, with longer and longer waits, and then
+    /// takes it as it is.
+    pub(crate) fn until<T, E>(
+        self,
+        mut call: impl FnMut() -> Result<T, E>,
+        is_settled: impl Fn(&T) -> bool,
+    ) -> Result<T, E> {
         let mut delay = self.delay;
         for _ in 0..self.retries {
-            match call()? {
-                Err(failed) if failed.status == Nfsstat3::Jukebox => {
-                    std::thread::sleep(delay);
-                    delay = (delay * 2).min(Duration::from_secs(30));
-                }
-                other => return Ok(other),
+            let answer = call()?;
+            if is_settled(&answer) {
+                return Ok(answer);
             }
+            std::thread::sleep(delay);
+            delay = (delay * 2).min(Duration::from_secs(30));
         }
         call()
     }

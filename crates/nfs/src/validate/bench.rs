@@ -1,11 +1,10 @@
-//! What a check works with: a client, a directory of its own, and words for what
-//! should have come and what came.
+//! What a check works with, in any version of NFS: a client, a directory of its own,
+//! and words for what should have come and what came.
 
-use crate::client::{ClientError, Nfs3Client, Reply};
+use crate::client::ClientError;
 use crate::target::{Patience, Target};
-use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::NfsPlan;
-use filermark_onc::nfs3::*;
+use filermark_onc::nfs3::Fh;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use std::fmt::{self, Debug, Display};
 use std::time::{Duration, Instant};
@@ -28,16 +27,58 @@ impl Stop {
     }
 }
 
+/// A version of NFS, as far as checks differ by it.
+pub(super) trait Version: Sized + 'static {
+    /// Speaks it.
+    type Client;
+    /// Its procedures (those of MOUNT among them where they are checked).
+    type Procedure: Copy + 'static;
+    /// Its statuses.
+    type Status: Copy + PartialEq + Display + 'static;
+    /// Its name: "NFSv3".
+    const NAME: &'static str;
+    /// The status of what succeeds.
+    const OK: Self::Status;
+    /// The status for a handle whose file is gone.
+    const STALE: Self::Status;
+    /// Whether a status says that there is nothing behind a handle.
+    fn is_gone(status: Self::Status) -> bool;
+
+    /// A client for the target, not yet connected.
+    fn client(target: &Target, plan: &NfsPlan) -> Self::Client;
+    /// NULL.
+    fn null(client: &mut Self::Client) -> Result<(), ClientError>;
+    /// A procedure's name.
+    fn name_of(procedure: Self::Procedure) -> &'static str;
+    /// Where a procedure is specified.
+    fn section_of(procedure: Self::Procedure) -> String;
+}
+
+/// What comes instead of results.
+pub(super) trait Denial {
+    /// The version's statuses.
+    type Status;
+    /// The status.
+    fn status(&self) -> Self::Status;
+    /// Whether the same call may succeed in a moment.
+    fn is_for_later(&self) -> bool {
+        false
+    }
+}
+
+/// What a call brings: results, or a denial by the procedure, or nothing of the kind.
+pub(super) type Answer<O, D> = Result<Result<O, D>, ClientError>;
+
 /// How a call with odd arguments was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum Refusal<S> {
     /// By the procedure.
-    Status(Nfsstat3),
+    Status(S),
     /// Before it: the arguments could not be decoded.
     GarbageArgs,
 }
 
-impl Display for Refusal {
+impl<S: Display> Display for Refusal<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => Display::fmt(status, f),
@@ -47,90 +88,33 @@ impl Display for Refusal {
 }
 
 /// The server in front of the checks.
-pub(super) struct Bench<'a> {
+pub(super) struct Bench<'a, V: Version> {
     pub(super) plan: &'a NfsPlan,
     pub(super) target: &'a Target,
-    pub(super) nfs: Nfs3Client,
+    pub(super) nfs: V::Client,
     /// The present check's own directory.
     pub(super) dir: Fh,
     patience: Patience,
     notes: Vec<String>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a, V: Version> Bench<'a, V> {
     pub(super) fn new(plan: &'a NfsPlan, target: &'a Target) -> Self {
         Self {
             plan,
             target,
-            nfs: target.nfs_client(plan),
+            nfs: V::client(target, plan),
             dir: target.root,
             patience: Patience::of(plan),
             notes: Vec::new(),
         }
     }
 
-    /// Makes the directory for the check of this number, and tells its name. Takes
-    /// another one where a validation that was killed has left its own.
-    pub(super) fn enter(&mut self, parent: &Fh, number: u32) -> Result<NameText, Stop> {
-        const NAMES: u32 = 50;
-        let what = "MKDIR of the check's own directory";
-        for attempt in 0..NAMES {
-            let name = Name::new(NameKind::MadeDir, number + attempt * 1000).text();
-            let mode = Sattr3::mode(0o755);
-            match self.either(what, |nfs| nfs.mkdir(parent, name.as_bytes(), mode))? {
-                Ok(made) => {
-                    self.dir = self.handle_of(made.obj, parent, name.as_bytes())?;
-                    return Ok(name);
-                }
-                Err(Nfsstat3::Exist) => {}
-                Err(status) => return Err(Stop::fail(format!("{what}: NFS3_OK"), status)),
-            }
-        }
-        Err(Stop::fail(
-            "a free name for the check's own directory",
-            "none",
-        ))
-    }
-
-    /// Removes the directory of a check with all that is in it. What cannot be
-    /// removed is told as a note; the claim's release will tell of it again.
-    pub(super) fn leave(&mut self, parent: &Fh, name: &[u8]) {
-        let dir = self.dir;
-        let cleared = self.clear(&dir, 0).and_then(|()| {
-            self.done("RMDIR of the check's own directory", |nfs| {
-                nfs.rmdir(parent, name)
-            })
-        });
-        if let Err(Stop::Fail { expected, got }) = cleared {
-            self.note(format!("cleaning up: {expected}: {got}"));
-        }
-    }
-
-    fn clear(&mut self, dir: &Fh, depth: usize) -> Result<(), Stop> {
-        const DEPTH_MAX: usize = 8;
-        const ROUNDS_MAX: usize = 64;
-        for _ in 0..ROUNDS_MAX {
-            let names: Vec<_> = self.list(dir)?.into_iter().map(|e| e.name).collect();
-            if names.is_empty() {
-                return Ok(());
-            }
-            for name in names {
-                let found = self.done("LOOKUP", |nfs| nfs.lookup(dir, &name))?;
-                let attributes = self.attributes(&found.object)?;
-                if attributes.ftype == Ftype3::Dir && depth < DEPTH_MAX {
-                    self.clear(&found.object, depth + 1)?;
-                    self.done("RMDIR", |nfs| nfs.rmdir(dir, &name))?;
-                } else {
-                    self.done("REMOVE", |nfs| nfs.remove(dir, &name))?;
-                }
-            }
-        }
-        Err(Stop::fail("an empty directory", "it fills up again"))
-    }
-
     /// Why the server cannot be reached any more, if so.
     pub(super) fn server_gone(&mut self) -> Option<ClientError> {
-        self.nfs.null().err().filter(ClientError::is_worth_a_retry)
+        V::null(&mut self.nfs)
+            .err()
+            .filter(ClientError::is_worth_a_retry)
     }
 
     /// Something worth telling that is no failure.
@@ -145,79 +129,62 @@ impl<'a> Bench<'a> {
         std::mem::take(&mut self.notes)
     }
 
-    fn ask<O, F>(
+    fn ask<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
-    ) -> Result<Result<O, Failed<F>>, Stop> {
+        mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
+    ) -> Result<Result<O, D>, Stop> {
         let nfs = &mut self.nfs;
-        let reply = self.patience.call(|| call(nfs));
+        let reply = self.patience.until(|| call(nfs), is_settled);
         reply.map_err(|error| no_answer(what, &error))
     }
 
     /// The results of a call that has to succeed.
-    pub(super) fn done<O, F>(
+    pub(super) fn done<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+        call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<O, Stop> {
         let answer = self.ask(what, call)?;
-        answer.map_err(|failed| Stop::fail(format!("{what}: NFS3_OK"), failed.status))
-    }
-
-    /// As [`Bench::done`]; a server that does not have the procedure is let off.
-    pub(super) fn done_if_supported<O, F>(
-        &mut self,
-        what: &str,
-        call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
-    ) -> Result<O, Stop> {
-        match self.ask(what, call)? {
-            Err(failed) if failed.status == Nfsstat3::Notsupp => Err(Stop::Skip(format!(
-                "{what}: the server does not support it"
-            ))),
-            answer => {
-                answer.map_err(|failed| Stop::fail(format!("{what}: NFS3_OK"), failed.status))
-            }
-        }
+        answer.map_err(|denial| Stop::fail(format!("{what}: {}", V::OK), denial.status()))
     }
 
     /// Either outcome of a call, for checks that judge themselves.
-    pub(super) fn either<O, F>(
+    pub(super) fn either<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
-    ) -> Result<Result<O, Nfsstat3>, Stop> {
+        call: impl FnMut(&mut V::Client) -> Answer<O, D>,
+    ) -> Result<Result<O, V::Status>, Stop> {
         let answer = self.ask(what, call)?;
-        Ok(answer.map_err(|failed| failed.status))
+        Ok(answer.map_err(|denial| denial.status()))
     }
 
     /// A call that has to be refused with one of these.
-    pub(super) fn refused<O, F>(
+    pub(super) fn refused<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        wanted: &[Nfsstat3],
-        call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
-    ) -> Result<Nfsstat3, Stop> {
+        wanted: &[V::Status],
+        call: impl FnMut(&mut V::Client) -> Answer<O, D>,
+    ) -> Result<V::Status, Stop> {
         match self.either(what, call)? {
             Err(status) if wanted.contains(&status) => Ok(status),
             other => {
-                let names: Vec<String> = wanted.iter().map(Nfsstat3::to_string).collect();
-                let got = other.err().unwrap_or(Nfsstat3::Ok);
-                Err(Stop::fail(format!("{what}: {}", names.join(" or ")), got))
+                let got = other.err().unwrap_or(V::OK);
+                Err(Stop::fail(format!("{what}: {}", names_of(wanted)), got))
             }
         }
     }
 
     /// Either outcome of a call with odd arguments, which a server may also be
     /// unable to decode.
-    pub(super) fn either_odd<O, F>(
+    pub(super) fn either_odd<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
-    ) -> Result<Result<O, Refusal>, Stop> {
+        mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
+    ) -> Result<Result<O, Refusal<V::Status>>, Stop> {
         let nfs = &mut self.nfs;
-        match self.patience.call(|| call(nfs)) {
-            Ok(answer) => Ok(answer.map_err(|failed| Refusal::Status(failed.status))),
+        match self.patience.until(|| call(nfs), is_settled) {
+            Ok(answer) => Ok(answer.map_err(|denial| Refusal::Status(denial.status()))),
             Err(ClientError::Refused {
                 refusal: RpcRefusal::Accepted(AcceptStat::GarbageArgs),
                 ..
@@ -228,39 +195,38 @@ impl<'a> Bench<'a> {
 
     /// A call that has to be refused, in one of the ways in `usual`; another way
     /// is only worth a note, for the RFC does not name one for this case.
-    pub(super) fn refused_somehow<O, F>(
+    pub(super) fn refused_somehow<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        usual: &[Nfsstat3],
-        call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+        usual: &[V::Status],
+        call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<(), Stop> {
-        let names: Vec<String> = usual.iter().map(Nfsstat3::to_string).collect();
-        let names = names.join(" or ");
+        let names = names_of(usual);
         match self.either_odd(what, call)? {
             Err(Refusal::Status(status)) if usual.contains(&status) => {}
             Err(refusal) => self.note(format!("{what}: {refusal}; {names} is usual")),
-            Ok(_) => return Err(Stop::fail(format!("{what}: {names}"), Nfsstat3::Ok)),
+            Ok(_) => return Err(Stop::fail(format!("{what}: {names}"), V::OK)),
         }
         Ok(())
     }
 
     /// The handle has to become stale. Servers may keep a removed file for a
     /// moment while they still have it open themselves.
-    pub(super) fn becomes_stale<O, F>(
+    pub(super) fn becomes_stale<O, D: Denial<Status = V::Status>>(
         &mut self,
         what: &str,
-        mut call: impl FnMut(&mut Nfs3Client) -> Reply<O, F>,
+        mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<(), Stop> {
         const MOMENT: Duration = Duration::from_secs(3);
         let begun = Instant::now();
         let mut waited = false;
         loop {
             match self.either(what, &mut call)? {
-                Err(Nfsstat3::Stale | Nfsstat3::Badhandle) => break,
+                Err(status) if V::is_gone(status) => break,
                 Ok(_) if begun.elapsed() < MOMENT => waited = true,
                 other => {
-                    let got = other.err().unwrap_or(Nfsstat3::Ok);
-                    return Err(Stop::fail(format!("{what}: {}", Nfsstat3::Stale), got));
+                    let got = other.err().unwrap_or(V::OK);
+                    return Err(Stop::fail(format!("{what}: {}", V::STALE), got));
                 }
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -295,146 +261,17 @@ impl<'a> Bench<'a> {
         }
         Err(Stop::fail(expected, got))
     }
+}
 
-    /// Attributes by GETATTR.
-    pub(super) fn attributes(&mut self, object: &Fh) -> Result<Fattr3, Stop> {
-        self.done("GETATTR", |nfs| nfs.getattr(object))
-    }
+/// Whether waiting would change nothing.
+fn is_settled<O, D: Denial>(answer: &Result<O, D>) -> bool {
+    !answer.as_ref().is_err_and(D::is_for_later)
+}
 
-    /// The handle behind a name.
-    pub(super) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        Ok(self.done(&what, |nfs| nfs.lookup(dir, name))?.object)
-    }
-
-    /// The name is not there.
-    pub(super) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Result<(), Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        self.refused(&what, &[Nfsstat3::Noent], |nfs| nfs.lookup(dir, name))
-            .map(drop)
-    }
-
-    /// A new empty file in the check's directory, mode 644.
-    pub(super) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.file_in(&dir, name)
-    }
-
-    /// A new empty file, mode 644.
-    pub(super) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let how = Createhow3::Guarded(Sattr3::mode(0o644));
-        let what = format!("CREATE of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.create(dir, name, how))?;
-        self.handle_of(made.obj, dir, name)
-    }
-
-    /// A new file in the check's directory with these bytes in it.
-    pub(super) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
-        let file = self.file(name)?;
-        self.put(&file, 0, data)?;
-        Ok(file)
-    }
-
-    /// A new directory in the check's directory, mode 755.
-    pub(super) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.mkdir_in(&dir, name)
-    }
-
-    /// A new directory, mode 755.
-    pub(super) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("MKDIR of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.mkdir(dir, name, Sattr3::mode(0o755)))?;
-        self.handle_of(made.obj, dir, name)
-    }
-
-    /// The handle of what was just made: given with it, or looked up.
-    pub(super) fn handle_of(
-        &mut self,
-        given: Option<Fh>,
-        dir: &Fh,
-        name: &[u8],
-    ) -> Result<Fh, Stop> {
-        match given {
-            Some(handle) => Ok(handle),
-            None => self.find(dir, name),
-        }
-    }
-
-    /// Writes all of `data` with FILE_SYNC, in as many calls as the server wants.
-    pub(super) fn put(&mut self, file: &Fh, offset: u64, data: &[u8]) -> Result<(), Stop> {
-        let wsize = self.target.wsize as usize;
-        let mut done = 0;
-        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
-            let part = rest.get(..wsize).unwrap_or(rest);
-            let at = offset + done as u64;
-            let what = format!("WRITE of {} bytes at {at}", part.len());
-            let wrote = self.done(&what, |nfs| nfs.write(file, at, StableHow::FileSync, part))?;
-            let count = wrote.count as usize;
-            if count == 0 || count > part.len() {
-                let expected = format!("{what}: a count of 1 to {}", part.len());
-                return Err(Stop::fail(expected, count));
-            }
-            done += count;
-        }
-        Ok(())
-    }
-
-    /// Reads `count` bytes, in as many calls as the server wants; fewer only at
-    /// the end of the file.
-    pub(super) fn get(&mut self, file: &Fh, offset: u64, count: u32) -> Result<Vec<u8>, Stop> {
-        let mut data = Vec::new();
-        while (data.len() as u64) < u64::from(count) {
-            let left = count - data.len() as u32;
-            let at = offset + data.len() as u64;
-            let part = left.min(self.target.rsize);
-            let what = format!("READ of {part} bytes at {at}");
-            let read = self.done(&what, |nfs| nfs.read(file, at, part))?;
-            self.equal(
-                &format!("{what}: count as many as the data"),
-                read.data.len(),
-                read.count as usize,
-            )?;
-            let fits = read.count <= part;
-            self.holds(fits, &format!("{what}: {part} bytes at most"), read.count)?;
-            if read.data.is_empty() && !read.eof {
-                return Err(Stop::fail(
-                    format!("{what}: data, or eof"),
-                    "neither: a client would ask for ever",
-                ));
-            }
-            data.extend_from_slice(&read.data);
-            if read.eof {
-                break;
-            }
-        }
-        Ok(data)
-    }
-
-    /// The bytes at `offset` have to be these.
-    pub(super) fn contains(&mut self, file: &Fh, offset: u64, wanted: &[u8]) -> Result<(), Stop> {
-        let got = self.get(file, offset, wanted.len() as u32)?;
-        same_bytes(offset, wanted, &got)
-    }
-
-    /// All entries of a directory but "." and "..", read with ordinary sizes.
-    pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<crate::client::DirEntry>, Stop> {
-        let count = self.target.dir_bytes();
-        let mut all = Vec::new();
-        let mut from = (0, Verf::default());
-        loop {
-            let part = self.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-            let last = part.entries.last().map(|entry| entry.cookie);
-            all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
-            match last {
-                Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
-                _ => return Ok(all),
-            }
-            if all.len() > 10_000 {
-                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
-            }
-        }
-    }
+/// Statuses for a sentence.
+fn names_of(statuses: &[impl Display]) -> String {
+    let names: Vec<String> = statuses.iter().map(ToString::to_string).collect();
+    names.join(" or ")
 }
 
 /// "." or "..".

@@ -1,81 +1,73 @@
-//! Does a server speak NFSv3 correctly? Small checks, each on its own.
+//! Does a server speak NFS correctly, version 2 or 3? Small checks, each on its own.
 //!
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever came out. It fails only where
-//! RFC 1813 (or RFC 5531 below it) demands something else; where the RFC leaves
-//! the choice, or a server refuses what has to be refused in another way than the
+//! RFC 1094 or RFC 1813 (or RFC 5531 below them) demands something else; where the RFC
+//! leaves the choice, or a server refuses what has to be refused in another way than the
 //! RFC names, that is told as a note. Nothing here is measured.
 
 mod bench;
-mod checks;
+mod check;
+mod keeper;
+mod listing;
+mod version2;
+mod version3;
+mod wire;
 
 pub use filermark_engine::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim::{claim_at, release_at};
 use crate::target::Target;
-use bench::{Bench, Stop};
+use bench::{Bench, Version};
+use check::Check;
 use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
-use filermark_model::plan::{MountPoint, NfsPlan};
-use filermark_onc::nfs3::{Fh, Procedure};
-use std::time::Instant;
+use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
+use filermark_onc::nfs3::Fh;
+use keeper::Keeper;
 
-/// One check.
-#[derive(Clone, Copy)]
-pub struct Check {
+/// What a check is about, for lists of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckFacts {
     /// Its name: "lookup.noent".
     pub id: &'static str,
-    /// The procedure that it is about.
-    pub procedure: Procedure,
+    /// The procedure that it is about: "LOOKUP".
+    pub procedure: &'static str,
     /// What is right, in a few words.
     pub title: &'static str,
-    /// Where that is demanded, if not in the procedure's own section of RFC 1813.
-    rule: Option<&'static str>,
-    run: fn(&mut Bench<'_>) -> Result<(), Stop>,
-}
-
-impl Check {
-    const fn new(
-        id: &'static str,
-        procedure: Procedure,
-        title: &'static str,
-        run: fn(&mut Bench<'_>) -> Result<(), Stop>,
-    ) -> Self {
-        Self {
-            id,
-            procedure,
-            title,
-            rule: None,
-            run,
-        }
-    }
-
-    const fn by(mut self, rule: &'static str) -> Self {
-        self.rule = Some(rule);
-        self
-    }
-
     /// Where it is written that the check has to come out well.
-    pub fn section(&self) -> String {
-        match self.rule {
-            Some(rule) => rule.to_owned(),
-            None => format!("RFC 1813 section 3.3.{}", self.procedure.to_u32()),
-        }
+    pub section: String,
+}
+
+/// All checks of a version, in the order in which they run.
+pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
+    fn facts<V: Version>(tables: &[&[Check<V>]]) -> Vec<CheckFacts> {
+        let all = tables.iter().copied().flatten();
+        all.map(|check| CheckFacts {
+            id: check.id,
+            procedure: check.procedure_name(),
+            title: check.title,
+            section: check.section(),
+        })
+        .collect()
+    }
+    match version {
+        NfsVersion::V2 => facts(version2::TABLES),
+        NfsVersion::V3 => facts(version3::TABLES),
     }
 }
 
-impl std::fmt::Debug for Check {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.id, self.title)
-    }
+/// Who runs checks where, and how it is heard of.
+struct Run<'a> {
+    plan: &'a NfsPlan,
+    target: &'a Target,
+    run_dir: Fh,
+    level: Level,
+    stop: &'a StopFlag,
+    sink: &'a mut dyn FnMut(&CheckResult),
 }
 
-/// All checks, in the order of the procedures.
-pub fn checks() -> impl Iterator<Item = &'static Check> {
-    checks::TABLES.iter().copied().flatten()
-}
-
-/// Claims the run's directory at `mount`, runs the checks in it and gives it
-/// back. Every result goes to `sink` when it is known. A raised `stop` ends it
+/// Claims the run's directory at `mount`, runs the checks of the plan's version in it and
+/// gives it back. Every result goes to `sink` when it is known. A raised `stop` ends it
 /// after the present check, with everything removed.
 ///
 /// # Errors
@@ -89,29 +81,22 @@ pub fn validate(
     stop: &StopFlag,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
-    let target = Target::resolve(mount, plan)?;
-    let (claimed, run_dir) = claim_at(plan, &target, claim)?;
-    let mut report = Report::new("NFSv3", target.mount.to_string(), target.facts(), level);
+    let target = &Target::resolve(mount, plan)?;
+    let (claimed, run_dir) = claim_at(plan, target, claim)?;
+    let run = Run {
+        plan,
+        target,
+        run_dir,
+        level,
+        stop,
+        sink,
+    };
+    let mut report = match plan.version {
+        NfsVersion::V2 => run.all(version2::TABLES),
+        NfsVersion::V3 => run.all(version3::TABLES),
+    };
     report.foreign = claimed.foreign;
-    let mut bench = Bench::new(plan, &target);
-    for (number, check) in (1..).zip(checks()) {
-        if stop.is_raised() {
-            report.cut_short = Some("as wished".to_owned());
-            break;
-        }
-        let result = run_check(&mut bench, check, number, &run_dir);
-        sink(&result);
-        let failed = result.is_failure();
-        report.results.push(result);
-        if failed && level == Level::First {
-            break;
-        }
-        if failed && let Some(error) = bench.server_gone() {
-            report.cut_short = Some(format!("no server any more since {}: {error}", check.id));
-            break;
-        }
-    }
-    match release_at(plan, &target, claim, Reach::All) {
+    match release_at(plan, target, claim, Reach::All) {
         Ok(released) => {
             let fresh = |name: &String| !report.foreign.contains(name);
             let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
@@ -123,29 +108,34 @@ pub fn validate(
     Ok(report)
 }
 
-/// Runs a check in a new directory, and removes that.
-fn run_check(bench: &mut Bench<'_>, check: &Check, number: u32, run_dir: &Fh) -> CheckResult {
-    let begun = Instant::now();
-    let outcome = bench.enter(run_dir, number).and_then(|name| {
-        let outcome = (check.run)(bench);
-        bench.leave(run_dir, name.as_bytes());
-        outcome
-    });
-    CheckResult {
-        id: check.id,
-        procedure: check.procedure.name(),
-        dialect: None,
-        title: check.title,
-        verdict: match outcome {
-            Ok(()) => Verdict::Pass,
-            Err(Stop::Skip(why)) => Verdict::Skipped { why },
-            Err(Stop::Fail { expected, got }) => Verdict::Fail {
-                expected,
-                got,
-                section: check.section(),
-            },
-        },
-        notes: bench.take_notes(),
-        elapsed: begun.elapsed(),
+impl Run<'_> {
+    fn all<V: Version>(self, tables: &[&[Check<V>]]) -> Report {
+        let (plan, target) = (self.plan, self.target);
+        let mut report = Report::new(
+            V::NAME,
+            target.mount.to_string(),
+            target.facts(),
+            self.level,
+        );
+        let mut bench = Bench::<V>::new(plan, target);
+        let mut keeper = Keeper::new(plan, target, self.run_dir);
+        for (number, check) in (1..).zip(tables.iter().copied().flatten()) {
+            if self.stop.is_raised() {
+                report.cut_short = Some("as wished".to_owned());
+                break;
+            }
+            let result = check.run(&mut bench, &mut keeper, number);
+            (self.sink)(&result);
+            let failed = result.is_failure();
+            report.results.push(result);
+            if failed && self.level == Level::First {
+                break;
+            }
+            if failed && let Some(error) = bench.server_gone() {
+                report.cut_short = Some(format!("no server any more since {}: {error}", check.id));
+                break;
+            }
+        }
+        report
     }
 }

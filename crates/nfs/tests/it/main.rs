@@ -6,3 +6,4 @@ mod real;
 mod sentences;
 mod support;
 mod validation;
+mod validation2;

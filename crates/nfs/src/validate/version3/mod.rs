@@ -1,4 +1,4 @@
-//! The checks, by procedure. Each is a function of a bench; none needs another.
+//! The checks of NFSv3, by procedure. Each is a function of a bench; none needs another.
 
 mod attributes;
 mod commit;
@@ -13,11 +13,15 @@ mod rename;
 mod rpc;
 mod server;
 mod wcc;
+mod words;
 mod write;
 
-use super::{Check, bench, bench::Bench};
+use super::{bench, check};
+pub(super) use words::V3;
 
 type Outcome = Result<(), bench::Stop>;
+type Bench<'a> = bench::Bench<'a, V3>;
+type Check = check::Check<V3>;
 
 /// Every check, in the order in which they run.
 pub(super) const TABLES: &[&[Check]] = &[

@@ -3,9 +3,9 @@
 use super::{Bench, Check, Outcome};
 use crate::client::{ClientError, DirEntry, NFS_V3, PlusEntry};
 use crate::validate::bench::{Stop, is_dot, no_answer, shown};
+use crate::validate::listing::{self, name};
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr;
-use std::collections::BTreeMap;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -93,11 +93,6 @@ const ENTRIES: usize = 320;
 const SMALL: u32 = 1024;
 const START: (u64, Verf) = (0, [0; VERFSIZE]);
 
-fn name(number: usize) -> Vec<u8> {
-    // Lengths differ, so that entries end anywhere in an answer.
-    format!("entry-{number:04}-{}", "x".repeat(number % 23)).into_bytes()
-}
-
 fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
     for number in 0..count {
         b.file(&name(number))?;
@@ -107,32 +102,7 @@ fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
 
 /// Every name of `wanted` exactly once, nothing else, no dot more than once.
 fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[DirEntry]) -> Outcome {
-    let mut counts: BTreeMap<Vec<u8>, u32> = wanted.map(|name| (name, 0)).collect();
-    let mut dots = BTreeMap::new();
-    for entry in entries {
-        if is_dot(&entry.name) {
-            *dots.entry(entry.name.clone()).or_insert(0) += 1;
-            continue;
-        }
-        match counts.get_mut(&entry.name) {
-            Some(count) => *count += 1,
-            None => return Err(Stop::fail("only names that were made", shown(&entry.name))),
-        }
-    }
-    let odd = counts
-        .iter()
-        .chain(&dots)
-        .find(|(name, count)| match is_dot(name) {
-            true => **count > 1,
-            false => **count != 1,
-        });
-    match odd {
-        None => Ok(()),
-        Some((name, times)) => Err(Stop::fail(
-            "every entry exactly once",
-            format!("{} {times} times", shown(name)),
-        )),
-    }
+    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
 }
 
 /// All entries in answers of `count` bytes, and how many answers that took.

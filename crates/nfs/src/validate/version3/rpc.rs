@@ -1,12 +1,10 @@
 //! NULL, and the manners of the RPC layer underneath.
 
 use super::{Bench, Check, Outcome};
-use crate::client::{ClientError, NFS_V3, Program, RpcClient};
-use crate::target::{credential, nfs_options};
-use crate::validate::bench::{Stop, no_answer};
-use filermark_model::plan::Transport;
+use crate::client::{ClientError, NFS_V3, RpcClient};
+use crate::validate::bench::no_answer;
+use crate::validate::wire::{self, UNKNOWN_PROGRAM, needs_tcp, refused_by_rpc, refused_version};
 use filermark_onc::nfs3::{FileHandle, GetattrArgs, Procedure};
-use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use filermark_onc::xdr;
 
 const ACCEPT: &str = "RFC 5531 section 9";
@@ -80,10 +78,8 @@ fn null(b: &mut Bench<'_>) -> Outcome {
     b.nfs.null().map_err(|error| no_answer("NULL", &error))
 }
 
-/// A connection of its own: what is odd here may make a server close it.
 fn own_connection(b: &Bench<'_>) -> RpcClient {
-    let options = nfs_options(b.plan);
-    RpcClient::new(b.target.nfs_address, NFS_V3, credential(b.plan), options)
+    wire::own_connection(b.plan, b.target)
 }
 
 fn getattr_args(b: &Bench<'_>) -> Vec<u8> {
@@ -94,11 +90,7 @@ fn getattr_args(b: &Bench<'_>) -> Vec<u8> {
 }
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
-    if b.plan.transport == Transport::Udp {
-        return Err(Stop::Skip(
-            "record marking is for streams: over UDP a call is one datagram".to_owned(),
-        ));
-    }
+    needs_tcp(b.plan)?;
     let args = getattr_args(b);
     let mut rpc = own_connection(b);
     rpc.set_fragment_bytes(Some(20));
@@ -125,54 +117,23 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
         .call_many(&args, |_, result| {
             right += usize::from(result.is_ok_and(|ok| ok.obj_attributes.fileid == fileid));
         })
-        .map_err(|error| no_answer("128 GETATTR, many at a time", &error))?;
+        .map_err(|error| no_answer("128 GETATTR, 32 at a time", &error))?;
     b.equal("answers with the directory's fileid", CALLS, right)
 }
 
-/// The call has to be accepted and not executed, in the way that `wanted` names.
-fn refused_by_rpc(
-    b: &mut Bench<'_>,
-    what: &str,
-    call: (Program, u32, &[u8]),
-    wanted: &str,
-) -> Result<AcceptStat, Stop> {
-    let mut rpc = own_connection(b);
-    let (program, procedure, args) = call;
-    match rpc.call_raw(program, procedure, args) {
-        Err(ClientError::Refused {
-            refusal: RpcRefusal::Accepted(stat),
-            ..
-        }) if stat.name() == wanted => Ok(stat),
-        Err(error) => Err(Stop::fail(format!("{what}: {wanted}"), error)),
-        Ok(_) => Err(Stop::fail(format!("{what}: {wanted}"), "SUCCESS")),
-    }
-}
-
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    refused_by_rpc(b, "procedure 22", (NFS_V3, 22, &[]), "PROC_UNAVAIL").map(drop)
+    let call = (NFS_V3, 22, &[][..]);
+    refused_by_rpc(&mut own_connection(b), "procedure 22", call, "PROC_UNAVAIL").map(drop)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
-    let program = Program { vers: 9, ..NFS_V3 };
-    let stat = refused_by_rpc(b, "NFS version 9", (program, 0, &[]), "PROG_MISMATCH")?;
-    let AcceptStat::ProgMismatch { low, high } = stat else {
-        return Ok(());
-    };
-    let fits = low <= 3 && (3..9).contains(&high);
-    b.holds(
-        fits,
-        "a range with 3 and without 9 in it",
-        format!("{low} to {high}"),
-    )
+    refused_version(&mut own_connection(b), 9)
 }
 
 fn prog_unavail(b: &mut Bench<'_>) -> Outcome {
-    // From the range for private use (RFC 5531 section 8.3).
-    let program = Program {
-        prog: 0x2fff_f0f0,
-        vers: 1,
-    };
-    refused_by_rpc(b, "an unknown program", (program, 0, &[]), "PROG_UNAVAIL").map(drop)
+    let call = (UNKNOWN_PROGRAM, 0, &[][..]);
+    let what = "an unknown program";
+    refused_by_rpc(&mut own_connection(b), what, call, "PROG_UNAVAIL").map(drop)
 }
 
 fn garbage_args(b: &mut Bench<'_>) -> Outcome {
@@ -181,7 +142,8 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
     args.truncate(8);
     let getattr = Procedure::Getattr.to_u32();
     let what = "GETATTR with a cut-off handle";
-    refused_by_rpc(b, what, (NFS_V3, getattr, &args), "GARBAGE_ARGS").map(drop)
+    let call = (NFS_V3, getattr, &args[..]);
+    refused_by_rpc(&mut own_connection(b), what, call, "GARBAGE_ARGS").map(drop)
 }
 
 fn oversized_handle(b: &mut Bench<'_>) -> Outcome {

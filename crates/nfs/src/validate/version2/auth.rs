@@ -1,0 +1,112 @@
+//! Who may do what.
+
+use super::{Bench, Check, Outcome, nfs};
+use crate::client::{ClientError, Nfs2Client};
+use crate::target::nfs_options;
+use crate::validate::bench::{Stop, no_answer};
+use crate::validate::wire::connection_as;
+use filermark_onc::nfs2::{GetattrArgs, Nfsstat};
+use filermark_onc::nfs2::{NullArgs, Procedure, Sattr};
+use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "auth.none",
+        nfs(Procedure::Null),
+        "NULL needs no credentials",
+        none,
+    )
+    .by("RFC 1094 section 3.4"),
+    Check::new(
+        "auth.none_else",
+        nfs(Procedure::Getattr),
+        "GETATTR without credentials is answered, or refused as such",
+        none_else,
+    )
+    .by("RFC 1094 section 3.4"),
+    Check::new(
+        "auth.others",
+        nfs(Procedure::Read),
+        "mode 600 keeps other users out: NFSERR_ACCES",
+        others,
+    )
+    .by("RFC 1094 section 3.3"),
+];
+
+fn none(b: &mut Bench<'_>) -> Outcome {
+    let mut rpc = connection_as(b.plan, b.target, AuthBody::NONE);
+    let answer = rpc.call(&NullArgs {});
+    answer.map_err(|error| no_answer("NULL with AUTH_NONE", &error))
+}
+
+/// Who has no credentials is nobody, or is asked for some.
+fn none_else(b: &mut Bench<'_>) -> Outcome {
+    let what = "GETATTR with AUTH_NONE";
+    let dir = b.dir;
+    let fileid = b.attributes(&dir)?.fileid;
+    let mut rpc = connection_as(b.plan, b.target, AuthBody::NONE);
+    let file = super::rpc::wire_handle(&dir)?;
+    match rpc.call(&GetattrArgs { file }) {
+        Ok(Ok(ok)) => b.equal(&format!("{what}: fileid"), fileid, ok.attributes.fileid),
+        Ok(Err(Nfsstat::Acces | Nfsstat::Perm)) => Ok(()),
+        Ok(Err(status)) => {
+            b.note(format!("{what}: {status}"));
+            Ok(())
+        }
+        Err(ClientError::Refused {
+            refusal: RpcRefusal::Denied(RejectStat::AuthError(why)),
+            ..
+        }) => {
+            b.note(format!("{what}: {why}"));
+            Ok(())
+        }
+        Err(error) => Err(no_answer(what, &error)),
+    }
+}
+
+/// Somebody who is neither us nor root nor nobody.
+const fn other_id(own: u32) -> u32 {
+    if own == 54_321 { 54_322 } else { 54_321 }
+}
+
+/// Servers may map everybody to one user, which the owner of what a stranger makes
+/// shows; only then may a stranger do what we may.
+fn others(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let file = b.file_with(b"private", b"mine")?;
+    b.done("SETATTR", |nfs| nfs.setattr(&file, Sattr::mode(0o600)))?;
+    b.done("SETATTR", |nfs| nfs.setattr(&dir, Sattr::mode(0o777)))?;
+    let (uid, gid) = (other_id(b.plan.uid), other_id(b.plan.gid));
+    let name = b.plan.machine_name.as_bytes();
+    let stranger = AuthSys::new(0, name, uid, gid, &[]).to_body();
+    let mut nfs = Nfs2Client::new(b.target.nfs_address, stranger, nfs_options(b.plan));
+    let made = nfs
+        .create(&dir, b"theirs", Sattr::mode(0o644))
+        .map_err(|error| no_answer("CREATE by another user", &error))?;
+    let owner = b.attributes(&file)?.uid;
+    let is_mapped = made.is_ok_and(|(_, theirs)| theirs.uid == owner);
+    let read = nfs
+        .read(&file, 0, 4)
+        .map_err(|error| no_answer("READ by another user", &error))?;
+    let write = nfs
+        .write(&file, 0, b"evil")
+        .map_err(|error| no_answer("WRITE by another user", &error))?;
+    for (what, outcome) in [("READ", read.map(drop)), ("WRITE", write.map(drop))] {
+        match outcome {
+            Err(Nfsstat::Acces) => {}
+            Err(status) => b.note(format!(
+                "{what} by uid {uid}: {status}; NFSERR_ACCES is usual"
+            )),
+            Ok(()) if is_mapped => b.note(format!(
+                "uid {uid} may {what} a file of mode 600: identities are mapped"
+            )),
+            Ok(()) => {
+                return Err(Stop::fail(
+                    format!("{what} by uid {uid} of a file of uid {owner}, mode 600: NFSERR_ACCES"),
+                    Nfsstat::Ok,
+                ));
+            }
+        }
+    }
+    Ok(())
+}

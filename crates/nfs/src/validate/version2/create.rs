@@ -1,0 +1,320 @@
+//! CREATE, MKDIR and SYMLINK.
+
+use super::{Bench, Check, Outcome, nfs};
+use crate::validate::bench::{Stop, pattern};
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::Fh;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "create.made",
+        nfs(Procedure::Create),
+        "makes a file with mode and size",
+        made,
+    ),
+    Check::new(
+        "create.existing",
+        nfs(Procedure::Create),
+        "takes the file that is there, and cuts it with size 0",
+        existing,
+    ),
+    Check::new(
+        "create.over_dir",
+        nfs(Procedure::Create),
+        "over a directory leaves that whole",
+        over_dir,
+    ),
+    Check::new(
+        "create.notdir",
+        nfs(Procedure::Create),
+        "in a file answers NFSERR_NOTDIR",
+        create_notdir,
+    ),
+    Check::new(
+        "create.stale",
+        nfs(Procedure::Create),
+        "in a removed directory answers NFSERR_STALE",
+        stale,
+    ),
+    Check::new(
+        "create.dot",
+        nfs(Procedure::Create),
+        "'.' and '..' cannot be made",
+        dot,
+    ),
+    Check::new(
+        "create.empty_name",
+        nfs(Procedure::Create),
+        "an empty name is refused",
+        empty_name,
+    ),
+    Check::new(
+        "mkdir.made",
+        nfs(Procedure::Mkdir),
+        "makes an empty directory",
+        dir_made,
+    ),
+    Check::new(
+        "mkdir.links",
+        nfs(Procedure::Mkdir),
+        "the parent's links are as before when it is removed again",
+        links,
+    )
+    .by("RFC 1094 section 2.3.5"),
+    Check::new(
+        "mkdir.exist",
+        nfs(Procedure::Mkdir),
+        "over a name that is there answers NFSERR_EXIST",
+        mkdir_exist,
+    ),
+    Check::new(
+        "mkdir.notdir",
+        nfs(Procedure::Mkdir),
+        "in a file answers NFSERR_NOTDIR",
+        mkdir_notdir,
+    ),
+    Check::new(
+        "mkdir.stale",
+        nfs(Procedure::Mkdir),
+        "in a removed directory answers NFSERR_STALE",
+        mkdir_stale,
+    ),
+    Check::new(
+        "symlink.made",
+        nfs(Procedure::Symlink),
+        "makes a link that need not lead anywhere",
+        symlink,
+    ),
+    Check::new(
+        "symlink.exist",
+        nfs(Procedure::Symlink),
+        "over a name that is there answers NFSERR_EXIST",
+        symlink_exist,
+    ),
+    Check::new(
+        "symlink.notdir",
+        nfs(Procedure::Symlink),
+        "in a file answers NFSERR_NOTDIR",
+        symlink_notdir,
+    ),
+];
+
+/// As clients make new files.
+const NEW: Sattr = Sattr::mode(0o644);
+
+fn made(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let attributes = Sattr {
+        mode: 0o640,
+        size: 0,
+        ..Sattr::NONE
+    };
+    let (file, given) = b.done("CREATE", |nfs| nfs.create(&dir, b"file", attributes))?;
+    b.agrees("CREATE", &file, &given)?;
+    b.equal("type and size", (Ftype::Reg, 0), (given.ftype, given.size))?;
+    b.equal("mode (octal 640 is 416)", 0o640, given.mode & 0o7777)?;
+    let found = b.find(&dir, b"file")?;
+    let found = b.attributes(&found)?;
+    b.equal("fileid by LOOKUP", given.fileid, found.fileid)
+}
+
+/// The RFC has no flag for "only if it is not there" and wishes for one; servers take the
+/// file that is there, and one that refuses is within its words.
+fn existing(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let data = pattern(1000, 31);
+    let file = b.file_with(b"file", &data)?;
+    let before = b.attributes(&file)?;
+    let what = "CREATE over a file";
+    match b.either(what, |nfs| nfs.create(&dir, b"file", Sattr::NONE))? {
+        Ok((_, given)) => b.equal("fileid", before.fileid, given.fileid)?,
+        Err(Nfsstat::Exist) => {
+            b.note(format!("{what}: {}: clients take it", Nfsstat::Exist));
+            return b.contains(&file, 0, &data);
+        }
+        Err(status) => return Err(Stop::fail(format!("{what}: NFS_OK"), status)),
+    }
+    match b.attributes(&file)?.size {
+        0 => b.note(format!("{what} empties it, though no size is given")),
+        _ => b.contains(&file, 0, &data)?,
+    }
+    let cut = Sattr { size: 0, ..NEW };
+    b.done("CREATE with size 0 over a file", |nfs| {
+        nfs.create(&dir, b"file", cut)
+    })?;
+    let after = b.attributes(&file)?;
+    b.equal(
+        "fileid and size after CREATE with size 0",
+        (before.fileid, 0),
+        (after.fileid, after.size),
+    )
+}
+
+fn over_dir(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let made = b.mkdir(b"dir")?;
+    b.file_in(&made, b"inside")?;
+    let what = "CREATE over a directory";
+    let cut = Sattr { size: 0, ..NEW };
+    match b.either(what, |nfs| nfs.create(&dir, b"dir", cut))? {
+        Err(Nfsstat::Exist | Nfsstat::Isdir) => {}
+        Err(status) => b.note(format!(
+            "{what}: {status}; NFSERR_EXIST or NFSERR_ISDIR is usual"
+        )),
+        Ok(_) => b.note(format!("{what} succeeds and gives the directory")),
+    }
+    let found = b.find(&dir, b"dir")?;
+    let is = b.attributes(&found)?;
+    b.equal("type afterwards", Ftype::Dir, is.ftype)?;
+    b.find(&found, b"inside").map(drop)
+}
+
+fn create_notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("CREATE in a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.create(&file, b"x", NEW)
+    })
+    .map(drop)
+}
+
+/// What is made in a directory that is gone: NFSERR_STALE, and never a success.
+fn in_removed<O>(
+    b: &mut Bench<'_>,
+    what: &str,
+    call: impl Fn(&mut crate::client::Nfs2Client, &Fh) -> crate::client::Reply2<O>,
+) -> Outcome {
+    let gone = b.removed_dir()?;
+    match b.either(what, |nfs| call(nfs, &gone))? {
+        Err(Nfsstat::Stale) => Ok(()),
+        Err(Nfsstat::Noent) => {
+            b.note(format!("{what}: NFSERR_NOENT; NFSERR_STALE is usual"));
+            Ok(())
+        }
+        other => {
+            let got = other.err().unwrap_or(Nfsstat::Ok);
+            Err(Stop::fail(format!("{what}: NFSERR_STALE"), got))
+        }
+    }
+}
+
+fn stale(b: &mut Bench<'_>) -> Outcome {
+    in_removed(b, "CREATE in a removed directory", |nfs, gone| {
+        nfs.create(gone, b"x", NEW)
+    })
+}
+
+fn mkdir_stale(b: &mut Bench<'_>) -> Outcome {
+    in_removed(b, "MKDIR in a removed directory", |nfs, gone| {
+        nfs.mkdir(gone, b"x", Sattr::mode(0o755))
+    })
+}
+
+/// What servers say to a name that always exists and never is a file.
+const DOTS: [Nfsstat; 4] = [
+    Nfsstat::Exist,
+    Nfsstat::Inval,
+    Nfsstat::Isdir,
+    Nfsstat::Acces,
+];
+
+fn dot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    for name in [&b"."[..], b".."] {
+        let what = format!("CREATE of '{}'", name.escape_ascii());
+        b.refused_somehow(&what, &DOTS, |nfs| nfs.create(&dir, name, NEW))?;
+        let what = format!("MKDIR of '{}'", name.escape_ascii());
+        b.refused_somehow(&what, &DOTS, |nfs| {
+            nfs.mkdir(&dir, name, Sattr::mode(0o755))
+        })?;
+    }
+    Ok(())
+}
+
+fn empty_name(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.refused_somehow("CREATE of ''", &[Nfsstat::Acces, Nfsstat::Inval], |nfs| {
+        nfs.create(&dir, b"", NEW)
+    })
+}
+
+fn dir_made(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let mode = Sattr::mode(0o750);
+    let (below, given) = b.done("MKDIR", |nfs| nfs.mkdir(&dir, b"dir", mode))?;
+    b.agrees("MKDIR", &below, &given)?;
+    b.equal("type", Ftype::Dir, given.ftype)?;
+    b.equal("mode (octal 750 is 488)", 0o750, given.mode & 0o777)?;
+    let entries = b.list(&below)?.len();
+    b.equal("entries", 0, entries)?;
+    b.file_in(&below, b"file")?;
+    let entries = b.list(&below)?.len();
+    b.equal("entries after CREATE", 1, entries)
+}
+
+/// '..' is a link to the parent with most file systems, and counts as none with some.
+fn links(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let before = b.attributes(&dir)?.nlink;
+    b.mkdir(b"below")?;
+    let with = b.attributes(&dir)?.nlink;
+    b.holds(
+        with == before || with == before + 1,
+        &format!(
+            "links of the parent after a MKDIR: {before} or {}",
+            before + 1
+        ),
+        with,
+    )?;
+    if with == before {
+        b.note("a directory's links do not count the directories in it");
+    }
+    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
+    let after = b.attributes(&dir)?.nlink;
+    b.equal("links of the parent after the RMDIR", before, after)
+}
+
+fn mkdir_exist(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.mkdir(b"dir")?;
+    b.file(b"file")?;
+    for name in [&b"dir"[..], b"file"] {
+        b.refused("MKDIR over a name", &[Nfsstat::Exist], |nfs| {
+            nfs.mkdir(&dir, name, Sattr::mode(0o755))
+        })?;
+    }
+    Ok(())
+}
+
+fn mkdir_notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("MKDIR in a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.mkdir(&file, b"x", Sattr::mode(0o755))
+    })
+    .map(drop)
+}
+
+fn symlink(b: &mut Bench<'_>) -> Outcome {
+    // The server must not follow it.
+    let link = b.symlink(b"link", b"/nowhere")?;
+    let is = b.attributes(&link)?;
+    b.equal("type by LOOKUP", Ftype::Lnk, is.ftype)?;
+    let text = b.done("READLINK", |nfs| nfs.readlink(&link))?;
+    b.equal("text", b"/nowhere".to_vec(), text)
+}
+
+fn symlink_exist(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let file = b.file_with(b"file", b"content")?;
+    b.refused("SYMLINK over a file", &[Nfsstat::Exist], |nfs| {
+        nfs.symlink(&dir, b"file", b"x")
+    })?;
+    b.contains(&file, 0, b"content")
+}
+
+fn symlink_notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("SYMLINK in a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.symlink(&file, b"x", b"y")
+    })
+    .map(drop)
+}

@@ -1,0 +1,271 @@
+//! LOOKUP and READLINK.
+
+use super::{Bench, Check, Outcome, nfs};
+use crate::validate::bench::{Refusal, Stop, shown};
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::Fh;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "lookup.found",
+        nfs(Procedure::Lookup),
+        "finds the right file, with its attributes",
+        found,
+    ),
+    Check::new(
+        "lookup.noent",
+        nfs(Procedure::Lookup),
+        "an unknown name answers NFSERR_NOENT",
+        noent,
+    ),
+    Check::new(
+        "lookup.notdir",
+        nfs(Procedure::Lookup),
+        "in a file answers NFSERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "lookup.dot",
+        nfs(Procedure::Lookup),
+        "'.' is the directory itself",
+        dot,
+    ),
+    Check::new(
+        "lookup.dotdot",
+        nfs(Procedure::Lookup),
+        "'..' is its parent",
+        dotdot,
+    ),
+    Check::new(
+        "lookup.longest_name",
+        nfs(Procedure::Lookup),
+        "a name of 255 bytes works, one of 256 is refused",
+        longest_name,
+    )
+    .by("RFC 1094 section 2.3.7"),
+    Check::new(
+        "lookup.names",
+        nfs(Procedure::Lookup),
+        "blanks, dots, quotes and UTF-8 in names",
+        names,
+    )
+    .by("RFC 1094 section 2.3.7"),
+    Check::new(
+        "lookup.stale",
+        nfs(Procedure::Lookup),
+        "in a removed directory answers NFSERR_STALE",
+        stale,
+    ),
+    Check::new(
+        "readlink.text",
+        nfs(Procedure::Readlink),
+        "gives the text as it was made",
+        text,
+    ),
+    Check::new(
+        "readlink.longest",
+        nfs(Procedure::Readlink),
+        "a text of 1023 bytes comes whole",
+        longest_text,
+    )
+    .by("RFC 1094 section 2.3.8"),
+    Check::new(
+        "readlink.not_a_link",
+        nfs(Procedure::Readlink),
+        "of a file is refused",
+        not_a_link,
+    ),
+    Check::new(
+        "readlink.stale",
+        nfs(Procedure::Readlink),
+        "of a removed link answers NFSERR_STALE",
+        readlink_stale,
+    ),
+];
+
+fn found(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let made = b.file_with(b"file", b"twelve bytes")?;
+    let wanted = b.attributes(&made)?;
+    let (file, given) = b.done("LOOKUP", |nfs| nfs.lookup(&dir, b"file"))?;
+    b.equal("fileid given by LOOKUP", wanted.fileid, given.fileid)?;
+    b.agrees("LOOKUP", &file, &given)
+}
+
+fn noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.absent(&dir, b"nothing")
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("LOOKUP in a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.lookup(&file, b"x")
+    })
+    .map(drop)
+}
+
+/// The RFC does not say that there are the two aliases: a server may refuse them, but
+/// not lead elsewhere.
+fn alias(b: &mut Bench<'_>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
+    let what = format!("LOOKUP of {}", shown(name));
+    match b.either(&what, |nfs| nfs.lookup(dir, name))? {
+        Ok((found, _)) => {
+            let (wanted, is) = (b.attributes(wanted)?, b.attributes(&found)?);
+            b.equal(&format!("{what}: fileid"), wanted.fileid, is.fileid)
+        }
+        Err(status) => {
+            b.note(format!("{what}: {status}"));
+            Ok(())
+        }
+    }
+}
+
+fn dot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    alias(b, &dir, b".", &dir)
+}
+
+fn dotdot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    alias(b, &below, b"..", &dir)
+}
+
+fn longest_name(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let name = [b'n'; MAXNAMLEN];
+    let what = "CREATE of a name of 255 bytes";
+    match b.either_odd(what, |nfs| nfs.create(&dir, &name, Sattr::mode(0o644)))? {
+        Ok((file, _)) => {
+            let found = b.find(&dir, &name)?;
+            let (made, found) = (b.attributes(&file)?, b.attributes(&found)?);
+            b.equal("fileid behind the name", made.fileid, found.fileid)?;
+        }
+        // MAXNAMLEN is the protocol's limit; a file system's may be lower.
+        Err(Refusal::Status(Nfsstat::Nametoolong)) => {
+            b.note(format!("{what}: {}", Nfsstat::Nametoolong));
+        }
+        Err(refusal) => return Err(Stop::fail(format!("{what}: NFS_OK"), refusal)),
+    }
+    let before = b.list(&dir)?.len();
+    let longer = [b'n'; MAXNAMLEN + 1];
+    let too_long = [Nfsstat::Nametoolong, Nfsstat::Acces];
+    refused_name(b, "LOOKUP of a name of 256 bytes", &too_long, |nfs| {
+        nfs.lookup(&dir, &longer)
+    })?;
+    refused_name(b, "CREATE of a name of 256 bytes", &too_long, |nfs| {
+        nfs.create(&dir, &longer, Sattr::mode(0o644))
+    })?;
+    // A name cut off in silence would show up here.
+    let after = b.list(&dir)?.len();
+    b.equal("names in the directory afterwards", before, after)
+}
+
+/// XDR ends at 255 bytes, so GARBAGE_ARGS is as right as a status.
+fn refused_name<O>(
+    b: &mut Bench<'_>,
+    what: &str,
+    usual: &[Nfsstat],
+    call: impl FnMut(&mut crate::client::Nfs2Client) -> crate::client::Reply2<O>,
+) -> Outcome {
+    match b.either_odd(what, call)? {
+        Err(Refusal::GarbageArgs) => {}
+        Err(Refusal::Status(status)) if usual.contains(&status) => {}
+        Err(refusal) => b.note(format!(
+            "{what}: {refusal}; NFSERR_NAMETOOLONG or GARBAGE_ARGS is usual"
+        )),
+        Ok(_) => {
+            let expected = format!("{what}: NFSERR_NAMETOOLONG or GARBAGE_ARGS");
+            return Err(Stop::fail(expected, Nfsstat::Ok));
+        }
+    }
+    Ok(())
+}
+
+fn names(b: &mut Bench<'_>) -> Outcome {
+    const NAMES: [&[u8]; 6] = [
+        b"with blank",
+        b".hidden",
+        b"quote'\"",
+        b"-dash",
+        b"...",
+        b"gr\xc3\xbc\xc3\x9fe",
+    ];
+    let dir = b.dir;
+    let mut made = Vec::new();
+    for name in NAMES {
+        let what = format!("CREATE of {}", shown(name));
+        match b.either(&what, |nfs| nfs.create(&dir, name, Sattr::mode(0o644)))? {
+            Ok((file, _)) => made.push((name, file)),
+            Err(status) => b.note(format!("{what}: {status}")),
+        }
+    }
+    for (name, file) in &made {
+        let found = b.find(&dir, name)?;
+        let (made, found) = (b.attributes(file)?, b.attributes(&found)?);
+        let what = format!("fileid behind {}", shown(name));
+        b.equal(&what, made.fileid, found.fileid)?;
+    }
+    let mut wanted: Vec<_> = made.iter().map(|(name, _)| shown(name)).collect();
+    let mut listed: Vec<_> = b.list(&dir)?.iter().map(|e| shown(&e.name)).collect();
+    wanted.sort_unstable();
+    listed.sort_unstable();
+    b.equal("the names as READDIR lists them", wanted, listed)
+}
+
+fn stale(b: &mut Bench<'_>) -> Outcome {
+    let gone = b.removed_dir()?;
+    b.becomes_stale("LOOKUP in a removed directory", |nfs| {
+        nfs.lookup(&gone, b"x")
+    })
+}
+
+fn text(b: &mut Bench<'_>) -> Outcome {
+    let long = [b'x'; 200];
+    for (name, text) in [
+        (&b"plain"[..], &b"target"[..]),
+        (b"path", b"../no such/./dir//\xc3\xbc"),
+        (b"long", &long[..]),
+    ] {
+        let link = b.symlink(name, text)?;
+        same_text(b, &link, text)?;
+        let size = b.attributes(&link)?.size;
+        let len = text.len();
+        if size as usize != len {
+            b.note(format!("the size of a link with {len} bytes is {size}"));
+        }
+    }
+    Ok(())
+}
+
+fn same_text(b: &mut Bench<'_>, link: &Fh, text: &[u8]) -> Outcome {
+    let got = b.done("READLINK", |nfs| nfs.readlink(link))?;
+    b.equal("length of the text", text.len(), got.len())?;
+    b.equal("text", shown(text), shown(&got))
+}
+
+/// MAXPATHLEN is 1024; where a zero byte ends a path, one less goes.
+fn longest_text(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let text = [b't'; MAXPATHLEN - 1];
+    let what = "SYMLINK with a text of 1023 bytes";
+    if let Err(status) = b.either(what, |nfs| nfs.symlink(&dir, b"link", &text))? {
+        return Err(Stop::Skip(format!("{what}: {status}")));
+    }
+    let link = b.find(&dir, b"link")?;
+    same_text(b, &link, &text)
+}
+
+fn not_a_link(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    let usual = [Nfsstat::Inval, Nfsstat::Nxio, Nfsstat::Io];
+    b.refused_somehow("READLINK of a file", &usual, |nfs| nfs.readlink(&file))
+}
+
+fn readlink_stale(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let link = b.symlink(b"gone", b"nowhere")?;
+    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+    b.becomes_stale("READLINK of a removed link", |nfs| nfs.readlink(&link))
+}

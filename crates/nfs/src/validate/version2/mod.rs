@@ -1,0 +1,43 @@
+//! The checks of NFSv2 and MOUNT version 1, by procedure. Each is a function of a bench;
+//! none needs another. Where version 2 has a check in common with version 3, it has the
+//! same name.
+
+mod attributes;
+mod auth;
+mod create;
+mod link;
+mod look;
+mod mount;
+mod read;
+mod readdir;
+mod remove;
+mod rename;
+mod rpc;
+mod statfs;
+mod words;
+mod write;
+
+use super::{bench, check};
+pub(super) use words::V2;
+use words::{mount as about_mount, nfs};
+
+type Outcome = Result<(), bench::Stop>;
+type Bench<'a> = bench::Bench<'a, V2>;
+type Check = check::Check<V2>;
+
+/// Every check, in the order in which they run.
+pub(super) const TABLES: &[&[Check]] = &[
+    rpc::CHECKS,
+    auth::CHECKS,
+    mount::CHECKS,
+    attributes::CHECKS,
+    look::CHECKS,
+    read::CHECKS,
+    write::CHECKS,
+    create::CHECKS,
+    remove::CHECKS,
+    rename::CHECKS,
+    link::CHECKS,
+    readdir::CHECKS,
+    statfs::CHECKS,
+];

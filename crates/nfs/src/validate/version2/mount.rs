@@ -1,0 +1,221 @@
+//! MOUNT version 1.
+
+use super::{Bench, Check, Outcome, about_mount};
+use crate::client::{ClientError, RpcClient, mount_program};
+use crate::target::{credential, mount_options};
+use crate::validate::bench::{Stop, no_answer, shown};
+use crate::validate::wire::refused_by_rpc;
+use filermark_onc::mount::*;
+use filermark_onc::mount1;
+use filermark_onc::nfs2::Nfsstat;
+use filermark_onc::nfs3::{Fh, FileHandle};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "mount.null",
+        about_mount(Procedure::Null),
+        "does nothing, and says so",
+        null,
+    ),
+    Check::new(
+        "mount.proc_unavail",
+        about_mount(Procedure::Null),
+        "procedure 99 answers PROC_UNAVAIL",
+        proc_unavail,
+    )
+    .by("RFC 5531 section 9"),
+    Check::new(
+        "mnt.root",
+        about_mount(Procedure::Mnt),
+        "gives the handle of the exported directory",
+        root,
+    ),
+    Check::new(
+        "mnt.not_exported",
+        about_mount(Procedure::Mnt),
+        "a path that is not exported answers an errno",
+        not_exported,
+    ),
+    Check::new(
+        "dump.listed",
+        about_mount(Procedure::Dump),
+        "lists who has mounted what",
+        listed,
+    ),
+    Check::new(
+        "umnt.done",
+        about_mount(Procedure::Umnt),
+        "takes a MNT back; the handle stays good",
+        umnt,
+    ),
+    Check::new(
+        "umntall.done",
+        about_mount(Procedure::Umntall),
+        "takes every MNT of this client back",
+        umntall,
+    ),
+    Check::new(
+        "export.listed",
+        about_mount(Procedure::Export),
+        "lists what we have mounted",
+        exports,
+    ),
+];
+
+/// A connection to the MOUNT program.
+fn connection(b: &Bench<'_>) -> RpcClient {
+    RpcClient::new(
+        b.target.mount_address,
+        mount_program(b.plan.version),
+        credential(b.plan),
+        mount_options(b.plan),
+    )
+}
+
+/// What comes has to be an answer that can be decoded.
+fn answered<T>(what: &str, answer: Result<T, ClientError>) -> Result<T, Stop> {
+    answer.map_err(|error| no_answer(what, &error))
+}
+
+fn null(b: &mut Bench<'_>) -> Outcome {
+    answered("NULL of MOUNT", connection(b).call(&NullArgs {}))
+}
+
+fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
+    let call = (mount_program(b.plan.version), 99, &[][..]);
+    let what = "procedure 99 of MOUNT";
+    refused_by_rpc(&mut connection(b), what, call, "PROC_UNAVAIL").map(drop)
+}
+
+fn mnt(rpc: &mut RpcClient, path: &str) -> Result<Result<Fh, Nfsstat>, Stop> {
+    let dirpath = path.as_bytes();
+    let answer = rpc.call(&mount1::MntArgs { dirpath });
+    let answer = answered(&format!("MNT of {path}"), answer)?;
+    Ok(answer.map(|ok| FileHandle::from(ok.directory).to_fh()))
+}
+
+/// MNT of what we work on.
+fn mnt_own(b: &Bench<'_>, rpc: &mut RpcClient) -> Result<Fh, Stop> {
+    let path = &b.target.mount.path;
+    let fail = |status| Stop::fail(format!("MNT of {path}: {}", Nfsstat::Ok), status);
+    mnt(rpc, path)?.map_err(fail)
+}
+
+fn root(b: &mut Bench<'_>) -> Outcome {
+    let ours = b.target.root;
+    let again = mnt_own(b, &mut connection(b))?;
+    let (wanted, is) = (b.attributes(&ours)?, b.attributes(&again)?);
+    b.equal(
+        "fileid, fsid and type behind the handle",
+        (wanted.fileid, wanted.fsid, wanted.ftype),
+        (is.fileid, is.fsid, is.ftype),
+    )?;
+    b.equal(
+        "type behind the handle",
+        filermark_onc::nfs2::Ftype::Dir,
+        is.ftype,
+    )?;
+    if ours != again {
+        b.note("a second MNT gives another handle of the same directory");
+    }
+    Ok(())
+}
+
+fn not_exported(b: &mut Bench<'_>) -> Outcome {
+    let path = "/filermark.no.such.export";
+    match mnt(&mut connection(b), path)? {
+        Err(Nfsstat::Acces | Nfsstat::Noent) => {}
+        Err(status) => b.note(format!(
+            "MNT of {path}: {status}; ENOENT or EACCES is usual"
+        )),
+        Ok(_) => {
+            return Err(Stop::fail(
+                format!("MNT of {path}: an errno other than 0"),
+                "a handle",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The directories that a DUMP lists.
+fn dump(rpc: &mut RpcClient) -> Result<Vec<Vec<u8>>, Stop> {
+    let list = answered("DUMP", rpc.call(&DumpArgs {}))?;
+    Ok(list.iter().map(|entry| entry.directory.to_vec()).collect())
+}
+
+/// The list is a hint, and there are servers that keep none.
+fn listed(b: &mut Bench<'_>) -> Outcome {
+    let mut rpc = connection(b);
+    mnt_own(b, &mut rpc)?;
+    let path = b.target.mount.path.as_bytes();
+    if !dump(&mut rpc)?.iter().any(|dir| dir == path) {
+        b.note(format!(
+            "DUMP does not list {} after its MNT: no list is kept",
+            shown(path)
+        ));
+    }
+    Ok(())
+}
+
+fn umnt(b: &mut Bench<'_>) -> Outcome {
+    let mut rpc = connection(b);
+    let root = mnt_own(b, &mut rpc)?;
+    let dirpath = b.target.mount.path.as_bytes();
+    answered("UMNT", rpc.call(&UmntArgs { dirpath }))?;
+    // A server without state cannot take the handle back.
+    b.attributes(&root)?;
+    let what = "UMNT of what was not mounted";
+    answered(
+        what,
+        rpc.call(&UmntArgs {
+            dirpath: b"/filermark.no.such.export",
+        }),
+    )
+}
+
+fn umntall(b: &mut Bench<'_>) -> Outcome {
+    let mut rpc = connection(b);
+    let root = mnt_own(b, &mut rpc)?;
+    answered("UMNTALL", rpc.call(&UmntallArgs {}))?;
+    b.attributes(&root).map(drop)
+}
+
+/// Whether `path` is `export` or below it.
+fn is_within(path: &[u8], export: &[u8]) -> bool {
+    let export = export.strip_suffix(b"/").unwrap_or(export);
+    match path.strip_prefix(export) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+        None => false,
+    }
+}
+
+fn exports(b: &mut Bench<'_>) -> Outcome {
+    let mut rpc = connection(b);
+    let list = answered("EXPORT", rpc.call(&ExportArgs {}))?;
+    let dirs: Vec<Vec<u8>> = list.iter().map(|node| node.dir.to_vec()).collect();
+    let path = b.target.mount.path.as_bytes();
+    if !dirs.iter().any(|dir| is_within(path, dir)) {
+        // Some show a client only what it may know of.
+        b.note(format!(
+            "EXPORT lists {} directories, and {} is in none of them",
+            dirs.len(),
+            shown(path)
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within;
+
+    #[test]
+    fn a_path_is_within_whole_names_only() {
+        assert!(is_within(b"/srv/a", b"/srv/a"));
+        assert!(is_within(b"/srv/a/b", b"/srv/a/"));
+        assert!(is_within(b"/srv", b"/"));
+        assert!(!is_within(b"/srv/ab", b"/srv/a"));
+        assert!(!is_within(b"/srv", b"/srv/a"));
+    }
+}

@@ -1,0 +1,285 @@
+//! READDIR.
+
+use super::{Bench, Check, Outcome, nfs};
+use crate::client::{ClientError, Entry2, NFS_V2};
+use crate::validate::bench::{Stop, is_dot, no_answer, shown};
+use crate::validate::listing::{self, name};
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::Fh;
+use filermark_onc::xdr;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "readdir.all_once",
+        nfs(Procedure::Readdir),
+        "300 entries, each once, over many small answers",
+        all_once,
+    ),
+    Check::new(
+        "readdir.empty",
+        nfs(Procedure::Readdir),
+        "an empty directory",
+        empty,
+    ),
+    Check::new(
+        "readdir.fileids",
+        nfs(Procedure::Readdir),
+        "the fileids are those of the files",
+        fileids,
+    ),
+    Check::new(
+        "readdir.count",
+        nfs(Procedure::Readdir),
+        "answers stay within the size asked for",
+        count,
+    ),
+    Check::new(
+        "readdir.resume",
+        nfs(Procedure::Readdir),
+        "goes on behind any cookie",
+        resume,
+    ),
+    Check::new(
+        "readdir.while_removing",
+        nfs(Procedure::Readdir),
+        "what stays is listed while others are removed",
+        while_removing,
+    ),
+    Check::new(
+        "readdir.bad_cookie",
+        nfs(Procedure::Readdir),
+        "an invented cookie does no harm",
+        bad_cookie,
+    ),
+    Check::new(
+        "readdir.toosmall",
+        nfs(Procedure::Readdir),
+        "where there is no room for an entry, the end is not told",
+        toosmall,
+    ),
+    Check::new(
+        "readdir.notdir",
+        nfs(Procedure::Readdir),
+        "of a file answers NFSERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "readdir.stale",
+        nfs(Procedure::Readdir),
+        "of a removed directory answers NFSERR_STALE",
+        stale,
+    ),
+];
+
+const ENTRIES: usize = 300;
+/// Small enough for many answers, large enough for any name here.
+const SMALL: u32 = 512;
+const START: u32 = 0;
+
+fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
+    for number in 0..count {
+        b.file(&name(number))?;
+    }
+    Ok(())
+}
+
+/// Every name of `wanted` exactly once, nothing else, no dot more than once.
+fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[Entry2]) -> Outcome {
+    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
+}
+
+/// All entries in answers of `count` bytes, and how many answers that took.
+fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<Entry2>, usize), Stop> {
+    let mut all = Vec::new();
+    let mut from = START;
+    for parts in 1..=2000 {
+        let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
+        let last = entries.last().map(|entry| entry.cookie);
+        all.extend(entries);
+        match last {
+            _ if eof => return Ok((all, parts)),
+            Some(cookie) => from = cookie,
+            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
+        }
+    }
+    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
+}
+
+fn all_once(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, ENTRIES)?;
+    let (entries, parts) = in_parts(b, &dir, SMALL)?;
+    each_once((0..ENTRIES).map(name), &entries)?;
+    b.holds(
+        parts > 1,
+        "more than one answer of 512 bytes for 300 entries",
+        parts,
+    )?;
+    if !entries.iter().any(|entry| is_dot(&entry.name)) {
+        b.note("'.' and '..' are not listed");
+    }
+    Ok(())
+}
+
+fn empty(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
+    each_once(std::iter::empty(), &entries)
+}
+
+fn fileids(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    let file = b.file(b"file")?;
+    let wanted = [
+        (&b"below"[..], b.attributes(&below)?.fileid),
+        (b"file", b.attributes(&file)?.fileid),
+        (b".", b.attributes(&dir)?.fileid),
+    ];
+    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
+    for (name, fileid) in wanted {
+        let listed = entries.iter().find(|entry| entry.name == name);
+        match listed {
+            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
+            None if name == b"." => {}
+            None => {
+                return Err(Stop::fail(
+                    format!("{} to be listed", shown(name)),
+                    "it is not",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The count is to hold the whole result. Servers that count the entries alone go over it
+/// by the status and the end marks, which no client minds.
+fn count(b: &mut Bench<'_>) -> Outcome {
+    const AROUND: usize = 12;
+    fill(b, 100)?;
+    for count in [512usize, 1024, 2048] {
+        let mut args = Vec::new();
+        let dir = super::rpc::wire_handle(&b.dir)?;
+        let call = ReaddirArgs {
+            dir,
+            cookie: START,
+            count: count as u32,
+        };
+        xdr::append(&mut args, &call);
+        let results = b.nfs.rpc();
+        let results = results
+            .call_raw(NFS_V2, Procedure::Readdir.to_u32(), &args)
+            .map_err(|error| no_answer("READDIR", &error))?;
+        let (status, len) = (results.first_chunk().copied(), results.len());
+        b.equal("READDIR: status", Some([0; 4]), status)?;
+        let what = format!("READDIR: an answer of {count} bytes at most");
+        b.holds(len <= count + AROUND, &what, len)?;
+        if len > count {
+            b.note(format!(
+                "an answer of {len} bytes where {count} were asked for"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn resume(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, 30)?;
+    let (all, _) = in_parts(b, &dir, SMALL)?;
+    for (at, entry) in all.iter().enumerate() {
+        let from = entry.cookie;
+        let (part, eof) = b.done("READDIR from a cookie", |nfs| {
+            nfs.readdir(&dir, from, MAXDATA as u32)
+        })?;
+        let wanted = all.get(at + 1).map(|next| shown(&next.name));
+        let got = part.first().map(|next| shown(&next.name));
+        let name = shown(&entry.name);
+        b.equal(&format!("the name behind {name}"), wanted, got)?;
+        b.equal(&format!("eof with all that is behind {name}"), true, eof)?;
+    }
+    Ok(())
+}
+
+/// What `rm -r` does. A cookie of version 2 has no verifier, so a server has no way of
+/// telling that it is worth nothing any more.
+fn while_removing(b: &mut Bench<'_>) -> Outcome {
+    const COUNT: usize = 120;
+    let dir = b.dir;
+    fill(b, COUNT)?;
+    let mut from = START;
+    loop {
+        let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))?;
+        let last = entries.last().map(|entry| entry.cookie);
+        for entry in entries.iter().filter(|entry| !is_dot(&entry.name)) {
+            b.done("REMOVE of what READDIR gave", |nfs| {
+                nfs.remove(&dir, &entry.name)
+            })?;
+        }
+        match last {
+            Some(cookie) if !eof => from = cookie,
+            _ => break,
+        }
+    }
+    let left = b.list(&dir)?.len();
+    if left > 0 {
+        b.note(format!(
+            "READDIR passes over {left} of {COUNT} entries while those before are removed: an \
+             rm -r may leave files"
+        ));
+    }
+    Ok(())
+}
+
+fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    fill(b, 30)?;
+    let what = "READDIR with an invented cookie";
+    match b.either(what, |nfs| nfs.readdir(&dir, 0x7edc_ba98, MAXDATA as u32))? {
+        Err(status) => b.note(format!("{what}: {status}")),
+        Ok((entries, _)) => b.note(format!("{what} gives {} entries", entries.len())),
+    }
+    // Whatever it says, it has to go on as before.
+    let (entries, _) = in_parts(b, &dir, SMALL)?;
+    each_once((0..30).map(name), &entries)
+}
+
+fn toosmall(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(&[b'n'; 100])?;
+    for room in [8, 20] {
+        let what = format!("READDIR with room for {room} bytes");
+        match b.nfs.readdir(&dir, START, room) {
+            Ok(Err(status)) => b.note(format!("{what}: {status}")),
+            Ok(Ok((entries, true))) if entries.iter().all(|entry| is_dot(&entry.name)) => {
+                return Err(Stop::fail(
+                    format!("{what}: an error, or entries, or no eof"),
+                    "eof without the entry that is there",
+                ));
+            }
+            Ok(Ok((entries, _))) => b.note(format!("{what} gives {} entries", entries.len())),
+            // No client asks for so little, so none will stumble over this.
+            Err(error @ (ClientError::Garbage { .. } | ClientError::Refused { .. })) => {
+                b.note(format!("{what}: {error}"));
+            }
+            Err(error) => return Err(no_answer(&what, &error)),
+        }
+    }
+    Ok(())
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("READDIR of a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.readdir(&file, START, 4096)
+    })
+    .map(drop)
+}
+
+fn stale(b: &mut Bench<'_>) -> Outcome {
+    let gone = b.removed_dir()?;
+    b.becomes_stale("READDIR of a removed directory", |nfs| {
+        nfs.readdir(&gone, START, 4096)
+    })
+}

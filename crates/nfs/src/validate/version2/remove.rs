@@ -1,0 +1,197 @@
+//! REMOVE and RMDIR.
+
+use super::{Bench, Check, Outcome, nfs};
+use crate::validate::bench::Stop;
+use filermark_onc::nfs2::*;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "remove.gone",
+        nfs(Procedure::Remove),
+        "the name is gone",
+        gone,
+    ),
+    Check::new(
+        "remove.noent",
+        nfs(Procedure::Remove),
+        "an unknown name answers NFSERR_NOENT",
+        noent,
+    ),
+    Check::new(
+        "remove.symlink",
+        nfs(Procedure::Remove),
+        "removes a link, not what it leads to",
+        symlink,
+    ),
+    Check::new(
+        "remove.dir",
+        nfs(Procedure::Remove),
+        "of a directory is refused and leaves it whole",
+        dir,
+    ),
+    Check::new(
+        "remove.notdir",
+        nfs(Procedure::Remove),
+        "in a file answers NFSERR_NOTDIR",
+        notdir,
+    ),
+    Check::new(
+        "remove.mtime",
+        nfs(Procedure::Remove),
+        "the directory's mtime moves on",
+        mtime,
+    )
+    .by("RFC 1094 section 2.3.5"),
+    Check::new(
+        "rmdir.gone",
+        nfs(Procedure::Rmdir),
+        "the name is gone",
+        rmdir_gone,
+    ),
+    Check::new(
+        "rmdir.noent",
+        nfs(Procedure::Rmdir),
+        "an unknown name answers NFSERR_NOENT",
+        rmdir_noent,
+    ),
+    Check::new(
+        "rmdir.notempty",
+        nfs(Procedure::Rmdir),
+        "of a full directory answers NFSERR_NOTEMPTY",
+        notempty,
+    ),
+    Check::new(
+        "rmdir.notdir",
+        nfs(Procedure::Rmdir),
+        "of a file answers NFSERR_NOTDIR",
+        rmdir_notdir,
+    ),
+    Check::new(
+        "rmdir.dot",
+        nfs(Procedure::Rmdir),
+        "'.' and '..' cannot be removed",
+        dot,
+    ),
+];
+
+fn gone(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.file(b"other")?;
+    b.done("REMOVE", |nfs| nfs.remove(&dir, b"file"))?;
+    b.absent(&dir, b"file")?;
+    b.find(&dir, b"other").map(drop)
+}
+
+fn noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.refused("REMOVE of nothing", &[Nfsstat::Noent], |nfs| {
+        nfs.remove(&dir, b"nothing")
+    })
+    .map(drop)
+}
+
+fn symlink(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.symlink(b"link", b"file")?;
+    b.done("REMOVE of a symbolic link", |nfs| nfs.remove(&dir, b"link"))?;
+    b.absent(&dir, b"link")?;
+    b.find(&dir, b"file").map(drop)
+}
+
+fn dir(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    b.file_in(&below, b"inside")?;
+    let usual = [Nfsstat::Isdir, Nfsstat::Perm, Nfsstat::Acces];
+    b.refused_somehow("REMOVE of a directory", &usual, |nfs| {
+        nfs.remove(&dir, b"below")
+    })?;
+    let found = b.find(&dir, b"below")?;
+    b.find(&found, b"inside").map(drop)
+}
+
+fn notdir(b: &mut Bench<'_>) -> Outcome {
+    let file = b.file(b"file")?;
+    b.refused("REMOVE in a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.remove(&file, b"x")
+    })
+    .map(drop)
+}
+
+fn mtime(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    b.file_in(&below, b"file")?;
+    let old = Timeval {
+        seconds: 1_000_000_000,
+        useconds: 0,
+    };
+    let times = Sattr {
+        atime: old,
+        mtime: old,
+        ..Sattr::NONE
+    };
+    b.done("SETATTR of a directory", |nfs| nfs.setattr(&below, times))?;
+    let before = b.attributes(&below)?.mtime;
+    b.done("REMOVE", |nfs| nfs.remove(&below, b"file"))?;
+    let after = b.attributes(&below)?.mtime;
+    b.holds(
+        after > before,
+        "an mtime of the directory later than before the REMOVE",
+        format!("{after:?}"),
+    )?;
+    b.find(&dir, b"below").map(drop)
+}
+
+fn rmdir_gone(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
+    b.absent(&dir, b"below")?;
+    b.becomes_stale("GETATTR of a removed directory", |nfs| nfs.getattr(&below))
+}
+
+fn rmdir_noent(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.refused("RMDIR of nothing", &[Nfsstat::Noent], |nfs| {
+        nfs.rmdir(&dir, b"nothing")
+    })
+    .map(drop)
+}
+
+fn notempty(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    b.file_in(&below, b"inside")?;
+    b.refused("RMDIR of a full directory", &[Nfsstat::Notempty], |nfs| {
+        nfs.rmdir(&dir, b"below")
+    })?;
+    b.find(&below, b"inside").map(drop)
+}
+
+fn rmdir_notdir(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.refused("RMDIR of a file", &[Nfsstat::Notdir], |nfs| {
+        nfs.rmdir(&dir, b"file")
+    })?;
+    b.find(&dir, b"file").map(drop)
+}
+
+fn dot(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
+    let below = b.mkdir(b"below")?;
+    for (name, usual) in [
+        (&b"."[..], [Nfsstat::Inval, Nfsstat::Acces]),
+        (b"..", [Nfsstat::Notempty, Nfsstat::Exist]),
+    ] {
+        let what = format!("RMDIR of '{}'", name.escape_ascii());
+        b.refused_somehow(&what, &usual, |nfs| nfs.rmdir(&below, name))?;
+    }
+    match b.find(&dir, b"below") {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Stop::fail("the directory to be there still", "it is gone")),
+    }
+}

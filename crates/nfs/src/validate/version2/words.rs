@@ -1,0 +1,239 @@
+//! What the checks of version 2 say to the server, over and over.
+
+use super::Bench;
+use crate::client::{ClientError, Entry2, Nfs2Client};
+use crate::target::{Target, credential, nfs_options};
+use crate::validate::bench::{Denial, Stop, Version, is_dot, same_bytes, shown};
+use filermark_model::plan::NfsPlan;
+use filermark_onc::mount;
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::Fh;
+
+/// NFSv2, and MOUNT version 1 with it.
+pub(in crate::validate) struct V2;
+
+/// A procedure of either program.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::validate) enum About {
+    Nfs(Procedure),
+    Mount(mount::Procedure),
+}
+
+/// A procedure of NFS.
+pub(super) const fn nfs(procedure: Procedure) -> About {
+    About::Nfs(procedure)
+}
+
+/// A procedure of MOUNT.
+pub(super) const fn mount(procedure: mount::Procedure) -> About {
+    About::Mount(procedure)
+}
+
+impl Version for V2 {
+    type Client = Nfs2Client;
+    type Procedure = About;
+    type Status = Nfsstat;
+    const NAME: &'static str = "NFSv2";
+    const OK: Nfsstat = Nfsstat::Ok;
+    const STALE: Nfsstat = Nfsstat::Stale;
+
+    fn is_gone(status: Nfsstat) -> bool {
+        status == Nfsstat::Stale
+    }
+
+    fn client(target: &Target, plan: &NfsPlan) -> Nfs2Client {
+        Nfs2Client::new(target.nfs_address, credential(plan), nfs_options(plan))
+    }
+
+    fn null(client: &mut Nfs2Client) -> Result<(), ClientError> {
+        client.null()
+    }
+
+    fn name_of(procedure: About) -> &'static str {
+        match procedure {
+            About::Nfs(procedure) => procedure.name(),
+            About::Mount(procedure) => procedure.name(),
+        }
+    }
+
+    /// The sections of NFS count from 1, the procedures from 0.
+    fn section_of(procedure: About) -> String {
+        match procedure {
+            About::Nfs(number) => format!("RFC 1094 section 2.2.{}", number.to_u32() + 1),
+            About::Mount(number) => format!("RFC 1094 appendix A, procedure {}", number.to_u32()),
+        }
+    }
+}
+
+impl Denial for Nfsstat {
+    type Status = Self;
+
+    fn status(&self) -> Self {
+        *self
+    }
+}
+
+impl Bench<'_> {
+    /// Attributes by GETATTR.
+    pub(super) fn attributes(&mut self, file: &Fh) -> Result<Fattr, Stop> {
+        self.done("GETATTR", |nfs| nfs.getattr(file))
+    }
+
+    /// The handle behind a name.
+    pub(super) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("LOOKUP of {}", shown(name));
+        Ok(self.done(&what, |nfs| nfs.lookup(dir, name))?.0)
+    }
+
+    /// The name is not there.
+    pub(super) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Result<(), Stop> {
+        let what = format!("LOOKUP of {}", shown(name));
+        self.refused(&what, &[Nfsstat::Noent], |nfs| nfs.lookup(dir, name))
+            .map(drop)
+    }
+
+    /// A new empty file in the check's directory, mode 644.
+    pub(super) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        self.file_in(&dir, name)
+    }
+
+    /// A new empty file, mode 644.
+    pub(super) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("CREATE of {}", shown(name));
+        let made = self.done(&what, |nfs| nfs.create(dir, name, Sattr::mode(0o644)))?;
+        Ok(made.0)
+    }
+
+    /// A new file in the check's directory with these bytes in it.
+    pub(super) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
+        let file = self.file(name)?;
+        self.put(&file, 0, data)?;
+        Ok(file)
+    }
+
+    /// A new directory in the check's directory, mode 755.
+    pub(super) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        self.mkdir_in(&dir, name)
+    }
+
+    /// A new directory, mode 755.
+    pub(super) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("MKDIR of {}", shown(name));
+        let made = self.done(&what, |nfs| nfs.mkdir(dir, name, Sattr::mode(0o755)))?;
+        Ok(made.0)
+    }
+
+    /// A new symbolic link in the check's directory, by LOOKUP: SYMLINK gives no handle.
+    pub(super) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        self.done("SYMLINK", |nfs| nfs.symlink(&dir, name, text))?;
+        self.find(&dir, name)
+    }
+
+    /// The handle of a file that was removed again.
+    pub(super) fn removed_file(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let file = self.file(b"gone")?;
+        self.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+        Ok(file)
+    }
+
+    /// The handle of a directory that was removed again.
+    pub(super) fn removed_dir(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let gone = self.mkdir(b"gone")?;
+        self.done("RMDIR", |nfs| nfs.rmdir(&dir, b"gone"))?;
+        Ok(gone)
+    }
+
+    /// Writes all of `data`, in calls of 8,192 bytes or what the server prefers.
+    pub(super) fn put(&mut self, file: &Fh, offset: u32, data: &[u8]) -> Result<(), Stop> {
+        let wsize = (self.target.wsize as usize).clamp(1, MAXDATA);
+        let mut at = offset;
+        for part in data.chunks(wsize) {
+            let what = format!("WRITE of {} bytes at {at}", part.len());
+            self.done(&what, |nfs| nfs.write(file, at, part))?;
+            at += part.len() as u32;
+        }
+        Ok(())
+    }
+
+    /// One READ, whose answer has to fit into what was asked for and into the file.
+    pub(super) fn read(
+        &mut self,
+        file: &Fh,
+        offset: u32,
+        count: u32,
+    ) -> Result<(Fattr, Vec<u8>), Stop> {
+        let what = format!("READ of {count} bytes at {offset}");
+        let (attributes, data) = self.done(&what, |nfs| nfs.read(file, offset, count))?;
+        let most = attributes.size.saturating_sub(offset).min(count) as usize;
+        let expected = format!(
+            "{what} of a file of {} bytes: {most} bytes at most",
+            attributes.size
+        );
+        self.holds(data.len() <= most, &expected, data.len())?;
+        Ok((attributes, data))
+    }
+
+    /// Reads `count` bytes, in as many calls as the server wants; fewer only at the end
+    /// of the file, which follows from its size.
+    pub(super) fn get(&mut self, file: &Fh, offset: u32, count: u32) -> Result<Vec<u8>, Stop> {
+        let rsize = self.target.rsize.clamp(1, MAXDATA as u32);
+        let mut data = Vec::new();
+        while (data.len() as u64) < u64::from(count) {
+            let at = offset + data.len() as u32;
+            let part = (count - data.len() as u32).min(rsize);
+            let (attributes, got) = self.read(file, at, part)?;
+            if got.is_empty() && at < attributes.size {
+                return Err(Stop::fail(
+                    format!("READ at {at} of a file of {} bytes: data", attributes.size),
+                    "none: a client would ask for ever",
+                ));
+            }
+            if got.is_empty() {
+                break;
+            }
+            data.extend_from_slice(&got);
+        }
+        Ok(data)
+    }
+
+    /// The bytes at `offset` have to be these.
+    pub(super) fn contains(&mut self, file: &Fh, offset: u32, wanted: &[u8]) -> Result<(), Stop> {
+        let got = self.get(file, offset, wanted.len() as u32)?;
+        same_bytes(offset.into(), wanted, &got)
+    }
+
+    /// The attributes that came with an answer agree with what GETATTR says.
+    pub(super) fn agrees(&mut self, what: &str, file: &Fh, given: &Fattr) -> Result<(), Stop> {
+        let is = self.attributes(file)?;
+        let facts = |a: &Fattr| (a.fileid, a.ftype, a.mode, a.size, a.nlink, a.uid, a.gid);
+        self.equal(
+            &format!("{what}: fileid, type, mode, size, links, uid and gid given with the answer"),
+            facts(&is),
+            facts(given),
+        )
+    }
+
+    /// All entries of a directory but "." and "..", in the largest answers.
+    pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<Entry2>, Stop> {
+        let mut all = Vec::new();
+        let mut from = 0;
+        loop {
+            let (entries, eof) =
+                self.done("READDIR", |nfs| nfs.readdir(dir, from, MAXDATA as u32))?;
+            let last = entries.last().map(|entry| entry.cookie);
+            all.extend(entries.into_iter().filter(|entry| !is_dot(&entry.name)));
+            match last {
+                Some(cookie) if !eof => from = cookie,
+                _ => return Ok(all),
+            }
+            if all.len() > 10_000 {
+                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What checks of the RPC layer share: odd calls on connections of their own.
+
+use super::bench::Stop;
+use crate::client::{ClientError, Program, RpcClient, nfs_program};
+use crate::target::{Target, credential, nfs_options};
+use filermark_model::plan::{NfsPlan, Transport};
+use filermark_onc::rpc::{AcceptStat, AuthBody, RpcRefusal};
+
+/// From the range for private use (RFC 5531 section 8.3): no server has it.
+pub(super) const UNKNOWN_PROGRAM: Program = Program {
+    prog: 0x2fff_f0f0,
+    vers: 1,
+};
+
+/// A connection to the NFS program of its own: what is odd there may make a server close it.
+pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
+    connection_as(plan, target, credential(plan))
+}
+
+/// The same, as somebody else.
+pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
+    let program = nfs_program(plan.version);
+    RpcClient::new(target.nfs_address, program, who, nfs_options(plan))
+}
+
+/// Record marking is TCP's alone.
+pub(super) fn needs_tcp(plan: &NfsPlan) -> Result<(), Stop> {
+    match plan.transport {
+        Transport::Tcp => Ok(()),
+        _ => Err(Stop::Skip("there are no fragments over UDP".to_owned())),
+    }
+}
+
+/// The call has to be accepted and not executed, in the way that `wanted` names.
+pub(super) fn refused_by_rpc(
+    rpc: &mut RpcClient,
+    what: &str,
+    call: (Program, u32, &[u8]),
+    wanted: &str,
+) -> Result<AcceptStat, Stop> {
+    let (program, procedure, args) = call;
+    match rpc.call_raw(program, procedure, args) {
+        Err(ClientError::Refused {
+            refusal: RpcRefusal::Accepted(stat),
+            ..
+        }) if stat.name() == wanted => Ok(stat),
+        Err(error) => Err(Stop::fail(format!("{what}: {wanted}"), error)),
+        Ok(_) => Err(Stop::fail(format!("{what}: {wanted}"), "SUCCESS")),
+    }
+}
+
+/// A version that the NFS program does not have: PROG_MISMATCH, with a range that has
+/// the one which we speak.
+pub(super) fn refused_version(rpc: &mut RpcClient, asked: u32) -> Result<(), Stop> {
+    let ours = rpc.program();
+    let program = Program {
+        vers: asked,
+        ..ours
+    };
+    let what = format!("NFS version {asked}");
+    let stat = refused_by_rpc(rpc, &what, (program, 0, &[]), "PROG_MISMATCH")?;
+    let AcceptStat::ProgMismatch { low, high } = stat else {
+        return Ok(());
+    };
+    let range = low..=high;
+    if range.contains(&ours.vers) && !range.contains(&asked) {
+        return Ok(());
+    }
+    let expected = format!("a range with {} and without {asked} in it", ours.vers);
+    Err(Stop::fail(expected, format!("{low} to {high}")))
+}
