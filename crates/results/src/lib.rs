@@ -9,6 +9,7 @@
 //! engine.
 
 pub mod bands;
+pub mod classical;
 pub mod client_log;
 pub mod compare;
 pub mod console;
@@ -45,6 +46,7 @@ mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 
+pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};

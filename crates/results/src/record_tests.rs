@@ -206,6 +206,14 @@ fn the_published_schema_describes_every_line() {
     all.extend(testing::composite::composite_lines());
     all.extend(testing::composite::stream_lines());
     all.extend(shipped_composites());
+    let old = testing::heritage::heritage_record();
+    all.push(Line::Run(Box::new(old.run.clone())));
+    all.extend(old.points.into_iter().map(|p| Line::Point(Box::new(p))));
+    for name in ["nfs2-1997", "nfs3-1997", "nfs3-2001"] {
+        let mut run = old.run.clone();
+        run.plan.benchmark = filermark_model::Benchmark::shipped(name).unwrap();
+        all.push(Line::Run(Box::new(run)));
+    }
     for line in all {
         let mut value = serde_json::to_value(&line).unwrap();
         kinds.insert(value["type"].to_string());
