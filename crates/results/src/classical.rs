@@ -107,9 +107,23 @@ impl ClassicalResult {
                 "the peak, load point {point}: throughput falls off below the limit of {limit} ms"
             ),
             Basis::LastPoint { point } => format!(
-                "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense"
+                "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense, until load points just above it are added"
             ),
         }
+    }
+
+    /// `928 op/s at 50 ms, interpolated`: for tables.
+    pub fn short(&self) -> String {
+        let (least, basis) = match self.basis {
+            Basis::Interpolated { .. } => ("", "interpolated"),
+            Basis::Peak { .. } => ("", "the peak"),
+            Basis::LastPoint { .. } => ("at least ", "the limit is not reached"),
+        };
+        let response = crate::figures::plain(self.response_ms);
+        format!(
+            "{least}{:.0} op/s at {response} ms, {basis}",
+            self.ops_per_sec
+        )
     }
 
     /// `Result: 1234 op/s at 40 ms, overall response time 5.60 ms (interpolated ...)`, on

@@ -19,6 +19,7 @@ pub mod environment;
 pub mod figures;
 pub mod files;
 pub mod heartbeat;
+pub mod historical;
 pub mod judge;
 mod op_names;
 pub mod ort;
@@ -50,6 +51,7 @@ pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
+pub use historical::{Historical, HistoricalError};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
