@@ -440,8 +440,8 @@ mod tests {
         let page = html_beside(&record, &templates, Edition::Public, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         for needed in [
-            "After LADDIS, SFS 1.x (1993), NFS version 2",
-            "<dt>Its limits</dt><dd>mean service time of 50 ms at most; 5 MiB",
+            "After LADDIS, SFS 1.x (1993), NFS version 2. It is a likeness",
+            "<dt>Limits</dt><dd>mean service time of 50 ms at most; 5 MiB",
             "<dt>Result at the response limit</dt><dd><span class=\"value\">928</span>",
             "NFSv2 over UDP, one socket per proc",
             "class=\"result-mark\"",

@@ -26,13 +26,13 @@ impl Benchmark {
             );
         }
         let mut rows = vec![
-            ("After", heritage.generation.clone()),
-            ("Not comparable", HERITAGE_NOTICE.to_owned()),
-            ("Its limits", limits),
+            ("Generation", heritage.generation.clone()),
+            ("Comparable", format!("no. {HERITAGE_NOTICE}")),
+            ("Limits", limits),
         ];
         if let Some(total) = heritage.mix_total_pcnt {
             let text = format!("the published shares add up to {total} %; scaled to 100 %");
-            rows.push(("Its mix", text));
+            rows.push(("Mix", text));
         }
         let caveats = heritage.caveats.iter();
         rows.extend(caveats.map(|text| ("Caveat", text.clone())));
@@ -51,8 +51,8 @@ mod tests {
         let whole: Vec<String> = rows.iter().map(|(n, t)| format!("{n}: {t}")).collect();
         let whole = whole.join("\n");
         for said in [
-            "After: SFS 3.0 (2001), NFS version 3",
-            "Not comparable: ",
+            "Generation: SFS 3.0 (2001), NFS version 3",
+            "Comparable: no. ",
             "40 ms at most; 10 MiB of files per op/s, 10 % of them accessed",
             "add up to 99 %; scaled to 100 %",
             "Caveat: The list of file sizes",
@@ -60,7 +60,7 @@ mod tests {
             assert!(whole.contains(said), "{said}\n{whole}");
         }
         let of_1993 = Benchmark::shipped("nfs2-1993").unwrap().heritage_rows();
-        assert!(of_1993.iter().all(|(name, _)| *name != "Its mix"));
+        assert!(of_1993.iter().all(|(name, _)| *name != "Mix"));
         let general = Benchmark::shipped("general-nfs3").unwrap();
         assert!(general.heritage_rows().is_empty());
     }
