@@ -4,7 +4,7 @@ use crate::reader::{ReadError, read_from, read_record};
 use crate::record::{Line, Outcome, RunRecord, SCHEMA, Verdict};
 use crate::testing;
 use crate::writer::{RecordWriter, WriteError};
-use filermark_model::plan::{DriverPlan, PosixPlan};
+use filermark_model::plan::{DriverPlan, PosixPlan, Transport};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -191,6 +191,43 @@ fn shipped_composites() -> Vec<Line> {
     names.iter().map(line).collect()
 }
 
+/// The plans of all classical benchmarks, over what they go over.
+fn shipped_classics() -> Vec<Line> {
+    let named = filermark_model::benchmark::SHIPPED.iter();
+    let line = |(name, _): &(&str, &str)| {
+        let Some(Line::Run(mut run)) = lines().into_iter().find(|l| matches!(l, Line::Run(_)))
+        else {
+            panic!("a record begins with its run");
+        };
+        run.plan.benchmark = filermark_model::Benchmark::shipped(name).unwrap();
+        if run.plan.benchmark.protocol.is_sequential() {
+            run.plan.driver = DriverPlan::Smb(testing::smb_plan("geheim"));
+        }
+        if let (DriverPlan::Nfs(nfs), Some(version)) = (
+            &mut run.plan.driver,
+            run.plan.benchmark.protocol.nfs_version(),
+        ) {
+            nfs.version = version;
+            nfs.transport = Transport::Udp;
+        }
+        Line::Run(run)
+    };
+    named.map(line).collect()
+}
+
+/// Plans as earlier builds wrote them are read.
+#[test]
+fn a_driver_by_its_former_name_is_version_3_over_tcp() {
+    let mut value = serde_json::to_value(testing::plan().driver).unwrap();
+    let fields = value.as_object_mut().unwrap();
+    for newer in ["version", "transport", "udp_timeout_ms"] {
+        assert!(fields.remove(newer).is_some());
+    }
+    fields.insert("name".into(), "nfs3".into());
+    let driver: DriverPlan = serde_json::from_value(value).unwrap();
+    assert_eq!(driver, testing::plan().driver);
+}
+
 /// Every line that we write has the form that the published schema promises,
 /// and the schema does refuse what is wrong.
 #[test]
@@ -206,14 +243,7 @@ fn the_published_schema_describes_every_line() {
     all.extend(testing::composite::composite_lines());
     all.extend(testing::composite::stream_lines());
     all.extend(shipped_composites());
-    let old = testing::heritage::heritage_record();
-    all.push(Line::Run(Box::new(old.run.clone())));
-    all.extend(old.points.into_iter().map(|p| Line::Point(Box::new(p))));
-    for name in ["nfs2-1997", "nfs3-1997", "nfs3-2001"] {
-        let mut run = old.run.clone();
-        run.plan.benchmark = filermark_model::Benchmark::shipped(name).unwrap();
-        all.push(Line::Run(Box::new(run)));
-    }
+    all.extend(shipped_classics());
     for line in all {
         let mut value = serde_json::to_value(&line).unwrap();
         kinds.insert(value["type"].to_string());
