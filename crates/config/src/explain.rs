@@ -63,6 +63,11 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "Benchmark   {} version {}: {}",
         b.name, b.version, b.title
     )?;
+    for (name, words) in b.heritage_rows() {
+        // A definition can be anybody's: no control character reaches the terminal.
+        let words = words.replace(char::is_control, "\u{fffd}");
+        writeln!(out, "{:<11} {words}", name)?;
+    }
     writeln!(out, "Driver      {}", driver(plan))?;
     if let DriverPlan::Smb(smb) = &plan.driver {
         for (name, text) in smb.rows() {

@@ -12,6 +12,7 @@ mod copies;
 mod events;
 mod exit;
 mod files;
+mod historical;
 mod interrupt;
 mod live;
 mod plain;

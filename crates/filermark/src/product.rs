@@ -3,24 +3,26 @@
 use crate::cli::OutputArgs;
 use crate::exit::{Failure, INTERRUPTED};
 use filermark_report::{Edition, Templates};
-use filermark_results::{Outcome, RunRecord};
+use filermark_results::{Historical, Outcome, RunRecord};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the HTML report of a record into `dir`; gives its path.
 pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, Failure> {
-    write_html_by(record, dir, &Templates::builtin(), Edition::Public)
+    write_html_by(record, dir, &Templates::builtin(), Edition::Public, None)
 }
 
-/// The same, laid out by other templates, in an edition.
+/// The same, laid out by other templates, in an edition, with systems of old beside.
 pub fn write_html_by(
     record: &RunRecord,
     dir: &Path,
     templates: &Templates,
     edition: Edition,
+    beside: Option<&Historical>,
 ) -> Result<PathBuf, Failure> {
     let path = dir.join(format!("{}.html", record.run.suffix));
-    let page = filermark_report::html_edition(record, templates, edition).map_err(Failure::of)?;
+    let page = filermark_report::html_beside(record, templates, edition, beside);
+    let page = page.map_err(Failure::of)?;
     std::fs::write(&path, page)
         .map_err(|e| Failure::of(format!("{}: cannot write the report: {e}", path.display())))?;
     Ok(path)

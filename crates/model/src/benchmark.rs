@@ -1,6 +1,7 @@
 //! Benchmarks: named, versioned definitions that ship as data files.
 
 mod definition;
+mod heritage;
 mod names;
 
 use crate::composite::CompositeWork;
@@ -11,6 +12,7 @@ use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 
 pub use definition::DefinitionError;
+pub use heritage::HERITAGE_NOTICE;
 
 /// The definition files that ship with the program: (name, text).
 pub const SHIPPED: &[(&str, &str)] = &[

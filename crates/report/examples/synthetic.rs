@@ -1,6 +1,7 @@
 //! Writes the report of the synthetic record, to be looked at:
 //! `cargo run -p filermark-report --example synthetic -- report.html`; with
-//! `build` or `vda` behind it that of a composite. A name that ends in `.png` gets
+//! `build` or `vda` behind it that of a composite, with `old` that of an older generation
+//! beside the historical systems. A name that ends in `.png` gets
 //! the heat map of the peak.
 
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let record = match std::env::args().nth(2).as_deref() {
         Some("build") => filermark_results::testing::composite::composite_record(),
+        Some("old") => filermark_results::testing::heritage::heritage_record(),
         Some("vda") => filermark_results::testing::composite::stream_record(),
         _ => filermark_results::testing::record(),
     };
@@ -23,8 +25,17 @@ fn main() -> ExitCode {
             _ => ExitCode::FAILURE,
         };
     }
-    let page = filermark_report::html(&record, &filermark_report::Templates::builtin())
-        .map_err(|e| e.to_string());
+    let old = record.run.plan.benchmark.heritage.is_some();
+    let beside = filermark_results::Historical::shipped()
+        .ok()
+        .filter(|_| old);
+    let page = filermark_report::html_beside(
+        &record,
+        &filermark_report::Templates::builtin(),
+        filermark_report::Edition::Public,
+        beside.as_ref(),
+    )
+    .map_err(|e| e.to_string());
     match page.and_then(|page| std::fs::write(&path, page).map_err(|e| e.to_string())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

@@ -1,8 +1,10 @@
 //! Runs side by side, for the terminal and for programs.
 
 use crate::format::number;
+use crate::heritage;
 use crate::summary::{Paint, WIDTH_MIN, wrapped};
 use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_results::Historical;
 use filermark_results::compare::{
     Against, Comparison, Difference, FieldChange, Judgement, Overall, PointDifference, RunFacts,
     SideFacts, Work,
@@ -25,21 +27,68 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
     let mut out = String::new();
     for (i, side) in comparison.sides.iter().enumerate() {
         let role = match i {
+            _ if comparison.sides.len() == 1 => "run".to_owned(),
             0 => "base".to_owned(),
             _ if comparison.sides.len() == 2 => "after".to_owned(),
             i => format!("after {i}"),
         };
         let head = format!("{role:<8} {}", side_words(side));
         let _ = writeln!(out, "{}", wrapped_keeping(&head, width, 9));
+        for result in side.runs.iter().filter_map(|r| r.classical) {
+            let ort = number(result.ort_ms, 2);
+            let text = format!("{}; overall response time {ort} ms", result.short());
+            let _ = writeln!(
+                out,
+                "{:9}{}",
+                "",
+                wrapped(&text, width.saturating_sub(9), 9)
+            );
+        }
+    }
+    if let Some(historical) = &comparison.historical {
+        historical_text(&mut out, historical, &paint, width);
     }
     for against in &comparison.against {
         against_text(&mut out, against, &paint, width);
     }
     out.push('\n');
-    let method = method_words(comparison);
-    let _ = writeln!(out, "{}", wrapped(&method, width, 0));
+    if !comparison.against.is_empty() {
+        let method = method_words(comparison);
+        let _ = writeln!(out, "{}", wrapped(&method, width, 0));
+    }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
     out
+}
+
+/// The systems of old as a table, with what has to be said of it.
+fn historical_text(out: &mut String, historical: &Historical, paint: &Paint, width: usize) {
+    let _ = writeln!(out, "\n{}", wrapped(&historical.title, width, 0));
+    let notice = wrapped(historical.notice, width, 0);
+    let _ = writeln!(out, "{}", paint.warn(&notice));
+    let head = format!(
+        "{:<NAME_WIDTH$} {:<32} {:>4} {:>10} {:>7}",
+        "historical system", "generation", "CPUs", "peak op/s", "ORT ms"
+    );
+    let _ = writeln!(out, "{}", paint.strong(head.trim_end()));
+    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    for system in &historical.systems {
+        let cells = heritage::cells(system);
+        let _ = writeln!(
+            out,
+            "{:<NAME_WIDTH$} {:<32} {:>4} {:>10} {:>7}",
+            cut(&system.name, NAME_WIDTH),
+            cut(&cells[0], 32),
+            cells[1],
+            cells[2],
+            cells[3]
+        );
+    }
+    let sources = format!("Sources: {}.", historical.sources().join("; "));
+    for text in [historical.note.as_str(), &sources] {
+        if !text.is_empty() {
+            let _ = writeln!(out, "{}", wrapped(text, width, 0));
+        }
+    }
 }
 
 /// What a side is, in a sentence.
@@ -283,6 +332,38 @@ pub(crate) mod tests {
         );
         assert!(comparison_text(&comparison, true, 100).contains("\x1b[31mslower"));
         crate::html::golden("comparison.txt", &text);
+    }
+
+    #[test]
+    fn a_run_alone_stands_beside_systems_of_old() {
+        let records = records();
+        let one = vec![Group {
+            name: "one".into(),
+            records: vec![&records[0]],
+        }];
+        let options = Options {
+            alone: true,
+            ..Options::default()
+        };
+        assert!(compare(&one, &Options::default()).is_err());
+        let mut comparison = compare(&one, &options).unwrap();
+        comparison.historical = Historical::shipped().ok();
+        let text = comparison_text(&comparison, false, 100);
+        crate::html::golden("comparison_historical.txt", &text);
+        let json = comparison_json(&comparison);
+        assert_eq!(json["historical"]["systems"][2]["ops_per_sec"], 25639.0);
+        assert_eq!(json["against"], serde_json::json!([]));
+        let templates = crate::templates::Templates::builtin();
+        let page = crate::comparison_html::comparison_html(&comparison, &one, &templates);
+        let page = page.unwrap();
+        for needed in [
+            "Historical, not comparable",
+            "class=\"historical\"",
+            "logarithmic",
+        ] {
+            assert!(page.contains(needed), "{needed}");
+        }
+        assert!(!page.contains("id=\"verdicts\"") && !page.contains("id=\"method\""));
     }
 
     #[test]

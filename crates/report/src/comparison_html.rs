@@ -3,6 +3,7 @@
 use crate::charts::{Bar, Fit, curves_chart, forest_chart};
 use crate::comparison::{method_words, standing_words, value, work_words};
 use crate::format::number;
+use crate::heritage::HistoricalView;
 use crate::templates::{TemplateError, Templates};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::compare::{
@@ -35,7 +36,8 @@ struct Page {
     service: Option<Chart>,
     response: Option<Chart>,
     against: Vec<AgainstView>,
-    method: String,
+    historical: Option<HistoricalView>,
+    method: Option<String>,
     notice: &'static str,
 }
 
@@ -51,6 +53,7 @@ struct SideRow {
     verdict: &'static str,
     peak: String,
     ort: String,
+    classical: String,
 }
 
 #[derive(Serialize)]
@@ -109,17 +112,19 @@ pub fn comparison_html(
     let sides = comparison.sides.iter().enumerate();
     let names: Vec<&str> = comparison.sides.iter().map(|s| s.name.as_str()).collect();
     let threshold = comparison.threshold_pcnt;
+    let beside = comparison.historical.as_ref();
     let page = Page {
         title: names.join(" | "),
         forced: comparison.forced,
         sides: sides.flat_map(|(i, side)| side_rows(i, side)).collect(),
-        service: Chart::of(|fit| curves_chart(groups, false, fit)),
-        response: Chart::of(|fit| curves_chart(groups, true, fit)),
+        service: Chart::of(|fit| curves_chart(groups, false, fit, beside)),
+        response: Chart::of(|fit| curves_chart(groups, true, fit, beside)),
         against: (1..)
             .zip(&comparison.against)
             .map(|(id, against)| against_view(id, against, threshold))
             .collect(),
-        method: method_words(comparison),
+        historical: beside.map(HistoricalView::of),
+        method: (!comparison.against.is_empty()).then(|| method_words(comparison)),
         notice: NOT_A_SPEC_RESULT,
     };
     templates.render("compare.html", &page)
@@ -142,6 +147,7 @@ fn side_rows(place: usize, side: &SideFacts) -> Vec<SideRow> {
         verdict: run.verdict,
         peak: figure(run.peak_ops_per_sec, 0),
         ort: figure(run.ort_ms, 2),
+        classical: run.classical.map_or("–".into(), |c| c.short()),
     };
     side.runs.iter().map(row).collect()
 }

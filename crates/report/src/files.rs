@@ -4,7 +4,7 @@ use crate::charts::{
     Balance, Fit, Measure, columns_for, curve_chart, heat_chart, load_chart, ops_chart,
     percentiles_chart, procs_chart, response_chart,
 };
-use filermark_results::RunRecord;
+use filermark_results::{Historical, RunRecord};
 use resvg::usvg::{Options, Tree, fontdb};
 use resvg::{tiny_skia, usvg};
 use std::sync::Arc;
@@ -45,9 +45,18 @@ pub struct PngError(String);
 
 /// A chart as an SVG file; `None` where the record has nothing to draw.
 pub fn chart_svg(record: &RunRecord, chart: Chart) -> Option<String> {
+    chart_svg_beside(record, chart, None)
+}
+
+/// The same; the results chart with systems of old beside.
+pub fn chart_svg_beside(
+    record: &RunRecord,
+    chart: Chart,
+    beside: Option<&Historical>,
+) -> Option<String> {
     let (fit, peak) = (Fit::Wide, record.peak());
     let drawn = match chart {
-        Chart::Results => response_chart(record, fit),
+        Chart::Results => response_chart(record, fit, beside),
         Chart::Load => load_chart(record, fit),
         Chart::Service => percentiles_chart(record, Measure::Service, fit),
         Chart::Response => percentiles_chart(record, Measure::Response, fit),

@@ -8,6 +8,7 @@ use crate::charts::{
     response_chart, series_chart, waiting_chart,
 };
 use crate::composite::{ScriptRow, script_rows};
+use crate::heritage::{self, HistoricalView};
 use crate::setup::{self, ParameterRow};
 use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
@@ -15,7 +16,7 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::DriverPlan;
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
-use filermark_results::{PointRecord, RunRecord, definition_fingerprint};
+use filermark_results::{Historical, PointRecord, RunRecord, definition_fingerprint};
 use serde::Serialize;
 
 /// How the overall response time of a classical benchmark is made.
@@ -60,6 +61,12 @@ struct Page<'a> {
     reasons: Vec<String>,
     cut: Option<String>,
     figures: Vec<view::Figure>,
+    /// The older generation that the benchmark is after.
+    generation: Option<String>,
+    heritage: Vec<(&'static str, String)>,
+    /// The throughput at the response limit, in a sentence.
+    classical: Option<String>,
+    historical: Option<HistoricalView>,
     curve: Option<Chart>,
     load: Option<Chart>,
     procs: Option<Chart>,
@@ -138,7 +145,20 @@ pub fn html_edition(
     templates: &Templates,
     edition: Edition,
 ) -> Result<String, TemplateError> {
-    templates.render("report.html", &page(record, edition))
+    html_beside(record, templates, edition, None)
+}
+
+/// The same with systems of old beside, which nothing is compared with.
+///
+/// # Errors
+/// As those of [`html()`].
+pub fn html_beside(
+    record: &RunRecord,
+    templates: &Templates,
+    edition: Edition,
+    beside: Option<&Historical>,
+) -> Result<String, TemplateError> {
+    templates.render("report.html", &page(record, edition, beside))
 }
 
 /// The sections of the report alone, to be put into another page that has the style
@@ -152,7 +172,7 @@ pub fn record_sections(
     edition: Edition,
     prefix: &str,
 ) -> Result<String, TemplateError> {
-    let html = templates.render("record.html", &page(record, edition))?;
+    let html = templates.render("record.html", &page(record, edition, None))?;
     Ok(match prefix {
         "" => html,
         _ => with_prefix(&html, prefix),
@@ -181,7 +201,7 @@ fn with_prefix(html: &str, prefix: &str) -> String {
     out
 }
 
-fn page(record: &RunRecord, edition: Edition) -> Page<'static> {
+fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Page<'static> {
     let clients = breakdown::clients_views(record);
     let reviewer = edition == Edition::Reviewer;
     let run = &record.run;
@@ -217,7 +237,11 @@ fn page(record: &RunRecord, edition: Edition) -> Page<'static> {
         reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
-        curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit)),
+        generation: heritage::generation(record),
+        heritage: heritage::rows(record),
+        classical: heritage::result(record),
+        historical: beside.map(HistoricalView::of),
+        curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit, beside)),
         load: Chart::of(Fit::Half, |fit| load_chart(record, fit)),
         procs: balance(Balance::Share),
         proc_means: balance(Balance::Mean),
@@ -406,6 +430,55 @@ mod tests {
         assert_eq!(page.matches("id=\"point-").count(), 11);
         // Of two clients at the three load points with errors.
         assert_eq!(page.matches("class=\"bad\"").count(), 6);
+    }
+
+    #[test]
+    fn pages_of_older_generations_say_so_and_show_systems_of_old_as_marks() {
+        let record = testing::heritage::heritage_record();
+        let shipped = Historical::shipped().unwrap();
+        let templates = Templates::builtin();
+        let page = html_beside(&record, &templates, Edition::Public, Some(&shipped)).unwrap();
+        assert_well_formed(&page);
+        for needed in [
+            "After LADDIS, SFS 1.x (1993), NFS version 2. It is a likeness",
+            "<dt>Limits</dt><dd>mean service time of 50 ms at most; 5 MiB",
+            "<dt>Result at the response limit</dt><dd><span class=\"value\">928</span>",
+            "NFSv2 over UDP, one socket per proc",
+            "class=\"result-mark\"",
+            "Historical, not comparable",
+            "Sun Enterprise 6000</th>",
+            "Sun Enterprise 3000, v3",
+        ] {
+            assert!(page.contains(needed), "{needed}");
+        }
+        // Five systems, on a desk and on a phone; and no line goes to them.
+        assert_eq!(page.matches("class=\"historical\"").count(), 10);
+        let bare = html(&record).unwrap();
+        assert!(!bare.contains("id=\"historical\"") && bare.contains("id=\"heritage\""));
+        let general = html(&testing::record()).unwrap();
+        assert!(!general.contains("id=\"heritage\""));
+        assert!(general.contains("≥ 1,000"), "a lower bound");
+    }
+
+    #[test]
+    fn hostile_systems_of_old_are_never_markup() {
+        let mut shipped = Historical::shipped().unwrap();
+        for system in &mut shipped.systems {
+            system.name = "<script>\u{1b}".into();
+            system.generation = "<script> version <script>".into();
+            system.source = "<script>".into();
+            system.ops_per_sec = 1e12;
+            system.ort_ms = 1e-9;
+        }
+        shipped.title = "<script>".into();
+        shipped.note = "<script>".into();
+        let record = testing::record();
+        let templates = Templates::builtin();
+        let page = html_beside(&record, &templates, Edition::Public, Some(&shipped)).unwrap();
+        assert_well_formed(&page);
+        assert!(!page.contains("<script"));
+        let text = crate::text_beside(&record, &templates, Edition::Public, Some(&shipped));
+        assert!(text.unwrap().contains("HISTORICAL SYSTEMS"));
     }
 
     #[test]

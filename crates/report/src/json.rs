@@ -6,7 +6,7 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::{Latency, PointStats};
 use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_composite};
-use filermark_results::{PointRecord, RunRecord};
+use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 use serde_json::{Value, json};
 
 /// The version of this form; a change that breaks readers raises it.
@@ -33,6 +33,8 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "peak_units": words::unit(record).and(record.peak()).map(|p| p.load.units),
         "peak_ops_per_sec": peak.map(PointStats::achieved_ops_per_sec),
         "ort_ms": record.ort_ms(),
+        "classical": ClassicalResult::of_record(record),
+        "heritage": run.plan.benchmark.heritage,
         "findings": record.run_findings().collect::<Vec<_>>(),
         "points": record.points.iter().map(|p| point(record, p)).collect::<Vec<_>>(),
         "wall_seconds": record.end.as_ref().map(|e| e.wall_seconds),
@@ -140,6 +142,21 @@ mod tests {
         let mut empty = testing::record();
         empty.points.clear();
         assert!(json_summary(&empty)["ort_ms"].is_null());
+    }
+
+    #[test]
+    fn results_at_the_limit_and_generations_are_told() {
+        let value = json_summary(&testing::heritage::heritage_record());
+        assert_eq!(value["classical"]["basis"], "interpolated");
+        assert_eq!(value["classical"]["below_point"], 9);
+        let rate = value["classical"]["ops_per_sec"].as_f64().unwrap();
+        assert!((rate - 928.4).abs() < 0.5, "{rate}");
+        assert_eq!(value["heritage"]["caveats"].as_array().unwrap().len(), 3);
+        let general = json_summary(&testing::record());
+        assert!(general["heritage"].is_null());
+        assert_eq!(general["classical"]["basis"], "last_point");
+        let builds = json_summary(&testing::composite::composite_record());
+        assert!(builds["classical"].is_null());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod curve_json;
 mod disclosure;
 mod files;
 mod format;
+mod heritage;
 mod html;
 mod json;
 mod keys;
@@ -43,13 +44,14 @@ pub use disclosure::{
     submission_summary, submission_text,
 };
 pub use files::{
-    Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, curve_inline, curve_svg,
+    Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, chart_svg_beside, curve_inline,
+    curve_svg,
 };
-pub use html::{Edition, html, html_edition, record_sections};
+pub use html::{Edition, html, html_beside, html_edition, record_sections};
 pub use json::json_summary;
 pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
 pub use templates::{TemplateError, Templates};
-pub use text::text;
+pub use text::{text, text_beside};

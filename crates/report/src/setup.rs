@@ -42,7 +42,7 @@ pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
 
 /// The plan in words.
 pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
-    use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode};
+    use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode, Transport};
     let plan = &record.run.plan;
     let span = |n: filermark_model::Nanos| seconds(n.as_secs_f64());
     let clients: Vec<_> = plan.clients.iter().map(|c| one_line(&c.name)).collect();
@@ -99,23 +99,28 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         }
         DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
         driver @ (DriverPlan::Nfs(_) | DriverPlan::Smb(_)) => {
+            let transport = driver.transport().unwrap_or_default();
+            let ways = match transport {
+                Transport::Tcp => ("connection", "connections"),
+                Transport::Udp => ("socket", "sockets"),
+            };
             let connections = match driver.connections() {
-                None | Some(Connections::PerProc) => "one connection per proc".into(),
+                None | Some(Connections::PerProc) => format!("one {} per proc", ways.0),
                 Some(Connections::Shared(n)) => {
-                    format!("{n} shared connections per client and server")
+                    format!("{n} shared {} per client and server", ways.1)
                 }
             };
             let protocol = match driver {
                 DriverPlan::Smb(smb) => smb.dialect_text(),
                 DriverPlan::Nfs(nfs) => format!("NFSv{}", nfs.version.number()),
-                _ => String::new(),
+                DriverPlan::Posix(_) | DriverPlan::Null => String::new(),
             };
-            let transport = driver.transport().unwrap_or_default().name();
             let (reads, writes) = driver.biods();
             rows.push((
                 "Driver",
                 format!(
-                    "{protocol} over {transport}, {connections}, up to {} reads and {} writes in flight per operation",
+                    "{protocol} over {}, {connections}, up to {} reads and {} writes in flight per operation",
+                    transport.name(),
                     reads.max(1),
                     writes.max(1)
                 ),

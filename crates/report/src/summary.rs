@@ -2,6 +2,7 @@
 
 use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
+use crate::heritage;
 use crate::words;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
@@ -179,6 +180,12 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         Verdict::Partly(_) => paint.warn(verdict.word()),
         Verdict::Invalid(_) => paint.bad(verdict.word()),
     };
+    // Of an older generation it is the result, of others one line more.
+    let result = heritage::result(record).map(|r| wrapped(&r, width.saturating_sub(2), 2));
+    let sentence = heritage::sentence(record);
+    if let (Some(result), Some(_)) = (&result, &sentence) {
+        let _ = writeln!(out, "{}", paint.strong(result));
+    }
     match (record.peak(), record.ort_ms()) {
         (Some(peak), Some(ort)) => {
             let achieved = peak.measured().map(PointStats::achieved_ops_per_sec);
@@ -200,6 +207,16 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             "  - {}",
             wrapped(&one_line(reason), width.saturating_sub(4), 4)
         );
+    }
+    match (sentence, result) {
+        (Some(sentence), _) => {
+            let sentence = wrapped(&sentence, width.saturating_sub(2), 2);
+            let _ = writeln!(out, "{}", paint.warn(&sentence));
+        }
+        (None, Some(result)) => {
+            let _ = writeln!(out, "{result}");
+        }
+        (None, None) => {}
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
 }
@@ -270,6 +287,21 @@ mod tests {
     fn the_summary_is_as_it_was() {
         let text = summary(&testing::record(), false, 100);
         crate::html::golden("summary.txt", &text);
+    }
+
+    #[test]
+    fn an_older_generation_is_told_with_its_result() {
+        let record = testing::heritage::heritage_record();
+        let text = summary(&record, false, 100);
+        crate::html::golden("summary_old.txt", &text);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            "at the response limit: 928 op/s at 50 ms, overall response time 9.31 ms (interpolated",
+            "After LADDIS, SFS 1.x (1993), NFS version 2.",
+            "not comparable with its results",
+        ] {
+            assert!(words.contains(said), "{text}");
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The report as plain text: what the page says, for terminals, mail and `diff`.
 
 use crate::breakdown;
+use crate::heritage::{self, HistoricalView};
 use crate::html::Edition;
 use crate::setup;
 use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::text::one_line;
-use filermark_results::{RunRecord, definition_fingerprint};
+use filermark_results::{Historical, RunRecord, definition_fingerprint};
 use serde::Serialize;
 
 /// Longest cell that still is a figure.
@@ -23,6 +24,9 @@ struct Page {
     reasons: Vec<String>,
     cut: Option<String>,
     figures: Vec<view::Figure>,
+    heritage: Vec<(&'static str, String)>,
+    classical: Option<String>,
+    historical: Option<(String, HistoricalView)>,
     knee: Option<breakdown::KneeView>,
     points: String,
     findings: Vec<FindingView>,
@@ -54,6 +58,19 @@ pub fn text(
     templates: &Templates,
     edition: Edition,
 ) -> Result<String, TemplateError> {
+    text_beside(record, templates, edition, None)
+}
+
+/// The same with systems of old beside.
+///
+/// # Errors
+/// As those of [`crate::html()`].
+pub fn text_beside(
+    record: &RunRecord,
+    templates: &Templates,
+    edition: Edition,
+    beside: Option<&Historical>,
+) -> Result<String, TemplateError> {
     let run = &record.run;
     let verdict = record.verdict();
     let peak_number = record.peak().map(|p| p.load.number);
@@ -79,6 +96,13 @@ pub fn text(
         reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
+        heritage: heritage::rows(record),
+        classical: heritage::result(record),
+        historical: beside.map(|h| {
+            let view = HistoricalView::of(h);
+            let rows = view.rows.iter().map(|(name, cells)| row(name, cells));
+            (table(&heads("system", &view.heads), rows), view)
+        }),
         knee: breakdown::knee_view(record),
         points: points_table(record),
         findings: view::findings(record),

@@ -6,9 +6,10 @@ use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
 use crate::words;
 use filermark_model::{Finding, OpStats, PointStats};
+use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
 use filermark_results::text::{one_line, severity_word};
-use filermark_results::{PointRecord, RunRecord};
+use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
 #[derive(serde::Serialize)]
@@ -131,7 +132,7 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
         (true, 1) => "the mean of the only point that counts",
         (true, _) => "area under the curve from the first point to the peak",
     };
-    vec![
+    let mut figures = vec![
         peak_figure,
         Figure {
             label: "Overall response time",
@@ -146,7 +147,40 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
             note: format!("99 % within {} ms", ms(service.percentile_ns(99.0) as f64)),
         },
         points_figure,
-    ]
+    ];
+    if let Some(result) = ClassicalResult::of_record(record) {
+        // Of an older generation it is the result; else one figure more.
+        let place = match record.run.plan.benchmark.heritage {
+            Some(_) => 0,
+            None => figures.len() - 1,
+        };
+        figures.insert(place, classical_figure(&result));
+    }
+    figures
+}
+
+fn classical_figure(result: &ClassicalResult) -> Figure {
+    let response = plain(result.response_ms);
+    let how = match result.basis {
+        Basis::Interpolated {
+            below_point,
+            above_point,
+        } => format!("interpolated between load points {below_point} and {above_point}"),
+        Basis::Peak { point } => format!("the peak, load point {point}"),
+        Basis::LastPoint { .. } => "a lower bound: the limit is not reached".to_owned(),
+    };
+    Figure {
+        label: "Result at the response limit",
+        value: match result.is_lower_bound() {
+            true => format!("≥ {}", rate(result.ops_per_sec)),
+            false => rate(result.ops_per_sec),
+        },
+        unit: "op/s".into(),
+        note: format!(
+            "at {response} ms, ORT {} ms; {how}",
+            number(result.ort_ms, 2)
+        ),
+    }
 }
 
 /// All findings by rule, what matters most first, and within a rule by load point.

@@ -38,6 +38,25 @@ fn the_classical_files_are_as_they_were() {
     check("mine.csv", &csv::csv(&record));
 }
 
+/// NFSv2 over UDP, with the generation, its limits and the classical result.
+#[test]
+fn the_files_of_an_older_generation_are_as_they_were() {
+    let mut record = testing::heritage::heritage_record();
+    record.run.fingerprint = "fingerprint".into();
+    check("sfssum.old", &sfssum::sfssum(&record));
+    check("sfsres.old", &sfsres::sfsres(&record));
+    let log = sfslog::sfslog(&record);
+    let (_, tail) = log.rsplit_once("load point 10\n").unwrap();
+    check("sfslog.old", tail);
+    assert!(log.contains("UDP PROTOCOL (IPv4)") && log.contains("NFS V2 Protocol"));
+    let only: Vec<_> = record.points[9]
+        .findings
+        .iter()
+        .filter(|f| f.invalidates())
+        .collect();
+    assert_eq!(only.len(), 1, "{only:?}");
+}
+
 /// Without the definition's fingerprint, which follows every change of the types.
 fn without_fingerprint(record: &crate::RunRecord, text: &str) -> String {
     let (long, short) = crate::definition_fingerprint(&record.run.plan.benchmark);

@@ -9,6 +9,7 @@
 //! engine.
 
 pub mod bands;
+pub mod classical;
 pub mod client_log;
 pub mod compare;
 pub mod console;
@@ -18,6 +19,7 @@ pub mod environment;
 pub mod figures;
 pub mod files;
 pub mod heartbeat;
+pub mod historical;
 pub mod judge;
 mod op_names;
 pub mod ort;
@@ -45,9 +47,11 @@ mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 
+pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
+pub use historical::{Historical, HistoricalError};
 pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{

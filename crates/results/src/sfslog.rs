@@ -2,6 +2,7 @@
 //! the 2008 generation (seed 001, section 4.4), and below it what that
 //! generation did not tell: percentiles, counters, findings.
 
+use crate::classical;
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
 use filermark_model::{NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
@@ -98,6 +99,17 @@ pub fn sfslog(record: &RunRecord) -> String {
         }
         out.push('\n');
     }
+    let heritage = record.run.plan.benchmark.heritage_rows();
+    if !heritage.is_empty() {
+        let _ = writeln!(out, "THE BENCHMARK:");
+        for (name, text) in heritage {
+            let _ = writeln!(out, "  {}: {}", name.to_lowercase(), one_line(&text));
+        }
+        out.push('\n');
+    }
+    if let Some(line) = classical::line(record) {
+        let _ = writeln!(out, "{line}");
+    }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
     out
 }
@@ -159,6 +171,7 @@ fn rule(record: &RunRecord) -> String {
 
 fn protocol(record: &RunRecord) -> &'static str {
     match protocol_name(record) {
+        "NFS2" => "NFS V2",
         "NFS3" => "NFS V3",
         other => other,
     }
@@ -248,6 +261,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         stats.accessed_base_bytes as f64,
         stats.accessed_end_bytes as f64,
     );
+    let carrier = plan.driver.transport().unwrap_or_default().name();
     let of_base = if base > 0.0 {
         100.0 * end / base
     } else {
@@ -260,7 +274,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         |  FILERMARK AGGREGATE RESULTS SUMMARY   |
         ------------------------------------------
 SFS {name} THROUGHPUT: {:.0} Ops/Sec   AVG. RESPONSE TIME: {:.1} Msec/Op
-{} PROTOCOL (IPv{})
+{carrier} PROTOCOL (IPv{})
 {name} MIXFILE: [ {mixfile} ]
 AGGREGATE REQUESTED LOAD: {:.0} Ops/Sec
 TOTAL LOGICAL {name} OPERATIONS: {}   TEST TIME: {} Sec
@@ -273,7 +287,6 @@ TOTAL FILE SET SIZE ACCESSED: {:.1} - {:.1} MB (100.00% to {of_base:.2}% of Base
 ",
         stats.achieved_ops_per_sec(),
         stats.service().mean_ns() / 1e6,
-        plan.driver.transport().unwrap_or_default().name(),
         ip_version(record),
         point.load.requested.0,
         stats.success_count(),

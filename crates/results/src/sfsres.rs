@@ -1,6 +1,7 @@
 //! `sfsres`: the log of a run: its phases with their times, its events, and
 //! what came of each load point.
 
+use crate::classical;
 use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
 use crate::text::{finding_line, one_line, severity_word};
@@ -47,6 +48,9 @@ fn head(out: &mut String, record: &RunRecord) {
         plan.seed
     );
     let _ = writeln!(out, "plan fingerprint {}", one_line(&run.fingerprint));
+    for (name, text) in plan.benchmark.heritage_rows() {
+        let _ = writeln!(out, "{}: {}", name.to_lowercase(), one_line(&text));
+    }
     for finding in &plan.findings {
         let _ = writeln!(
             out,
@@ -129,6 +133,9 @@ fn tail(out: &mut String, record: &RunRecord) {
             );
         }
         _ => out.push_str("\nno load point counts: no peak, no overall response time\n"),
+    }
+    if let Some(line) = classical::line(record) {
+        let _ = writeln!(out, "{line}");
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
 }

@@ -12,13 +12,14 @@ Examples:
   filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   repeats of a run
   filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
   filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
+  filermark compare old.run.jsonl --historical     one run beside published systems of old
 
 Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to compare, or
 the output cannot be written; 2: a record cannot be read, or the runs did different
 work (--force); 3: a verdict that --fail-on names.")]
 pub struct CompareArgs {
     /// The run records; the first is the base. Repeats of a run are joined by commas
-    #[arg(value_name = "RECORD[,RECORD...]", num_args = 2.., required = true)]
+    #[arg(value_name = "RECORD[,RECORD...]", num_args = 1.., required = true)]
     pub sides: Vec<PathBuf>,
     /// What to make
     #[arg(short, long, value_enum, default_value_t = CompareFormat::Text)]
@@ -29,6 +30,10 @@ pub struct CompareArgs {
     /// Lay the page out by the templates of this directory; what it lacks is as shipped
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
+    /// Show published systems of old beside, which are not comparable: those that ship with
+    /// the program, or a file's; one record is enough then. Goes behind the records
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub historical: Option<Option<PathBuf>>,
     /// Smallest difference that matters, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCNT, value_parser = parse_percent)]
     pub threshold: f64,

@@ -3,7 +3,7 @@
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
 use crate::exit::{Ended, Failure};
 use crate::files::{refuse_inputs, write_whole};
-use crate::product;
+use crate::{historical, product};
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
@@ -29,7 +29,14 @@ pub fn compare(args: &CompareArgs) -> Ended {
         let sentence = format!("{count} records; compare {RECORDS_MAX} at most");
         return Err(Failure::Usage(vec![sentence]));
     }
-    let inputs: Vec<&Path> = sides.iter().flatten().map(PathBuf::as_path).collect();
+    let beside = historical::read(&args.historical)?;
+    if sides.len() < 2 && beside.is_none() {
+        let sentence = "one record; name another to compare it with, or show it beside published systems of old: --historical";
+        return Err(Failure::Usage(vec![sentence.into()]));
+    }
+    let file = args.historical.iter().flatten();
+    let inputs = sides.iter().flatten().chain(file);
+    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
     refuse_inputs(&args.output, &inputs)?;
     let read = |path: &PathBuf| filermark_results::read_record(path);
     let mut records: Vec<Vec<RunRecord>> = Vec::new();
@@ -50,8 +57,10 @@ pub fn compare(args: &CompareArgs) -> Ended {
         threshold_pcnt: args.threshold,
         spread_pcnt: args.spread,
         force: args.force,
+        alone: beside.is_some(),
     };
-    let comparison = side_by_side(&groups, &options).map_err(refused)?;
+    let mut comparison = side_by_side(&groups, &options).map_err(refused)?;
+    comparison.historical = beside;
     write(args, &comparison, &groups)?;
     Ok(ExitCode::from(exit_code(&comparison, args.fail_on)))
 }

@@ -9,10 +9,10 @@ use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
 use crate::exit::{Ended, Failure};
 use crate::files::refuse_inputs;
-use crate::{plain, product};
+use crate::{historical, plain, product};
 use filermark_report::{Chart, Edition, Templates};
-use filermark_results::RunRecord;
 use filermark_results::files::{write_files, write_proc_logs};
+use filermark_results::{Historical, RunRecord};
 use input::{InputKind, input_kind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,25 +38,38 @@ pub fn report(args: &ReportArgs) -> Ended {
             refuse_inputs(&chart, &[input])?;
         }
     }
+    let beside = historical::read(&args.historical)?;
     match input_kind(input).map_err(|e| Failure::Usage(vec![e]))? {
-        InputKind::Record => of_record(args, input, &templates),
+        InputKind::Record => of_record(args, input, &templates, beside.as_ref()),
+        InputKind::Xml | InputKind::Sfssum if beside.is_some() => {
+            let sentence = format!(
+                "{}: --historical goes with run records only",
+                input.display()
+            );
+            Err(Failure::Usage(vec![sentence]))
+        }
         InputKind::Xml => submission::report(args, input, &templates),
         InputKind::Sfssum => summary_file::report(args, input),
     }
 }
 
-fn of_record(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
+fn of_record(
+    args: &ReportArgs,
+    input: &Path,
+    templates: &Templates,
+    beside: Option<&Historical>,
+) -> Ended {
     let unreadable = |e: filermark_results::reader::ReadError| Failure::Usage(vec![e.to_string()]);
     let record = filermark_results::read_record(input).map_err(unreadable)?;
     if let Some(cut) = &record.cut {
         eprintln!("{}: {cut}", input.display());
     }
     match (args.format, args.out.as_deref()) {
-        (None, None) => all_files(args, input, &record, templates),
+        (None, None) => all_files(args, input, &record, templates, beside),
         (format, out) => {
             let out = out.unwrap_or(Path::new("-"));
             let format = format.unwrap_or_else(|| output::format_of(out));
-            one_report(args, &record, templates, format, out)
+            one_report(args, &record, (templates, beside), format, out)
         }
     }
 }
@@ -65,7 +78,7 @@ fn of_record(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
 fn one_report(
     args: &ReportArgs,
     record: &RunRecord,
-    templates: &Templates,
+    (templates, beside): (&Templates, Option<&Historical>),
     format: Format,
     out: &Path,
 ) -> Ended {
@@ -73,32 +86,43 @@ fn one_report(
         true => Edition::Reviewer,
         false => Edition::Public,
     };
-    let page = || filermark_report::html_edition(record, templates, edition).map_err(Failure::of);
+    let page = || {
+        let page = filermark_report::html_beside(record, templates, edition, beside);
+        page.map_err(Failure::of)
+    };
+    let drawn = |chart| drawn(record, chart, beside);
     let bytes = match format {
         Format::Html => page()?.into_bytes(),
-        Format::Text => filermark_report::text(record, templates, edition)
+        Format::Text => filermark_report::text_beside(record, templates, edition, beside)
             .map_err(Failure::of)?
             .into_bytes(),
         Format::Summary => filermark_report::key_values(record).into_bytes(),
-        Format::Json => format!("{:#}\n", filermark_report::json_summary(record)).into_bytes(),
+        Format::Json => {
+            let mut value = filermark_report::json_summary(record);
+            if let Some(beside) = beside {
+                value["historical"] = serde_json::json!(beside);
+            }
+            format!("{value:#}\n").into_bytes()
+        }
         Format::Pdf => browser::pdf(&page()?, args.browser.as_deref()).map_err(Failure::Failed)?,
-        Format::Svg => drawn(record, chart(args.chart))?.into_bytes(),
-        Format::Png => png(&drawn(record, chart(args.chart))?)?,
+        Format::Svg => drawn(chart(args.chart))?.into_bytes(),
+        Format::Png => png(&drawn(chart(args.chart))?)?,
     };
     output::deliver(out, &bytes)?;
-    if let (Format::Html, Some(beside)) = (format, output::chart_beside(out)) {
+    if let (Format::Html, Some(picture)) = (format, output::chart_beside(out)) {
         // A record without a measured point has no chart, and its page says so.
-        if let Some(svg) = filermark_report::chart_svg(record, Chart::Results) {
-            output::deliver(&beside, &png(&svg)?)?;
+        let svg = filermark_report::chart_svg_beside(record, Chart::Results, beside);
+        if let Some(svg) = svg {
+            output::deliver(&picture, &png(&svg)?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn drawn(record: &RunRecord, chart: Chart) -> Result<String, Failure> {
+fn drawn(record: &RunRecord, chart: Chart, beside: Option<&Historical>) -> Result<String, Failure> {
     let nothing =
         "there is nothing to draw: no load point of the record was measured, or none counts";
-    filermark_report::chart_svg(record, chart).ok_or_else(|| Failure::of(nothing))
+    filermark_report::chart_svg_beside(record, chart, beside).ok_or_else(|| Failure::of(nothing))
 }
 
 fn png(svg: &str) -> Result<Vec<u8>, Failure> {
@@ -118,7 +142,13 @@ const fn chart(name: ChartName) -> Chart {
 }
 
 /// All that a run leaves, again; and its summary on stdout.
-fn all_files(args: &ReportArgs, input: &Path, record: &RunRecord, templates: &Templates) -> Ended {
+fn all_files(
+    args: &ReportArgs,
+    input: &Path,
+    record: &RunRecord,
+    templates: &Templates,
+    beside: Option<&Historical>,
+) -> Ended {
     let own = input.parent().filter(|p| !p.as_os_str().is_empty());
     let dir = args
         .dir
@@ -136,7 +166,7 @@ fn all_files(args: &ReportArgs, input: &Path, record: &RunRecord, templates: &Te
         true => Edition::Reviewer,
         false => Edition::Public,
     };
-    let page = product::write_html_by(record, dir, templates, edition)?;
+    let page = product::write_html_by(record, dir, templates, edition, beside)?;
     product::print_summary(record, &args.output);
     for file in files.iter().chain([&page]) {
         eprintln!("{}", file.display());

@@ -1,12 +1,13 @@
 //! Latency over achieved rate, and achieved over requested rate.
 
-use super::Fit;
 use super::frame::{Area, axes, legend};
+use super::{Fit, historical};
 use crate::format::{duration, rate};
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::{Anchor, Svg};
 use crate::words;
 use filermark_model::{Latency, PointStats};
+use filermark_results::{ClassicalResult, Historical};
 use filermark_results::{PointRecord, RunRecord};
 
 /// One measured point's figures.
@@ -53,13 +54,17 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
 }
 
 /// Mean service time, its 95th and 99th percentile and the mean response time
-/// over the achieved rate; `None` when nothing was measured.
-pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
+/// over the achieved rate, with the classical result where there is one, and systems of
+/// old beside; `None` when nothing was measured.
+pub fn response_chart(record: &RunRecord, fit: Fit, beside: Option<&Historical>) -> Option<String> {
     let dots = dots(record);
+    let systems = || beside.iter().flat_map(|h| &h.systems);
     let values = || dots.iter().flat_map(|d| d.ms).filter(|v| *v > 0.0);
+    values().next()?;
+    let values = || values().chain(systems().map(|s| s.ort_ms));
     let low = values().min_by(f64::total_cmp)?;
     let high = values().max_by(f64::total_cmp)?;
-    let top_rate = dots.iter().map(|d| d.achieved).max_by(f64::total_cmp)?;
+    let rates = dots.iter().map(|d| d.achieved);
     let height = if fit == Fit::Narrow { 360.0 } else { 430.0 };
     let mut svg = Svg::new(
         &format!("curve-{}", fit.word()),
@@ -68,7 +73,9 @@ pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
         "Latency over achieved throughput",
         &describe(&dots),
     );
-    let legend_height = legend(&mut svg, &LINES, (10.0, 18.0), fit.width() - 20.0);
+    let mut entries = LINES.to_vec();
+    entries.extend(beside.map(|_| historical::legend_entry(fit)));
+    let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
     let area = Area {
         left: 58.0,
         top: legend_height + 30.0,
@@ -80,13 +87,13 @@ pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
     } else {
         Scale::linear(0.0, high, area.bottom, area.top)
     };
-    let x = Scale::exact(0.0, top_rate * 1.03, area.left, area.right);
+    let (x, x_title) = historical::rate_axis(rates, beside, &area)?;
     let y_title = if y.is_log() {
         "milliseconds, logarithmic"
     } else {
         "milliseconds"
     };
-    axes(&mut svg, &area, &x, &y, ("achieved op/s", y_title));
+    axes(&mut svg, &area, &x, &y, (x_title, y_title));
     limit_line(&mut svg, record, &area, &y);
     knee_line(&mut svg, record, &area, &x);
     for (i, (class, _)) in LINES.iter().enumerate().rev() {
@@ -105,7 +112,36 @@ pub fn response_chart(record: &RunRecord, fit: Fit) -> Option<String> {
             );
         }
     }
+    result_mark(&mut svg, record, &area, (&x, &y));
+    if let Some(systems) = beside {
+        historical::marks(&mut svg, systems, &area, &x, &y);
+    }
     Some(svg.finish())
+}
+
+/// The classical result: a diamond on the line of the mean, at the limit or at the peak.
+fn result_mark(svg: &mut Svg, record: &RunRecord, area: &Area, axes: (&Scale, &Scale)) {
+    let Some(result) = ClassicalResult::of_record(record) else {
+        return;
+    };
+    let (x, y) = (axes.0.at(result.ops_per_sec), axes.1.at(result.response_ms));
+    let r = 7.0;
+    let diamond = [(x, y - r), (x + r, y), (x, y + r), (x - r, y)];
+    svg.polygon("result-mark", &diamond);
+    let least = if result.is_lower_bound() {
+        "at least "
+    } else {
+        ""
+    };
+    let label = format!("result: {least}{} op/s", rate(result.ops_per_sec));
+    let (anchor, side) = match x > (area.left + area.right) / 2.0 {
+        true => (Anchor::End, -12.0),
+        false => (Anchor::Start, 12.0),
+    };
+    // Above the line of the limit, where that is.
+    let at = (x + side, (y - 8.0).max(area.top + 12.0));
+    svg.text("result-label", at, anchor, &label);
+    svg.circle("hit", (x, y), 10.0, &result.line());
 }
 
 fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {

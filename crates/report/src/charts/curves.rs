@@ -1,14 +1,14 @@
 //! The curves of several runs over each other: latency over achieved rate.
 
-use super::Fit;
 use super::frame::{Area, axes, legend};
+use super::{Fit, historical};
 use crate::format::{duration, rate};
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::Svg;
 use crate::words;
 use filermark_results::compare::Group;
 use filermark_results::text::one_line;
-use filermark_results::{PointRecord, RunRecord};
+use filermark_results::{Historical, PointRecord, RunRecord};
 
 /// Colours that sides are told apart by; more sides begin anew.
 const CLASSES: [&str; 4] = ["service", "p99", "p95", "response"];
@@ -59,8 +59,13 @@ fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
 }
 
 /// Mean service time (or response time) over the achieved rate, a line for each record
-/// and a colour for each side; `None` when nothing was measured. `id` is the chart's own.
-pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<String> {
+/// and a colour for each side, with systems of old beside; `None` when nothing was measured.
+pub fn curves_chart(
+    groups: &[Group<'_>],
+    response: bool,
+    fit: Fit,
+    beside: Option<&Historical>,
+) -> Option<String> {
     let named = groups.iter().map(|g| {
         let name: String = one_line(&g.name).chars().take(NAME_CHARS_MAX).collect();
         (name, g)
@@ -73,9 +78,11 @@ pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<St
         .collect();
     let latency = |d: &Dot| if response { d.response_ns } else { d.service_ns } / 1e6;
     let dots = || curves.iter().flat_map(|c| &c.dots);
-    let low = dots().map(latency).min_by(f64::total_cmp)?;
-    let high = dots().map(latency).max_by(f64::total_cmp)?;
-    let top_rate = dots().map(|d| d.achieved).max_by(f64::total_cmp)?;
+    dots().next()?;
+    let systems = || beside.iter().flat_map(|h| &h.systems);
+    let latencies = || dots().map(latency).chain(systems().map(|s| s.ort_ms));
+    let low = latencies().min_by(f64::total_cmp)?;
+    let high = latencies().max_by(f64::total_cmp)?;
     let height = if fit == Fit::Narrow { 340.0 } else { 400.0 };
     let what = if response { "response" } else { "service" };
     let mut svg = Svg::new(
@@ -88,11 +95,12 @@ pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<St
     let classes: Vec<String> = (0..named.len())
         .map(|i| format!("line solid {}", CLASSES[i % CLASSES.len()]))
         .collect();
-    let entries: Vec<(&str, &str)> = named
+    let mut entries: Vec<(&str, &str)> = named
         .iter()
         .zip(&classes)
         .map(|((name, _), class)| (class.as_str(), name.as_str()))
         .collect();
+    entries.extend(beside.map(|_| historical::legend_entry(fit)));
     let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
     let area = Area {
         left: 58.0,
@@ -104,13 +112,13 @@ pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<St
         true => Scale::log(low, high, area.bottom, area.top),
         false => Scale::linear(0.0, high, area.bottom, area.top),
     };
-    let x = Scale::exact(0.0, top_rate * 1.03, area.left, area.right);
+    let (x, x_title) = historical::rate_axis(dots().map(|d| d.achieved), beside, &area)?;
     let unit = if y.is_log() {
         "milliseconds, logarithmic"
     } else {
         "milliseconds"
     };
-    axes(&mut svg, &area, &x, &y, ("achieved op/s", unit));
+    axes(&mut svg, &area, &x, &y, (x_title, unit));
     let at = |d: &Dot| (x.at(d.achieved), y.at(latency(d)));
     for curve in &curves {
         let class = format!("line solid {}", curve.class);
@@ -128,6 +136,9 @@ pub fn curves_chart(groups: &[Group<'_>], response: bool, fit: Fit) -> Option<St
             }
             svg.circle("hit", at(dot), 10.0, &dot.title);
         }
+    }
+    if let Some(systems) = beside {
+        historical::marks(&mut svg, systems, &area, &x, &y);
     }
     Some(svg.finish())
 }

@@ -10,6 +10,7 @@ mod forest;
 mod frame;
 mod heatmap;
 mod histogram;
+mod historical;
 mod lines;
 mod ops;
 mod percentiles;

@@ -31,6 +31,8 @@ pub use standing::Standing;
 pub use verdict::Overall;
 pub use work::{FieldChange, Work};
 
+use crate::classical::ClassicalResult;
+use crate::historical::Historical;
 use crate::record::RunRecord;
 use crate::text::one_line;
 use crate::time::Timestamp;
@@ -57,6 +59,8 @@ pub struct Options {
     pub spread_pcnt: f64,
     /// Compare what can be matched although the work differs.
     pub force: bool,
+    /// A single side will do: it is to be shown beside something else.
+    pub alone: bool,
 }
 
 impl Default for Options {
@@ -65,6 +69,7 @@ impl Default for Options {
             threshold_pcnt: THRESHOLD_PCNT,
             spread_pcnt: SPREAD_PCNT,
             force: false,
+            alone: false,
         }
     }
 }
@@ -132,6 +137,9 @@ pub struct Comparison {
     pub sides: Vec<SideFacts>,
     /// Each other side against the base.
     pub against: Vec<Against>,
+    /// Systems of old to be shown beside; nothing is compared with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub historical: Option<Historical>,
 }
 
 /// What a side is.
@@ -164,6 +172,8 @@ pub struct RunFacts {
     pub peak_ops_per_sec: Option<f64>,
     /// Overall response time of the points that count, ms.
     pub ort_ms: Option<f64>,
+    /// The throughput at the response limit, where there is one.
+    pub classical: Option<ClassicalResult>,
 }
 
 /// One side against the base.
@@ -196,10 +206,10 @@ pub struct Against {
 /// Compares every other group with the first.
 ///
 /// # Errors
-/// There are not two groups with records, or the work differs and is not forced.
+/// There are not two groups with records (one, with [`Options::alone`]), or the work differs and is not forced.
 pub fn compare(groups: &[Group<'_>], options: &Options) -> Result<Comparison, CompareError> {
     let (base, others) = groups.split_first().ok_or(CompareError::TooFew)?;
-    if others.is_empty() || groups.iter().any(|g| g.records.is_empty()) {
+    if (others.is_empty() && !options.alone) || groups.iter().any(|g| g.records.is_empty()) {
         return Err(CompareError::TooFew);
     }
     groups.iter().try_for_each(repeats_differ)?;
@@ -228,6 +238,7 @@ pub fn compare(groups: &[Group<'_>], options: &Options) -> Result<Comparison, Co
         forced,
         sides: groups.iter().map(side_facts).collect(),
         against: others.iter().map(|g| against(base, g, options)).collect(),
+        historical: None,
     })
 }
 
@@ -285,6 +296,7 @@ fn run_facts(record: &RunRecord) -> RunFacts {
         verdict: record.verdict().word(),
         peak_ops_per_sec: peak.map(|s| s.achieved_ops_per_sec()),
         ort_ms: record.ort_ms().filter(|ms| ms.is_finite()),
+        classical: ClassicalResult::of_record(record),
     }
 }
 

@@ -11,6 +11,8 @@ use filermark_model::words::quoted;
 use filermark_model::{Benchmark, Bytes, SizeDistribution};
 use filermark_report::{sequence_dot, sequence_svg};
 use filermark_results::definition_fingerprint;
+use filermark_results::figures::plain;
+use filermark_results::text::one_line;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -72,6 +74,7 @@ pub fn json(b: &Benchmark) -> Value {
         "unit": b.unit,
         "operations": b.mix.shares().len(),
         "states": sequence.map(|s| s.states().len()),
+        "heritage": b.heritage,
         "fingerprint": hash,
         "fingerprint_digits": format!("{digits:05}"),
     })
@@ -136,6 +139,7 @@ fn text(b: &Benchmark) -> String {
     let (hash, digits) = definition_fingerprint(b);
     let mut out = format!("Benchmark {}, version {}: {}\n", b.name, b.version, b.title);
     line!(out, "fingerprint {digits:05} ({hash})");
+    heritage(&mut out, b);
     let Some(work) = b.classic() else {
         return out;
     };
@@ -146,11 +150,27 @@ fn text(b: &Benchmark) -> String {
         None => {
             line!(out, "\nOperations, percent");
             for (op, percent) in b.mix.shares() {
-                line!(out, "  {:<12} {percent:>6}", b.protocol.op_name(*op));
+                let published = match b.heritage.as_ref().and_then(|h| h.mix_total_pcnt) {
+                    Some(total) => format!("  published {}", plain(percent * total / 100.0)),
+                    None => String::new(),
+                };
+                let name = b.protocol.op_name(*op);
+                line!(out, "  {name:<12} {:>6}{published}", plain(*percent));
             }
         }
     }
     out
+}
+
+/// The older generation that it is after, with all that is to be known of it.
+fn heritage(out: &mut String, b: &Benchmark) {
+    let rows = b.heritage_rows();
+    if !rows.is_empty() {
+        line!(out, "\nAfter an older generation");
+    }
+    for (name, words) in rows {
+        line!(out, "  {name}: {}", one_line(&words));
+    }
 }
 
 fn file_set(out: &mut String, work: &ClassicWork) {

@@ -1,0 +1,27 @@
+//! `--historical [FILE]`: the systems of old that are shown beside a run, the shipped ones
+//! or those of a file.
+
+use crate::exit::Failure;
+use crate::files::read_limited;
+use filermark_results::Historical;
+use filermark_results::historical::BYTES_MAX;
+use std::path::PathBuf;
+
+/// What the option asks for; `None`: it was not given.
+///
+/// # Errors
+/// The file cannot be read, or is no table of systems.
+pub fn read(option: &Option<Option<PathBuf>>) -> Result<Option<Historical>, Failure> {
+    let Some(file) = option else {
+        return Ok(None);
+    };
+    let Some(file) = file else {
+        return Historical::shipped().map(Some).map_err(Failure::of);
+    };
+    let usage = |reason: String| Failure::Usage(vec![reason]);
+    let bytes = read_limited(file, BYTES_MAX).map_err(usage)?;
+    let name = file.display().to_string();
+    let text = String::from_utf8(bytes).map_err(|_| usage(format!("{name}: this is no text")))?;
+    let systems = Historical::parse(&name, &text);
+    systems.map(Some).map_err(|e| usage(e.to_string()))
+}

@@ -1,0 +1,67 @@
+//! What every rendering of a run after an older generation says of it: rows for tables,
+//! lines for texts. One place, so that none says less than another.
+
+use super::Benchmark;
+
+/// Said with every figure of a benchmark after an older generation.
+pub const HERITAGE_NOTICE: &str = "A likeness of an older generation: not comparable with its results, nor with those of any other benchmark.";
+
+impl Benchmark {
+    /// What a reader has to know of a benchmark after an older generation, as rows of
+    /// (what, words): which one, its limits, its mix, and a row per caveat. Empty where it
+    /// is after none. The texts come from the definition, which can be anybody's.
+    pub fn heritage_rows(&self) -> Vec<(&'static str, String)> {
+        let Some(heritage) = &self.heritage else {
+            return Vec::new();
+        };
+        let mut limits = match self.standard.response_limit_ms {
+            limit if limit > 0.0 => format!("mean service time of {limit} ms at most"),
+            _ => "no limit of the mean service time".to_owned(),
+        };
+        if let Some(work) = self.classic() {
+            let rule = &work.fileset;
+            limits += &format!(
+                "; {} MiB of files per op/s, {} % of them accessed",
+                rule.mb_per_op, rule.access_pcnt
+            );
+        }
+        let mut rows = vec![
+            ("Generation", heritage.generation.clone()),
+            ("Comparable", format!("no. {HERITAGE_NOTICE}")),
+            ("Limits", limits),
+        ];
+        if let Some(total) = heritage.mix_total_pcnt {
+            let text = format!("the published shares add up to {total} %; scaled to 100 %");
+            rows.push(("Mix", text));
+        }
+        let caveats = heritage.caveats.iter();
+        rows.extend(caveats.map(|text| ("Caveat", text.clone())));
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_say_all_that_is_to_be_known() {
+        let b = Benchmark::shipped("nfs3-2001").unwrap();
+        let rows = b.heritage_rows();
+        let whole: Vec<String> = rows.iter().map(|(n, t)| format!("{n}: {t}")).collect();
+        let whole = whole.join("\n");
+        for said in [
+            "Generation: SFS 3.0 (2001), NFS version 3",
+            "Comparable: no. ",
+            "40 ms at most; 10 MiB of files per op/s, 10 % of them accessed",
+            "add up to 99 %; scaled to 100 %",
+            "Caveat: The list of file sizes",
+        ] {
+            assert!(whole.contains(said), "{said}\n{whole}");
+        }
+        let of_1993 = Benchmark::shipped("nfs2-1993").unwrap().heritage_rows();
+        assert!(of_1993.iter().all(|(name, _)| *name != "Mix"));
+        let general = Benchmark::shipped("general-nfs3").unwrap();
+        assert!(general.heritage_rows().is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! What reports say of older generations: that the benchmark of a run is after one, its
+//! classical result, and systems of old beside the run.
+
+use crate::format::{number, rate};
+use filermark_model::benchmark::HERITAGE_NOTICE;
+use filermark_results::historical::System;
+use filermark_results::text::one_line;
+use filermark_results::{ClassicalResult, Historical, RunRecord, classical};
+use serde::Serialize;
+
+/// The older generation that the run's benchmark is after.
+pub fn generation(record: &RunRecord) -> Option<String> {
+    let heritage = record.run.plan.benchmark.heritage.as_ref();
+    heritage.map(|h| one_line(&h.generation))
+}
+
+/// All that is to be known of it.
+pub fn rows(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let rows = record.run.plan.benchmark.heritage_rows().into_iter();
+    rows.map(|(name, text)| (name, one_line(&text))).collect()
+}
+
+/// It in one sentence, for where there is no room for more.
+pub fn sentence(record: &RunRecord) -> Option<String> {
+    Some(format!("After {}. {HERITAGE_NOTICE}", generation(record)?))
+}
+
+/// The classical result in a sentence; `None` where the benchmark has no limit.
+pub fn result(record: &RunRecord) -> Option<String> {
+    classical::limit_ms(record)?;
+    let Some(result) = ClassicalResult::of_record(record) else {
+        return Some(format!(
+            "Throughput at the response limit: {}.",
+            classical::NO_RESULT
+        ));
+    };
+    Some(format!(
+        "Throughput at the response limit: {}{} op/s at {} ms, overall response time {} ms ({}).",
+        if result.is_lower_bound() {
+            "at least "
+        } else {
+            ""
+        },
+        rate(result.ops_per_sec),
+        filermark_results::figures::plain(result.response_ms),
+        number(result.ort_ms, 2),
+        result.basis_words()
+    ))
+}
+
+/// Systems of old, as a table.
+#[derive(Serialize)]
+pub struct HistoricalView {
+    pub notice: &'static str,
+    pub title: String,
+    pub note: String,
+    pub heads: [(&'static str, &'static str); 5],
+    /// Name and the other cells.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// The heads of that table behind the name, with their units.
+const HEADS: [(&str, &str); 5] = [
+    ("generation", ""),
+    ("CPUs", ""),
+    ("peak", "op/s"),
+    ("ORT", "ms"),
+    ("source", ""),
+];
+
+impl HistoricalView {
+    pub fn of(historical: &Historical) -> Self {
+        let row = |s: &System| (one_line(&s.name), cells(s));
+        Self {
+            notice: historical.notice,
+            title: one_line(&historical.title),
+            note: one_line(&historical.note),
+            heads: HEADS,
+            rows: historical.systems.iter().map(row).collect(),
+        }
+    }
+}
+
+/// As published: to one digit below, the times.
+pub fn cells(s: &System) -> Vec<String> {
+    vec![
+        one_line(&s.generation),
+        s.cpu_count.map_or("–".into(), |n| n.to_string()),
+        rate(s.ops_per_sec),
+        filermark_results::figures::plain(s.ort_ms),
+        one_line(&s.source),
+    ]
+}

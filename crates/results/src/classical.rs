@@ -1,0 +1,298 @@
+//! The classical result: the throughput at the response limit, as the generations of
+//! NFSv2 and NFSv3 reported it (seed 004): "If throughput continues to increase with the
+//! workload, the throughput figure at 50 ms is reported. In many cases, throughput will
+//! start to fall off at a response time below the 50 ms limit. In these cases, the tables
+//! report the response time at the point of maximum throughput."
+//!
+//! What is not said there is decided here, and told in `docs/src/reference/formats.md`:
+//! which points take part, and what comes of curves that are not smooth.
+
+use crate::ort;
+use crate::record::{PointRecord, RunRecord};
+use filermark_model::Rule;
+use serde::Serialize;
+
+/// How far a load point enters a classical result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It counts, or only its response time is against it: it takes part.
+    Full,
+    /// The server did not do what was asked of it. Its figures are not used; but where it
+    /// did no more than at a lower load, throughput no longer rose.
+    Witness,
+    /// Something else is against it: it is not looked at.
+    Out,
+}
+
+/// A load point, as far as a classical result needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The requested rate in op/s; infinite: as fast as it goes.
+    pub requested: f64,
+    /// The achieved rate in op/s.
+    pub achieved: f64,
+    /// The mean service time (then: response time) in milliseconds.
+    pub mean_ms: f64,
+    /// Whether it takes part.
+    pub part: Part,
+}
+
+/// Where a classical result comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "basis", rename_all = "snake_case")]
+pub enum Basis {
+    /// Throughput rises through the limit: the straight line between these points meets it.
+    Interpolated {
+        /// The last point within the limit.
+        below_point: u32,
+        /// The first point above it.
+        above_point: u32,
+    },
+    /// Throughput falls off within the limit: the highest there was.
+    Peak {
+        /// The point of it.
+        point: u32,
+    },
+    /// The last point has the highest throughput and is within the limit: more may be
+    /// possible. A lower bound, no result in the classical sense.
+    LastPoint {
+        /// The point.
+        point: u32,
+    },
+}
+
+/// The throughput at the response limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ClassicalResult {
+    /// The throughput in op/s.
+    pub ops_per_sec: f64,
+    /// The mean service time that goes with it, in milliseconds; the limit, where it is
+    /// interpolated.
+    pub response_ms: f64,
+    /// The response limit, in milliseconds.
+    pub limit_ms: f64,
+    /// The overall response time of the curve up to this result, in milliseconds:
+    /// [`ort::ort_2008`] over the points within the limit and up to the peak, in the
+    /// order of their throughput, an interpolated result as the last of them.
+    pub ort_ms: f64,
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub basis: Basis,
+}
+
+impl ClassicalResult {
+    /// Of a run. `None`: its benchmark is a composite, it has no response limit, or no
+    /// load point within the limit takes part.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let samples: Vec<Sample> = record.points.iter().filter_map(sample).collect();
+        classical(&samples, limit_ms(record)?)
+    }
+
+    /// Whether it only says that there is at least so much.
+    pub const fn is_lower_bound(&self) -> bool {
+        matches!(self.basis, Basis::LastPoint { .. })
+    }
+
+    /// Where it comes from, in words.
+    pub fn basis_words(&self) -> String {
+        let limit = crate::figures::plain(self.limit_ms);
+        match self.basis {
+            Basis::Interpolated {
+                below_point,
+                above_point,
+            } => format!("interpolated between load points {below_point} and {above_point}"),
+            Basis::Peak { point } => format!(
+                "the peak, load point {point}: throughput falls off below the limit of {limit} ms"
+            ),
+            Basis::LastPoint { point } => format!(
+                "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense, until load points just above it are added"
+            ),
+        }
+    }
+
+    /// `928 op/s at 50 ms, interpolated`: for tables.
+    pub fn short(&self) -> String {
+        let (least, basis) = match self.basis {
+            Basis::Interpolated { .. } => ("", "interpolated"),
+            Basis::Peak { .. } => ("", "the peak"),
+            Basis::LastPoint { .. } => ("at least ", "the limit is not reached"),
+        };
+        let response = crate::figures::plain(self.response_ms);
+        format!(
+            "{least}{:.0} op/s at {response} ms, {basis}",
+            self.ops_per_sec
+        )
+    }
+
+    /// `Result: 1234 op/s at 40 ms, overall response time 5.60 ms (interpolated ...)`, on
+    /// one line.
+    pub fn line(&self) -> String {
+        format!(
+            "Result: {}{:.0} op/s at {} ms, overall response time {:.2} ms ({})",
+            if self.is_lower_bound() {
+                "at least "
+            } else {
+                ""
+            },
+            self.ops_per_sec,
+            crate::figures::plain(self.response_ms),
+            self.ort_ms,
+            self.basis_words()
+        )
+    }
+}
+
+/// What is said where there is a limit and no result.
+pub const NO_RESULT: &str = "none: no load point within the response limit takes part";
+
+/// The classical result of a run in a line; `None` where its benchmark has no limit.
+pub fn line(record: &RunRecord) -> Option<String> {
+    limit_ms(record)?;
+    Some(match ClassicalResult::of_record(record) {
+        Some(result) => result.line(),
+        None => format!("Result: {NO_RESULT}"),
+    })
+}
+
+/// The response limit that a run of a classical benchmark was judged by, in
+/// milliseconds; `None` where there is none.
+pub fn limit_ms(record: &RunRecord) -> Option<f64> {
+    let plan = &record.run.plan;
+    let limit = plan.limits.response_ms;
+    (plan.benchmark.classic().is_some() && limit > 0.0 && limit.is_finite()).then_some(limit)
+}
+
+fn sample(point: &PointRecord) -> Option<Sample> {
+    let stats = point.measured()?;
+    let requested = point.load.requested.0;
+    Some(Sample {
+        number: point.load.number,
+        requested: match requested > 0.0 {
+            true => requested,
+            false => f64::INFINITY,
+        },
+        achieved: stats.achieved_ops_per_sec(),
+        mean_ms: stats.service().mean_ns() / 1e6,
+        part: part(point),
+    })
+}
+
+/// A point above the limit is INVALID by the rules of today; it is what one
+/// interpolates to.
+fn part(point: &PointRecord) -> Part {
+    let mut part = Part::Full;
+    for finding in point.findings.iter().filter(|f| f.invalidates()) {
+        match finding.rule {
+            Rule::ResponseLimit => {}
+            Rule::AchievedRate | Rule::ProcRate | Rule::Saturated => part = Part::Witness,
+            _ => return Part::Out,
+        }
+    }
+    part
+}
+
+/// The classical result of these load points; they may come in any order.
+///
+/// They are gone through in the order of their requested load, up to the first above the
+/// limit: the sweep of then ended there, and whatever comes behind it is left alone. Within
+/// the limit the point with the highest throughput is the peak, the first of equal ones.
+/// `None` where no point within the limit takes part.
+pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
+    let usable = |s: &&Sample| {
+        s.achieved.is_finite() && s.achieved > 0.0 && s.mean_ms.is_finite() && s.mean_ms >= 0.0
+    };
+    let mut all: Vec<Sample> = samples.iter().filter(usable).copied().collect();
+    all.sort_by(|a, b| {
+        let by_load = a.requested.total_cmp(&b.requested);
+        by_load.then(a.number.cmp(&b.number))
+    });
+    let full: Vec<Sample> = all
+        .iter()
+        .filter(|s| s.part == Part::Full)
+        .copied()
+        .collect();
+    let crossing = full.iter().position(|s| s.mean_ms > limit_ms);
+    let within = &full[..crossing.unwrap_or(full.len())];
+    let peak = highest(within)?;
+    let last = within.last()?;
+    let met = crossing
+        .and_then(|at| full.get(at))
+        .map(|above| (above, between(last, above, limit_ms)));
+    let (ops_per_sec, response_ms, basis) = match met {
+        Some((above, met)) if met >= peak.achieved && above.achieved > last.achieved => (
+            met,
+            limit_ms,
+            Basis::Interpolated {
+                below_point: last.number,
+                above_point: above.number,
+            },
+        ),
+        _ => {
+            let point = peak.number;
+            let no_more = |s: &&Sample| {
+                s.part != Part::Out && is_behind(s, peak) && s.achieved <= peak.achieved
+            };
+            let falls_off = met.is_some() || all.iter().any(|s| no_more(&s));
+            let basis = match falls_off {
+                true => Basis::Peak { point },
+                false => Basis::LastPoint { point },
+            };
+            (peak.achieved, peak.mean_ms, basis)
+        }
+    };
+    Some(ClassicalResult {
+        ops_per_sec,
+        response_ms,
+        limit_ms,
+        ort_ms: ort_ms(within, basis, (ops_per_sec, response_ms)),
+        basis,
+    })
+}
+
+fn is_behind(sample: &Sample, peak: &Sample) -> bool {
+    (sample.requested, sample.number) > (peak.requested, peak.number)
+}
+
+/// The first of those with the highest throughput.
+fn highest(samples: &[Sample]) -> Option<&Sample> {
+    let mut best = samples.first()?;
+    for sample in samples {
+        if sample.achieved > best.achieved {
+            best = sample;
+        }
+    }
+    Some(best)
+}
+
+/// The throughput at which the straight line between two points meets the limit;
+/// `below` is at or below it, `above` above.
+fn between(below: &Sample, above: &Sample, limit_ms: f64) -> f64 {
+    let share = (limit_ms - below.mean_ms) / (above.mean_ms - below.mean_ms);
+    below.achieved + share.clamp(0.0, 1.0) * (above.achieved - below.achieved)
+}
+
+/// Points behind the peak are left out, as everywhere. In the order of throughput, so that
+/// a curve which goes back and forth subtracts no area; of one that rises it is that of load.
+fn ort_ms(within: &[Sample], basis: Basis, result: (f64, f64)) -> f64 {
+    let used = match basis {
+        Basis::Interpolated { .. } => within.len(),
+        Basis::Peak { point } | Basis::LastPoint { point } => within
+            .iter()
+            .position(|s| s.number == point)
+            .unwrap_or(within.len()),
+    };
+    let mut points: Vec<(f64, f64)> = within
+        .iter()
+        .take(used)
+        .map(|s| (s.achieved, s.mean_ms))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.push(result);
+    ort::ort_2008(&points).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "classical_tests.rs"]
+mod tests;
