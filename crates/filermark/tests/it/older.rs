@@ -4,10 +4,95 @@ use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
 use crate::turns::{alone, beside_others};
 use filermark_model::Op;
+use filermark_model::plan::Transport;
 use filermark_onc::nfs2::Procedure;
 use filermark_server::ServerOptions;
-use filermark_testbed::{Capture, Sandbox, available};
+use filermark_testbed::{Capture, Fsal, Ganesha, Sandbox, available};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A sweep of three load points of a benchmark, over what carries it.
+fn sweep_of(sweep: Sweep, benchmark: &str, transport: Transport) -> Sweep {
+    let on = match transport {
+        Transport::Tcp => "on",
+        Transport::Udp => "off",
+    };
+    sweep
+        .set("BENCHMARK", benchmark)
+        .set("TCP", on)
+        .set("LOAD", "40 80 120")
+        .set("VERIFY", "on")
+}
+
+/// The sweep is whole, and its files name generation, limits and caveats.
+#[track_caller]
+fn assert_swept(sweep: &Sweep, benchmark: &str, transport: Transport) {
+    let ended = sweep.succeed();
+    let record = ended.record();
+    let heritage = record.run.plan.benchmark.heritage.clone();
+    let heritage = heritage.expect("it is after an older one");
+    assert_eq!(record.points.len(), 3);
+    for point in &record.points {
+        let stats = point.stats.as_ref().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{benchmark}: {:?}", stats.errors);
+        assert!(stats.success_count() >= 30, "{benchmark}");
+        assert!(!stats.counters.contains_key("verify_errors"));
+        println!("{benchmark} {transport:?} {:?} {:?}", ended.elapsed, stats.counters);
+    }
+    let sfssum = std::fs::read_to_string(ended.path("sfssum.s")).expect("sfssum");
+    let protocol = record.run.plan.benchmark.protocol.sfssum_name();
+    let letter = transport.sfssum_letter().to_string();
+    let rows = sfssum.lines().filter(|l| !l.starts_with('#'));
+    for row in rows {
+        let columns: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(columns[5..8], [protocol, &letter, "4"], "{row}");
+    }
+    let html = std::fs::read_to_string(ended.path("s.html")).expect("the report");
+    let html = html.replace("&#x27;", "'").replace("&#39;", "'");
+    let said = |text: &str| html.contains(text);
+    assert!(said(&heritage.generation), "{benchmark}");
+    for caveat in &heritage.caveats {
+        assert!(said(caveat), "{benchmark}: {caveat}");
+    }
+    let limit = record.run.plan.benchmark.standard.response_limit_ms;
+    assert!(said(&format!("{limit} ms")), "{benchmark}: {limit} ms");
+    assert!(said("not comparable"), "{benchmark}");
+}
+
+#[test]
+fn the_benchmarks_of_version_2_sweep() {
+    let _turn = beside_others();
+    for benchmark in ["nfs2-1993", "nfs2-1997"] {
+        for transport in [Transport::Tcp, Transport::Udp] {
+            let server = serve(ServerOptions::default());
+            let sweep = sweep_of(Sweep::on(&server), benchmark, transport);
+            assert_swept(&sweep, benchmark, transport);
+            assert_empty(&server);
+        }
+    }
+}
+
+#[test]
+fn the_benchmarks_of_version_3_sweep() {
+    let _turn = beside_others();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let options = filermark_testbed::ServerOptions {
+        udp: true,
+        ..Default::default()
+    };
+    let started = Ganesha::start_in(&sandbox, Fsal::Vfs, options);
+    let Some(ganesha) = available(started) else {
+        return;
+    };
+    for benchmark in ["nfs3-1997", "nfs3-2001"] {
+        for transport in [Transport::Udp, Transport::Tcp] {
+            let sweep = Sweep::inside(ganesha.sandbox(), ganesha.export());
+            let sweep = sweep_of(sweep, benchmark, transport);
+            assert_swept(&sweep, benchmark, transport);
+        }
+    }
+}
 
 /// A mix file with every operation of version 2, and the two that it knows by name.
 fn all_of_version_2() -> String {

@@ -1,0 +1,90 @@
+//! A figure that something has measured, and when.
+
+use filermark_results::Timestamp;
+use std::fmt;
+
+/// What a meter or a sensor measures. The unit belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantity {
+    /// Active power, in watts.
+    Power,
+    /// Apparent power, in volt-amperes.
+    ApparentPower,
+    /// Energy since some beginning, in joules.
+    Energy,
+    /// Voltage, root mean square, in volts.
+    Voltage,
+    /// Current, root mean square, in amperes.
+    Current,
+    /// Power factor, from 0 to 1.
+    PowerFactor,
+    /// Frequency of the supply, in hertz.
+    Frequency,
+    /// Total harmonic distortion of the voltage, in percent.
+    VoltageDistortion,
+    /// Temperature, in degrees Celsius.
+    Temperature,
+    /// Relative humidity, in percent.
+    Humidity,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Power,
+        Self::ApparentPower,
+        Self::Energy,
+        Self::Voltage,
+        Self::Current,
+        Self::PowerFactor,
+        Self::Frequency,
+        Self::VoltageDistortion,
+        Self::Temperature,
+        Self::Humidity,
+    ];
+
+    /// Its name with the unit last, as columns and fields have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Power => "power_w",
+            Self::ApparentPower => "apparent_power_va",
+            Self::Energy => "energy_j",
+            Self::Voltage => "voltage_v",
+            Self::Current => "current_a",
+            Self::PowerFactor => "power_factor",
+            Self::Frequency => "frequency_hz",
+            Self::VoltageDistortion => "voltage_thd_pcnt",
+            Self::Temperature => "temperature_c",
+            Self::Humidity => "humidity_pcnt",
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One figure of one source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// When, by the clock of the source (or of the reader, where it has none).
+    pub at: Timestamp,
+    /// What.
+    pub quantity: Quantity,
+    /// How much, in the unit of the quantity; always finite.
+    pub value: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn quantities_have_names_of_their_own() {
+        let names: BTreeSet<_> = Quantity::ALL.iter().map(|q| q.name()).collect();
+        assert_eq!(names.len(), Quantity::ALL.len());
+    }
+}
