@@ -32,6 +32,7 @@ mod events;
 mod examples;
 mod faults;
 mod gone;
+mod historical;
 mod hosts;
 mod kernel_client;
 mod live;
