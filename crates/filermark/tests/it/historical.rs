@@ -107,6 +107,34 @@ fn what_cannot_be_shown_is_told() {
     }
 }
 
+#[test]
+fn workloads_of_older_generations_say_what_they_are() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (_, out, _) = run(dir.path(), &["workload", "show", "nfs3-2001"]);
+    for told in [
+        "After an older generation\n  Generation: SFS 3.0 (2001), NFS version 3\n",
+        "add up to 99 %; scaled to 100 %",
+        "  lookup        27.27  published 27\n",
+    ] {
+        assert!(out.contains(told), "{told}\n{out}");
+    }
+    let (_, out, _) = run(dir.path(), &["workload", "show", "general-nfs3"]);
+    assert!(
+        !out.contains("generation") && out.contains("  lookup           24\n"),
+        "{out}"
+    );
+    // Names stay in their column.
+    let (_, out, _) = run(dir.path(), &["workload", "list"]);
+    let lines = out.lines().skip_while(|l| !l.starts_with("CLASSICAL"));
+    let starts: Vec<_> = lines
+        .map(|l| l.split_whitespace().next().unwrap_or_default().len())
+        .collect();
+    assert!(
+        starts.len() >= 8 && starts.iter().all(|n| *n <= 14),
+        "{out}"
+    );
+}
+
 /// The figures of the documentation's table are those of the definitions.
 #[test]
 fn the_page_of_benchmarks_has_the_figures_of_the_definitions() {
