@@ -3,6 +3,7 @@
 mod clients;
 mod composite;
 
+use crate::reference::wrapped;
 use crate::resolve::Resolved;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
@@ -15,6 +16,8 @@ use std::fmt::Write;
 /// Room for what appends add while the load points run (seed 001, section 4.4:
 /// the accessed part grows while it is worked on).
 const GROWTH: f64 = 1.10;
+/// Columns of what is said of an older generation, beside its names.
+const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
 
@@ -66,7 +69,8 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     for (name, words) in b.heritage_rows() {
         // A definition can be anybody's: no control character reaches the terminal.
         let words = words.replace(char::is_control, "\u{fffd}");
-        writeln!(out, "{:<11} {words}", name)?;
+        let lines = wrapped(&words, HERITAGE_WIDTH).join("\n            ");
+        writeln!(out, "{name:<11} {lines}")?;
     }
     writeln!(out, "Driver      {}", driver(plan))?;
     if let DriverPlan::Smb(smb) = &plan.driver {

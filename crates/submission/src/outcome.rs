@@ -51,6 +51,19 @@ pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
     }
 }
 
+/// What a benchmark after an older generation has to say of itself, and its result.
+fn of_older_generation(record: &RunRecord) -> Vec<String> {
+    let rows = record.run.plan.benchmark.heritage_rows();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let rows = rows
+        .into_iter()
+        .map(|(name, words)| format!("{name}: {}", one_line(&words)));
+    rows.chain(filermark_results::classical::line(record))
+        .collect()
+}
+
 /// What the rules warn of, each once: of the run, then of its load points.
 fn remarks(record: &RunRecord) -> String {
     let of_points = record.points.iter().flat_map(|point| {
@@ -58,7 +71,7 @@ fn remarks(record: &RunRecord) -> String {
         findings.map(move |f| (Some(point.load.number), f))
     });
     let all = record.run_findings().map(|f| (None, f)).chain(of_points);
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines = of_older_generation(record);
     let mut told: Vec<Rule> = Vec::new();
     for (point, finding) in all.filter(|(_, f)| f.severity == Severity::Warning) {
         let words = one_line(&finding.message);

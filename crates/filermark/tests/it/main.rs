@@ -33,6 +33,7 @@ mod examples;
 mod faults;
 mod from_nfsstat;
 mod gone;
+mod historical;
 mod hosts;
 mod kernel_client;
 mod live;
