@@ -5,7 +5,7 @@ use crate::lies;
 use crate::proxy::{Liar, lie_at_will};
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::{NfsPlan, NfsVersion};
+use filermark_model::plan::{NfsPlan, NfsVersion, Transport};
 use filermark_nfs::validate::{Level, Report, Verdict, checks, validate};
 use filermark_onc::{mount as mnt, nfs2};
 use filermark_server::ServerOptions;
@@ -32,6 +32,28 @@ fn the_embedded_server_passes_every_check() {
     assert_eq!(report.passed_count(), count, "nothing skipped");
     assert_eq!((report.left_behind, report.foreign), (None, vec![]));
     assert_eq!(report.protocol, "NFSv2");
+}
+
+/// Both versions; what TCP alone has is skipped.
+#[test]
+fn the_embedded_server_passes_over_udp_too() {
+    for version in [NfsVersion::V2, NfsVersion::V3] {
+        let (_server, port) = start(ServerOptions::default());
+        let plan = NfsPlan {
+            transport: Transport::Udp,
+            version,
+            ..plan(port)
+        };
+        let stop = StopFlag::new();
+        let report = validate(&plan, &mount(), &claim(), Level::All, &stop, &mut |_| {});
+        let report = report.expect("validation runs");
+        assert!(report.is_success(), "{}", report.render_text());
+        let tried = report.results.iter().filter(|r| r.verdict == Verdict::Pass);
+        let tried: Vec<_> = tried.map(|result| result.id).collect();
+        let mut wanted: Vec<_> = checks(version).iter().map(|check| check.id).collect();
+        wanted.retain(|id| *id != "rpc.fragments");
+        assert_eq!(tried, wanted, "{version:?}");
+    }
 }
 
 #[test]
