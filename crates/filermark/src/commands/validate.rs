@@ -23,15 +23,15 @@ pub fn validate(args: &ValidateArgs) -> Ended {
     plain::listen_to_rooms(&resolved.debug, args.verbose);
     if resolved.plan.benchmark.composite().is_some() {
         return Err(Failure::Usage(vec![format!(
-            "validate: it tests NFSv3 and SMB servers (MNT_POINTS); {} works on mounted file systems and needs none",
+            "validate: it tests NFS and SMB servers (MNT_POINTS); {} works on mounted file systems and needs none",
             resolved.plan.benchmark.name
         )]));
     }
-    if servers::protocol(&resolved.plan.driver).is_none() {
+    let Some(protocol) = servers::protocol(&resolved.plan.driver) else {
         return Err(Failure::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),
         ]));
-    }
+    };
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -40,7 +40,7 @@ pub fn validate(args: &ValidateArgs) -> Ended {
     let mut reports = Vec::new();
     let mut trouble = None;
     for mount in mounts_of(&resolved.plan) {
-        eprintln!("validating {mount}");
+        eprintln!("validating {mount}: {protocol}");
         match check(&resolved, &mount, args, &stop) {
             Ok(report) => {
                 let failed = !report.is_success;

@@ -1,5 +1,6 @@
 //! `validate` with nothing but a mount point.
 
+use crate::peek::assert_empty;
 use crate::{filermark, talk};
 use filermark_server::{EXPORT, Server, ServerOptions};
 
@@ -25,4 +26,55 @@ fn a_mount_point_is_all_that_it_needs() {
     let output = filermark(dir.path(), &args);
     assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
     assert!(talk(&output).contains("PROCS=0 is out of bounds"));
+}
+
+/// NFS_VERSION or the benchmark says which version is checked, TCP=off how.
+#[test]
+fn the_plan_s_version_is_what_is_validated() {
+    let server = Server::start(ServerOptions::default()).expect("server");
+    let address = server.addrs()[0];
+    let mounts = format!("MNT_POINTS=nfs://{address}{EXPORT}");
+    let port = format!("MOUNT_PORT={}", address.port());
+    let dir = tempfile::tempdir().expect("directory");
+    for (options, protocol, check) in [
+        (&["NFS_VERSION=2"][..], "NFSv2", "writecache.void"),
+        (&["BENCHMARK=nfs2-1997"], "NFSv2", "mnt.not_exported"),
+        (
+            &["NFS_VERSION=2", "TCP=off"],
+            "NFSv2",
+            "write.largest_offset",
+        ),
+        (&["TCP=off"], "NFSv3", "commit.verifier"),
+        (&[], "NFSv3", "commit.verifier"),
+    ] {
+        let mut args = vec!["validate", "--json", "-s", "v", "-o", &mounts, "-o", &port];
+        options
+            .iter()
+            .for_each(|option| args.extend(["-o", option]));
+        let output = filermark(dir.path(), &args);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{options:?}: {}",
+            talk(&output)
+        );
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let report = &json["mounts"][0];
+        assert_eq!(report["protocol"], protocol, "{options:?}");
+        let checks = report["checks"].as_array().expect("checks");
+        assert!(
+            checks
+                .iter()
+                .any(|c| c["id"] == check && c["verdict"] == "pass"),
+            "{options:?}: {check}"
+        );
+        let file = std::fs::read_to_string(dir.path().join("result/sfsval.v")).expect("sfsval");
+        let title = format!("{protocol} protocol validation of");
+        assert!(file.contains(&title), "{file}");
+        assert!(
+            talk(&output).contains(&format!(": {protocol}")),
+            "{}",
+            talk(&output)
+        );
+    }
 }

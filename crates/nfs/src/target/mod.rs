@@ -123,8 +123,11 @@ impl Target {
             format!("{}.{:09} s", time.seconds, time.nseconds),
         ));
         self.transport_facts(&mut facts);
-        let flavors: Vec<_> = self.auth_flavors.iter().map(|f| f.to_string()).collect();
-        facts.push(("auth flavors", flavors.join(" ")));
+        // MOUNT version 1 tells no flavors, STATFS no files.
+        if !self.auth_flavors.is_empty() {
+            let flavors: Vec<_> = self.auth_flavors.iter().map(|f| f.to_string()).collect();
+            facts.push(("auth flavors", flavors.join(" ")));
+        }
         if let Some(limits) = &self.pathconf {
             facts.push(("name_max", limits.name_max.to_string()));
             facts.push(("linkmax", limits.linkmax.to_string()));
@@ -132,7 +135,9 @@ impl Target {
         if let Some(space) = &self.fsstat {
             facts.push(("total bytes", space.tbytes.to_string()));
             facts.push(("free bytes", space.abytes.to_string()));
-            facts.push(("free files", space.afiles.to_string()));
+            if space.tfiles > 0 {
+                facts.push(("free files", space.afiles.to_string()));
+            }
         }
         let own = |(name, value): (&str, String)| (name.to_owned(), value);
         facts.into_iter().map(own).collect()

@@ -27,7 +27,7 @@ pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> R
 pub(super) fn needs_tcp(plan: &NfsPlan) -> Result<(), Stop> {
     match plan.transport {
         Transport::Tcp => Ok(()),
-        _ => Err(Stop::Skip("there are no fragments over UDP".to_owned())),
+        Transport::Udp => Err(Stop::Skip("there are no fragments over UDP".to_owned())),
     }
 }
 

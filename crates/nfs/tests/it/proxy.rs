@@ -1,8 +1,8 @@
 //! A proxy that changes a server's answers: known lies for the validator to find.
 
-use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs3::{self, Procedure};
 use filermark_onc::record::{RecordReader, append_fragments};
-use filermark_onc::rpc::{CallHeader, ReplyHeader};
+use filermark_onc::rpc::{AcceptStat, AuthFlavor, CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decode, Decoder};
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -13,11 +13,46 @@ use std::sync::{Arc, Mutex};
 /// results to be sent instead.
 pub type Lie = fn(Procedure, &[u8], &[u8]) -> Option<Vec<u8>>;
 
-type Pending = Arc<Mutex<HashMap<u32, (Procedure, Vec<u8>)>>>;
+/// A call on its way.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    pub xid: u32,
+    pub prog: u32,
+    pub vers: u32,
+    pub proc: u32,
+    pub flavor: AuthFlavor,
+    pub args: Vec<u8>,
+}
+
+/// What is to be sent in place of the server's answer.
+pub enum Said {
+    /// These results.
+    Results(Vec<u8>),
+    /// No results, for this reason.
+    Accepted(AcceptStat),
+}
+
+/// Gets a call and its results, or `None` where the server's RPC layer refused it.
+pub type Liar = Box<dyn FnMut(&Heard, Option<&[u8]>) -> Option<Said> + Send>;
+
+type Pending = Arc<Mutex<HashMap<u32, Heard>>>;
 
 /// Starts a proxy before the server at `port`; returns its own port. It lives as
 /// long as the test's process.
 pub fn lie_about(port: u16, lie: Lie) -> u16 {
+    lie_at_will(
+        port,
+        Box::new(move |call, results| {
+            let ours = call.prog == nfs3::PROGRAM && call.vers == nfs3::VERSION;
+            let procedure = Procedure::from_u32(call.proc).filter(|_| ours)?;
+            lie(procedure, &call.args, results?).map(Said::Results)
+        }),
+    )
+}
+
+/// The same, for any program and any answer.
+pub fn lie_at_will(port: u16, lie: Liar) -> u16 {
+    let lie = Arc::new(Mutex::new(lie));
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let own = listener.local_addr().expect("address").port();
     std::thread::spawn(move || {
@@ -29,9 +64,10 @@ pub fn lie_about(port: u16, lie: Lie) -> u16 {
             let pending = Pending::default();
             let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
             let calls = Arc::clone(&pending);
+            let lie = Arc::clone(&lie);
             std::thread::spawn(move || relay(from, to, |record| remember(&calls, record)));
             std::thread::spawn(move || {
-                relay(server, client, |record| change(&pending, lie, record))
+                relay(server, client, |record| change(&pending, &lie, record))
             });
         }
     });
@@ -56,31 +92,40 @@ fn relay(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&[u8]) -> Vec<u
 
 fn remember(pending: &Pending, record: &[u8]) -> Vec<u8> {
     let mut d = Decoder::new(record);
-    if let Ok(call) = CallHeader::decode(&mut d)
-        && call.prog == filermark_onc::nfs3::PROGRAM
-        && let Some(procedure) = Procedure::from_u32(call.proc)
-    {
-        let args = d.rest().to_vec();
-        pending.lock().unwrap().insert(call.xid, (procedure, args));
+    if let Ok(call) = CallHeader::decode(&mut d) {
+        let heard = Heard {
+            xid: call.xid,
+            prog: call.prog,
+            vers: call.vers,
+            proc: call.proc,
+            flavor: call.cred.flavor,
+            args: d.rest().to_vec(),
+        };
+        pending.lock().unwrap().insert(call.xid, heard);
     }
     record.to_vec()
 }
 
-fn change(pending: &Pending, lie: Lie, record: &[u8]) -> Vec<u8> {
+fn change(pending: &Pending, lie: &Mutex<Liar>, record: &[u8]) -> Vec<u8> {
     let mut d = Decoder::new(record);
     let Ok(header) = ReplyHeader::decode(&mut d) else {
         return record.to_vec();
     };
-    let call = pending.lock().unwrap().remove(&header.xid);
-    let changed = call.filter(|_| header.check().is_ok());
-    let changed = changed.and_then(|(procedure, args)| lie(procedure, &args, d.rest()));
-    match changed {
-        None => record.to_vec(),
-        Some(results) => {
-            let mut out = Vec::new();
-            xdr::append(&mut out, &header);
+    let Some(call) = pending.lock().unwrap().remove(&header.xid) else {
+        return record.to_vec();
+    };
+    let results = header.check().is_ok().then(|| d.rest());
+    let said = lie.lock().unwrap()(&call, results);
+    let mut out = Vec::new();
+    match said {
+        None => return record.to_vec(),
+        Some(Said::Results(results)) => {
+            ReplyHeader::encode_success(&mut out, header.xid);
             out.extend_from_slice(&results);
-            out
+        }
+        Some(Said::Accepted(stat)) => {
+            xdr::append(&mut out, &ReplyHeader::accepted(header.xid, stat));
         }
     }
+    out
 }

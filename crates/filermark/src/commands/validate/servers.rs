@@ -2,7 +2,7 @@
 
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::validation::{CheckResult, Level, Report, Verdict};
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{DriverPlan, MountPoint, NfsVersion};
 use serde_json::{Value, json};
 
 /// What came of one mount point.
@@ -36,7 +36,10 @@ pub struct Call<'a> {
 /// The name of the protocol that a driver's servers are tested for; `None`: it has none.
 pub const fn protocol(driver: &DriverPlan) -> Option<&'static str> {
     match driver {
-        DriverPlan::Nfs(_) => Some("NFSv3"),
+        DriverPlan::Nfs(nfs) => Some(match nfs.version {
+            NfsVersion::V2 => "NFSv2",
+            NfsVersion::V3 => "NFSv3",
+        }),
         DriverPlan::Smb(_) => Some("SMB"),
         DriverPlan::Posix(_) | DriverPlan::Null => None,
     }
@@ -83,6 +86,7 @@ fn json_of(mount: &MountPoint, report: &Report) -> Value {
     let checks: Vec<_> = report.results.iter().map(json_of_check).collect();
     json!({
         "mount": mount.to_string(),
+        "protocol": report.protocol,
         "passed": report.passed_count(),
         "failed": report.failed_count(),
         "skipped": report.skipped_count(),

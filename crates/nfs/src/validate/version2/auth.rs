@@ -5,8 +5,7 @@ use crate::client::{ClientError, Nfs2Client};
 use crate::target::nfs_options;
 use crate::validate::bench::{Stop, no_answer};
 use crate::validate::wire::connection_as;
-use filermark_onc::nfs2::{GetattrArgs, Nfsstat};
-use filermark_onc::nfs2::{NullArgs, Procedure, Sattr};
+use filermark_onc::nfs2::{GetattrArgs, Nfsstat, NullArgs, Procedure, Sattr};
 use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
 
 pub(super) const CHECKS: &[Check] = &[

@@ -210,9 +210,14 @@ impl Bench<'_> {
     /// The attributes that came with an answer agree with what GETATTR says.
     pub(super) fn agrees(&mut self, what: &str, file: &Fh, given: &Fattr) -> Result<(), Stop> {
         let is = self.attributes(file)?;
-        let facts = |a: &Fattr| (a.fileid, a.ftype, a.mode, a.size, a.nlink, a.uid, a.gid);
+        let facts = |a: &Fattr| {
+            let owner = (a.uid, a.gid);
+            (a.fileid, a.fsid, a.ftype, a.mode, a.size, a.nlink, owner)
+        };
         self.equal(
-            &format!("{what}: fileid, type, mode, size, links, uid and gid given with the answer"),
+            &format!(
+                "{what}: fileid, fsid, type, mode, size, links, uid and gid given with the answer"
+            ),
             facts(&is),
             facts(given),
         )
