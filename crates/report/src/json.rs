@@ -154,7 +154,13 @@ mod tests {
         assert_eq!(value["heritage"]["caveats"].as_array().unwrap().len(), 3);
         let general = json_summary(&testing::record());
         assert!(general["heritage"].is_null());
-        assert_eq!(general["classical"]["basis"], "last_point");
+        assert_eq!(general["classical"]["basis"], "interpolated");
+        // Its last load point missed its rate.
+        assert_eq!(general["classical"]["overloaded"], true);
+        let mut short = testing::record();
+        short.points.truncate(5);
+        let short = json_summary(&short);
+        assert_eq!(short["classical"]["basis"], "last_point");
         let builds = json_summary(&testing::composite::composite_record());
         assert!(builds["classical"].is_null());
     }

@@ -9,20 +9,8 @@
 
 use crate::ort;
 use crate::record::{PointRecord, RunRecord};
-use filermark_model::Rule;
+use filermark_model::{Finding, Rule};
 use serde::Serialize;
-
-/// How far a load point enters a classical result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// It counts, or only its response time is against it: it takes part.
-    Full,
-    /// The server did not do what was asked of it. Its figures are not used; but where it
-    /// did no more than at a lower load, throughput no longer rose.
-    Witness,
-    /// Something else is against it: it is not looked at.
-    Out,
-}
 
 /// A load point, as far as a classical result needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +24,9 @@ pub struct Sample {
     /// The mean service time (then: response time) in milliseconds.
     pub mean_ms: f64,
     /// Whether it takes part.
-    pub part: Part,
+    pub takes_part: bool,
+    /// Whether it missed its requested rate: the server was overloaded.
+    pub overloaded: bool,
 }
 
 /// Where a classical result comes from.
@@ -77,6 +67,9 @@ pub struct ClassicalResult {
     /// [`ort::ort_2008`] over the points within the limit and up to the peak, in the
     /// order of their throughput, an interpolated result as the last of them.
     pub ort_ms: f64,
+    /// Whether it rests on a load point that missed its requested rate: INVALID by the
+    /// rules of today, the usual thing where throughput falls off.
+    pub overloaded: bool,
     /// Where it comes from.
     #[serde(flatten)]
     pub basis: Basis,
@@ -98,7 +91,7 @@ impl ClassicalResult {
     /// Where it comes from, in words.
     pub fn basis_words(&self) -> String {
         let limit = crate::figures::plain(self.limit_ms);
-        match self.basis {
+        let words = match self.basis {
             Basis::Interpolated {
                 below_point,
                 above_point,
@@ -109,6 +102,10 @@ impl ClassicalResult {
             Basis::LastPoint { point } => format!(
                 "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense, until load points just above it are added"
             ),
+        };
+        match self.overloaded {
+            true => format!("{words}; with a load point that missed its requested rate"),
+            false => words,
         }
     }
 
@@ -175,22 +172,25 @@ fn sample(point: &PointRecord) -> Option<Sample> {
         },
         achieved: stats.achieved_ops_per_sec(),
         mean_ms: stats.service().mean_ns() / 1e6,
-        part: part(point),
+        takes_part: takes_part(point),
+        overloaded: point.findings.iter().any(misses_the_rate),
     })
 }
 
-/// A point above the limit is INVALID by the rules of today; it is what one
-/// interpolates to.
-fn part(point: &PointRecord) -> Part {
-    let mut part = Part::Full;
-    for finding in point.findings.iter().filter(|f| f.invalidates()) {
-        match finding.rule {
-            Rule::ResponseLimit => {}
-            Rule::AchievedRate | Rule::ProcRate | Rule::Saturated => part = Part::Witness,
-            _ => return Part::Out,
-        }
-    }
-    part
+/// A point above the limit, or one that missed its rate, is INVALID by the rules of today.
+/// The one is what one interpolates to; the other is what "throughput falls off" looks
+/// like when procs wait for their answers: its throughput is what was achieved.
+fn takes_part(point: &PointRecord) -> bool {
+    let mut against = point.findings.iter().filter(|f| f.invalidates());
+    against.all(|f| f.rule == Rule::ResponseLimit || misses_the_rate(f))
+}
+
+fn misses_the_rate(finding: &Finding) -> bool {
+    let rate = matches!(
+        finding.rule,
+        Rule::AchievedRate | Rule::ProcRate | Rule::Saturated
+    );
+    rate && finding.invalidates()
 }
 
 /// The classical result of these load points; they may come in any order.
@@ -201,24 +201,23 @@ fn part(point: &PointRecord) -> Part {
 /// `None` where no point within the limit takes part.
 pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
     let usable = |s: &&Sample| {
-        s.achieved.is_finite() && s.achieved > 0.0 && s.mean_ms.is_finite() && s.mean_ms >= 0.0
+        s.takes_part
+            && s.achieved.is_finite()
+            && s.achieved > 0.0
+            && s.mean_ms.is_finite()
+            && s.mean_ms >= 0.0
     };
     let mut all: Vec<Sample> = samples.iter().filter(usable).copied().collect();
     all.sort_by(|a, b| {
         let by_load = a.requested.total_cmp(&b.requested);
         by_load.then(a.number.cmp(&b.number))
     });
-    let full: Vec<Sample> = all
-        .iter()
-        .filter(|s| s.part == Part::Full)
-        .copied()
-        .collect();
-    let crossing = full.iter().position(|s| s.mean_ms > limit_ms);
-    let within = &full[..crossing.unwrap_or(full.len())];
+    let crossing = all.iter().position(|s| s.mean_ms > limit_ms);
+    let within = &all[..crossing.unwrap_or(all.len())];
     let peak = highest(within)?;
     let last = within.last()?;
     let met = crossing
-        .and_then(|at| full.get(at))
+        .and_then(|at| all.get(at))
         .map(|above| (above, between(last, above, limit_ms)));
     let (ops_per_sec, response_ms, basis) = match met {
         Some((above, met)) if met >= peak.achieved && above.achieved > last.achieved => (
@@ -231,9 +230,7 @@ pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
         ),
         _ => {
             let point = peak.number;
-            let no_more = |s: &&Sample| {
-                s.part != Part::Out && is_behind(s, peak) && s.achieved <= peak.achieved
-            };
+            let no_more = |s: &&Sample| is_behind(s, peak) && s.achieved <= peak.achieved;
             let falls_off = met.is_some() || all.iter().any(|s| no_more(&s));
             let basis = match falls_off {
                 true => Basis::Peak { point },
@@ -242,7 +239,19 @@ pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
             (peak.achieved, peak.mean_ms, basis)
         }
     };
+    let rests_on = |number: u32| {
+        let mut of_it = all.iter().filter(|s| s.number == number);
+        of_it.any(|s| s.overloaded)
+    };
+    let overloaded = match basis {
+        Basis::Interpolated {
+            below_point,
+            above_point,
+        } => rests_on(below_point) || rests_on(above_point),
+        Basis::Peak { point } | Basis::LastPoint { point } => rests_on(point),
+    };
     Some(ClassicalResult {
+        overloaded,
         ops_per_sec,
         response_ms,
         limit_ms,

@@ -11,7 +11,8 @@ fn samples(points: &[(f64, f64)]) -> Vec<Sample> {
             requested: f64::from(number) * 100.0,
             achieved: *achieved,
             mean_ms: *mean_ms,
-            part: Part::Full,
+            takes_part: true,
+            overloaded: false,
         })
         .collect()
 }
@@ -119,50 +120,57 @@ fn odd_curves_are_defined() {
 }
 
 #[test]
-fn equal_loads_and_witnesses() {
+fn equal_loads_and_overload() {
     let mut twice = samples(&[(100.0, 10.0), (99.0, 10.0)]);
     twice[1].requested = 100.0;
     assert_eq!(
         classical(&twice, 50.0).unwrap().basis,
         Basis::Peak { point: 1 }
     );
-    // A point that was behind its rate is no figure, but shows that nothing more came.
+    // A point that was behind its rate shows that nothing more came.
     let mut behind = samples(&[(100.0, 10.0), (99.0, 900.0)]);
-    behind[1].part = Part::Witness;
+    behind[1].overloaded = true;
     let found = classical(&behind, 50.0).unwrap();
     assert_eq!(
-        (found.ops_per_sec, found.basis),
-        (100.0, Basis::Peak { point: 1 })
+        (found.ops_per_sec, found.basis, found.overloaded),
+        (100.0, Basis::Peak { point: 1 }, false)
     );
+    // One that did more all the same is interpolated to, and told.
     behind[1].achieved = 130.0;
+    behind[1].mean_ms = 90.0;
     let found = classical(&behind, 50.0).unwrap();
-    assert_eq!(found.ops_per_sec, 100.0);
-    assert!(found.is_lower_bound());
-    behind[1].part = Part::Out;
+    assert_eq!((found.ops_per_sec, found.overloaded), (115.0, true));
+    assert!(found.line().contains("missed its requested rate"));
+    behind[1].takes_part = false;
     behind[1].achieved = 10.0;
     assert!(classical(&behind, 50.0).unwrap().is_lower_bound());
 }
 
 #[test]
-fn only_the_limit_against_it_takes_part() {
+fn what_only_limit_or_rate_speak_against_takes_part() {
     let mut point = testing::record().points[0].clone();
     let with = |rules: &[Rule]| {
         let finding = |r: &Rule| Finding::new(*r, Severity::Invalid, "x");
         rules.iter().map(finding).collect::<Vec<_>>()
     };
-    for (rules, expected) in [
-        (&[][..], Part::Full),
-        (&[Rule::ResponseLimit], Part::Full),
-        (&[Rule::ResponseLimit, Rule::AchievedRate], Part::Witness),
-        (&[Rule::Saturated], Part::Witness),
-        (&[Rule::ResponseLimit, Rule::Errors], Part::Out),
-        (&[Rule::DataVerify], Part::Out),
+    for (rules, expected, overloaded) in [
+        (&[][..], true, false),
+        (&[Rule::ResponseLimit], true, false),
+        (&[Rule::ResponseLimit, Rule::AchievedRate], true, true),
+        (&[Rule::Saturated], true, true),
+        (&[Rule::ResponseLimit, Rule::Errors], false, false),
+        (&[Rule::DataVerify], false, false),
     ] {
         point.findings = with(rules);
-        assert_eq!(part(&point), expected, "{rules:?}");
+        let sample = sample(&point).expect("measured");
+        assert_eq!(
+            (sample.takes_part, sample.overloaded),
+            (expected, overloaded),
+            "{rules:?}"
+        );
     }
     point.findings = vec![Finding::new(Rule::Errors, Severity::Warning, "x")];
-    assert_eq!(part(&point), Part::Full);
+    assert!(takes_part(&point));
 }
 
 #[test]
@@ -185,9 +193,10 @@ fn runs_have_one_where_their_benchmark_has_a_limit() {
 
 fn any_sample() -> impl Strategy<Value = Sample> {
     let figure = |top: f64| prop_oneof![Just(0.0), Just(top / 2.0), 0.0..top];
-    let part = prop_oneof![4 => Just(Part::Full), 1 => Just(Part::Witness), 1 => Just(Part::Out)];
-    (1u32..20, figure(1e4), figure(100.0), part, 0u32..6).prop_map(
-        |(number, achieved, mean_ms, part, load)| Sample {
+    let kind =
+        prop_oneof![4 => Just((true, false)), 1 => Just((true, true)), 1 => Just((false, false))];
+    (1u32..20, figure(1e4), figure(100.0), kind, 0u32..6).prop_map(
+        |(number, achieved, mean_ms, (takes_part, overloaded), load)| Sample {
             number,
             requested: if load == 5 {
                 f64::INFINITY
@@ -196,7 +205,8 @@ fn any_sample() -> impl Strategy<Value = Sample> {
             },
             achieved,
             mean_ms,
-            part,
+            takes_part,
+            overloaded,
         },
     )
 }
@@ -219,7 +229,7 @@ proptest! {
         turned.reverse();
         turned.rotate_left(if all.is_empty() { 0 } else { turn % all.len() });
         prop_assert_eq!(classical(&turned, limit), found);
-        let full = || all.iter().filter(|s| s.part == Part::Full && s.achieved > 0.0);
+        let full = || all.iter().filter(|s| s.takes_part && s.achieved > 0.0);
         let Some(found) = found else {
             let first = full().min_by(|a, b| {
                 (a.requested, a.number).partial_cmp(&(b.requested, b.number)).unwrap()

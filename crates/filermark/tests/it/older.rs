@@ -36,7 +36,10 @@ fn assert_swept(sweep: &Sweep, benchmark: &str, transport: Transport) {
         assert_eq!(stats.error_count(), 0, "{benchmark}: {:?}", stats.errors);
         assert!(stats.success_count() >= 30, "{benchmark}");
         assert!(!stats.counters.contains_key("verify_errors"));
-        println!("{benchmark} {transport:?} {:?} {:?}", ended.elapsed, stats.counters);
+        println!(
+            "{benchmark} {transport:?} {:?} {:?}",
+            ended.elapsed, stats.counters
+        );
     }
     let sfssum = std::fs::read_to_string(ended.path("sfssum.s")).expect("sfssum");
     let protocol = record.run.plan.benchmark.protocol.sfssum_name();
