@@ -90,7 +90,7 @@ pub enum Command {
     Run(RunArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
-    /// Serve an in-memory file system over NFSv3
+    /// Serve an in-memory file system over NFSv2 and NFSv3
     Serve(ServeArgs),
     /// Tell the time to runs in virtual machines
     Clock(ClockArgs),

@@ -22,6 +22,7 @@ pub fn demo(args: &DemoArgs) -> Ended {
         listen: vec![([127, 0, 0, 1], 0).into()],
         delay: DISK.parse().map_err(Failure::of)?,
         queue: true,
+        udp: false,
         ..ServerOptions::default()
     })
     .map_err(Failure::of)?;

@@ -58,6 +58,19 @@ fn drops_and_verifiers() {
     let dropping = faults(|o| o.drop = "conn@9,reply@3".parse().expect("spec"));
     assert_eq!(dropping.close_after, Some(9));
     assert_eq!((0..10).filter(|_| dropping.swallow_reply()).count(), 3);
+    let every = faults(|o| {
+        o.drop = "reply@1/3,call@1/2,copy@2,late@1/4:3s"
+            .parse()
+            .expect("spec")
+    });
+    let hits = |draw: &dyn Fn() -> bool| (0..6).map(|_| draw()).collect::<Vec<_>>();
+    let (no, yes) = (false, true);
+    assert_eq!(hits(&|| every.swallow_reply()), [no, no, yes, no, no, yes]);
+    assert_eq!(hits(&|| every.swallow_call()), [no, yes, no, yes, no, yes]);
+    assert_eq!(hits(&|| every.repeat_reply()), [yes, yes, no, no, no, no]);
+    let late: Vec<u64> = (0..4).map(|_| every.late_ns()).collect();
+    assert_eq!(late, [0, 0, 0, 3_000_000_000]);
+    assert!(every.delays_replies());
     let unstable = faults(|o| o.unstable = "verf@3".parse().expect("spec"));
     let changes: Vec<bool> = (0..6).map(|_| unstable.verifier_changes()).collect();
     assert_eq!(changes, [false, false, true, false, false, true]);
@@ -84,6 +97,10 @@ fn errors_name_the_part_and_a_way_out() {
     assert!(error("READ=NFS3ERR_IO@0").contains("above 0"));
     assert!(error("NULL=NFS3ERR_IO").contains("NULL cannot fail"));
     assert!("conn@1".parse::<DropSpec>().is_err());
+    let drop = |text: &str| text.parse::<DropSpec>().unwrap_err().to_string();
+    assert!(drop("late@1%").contains("no time behind the share"));
+    assert!(drop("late@1%:3").contains("has no unit"));
+    assert!(drop("call@1/0").contains("above 0"));
     assert!("packet@1%".parse::<DropSpec>().is_err());
     assert!("verf@x".parse::<UnstableSpec>().is_err());
 }

@@ -222,10 +222,6 @@ impl Service {
         let start = out.len();
         let served = match call.prog {
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
-            // Canned replies are of version 3 only.
-            nfs3::PROGRAM if self.shared.options.null => {
-                Err(mismatch(nfs3::VERSION, nfs3::VERSION))
-            }
             nfs3::PROGRAM if call.vers == v2::VERSION => self.nfs2(record, call, d, peer, out),
             nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
             mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {

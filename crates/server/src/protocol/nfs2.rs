@@ -24,7 +24,8 @@ use filermark_onc::nfs3;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::Decoder;
 
-pub(super) use convert::widen;
+pub(super) use convert::{attr, status, widen};
+pub(super) use look::statfs_of;
 
 /// Whose rules of `--delay` and `--error` hold for a procedure. ROOT and WRITECACHE do nothing, like NULL.
 fn same_in_v3(procedure: Procedure) -> nfs3::Procedure {
@@ -87,6 +88,9 @@ impl Service {
             return Ok(Verdict::Lose);
         }
         self.counters.nfs2[procedure as usize].add(1);
+        if self.shared.options.null {
+            return self.canned2(procedure, call.xid, d, peer, out);
+        }
         let caller = caller(call)?;
         let args = Args::decode(procedure, d)?;
         let mut dropped = false;
@@ -111,11 +115,34 @@ impl Service {
             }
         }
         if dropped {
-            self.counters.replies_dropped.add(1);
-            peer.session.lost_a_reply();
-            return Ok(Verdict::Lose);
+            return Ok(self.dropped2(peer));
         }
         Ok(self.verdict(same_in_v3(procedure), peer))
+    }
+
+    fn canned2(
+        &self,
+        procedure: Procedure,
+        xid: u32,
+        d: &mut Decoder<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Result<Verdict, Refusal> {
+        match self.inject_error2(procedure, xid, out) {
+            Injected::No => {
+                let replies = self.shared.null_for(peer);
+                replies.append_v2(procedure, xid, d, &self.counters, out)?;
+            }
+            Injected::Answered => {}
+            Injected::Dropped => return Ok(self.dropped2(peer)),
+        }
+        Ok(self.verdict(same_in_v3(procedure), peer))
+    }
+
+    fn dropped2(&self, peer: &Peer) -> Verdict {
+        self.counters.replies_dropped.add(1);
+        peer.session.lost_a_reply();
+        Verdict::Lose
     }
 
     fn run2(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {

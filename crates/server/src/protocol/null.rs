@@ -4,6 +4,7 @@
 //! This measures clients, so it must cost next to nothing: each reply is one copy of a
 //! prepared block with the xid patched in.
 
+mod old;
 mod runs;
 
 use super::convert::HANDLE;
@@ -89,6 +90,7 @@ pub(super) struct Replies {
     getattr_link: Box<[u8]>,
     /// READ's results up to the count.
     read_front: Box<[u8]>,
+    capacity_bytes: u64,
     rtmax: u32,
     wtmax: u32,
     runs: Arc<Runs>,
@@ -236,6 +238,7 @@ impl Replies {
             getattr_dir: getattr(Ftype3::Dir),
             getattr_link: getattr(Ftype3::Lnk),
             read_front: read_front.into(),
+            capacity_bytes: options.capacity_bytes,
             rtmax: options.rtmax,
             wtmax: options.wtmax,
             runs: runs.clone(),

@@ -281,3 +281,41 @@ fn run_directories_are_bounded() {
     let long = format!("filermark.{}", "x".repeat(250));
     assert_eq!(client.mkdir(root, &long), Err(Nfsstat3::Nametoolong));
 }
+
+#[test]
+fn version_2_is_canned_too_and_sees_the_same_runs() {
+    use crate::v2::{Old, place};
+    use filermark_onc::nfs2::{self, Nfsstat, RemoveArgs, RmdirArgs, Sattr};
+    let server = server(|o| o.null = true);
+    let mut old = Old::on(&server);
+    let root = old.root;
+    assert_eq!(old.getattr(root).expect("root").ftype, nfs2::Ftype::Dir);
+    let (file, made) = old.create(root, b"any", Sattr::mode(0o644)).expect("made");
+    assert_eq!(u64::from(made.size), nfs2::FILE_BYTES_MAX);
+    assert_eq!(old.write(file, 7, b"gone").map(|_| ()), Ok(()));
+    assert_eq!(old.read(file, 0, 1 << 20).expect("read").0, [0; 8192]);
+    assert_eq!(old.names(root, 512).expect("list").len(), 2);
+    assert!(old.lookup(root, b"whatever").is_ok());
+
+    // A run's directory and its marker, as a benchmark claims and gives back.
+    let run = b"filermark.x";
+    assert_eq!(old.lookup(root, run).err(), Some(Nfsstat::Noent));
+    let (dir, _) = old.mkdir(root, run).expect("mkdir");
+    assert_eq!(old.mkdir(root, run).err(), Some(Nfsstat::Exist));
+    let (marker, _) = old
+        .create(dir, b".filermark-owner", Sattr::mode(0o644))
+        .expect("marker");
+    old.write(marker, 0, b"me").expect("write");
+    assert_eq!(old.read(marker, 0, 100).expect("read").0, b"me");
+    assert_eq!(old.names(dir, 512).expect("list").len(), 3);
+    let (mut new, new_root) = Client::mounted(&server);
+    assert!(new.lookup(new_root, "filermark.x").is_ok(), "the same runs");
+    let what = place(&root, run);
+    let rmdir = RmdirArgs { what };
+    assert_eq!(old.call(&rmdir, |res| res), Err(Nfsstat::Notempty));
+    let what = place(&dir, b".filermark-owner");
+    assert_eq!(old.call(&RemoveArgs { what }, |res| res), Ok(()));
+    assert_eq!(old.call(&rmdir, |res| res), Ok(()));
+    assert_eq!(old.lookup(root, run).err(), Some(Nfsstat::Noent));
+    assert_eq!(old.names(dir, 512), Err(Nfsstat::Stale));
+}

@@ -362,6 +362,18 @@ fn lost_calls_and_replies_are_asked_for_again() {
     assert_eq!(stats.duplicates_answered, stats.nfs_total() - 20);
 }
 
+/// Version 2 has no status for it.
+#[test]
+fn jukebox_is_silence_in_version_2() {
+    let server = server(|o| o.errors = "MKDIR=NFS3ERR_JUKEBOX@2".parse().expect("spec"));
+    let mut sender = Sender::to(&server);
+    let root = sender.root2();
+    let made = sender.insist(V2, &mkdir2(&root, b"d"), |res| res.is_ok());
+    assert!(made && sender.sent > 3);
+    let stats = server.stop();
+    assert_eq!((stats.errors_injected, stats.replies_dropped), (2, 2));
+}
+
 #[test]
 fn replies_come_twice_and_late() {
     let double = server(|o| o.drop = "copy@1/2".parse().expect("spec"));

@@ -10,12 +10,12 @@ use filermark_onc::rpc::{AcceptStat, Call, RpcRefusal};
 const V2: (u32, u32) = (PROGRAM, VERSION);
 
 /// A handle that owns its bytes.
-type Handle = [u8; FHSIZE];
+pub type Handle = [u8; FHSIZE];
 
 /// Version 2's calls on one connection.
-struct Old {
-    client: Client,
-    root: Handle,
+pub struct Old {
+    pub client: Client,
+    pub root: Handle,
 }
 
 fn mnt(client: &mut Client, path: &str) -> Result<Handle, Nfsstat> {
@@ -29,17 +29,22 @@ fn mnt(client: &mut Client, path: &str) -> Result<Handle, Nfsstat> {
 }
 
 impl Old {
-    fn on(server: &filermark_server::RunningServer) -> Old {
+    pub fn on(server: &filermark_server::RunningServer) -> Old {
         let mut client = Client::connect(server.addrs()[0]);
         let root = mnt(&mut client, "/export").expect("mount");
         Old { client, root }
     }
 
-    fn call<A: Call, R>(&mut self, args: &A, look: impl FnOnce(A::Res<'_>) -> R) -> R {
+    pub fn call<A: Call, R>(&mut self, args: &A, look: impl FnOnce(A::Res<'_>) -> R) -> R {
         self.client.call_program(V2, args, look).expect("accepted")
     }
 
-    fn create(&mut self, dir: Handle, name: &[u8], set: Sattr) -> Result<(Handle, Fattr), Nfsstat> {
+    pub fn create(
+        &mut self,
+        dir: Handle,
+        name: &[u8],
+        set: Sattr,
+    ) -> Result<(Handle, Fattr), Nfsstat> {
         let args = CreateArgs {
             location: place(&dir, name),
             attributes: set,
@@ -47,7 +52,7 @@ impl Old {
         self.call(&args, owned)
     }
 
-    fn mkdir(&mut self, dir: Handle, name: &[u8]) -> Result<(Handle, Fattr), Nfsstat> {
+    pub fn mkdir(&mut self, dir: Handle, name: &[u8]) -> Result<(Handle, Fattr), Nfsstat> {
         let args = MkdirArgs {
             location: place(&dir, name),
             attributes: Sattr::mode(0o755),
@@ -55,24 +60,24 @@ impl Old {
         self.call(&args, owned)
     }
 
-    fn lookup(&mut self, dir: Handle, name: &[u8]) -> Result<(Handle, Fattr), Nfsstat> {
+    pub fn lookup(&mut self, dir: Handle, name: &[u8]) -> Result<(Handle, Fattr), Nfsstat> {
         let what = place(&dir, name);
         self.call(&LookupArgs { what }, owned)
     }
 
-    fn getattr(&mut self, file: Handle) -> Result<Fattr, Nfsstat> {
+    pub fn getattr(&mut self, file: Handle) -> Result<Fattr, Nfsstat> {
         let file = Fhandle::new(&file);
         self.call(&GetattrArgs { file }, |res| res.map(|ok| ok.attributes))
     }
 
-    fn setattr(&mut self, file: Handle, attributes: Sattr) -> Result<Fattr, Nfsstat> {
+    pub fn setattr(&mut self, file: Handle, attributes: Sattr) -> Result<Fattr, Nfsstat> {
         let file = Fhandle::new(&file);
         self.call(&SetattrArgs { file, attributes }, |res| {
             res.map(|ok| ok.attributes)
         })
     }
 
-    fn write(&mut self, file: Handle, offset: u32, data: &[u8]) -> Result<Fattr, Nfsstat> {
+    pub fn write(&mut self, file: Handle, offset: u32, data: &[u8]) -> Result<Fattr, Nfsstat> {
         let args = WriteArgs {
             file: Fhandle::new(&file),
             beginoffset: 0,
@@ -83,7 +88,12 @@ impl Old {
         self.call(&args, |res| res.map(|ok| ok.attributes))
     }
 
-    fn read(&mut self, file: Handle, offset: u32, count: u32) -> Result<(Vec<u8>, Fattr), Nfsstat> {
+    pub fn read(
+        &mut self,
+        file: Handle,
+        offset: u32,
+        count: u32,
+    ) -> Result<(Vec<u8>, Fattr), Nfsstat> {
         let args = ReadArgs {
             file: Fhandle::new(&file),
             offset,
@@ -94,7 +104,7 @@ impl Old {
     }
 
     /// Names and numbers, by READDIRs of `count` bytes each.
-    fn names(&mut self, dir: Handle, count: u32) -> Result<Vec<(Vec<u8>, u32)>, Nfsstat> {
+    pub fn names(&mut self, dir: Handle, count: u32) -> Result<Vec<(Vec<u8>, u32)>, Nfsstat> {
         let (mut all, mut cookie) = (Vec::new(), 0);
         loop {
             let dir = Fhandle::new(&dir);
@@ -116,7 +126,7 @@ impl Old {
     }
 }
 
-fn place<'a>(dir: &'a Handle, name: &'a [u8]) -> Diropargs<'a> {
+pub fn place<'a>(dir: &'a Handle, name: &'a [u8]) -> Diropargs<'a> {
     Diropargs {
         dir: Fhandle::new(dir),
         name,

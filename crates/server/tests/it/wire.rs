@@ -218,3 +218,40 @@ fn tshark_understands_all_of_it() {
     assert_eq!(replies("udp && rpc.msgtyp == 1"), stats.datagrams);
     assert_eq!(replies("rpc.msgtyp == 1 && !(nfs || mount || portmap)"), 0);
 }
+
+/// rpcinfo and showmount are somebody else's clients of the programs around NFS.
+#[test]
+fn rpcinfo_finds_both_versions_on_both_transports() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let server = sandbox.run(|| {
+        server(|o| {
+            o.portmap = true;
+            o.listen = vec![([127, 0, 0, 1], portmap::PORT).into()];
+        })
+    });
+    let run = |args: &[&str]| {
+        let output = sandbox.command("timeout").arg("20").args(args).output();
+        let output = output.expect("rpcbind's and nfs-common's tools");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{args:?}: {said} {output:?}");
+        said
+    };
+    for transport in ["udp", "tcp"] {
+        for (program, version) in [
+            ("100003", "2"),
+            ("100003", "3"),
+            ("100005", "1"),
+            ("100005", "3"),
+        ] {
+            let said = run(&["rpcinfo", "-T", transport, "127.0.0.1", program, version]);
+            assert!(said.contains("ready and waiting"), "{said}");
+        }
+    }
+    let table = run(&["rpcinfo", "-p", "127.0.0.1"]);
+    assert_eq!(table.matches(" udp ").count(), 7, "{table}");
+    let exports = run(&["showmount", "--no-headers", "-e", "127.0.0.1"]);
+    assert!(exports.contains("/export (everyone)"), "{exports}");
+    assert_eq!(server.stop().refused, 0);
+}

@@ -34,7 +34,7 @@ pub(super) fn file_id(handle: &Fhandle<'_>) -> Result<FileId, Nfsstat> {
 
 /// The nearest status of version 2; `None` for JUKEBOX, which is to be answered by silence. What is mapped
 /// is what Linux's server maps; what that sends though version 2 does not have it is NFSERR_IO here.
-pub(super) fn status(status: Nfsstat3) -> Option<Nfsstat> {
+pub(in crate::protocol) fn status(status: Nfsstat3) -> Option<Nfsstat> {
     Some(match status {
         Nfsstat3::Jukebox => return None,
         Nfsstat3::Badhandle => Nfsstat::Stale,
@@ -83,7 +83,7 @@ fn parts_of(device: u32) -> (u32, u32) {
 }
 
 /// Attributes in 32 bits: what is larger shows as the largest number there is.
-pub(super) fn attr(attr: &Attr, fsid: u64) -> Fattr {
+pub(in crate::protocol) fn attr(attr: &Attr, fsid: u64) -> Fattr {
     let (ftype, kind_bits) = kind(attr.kind);
     let is_device = matches!(attr.kind, FileKind::BlockDevice | FileKind::CharDevice);
     let blocks = attr.used.div_ceil(u64::from(BLOCK));

@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What the names of run directories begin with, and the name of the marker in them.
 /// (The engine has its own words for both; this room does not look there.)
 const RUN_PREFIX: &[u8] = b"filermark.";
-const MARKER: &[u8] = b".filermark-owner";
+pub(super) const MARKER: &[u8] = b".filermark-owner";
 /// Longest name of a run directory, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 /// Most bytes of a marker.
@@ -62,7 +62,7 @@ pub(super) fn run_of(handle: &FileHandle<'_>) -> Option<u64> {
     }
 }
 
-fn handle_of(kind: Ftype3, id: u64) -> [u8; HANDLE] {
+pub(super) fn handle_of(kind: Ftype3, id: u64) -> [u8; HANDLE] {
     let mut bytes = handle(kind);
     bytes[ID].copy_from_slice(&id.to_be_bytes());
     bytes
@@ -70,20 +70,26 @@ fn handle_of(kind: Ftype3, id: u64) -> [u8; HANDLE] {
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
-enum Named<'a> {
+pub(super) enum Named<'a> {
     /// A run directory.
     Run(&'a [u8]),
     /// The marker of this run.
     Marker(u64),
 }
 
+/// What a name stands for, in the directory of this run.
 #[inline]
-fn named<'a>(place: &Diropargs3<'a>) -> Option<Named<'a>> {
-    match place.name {
+pub(super) fn named(name: &[u8], run: impl FnOnce() -> Option<u64>) -> Option<Named<'_>> {
+    match name {
         name if name.starts_with(RUN_PREFIX) => Some(Named::Run(name)),
-        MARKER => run_of(&place.dir).map(Named::Marker),
+        MARKER => run().map(Named::Marker),
         _ => None,
     }
+}
+
+#[inline]
+fn named_in<'a>(place: &Diropargs3<'a>) -> Option<Named<'a>> {
+    named(place.name, || run_of(&place.dir))
 }
 
 impl Table {
@@ -166,6 +172,50 @@ impl Runs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn find(&self, what: Named<'_>) -> Result<(Ftype3, u64), Nfsstat3> {
+        self.table().find(what)
+    }
+
+    pub(super) fn make_dir(&self, name: &[u8]) -> Result<(Ftype3, u64), Nfsstat3> {
+        self.table().make_dir(name)
+    }
+
+    pub(super) fn make_marker(&self, id: u64, how: &Createhow3) -> Result<(Ftype3, u64), Nfsstat3> {
+        self.table().make_marker(id, how)
+    }
+
+    pub(super) fn remove_dir(&self, name: &[u8]) -> Result<(), Nfsstat3> {
+        self.table().remove_dir(name)
+    }
+
+    pub(super) fn remove_marker(&self, id: u64) -> Result<(), Nfsstat3> {
+        self.table().remove_marker(id)
+    }
+
+    /// Whether a run's directory has its marker.
+    pub(super) fn is_marked(&self, id: u64) -> Result<bool, Nfsstat3> {
+        self.table().by_id(id).map(|run| run.marker.is_some())
+    }
+
+    /// The bytes of a run's marker.
+    pub(super) fn marker(&self, id: u64) -> Result<Vec<u8>, Nfsstat3> {
+        self.table().marker(id).cloned()
+    }
+
+    /// Writes into a run's marker.
+    pub(super) fn set_marker(&self, id: u64, offset: u64, data: &[u8]) -> Result<(), Nfsstat3> {
+        let mut table = self.table();
+        let bytes = table.marker(id)?;
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = from.saturating_add(data.len());
+        if end > MARKER_BYTES_MAX {
+            return Err(Nfsstat3::Fbig);
+        }
+        bytes.resize(bytes.len().max(end), 0);
+        bytes[from..end].copy_from_slice(data);
+        Ok(())
+    }
+
     /// Answers a call on names or listings if it is about a run directory; `false`: it
     /// is not, and nothing was appended.
     pub(super) fn serve(
@@ -176,28 +226,28 @@ impl Runs {
         out: &mut Vec<u8>,
     ) -> Result<bool, Refusal> {
         match procedure {
-            Procedure::Lookup => match named(&xdr::finish::<LookupArgs<'_>>(args)?.what) {
+            Procedure::Lookup => match named_in(&xdr::finish::<LookupArgs<'_>>(args)?.what) {
                 Some(named) => lookup(self.table().find(named), xid, out),
                 None => return Ok(false),
             },
-            Procedure::Mkdir => match named(&xdr::finish::<MkdirArgs<'_>>(args)?.location) {
+            Procedure::Mkdir => match named_in(&xdr::finish::<MkdirArgs<'_>>(args)?.location) {
                 Some(Named::Run(name)) => made(self.table().make_dir(name), xid, out),
                 _ => return Ok(false),
             },
             Procedure::Create => {
                 let args: CreateArgs<'_> = xdr::finish(args)?;
-                match named(&args.location) {
+                match named_in(&args.location) {
                     Some(Named::Marker(id)) => {
                         made(self.table().make_marker(id, &args.how), xid, out);
                     }
                     _ => return Ok(false),
                 }
             }
-            Procedure::Rmdir => match named(&xdr::finish::<RmdirArgs<'_>>(args)?.object) {
+            Procedure::Rmdir => match named_in(&xdr::finish::<RmdirArgs<'_>>(args)?.object) {
                 Some(Named::Run(name)) => removed(self.table().remove_dir(name), xid, out),
                 _ => return Ok(false),
             },
-            Procedure::Remove => match named(&xdr::finish::<RemoveArgs<'_>>(args)?.object) {
+            Procedure::Remove => match named_in(&xdr::finish::<RemoveArgs<'_>>(args)?.object) {
                 Some(Named::Marker(id)) => removed(self.table().remove_marker(id), xid, out),
                 _ => return Ok(false),
             },
@@ -222,7 +272,7 @@ impl Runs {
 
     /// A listing: `.`, `..`, and the marker where there is one.
     fn list(&self, id: u64, cookie: u64, count: u32, plus: bool, xid: u32, out: &mut Vec<u8>) {
-        let marked = self.table().by_id(id).map(|run| run.marker.is_some());
+        let marked = self.is_marked(id);
         let dir_attributes = Some(attributes(Ftype3::Dir));
         let fail = |out: &mut Vec<u8>, status| {
             let info = DirAttr { dir_attributes };
@@ -298,20 +348,12 @@ impl Runs {
     pub(super) fn write(&self, id: u64, args: &WriteArgs<'_>, xid: u32, out: &mut Vec<u8>) -> u64 {
         let count = args.data.len().min(args.count as usize);
         let data = &args.data[..count];
-        let result = self.table().marker(id).and_then(|bytes| {
-            let from = usize::try_from(args.offset).unwrap_or(usize::MAX);
-            let end = from.saturating_add(count);
-            if end > MARKER_BYTES_MAX {
-                return Err(Nfsstat3::Fbig);
-            }
-            bytes.resize(bytes.len().max(end), 0);
-            bytes[from..end].copy_from_slice(data);
-            Ok(WriteOk {
-                file_wcc: wcc(Ftype3::Reg),
-                count: count as u32,
-                committed: StableHow::FileSync,
-                verf: VERIFIER,
-            })
+        let written = self.set_marker(id, args.offset, data);
+        let result = written.map(|()| WriteOk {
+            file_wcc: wcc(Ftype3::Reg),
+            count: count as u32,
+            committed: StableHow::FileSync,
+            verf: VERIFIER,
         });
         let count = result.as_ref().map_or(0, |ok| u64::from(ok.count));
         let result: WriteRes = result.map_err(Failed::new);
