@@ -1,8 +1,14 @@
 # Init of a kernel NFS server. EXPORT_SIZE: of the exported tmpfs;
-# EXPORT_OPTIONS: for exportfs; THREADS: nfsd's; NFS4: not empty if it speaks that too.
+# EXPORT_OPTIONS: for exportfs; THREADS: nfsd's; NFS4: not empty if it speaks that too;
+# NFS2: not empty if it speaks versions 2 and 3, by the module /run/testbed/nfsd.ko.
 tmpfs /srv "$EXPORT_SIZE"
 mkdir /srv/export
 step modprobe -d /run/testbed/modules nfsd
+if [ -n "$NFS2" ]; then
+    # What it needs is there now.
+    step rmmod nfsd
+    step insmod /run/testbed/nfsd.ko
+fi
 step mount -t nfsd nfsd /proc/fs/nfsd
 mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery
 : >/var/lib/nfs/etab
@@ -10,7 +16,14 @@ mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery
 step rpcbind -w
 step rpc.mountd --port 20048
 step exportfs -o "$EXPORT_OPTIONS" '*:/srv/export'
-if [ -z "$NFS4" ]; then
+if [ -n "$NFS2" ]; then
+    # rpc.nfsd switches version 2 off.
+    echo "+2 +3 -4" >/proc/fs/nfsd/versions
+    echo "tcp 2049" >/proc/fs/nfsd/portlist
+    echo "udp 2049" >/proc/fs/nfsd/portlist
+    echo "$THREADS" >/proc/fs/nfsd/threads
+    step grep -q '+2' /proc/fs/nfsd/versions
+elif [ -z "$NFS4" ]; then
     step rpc.nfsd --no-nfs-version 4 "$THREADS"
 else
     # Nobody was here before: no grace period for those who would come back.

@@ -18,6 +18,9 @@ const CLIENT_MIB: u32 = 512;
 /// Threads of nfsd. User Mode Linux has one CPU.
 const THREADS: u32 = 4;
 
+/// Names a module of the kernel's server that has version 2.
+const NFSD_V2: &str = "FILERMARK_NFSD_V2";
+
 /// The kernel's own counters are read in milliseconds; a busy machine takes longer.
 const COUNTS_LIMIT: Duration = Duration::from_secs(30);
 
@@ -46,6 +49,29 @@ impl KernelServer {
     ///
     /// As [`KernelServer::start`].
     pub fn start_in(sandbox: &Arc<Sandbox>, options: ServerOptions) -> Result<KernelServer> {
+        KernelServer::start_with(sandbox, options, None)
+    }
+
+    /// Boots a server of NFSv2 and NFSv3 by TCP and UDP, both at port 2049, of which its
+    /// rpcbind does not know. Debian's kernel is built without version 2: the
+    /// environment variable `FILERMARK_NFSD_V2` names an `nfsd.ko` that has it. `None`
+    /// where it is not set: no package can provide that.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelServer::start`].
+    pub fn start_nfs2() -> Option<Result<KernelServer>> {
+        let module = PathBuf::from(std::env::var_os(NFSD_V2)?);
+        Some(Sandbox::new().and_then(|sandbox| {
+            KernelServer::start_with(&sandbox, ServerOptions::default(), Some(&module))
+        }))
+    }
+
+    fn start_with(
+        sandbox: &Arc<Sandbox>,
+        options: ServerOptions,
+        nfs2: Option<&Path>,
+    ) -> Result<KernelServer> {
         need(&[
             ("rpc.nfsd", "nfs-kernel-server"),
             ("rpc.mountd", "nfs-kernel-server"),
@@ -58,7 +84,7 @@ impl KernelServer {
             "no_root_squash"
         };
         let space = options.space_mib.unwrap_or(SERVER_MIB * 3 / 4);
-        let uml = Uml::boot(
+        let uml = Uml::boot_with(
             sandbox,
             "nfsd",
             SERVER_MIB,
@@ -72,7 +98,14 @@ impl KernelServer {
                 ),
                 ("THREADS", THREADS.to_string()),
                 ("NFS4", if options.nfs4 { "yes" } else { "" }.to_owned()),
+                ("NFS2", if nfs2.is_some() { "yes" } else { "" }.to_owned()),
             ],
+            |shared| match nfs2 {
+                Some(module) => std::fs::copy(module, shared.join("nfsd.ko"))
+                    .map(drop)
+                    .map_err(Error::path("copy", module)),
+                None => Ok(()),
+            },
         )?;
         let export = Export {
             address: uml.guest(),

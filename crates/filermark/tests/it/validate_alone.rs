@@ -77,4 +77,8 @@ fn the_plan_s_version_is_what_is_validated() {
             talk(&output)
         );
     }
+    let stats = server.stats();
+    let mut asked = stats.nfs.iter().chain(&stats.nfs2).chain(&stats.mount);
+    assert!(asked.all(|count| *count > 0), "{stats:?}");
+    assert_empty(&server);
 }

@@ -3,7 +3,7 @@
 
 use crate::support::{claim, plan};
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::claim;
 use filermark_nfs::target::Target;
 use filermark_nfs::validate::{CheckResult, Level, Report, validate};
@@ -28,9 +28,13 @@ fn plan_for(export: &Export) -> (NfsPlan, MountPoint) {
 
 fn validate_in(sandbox: &Sandbox, export: &Export) -> Report {
     let (plan, mount) = plan_for(export);
+    validate_by(sandbox, &plan, &mount)
+}
+
+fn validate_by(sandbox: &Sandbox, plan: &NfsPlan, mount: &MountPoint) -> Report {
     let stop = StopFlag::new();
     let report = sandbox
-        .run(|| validate(&plan, &mount, &claim(), Level::All, &stop, &mut |_| {}))
+        .run(|| validate(plan, mount, &claim(), Level::All, &stop, &mut |_| {}))
         .expect("validation runs");
     println!("{}", report.render_text());
     report
@@ -124,4 +128,25 @@ fn the_kernel_server() {
     };
     let report = validate_in(server.sandbox(), server.export());
     assert_eq!(failures(&report), [""; 0]);
+}
+
+/// Where somebody has built a module of it: Debian's kernel has none.
+#[test]
+fn the_kernel_server_in_version_2() {
+    let Some(server) = KernelServer::start_nfs2().and_then(available) else {
+        eprintln!("SKIPPED: FILERMARK_NFSD_V2 names no module");
+        return;
+    };
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let (plan, mount) = plan_for(server.export());
+        let plan = NfsPlan {
+            version: NfsVersion::V2,
+            transport,
+            nfs_port: Some(server.export().nfs_port),
+            ..plan
+        };
+        let report = validate_by(server.sandbox(), &plan, &mount);
+        assert_eq!(failures(&report), [""; 0], "{transport:?}");
+        assert!(report.is_success() && report.foreign.is_empty());
+    }
 }
