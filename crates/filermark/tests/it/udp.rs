@@ -258,11 +258,12 @@ fn fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
     let Some(ganesha) = ganesha(&sandbox) else {
         return;
     };
-    let ip = sandbox
-        .command("ip")
-        .args(["link", "set", "lo", "mtu", "1500"])
-        .status();
-    assert!(ip.expect("start ip").success());
+    // What is left of a datagram whose fragment was lost waits for it: 30 s, and 4 MiB
+    // of such remains, after which the kernel puts no datagram together any more.
+    let script = "ip link set lo mtu 1500 && cd /proc/sys/net/ipv4 && \
+                  echo 67108864 > ipfrag_high_thresh && echo 2 > ipfrag_time";
+    let set = sandbox.command("sh").args(["-c", script]).status();
+    assert!(set.expect("start sh").success());
     let Some(loss) = available(Loss::start(&sandbox, 0, 4, Lost::Fragments)) else {
         return;
     };
@@ -320,6 +321,10 @@ fn a_validation_over_udp_passes_but_for_what_streams_alone_have() {
         if id == "rpc.fragments" {
             assert_eq!(verdict, "skipped");
             assert!(detail.contains("datagram"), "{detail}");
+        } else if id == "rpc.garbage_args" && verdict == "fail" {
+            // ganesha 4.3 decodes beyond the end of a datagram, what an earlier one
+            // has left in its buffer; over TCP it does not.
+            assert!(detail.contains("SUCCESS"), "{detail}");
         } else {
             assert_eq!(*verdict, streams[id].0, "{id}: {detail}");
         }
