@@ -12,7 +12,8 @@ use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs, protocol, smb, workload};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
-    Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode, PhasePlan,
+    Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode,
+    PhasePlan, Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -165,6 +166,7 @@ fn classic(
     let launch = reach.plan(&layout.clients, &Accounts::new(), &sources.host);
     findings.extend(reach::remarks(values, &launch, &sources.host));
 
+    let driver_transport = driver.transport();
     let plan = RunPlan {
         points,
         clients: layout.clients,
@@ -181,7 +183,7 @@ fn classic(
             keep: values.switch("KEEP"),
             reuse: values.switch("REUSE"),
             verify: values.switch("VERIFY"),
-            init_window: values.int32("INIT_WINDOW").unwrap_or(1),
+            init_window: init_window(values, driver_transport),
             sharing: false,
             access_list: false,
             touch_all: false,
@@ -384,4 +386,15 @@ fn without_effect(given: &Given) -> Option<Finding> {
     }
     let text = format!("{} has no effect here", given.shown());
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))
+}
+
+/// Over UDP fewer operations under way make the file set, unless it is said how many:
+/// what the server's socket has no room for is lost, and waits for a time-out.
+fn init_window(values: &Values, transport: Option<Transport>) -> u32 {
+    const DATAGRAMS: u32 = 4;
+    let window = values.int32("INIT_WINDOW").unwrap_or(1);
+    match (transport, values.given("INIT_WINDOW")) {
+        (Some(Transport::Udp), None) => window.min(DATAGRAMS),
+        _ => window,
+    }
 }

@@ -57,6 +57,7 @@ mod smb_secrets;
 mod stopped;
 mod subedit;
 mod subedit_lost;
+mod udp;
 mod validate;
 mod validate_alone;
 mod wire;

@@ -8,7 +8,7 @@
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
-//! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in [`crate::version2`] |
+//! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in `version2.rs` |
 //! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!

@@ -15,6 +15,9 @@ use filermark_onc::nfs3::*;
 
 /// WRITEs under way for one file that is being filled.
 const FILL_WINDOW: u32 = 16;
+/// The same over UDP: what a server's socket has no room for is lost, and nothing
+/// slows the sender down but its own time-outs.
+const FILL_WINDOW_DATAGRAMS: u32 = 1;
 /// How often the data of one operation goes again because the verifier changed.
 const REWRITES_MAX: u8 = 32;
 
@@ -47,7 +50,10 @@ impl Core {
             },
             _ => Transfer {
                 procedure: Procedure::Write,
-                window: FILL_WINDOW,
+                window: match settings.datagrams {
+                    true => FILL_WINDOW_DATAGRAMS,
+                    false => FILL_WINDOW,
+                },
                 size_max: file_system.wsize,
                 start: 0,
             },
