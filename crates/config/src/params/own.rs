@@ -130,7 +130,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Operations in flight per thread while the file set is made or removed",
     )
     .classic()
-    .default("64"),
+    .default("64")
+    .help("Over UDP 4, if nothing is given: what a server's socket has no room for is lost there."),
     p(
         "CONNECTIONS",
         Group::Transport,
