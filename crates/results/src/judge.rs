@@ -48,6 +48,21 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "calls were sent again: their reply did not come in time, or their connection was lost",
     ),
     (
+        "late_replies",
+        Severity::Warning,
+        "replies came after their operation had been given up",
+    ),
+    (
+        "port_unreachable",
+        Severity::Warning,
+        "times the network answered that nothing listens on the server's port",
+    ),
+    (
+        "duplicate_replies",
+        Severity::Note,
+        "replies came to calls that had been answered: an earlier sending was late, not lost",
+    ),
+    (
         "reconnects",
         Severity::Warning,
         "connections were lost and made again",
