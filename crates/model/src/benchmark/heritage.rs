@@ -25,6 +25,9 @@ impl Benchmark {
                 rule.mb_per_op, rule.access_pcnt
             );
         }
+        if let Some(kib) = self.standard.block_size_kib {
+            limits += &format!("; physical transfers of {kib} KiB at most");
+        }
         let mut rows = vec![
             ("Generation", heritage.generation.clone()),
             ("Comparable", format!("no. {HERITAGE_NOTICE}")),
@@ -53,7 +56,7 @@ mod tests {
         for said in [
             "Generation: SFS 3.0 (2001), NFS version 3",
             "Comparable: no. ",
-            "40 ms at most; 10 MiB of files per op/s, 10 % of them accessed",
+            "40 ms at most; 10 MiB of files per op/s, 10 % of them accessed; physical transfers of 8 KiB",
             "add up to 99 %; scaled to 100 %",
             "Caveat: The list of file sizes",
         ] {
