@@ -497,7 +497,7 @@ mod tests {
             "filermark report",
             "filermark report -f doc x",
             "filermark report -f html -d d x",
-            "filermark compare a.run.jsonl",
+            "filermark compare",
             "filermark compare a b --threshold much",
         ];
         for line in bad {

@@ -291,6 +291,9 @@ impl Benchmark {
             *sequence = sequence.for_mix(&mix)?;
         }
         self.mix = mix;
+        if let Some(heritage) = &mut self.heritage {
+            heritage.forget_mix();
+        }
         Ok(())
     }
 

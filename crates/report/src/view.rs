@@ -201,6 +201,8 @@ pub fn findings(record: &RunRecord) -> Vec<FindingView> {
 /// Sayings of a finding that differ from load point to load point: so many are shown;
 /// the edition for reviewers has all.
 const SAID_MAX: usize = 4;
+/// The same of the run as a whole, where every finding has words of its own.
+const SAID_OF_THE_RUN_MAX: usize = 40;
 
 fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     let first = group[0].1;
@@ -229,7 +231,14 @@ fn said(group: &[(u32, &Finding)]) -> Vec<(String, String)> {
         }
     }
     let all = by_words.len();
-    let shown = if all > SAID_MAX { SAID_MAX - 1 } else { all };
+    // What is said of the run as a whole is said once, and each time of something else.
+    let of_the_run = group.iter().all(|(number, _)| *number == 0);
+    let most = if of_the_run {
+        SAID_OF_THE_RUN_MAX
+    } else {
+        SAID_MAX
+    };
+    let shown = if all > most { most - 1 } else { all };
     let said = by_words.into_iter().take(shown);
     let mut said: Vec<_> = said
         .map(|(numbers, words)| (place(&numbers), words))
@@ -238,7 +247,10 @@ fn said(group: &[(u32, &Finding)]) -> Vec<(String, String)> {
         let more = all - shown;
         said.push((
             String::new(),
-            format!("and so at {more} load points more, each with its own figures"),
+            match of_the_run {
+                true => format!("and {more} more of this rule"),
+                false => format!("and so at {more} load points more, each with its own figures"),
+            },
         ));
     }
     said

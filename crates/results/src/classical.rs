@@ -27,6 +27,8 @@ pub struct Sample {
     pub takes_part: bool,
     /// Whether it missed its requested rate: the server was overloaded.
     pub overloaded: bool,
+    /// Whether the client was busy, so that the limit may be its own.
+    pub generator_busy: bool,
 }
 
 /// Where a classical result comes from.
@@ -70,6 +72,11 @@ pub struct ClassicalResult {
     /// Whether it rests on a load point that missed its requested rate: INVALID by the
     /// rules of today, the usual thing where throughput falls off.
     pub overloaded: bool,
+    /// Whether it rests on a load point at which the client was busy.
+    pub generator_busy: bool,
+    /// Whether a load point above the limit was measured that does not take part.
+    #[serde(skip)]
+    pub above_left_out: bool,
     /// Where it comes from.
     #[serde(flatten)]
     pub basis: Basis,
@@ -99,14 +106,22 @@ impl ClassicalResult {
             Basis::Peak { point } => format!(
                 "the peak, load point {point}: throughput falls off below the limit of {limit} ms"
             ),
+            Basis::LastPoint { point } if self.above_left_out => format!(
+                "load point {point}, the last that takes part: what was measured above the limit of {limit} ms is invalid for other reasons; a lower bound, not a result in the classical sense, until that is mended"
+            ),
             Basis::LastPoint { point } => format!(
                 "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense, until load points just above it are added"
             ),
         };
-        match self.overloaded {
-            true => format!("{words}; with a load point that missed its requested rate"),
-            false => words,
-        }
+        let overloaded = match self.overloaded {
+            true => "; with a load point that missed its requested rate",
+            false => "",
+        };
+        let busy = match self.generator_busy {
+            true => "; the client was busy there: the limit may be its own",
+            false => "",
+        };
+        format!("{words}{overloaded}{busy}")
     }
 
     /// `928 op/s at 50 ms, interpolated`: for tables.
@@ -114,7 +129,7 @@ impl ClassicalResult {
         let (least, basis) = match self.basis {
             Basis::Interpolated { .. } => ("", "interpolated"),
             Basis::Peak { .. } => ("", "the peak"),
-            Basis::LastPoint { .. } => ("at least ", "the limit is not reached"),
+            Basis::LastPoint { .. } => ("at least ", "a lower bound"),
         };
         let response = crate::figures::plain(self.response_ms);
         format!(
@@ -174,6 +189,7 @@ fn sample(point: &PointRecord) -> Option<Sample> {
         mean_ms: stats.service().mean_ns() / 1e6,
         takes_part: takes_part(point),
         overloaded: point.findings.iter().any(misses_the_rate),
+        generator_busy: point.findings.iter().any(|f| f.rule == Rule::GeneratorBusy),
     })
 }
 
@@ -182,7 +198,21 @@ fn sample(point: &PointRecord) -> Option<Sample> {
 /// like when procs wait for their answers: its throughput is what was achieved.
 fn takes_part(point: &PointRecord) -> bool {
     let mut against = point.findings.iter().filter(|f| f.invalidates());
-    against.all(|f| f.rule == Rule::ResponseLimit || misses_the_rate(f))
+    against.all(|f| f.rule == Rule::ResponseLimit || misses_the_rate(f)) && !lost_the_server(point)
+}
+
+/// Whether the server, or the way to it, was gone at some time.
+fn lost_the_server(point: &PointRecord) -> bool {
+    const GONE: [&str; 4] = [
+        "reconnects",
+        "connect_failures",
+        "port_unreachable",
+        "timeouts",
+    ];
+    let counters = point.stats.as_ref().map(|stats| &stats.counters);
+    let count = |name: &&str| counters.and_then(|c| c.get(*name)).is_some_and(|n| *n > 0);
+    let missed = point.findings.iter().any(misses_the_rate);
+    missed && GONE.iter().any(|name| count(&name))
 }
 
 fn misses_the_rate(finding: &Finding) -> bool {
@@ -200,18 +230,7 @@ fn misses_the_rate(finding: &Finding) -> bool {
 /// the limit the point with the highest throughput is the peak, the first of equal ones.
 /// `None` where no point within the limit takes part.
 pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
-    let usable = |s: &&Sample| {
-        s.takes_part
-            && s.achieved.is_finite()
-            && s.achieved > 0.0
-            && s.mean_ms.is_finite()
-            && s.mean_ms >= 0.0
-    };
-    let mut all: Vec<Sample> = samples.iter().filter(usable).copied().collect();
-    all.sort_by(|a, b| {
-        let by_load = a.requested.total_cmp(&b.requested);
-        by_load.then(a.number.cmp(&b.number))
-    });
+    let all = taking_part(samples);
     let crossing = all.iter().position(|s| s.mean_ms > limit_ms);
     let within = &all[..crossing.unwrap_or(all.len())];
     let peak = highest(within)?;
@@ -239,25 +258,60 @@ pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
             (peak.achieved, peak.mean_ms, basis)
         }
     };
-    let rests_on = |number: u32| {
-        let mut of_it = all.iter().filter(|s| s.number == number);
-        of_it.any(|s| s.overloaded)
-    };
-    let overloaded = match basis {
+    let base = match basis {
         Basis::Interpolated {
             below_point,
             above_point,
-        } => rests_on(below_point) || rests_on(above_point),
-        Basis::Peak { point } | Basis::LastPoint { point } => rests_on(point),
+        } => [below_point, above_point],
+        Basis::Peak { point } | Basis::LastPoint { point } => [point, point],
+    };
+    let rests_on = |what: fn(&Sample) -> bool| {
+        let mut of_it = all.iter().filter(|s| base.contains(&s.number));
+        of_it.any(what)
     };
     Some(ClassicalResult {
-        overloaded,
+        overloaded: rests_on(|s| s.overloaded),
+        generator_busy: rests_on(|s| s.generator_busy),
+        above_left_out: samples.iter().any(|s| s.mean_ms > limit_ms),
         ops_per_sec,
         response_ms,
         limit_ms,
         ort_ms: ort_ms(within, basis, (ops_per_sec, response_ms)),
         basis,
     })
+}
+
+/// Those that take part, in the order of their requested load.
+fn taking_part(samples: &[Sample]) -> Vec<Sample> {
+    let usable = |s: &&Sample| {
+        s.takes_part
+            && s.achieved.is_finite()
+            && s.achieved > 0.0
+            && s.mean_ms.is_finite()
+            && s.mean_ms >= 0.0
+    };
+    let mut all: Vec<Sample> = samples.iter().filter(usable).copied().collect();
+    all.sort_by(|a, b| {
+        let by_load = a.requested.total_cmp(&b.requested);
+        by_load.then(a.number.cmp(&b.number))
+    });
+    drop_what_has_broken(&mut all);
+    all
+}
+
+/// A point that missed its rate is slower than those below it where the server is
+/// overloaded. Where it is not, something else was the matter (the server was gone for a
+/// while, the network broke): what it achieved says nothing.
+fn drop_what_has_broken(all: &mut Vec<Sample>) {
+    let mut slowest_ms: Option<f64> = None;
+    all.retain(|s| {
+        let is_slower = slowest_ms.is_some_and(|ms| s.mean_ms >= ms);
+        let keep = !s.overloaded || is_slower;
+        if keep {
+            slowest_ms = Some(slowest_ms.map_or(s.mean_ms, |ms| ms.max(s.mean_ms)));
+        }
+        keep
+    });
 }
 
 fn is_behind(sample: &Sample, peak: &Sample) -> bool {

@@ -13,6 +13,7 @@ fn samples(points: &[(f64, f64)]) -> Vec<Sample> {
             mean_ms: *mean_ms,
             takes_part: true,
             overloaded: false,
+            generator_busy: false,
         })
         .collect()
 }
@@ -141,9 +142,19 @@ fn equal_loads_and_overload() {
     let found = classical(&behind, 50.0).unwrap();
     assert_eq!((found.ops_per_sec, found.overloaded), (115.0, true));
     assert!(found.line().contains("missed its requested rate"));
+    // It is not slower: something else than load was the matter.
+    behind[1].mean_ms = 9.0;
+    assert!(classical(&behind, 50.0).unwrap().is_lower_bound());
+    assert_eq!(classical(&behind[1..], 50.0), None);
     behind[1].takes_part = false;
     behind[1].achieved = 10.0;
-    assert!(classical(&behind, 50.0).unwrap().is_lower_bound());
+    let found = classical(&behind, 50.0).unwrap();
+    assert!(found.is_lower_bound() && found.line().contains("still rises"));
+    behind[1].mean_ms = 90.0;
+    behind[0].generator_busy = true;
+    let found = classical(&behind, 50.0).unwrap();
+    assert!(found.is_lower_bound() && found.line().contains("invalid for other reasons"));
+    assert!(found.line().contains("the client was busy there"));
 }
 
 #[test]
@@ -169,6 +180,11 @@ fn what_only_limit_or_rate_speak_against_takes_part() {
             "{rules:?}"
         );
     }
+    // Where the server was gone, what is missing says nothing of load.
+    point.findings = with(&[Rule::AchievedRate]);
+    let counters = &mut point.stats.as_mut().expect("measured").counters;
+    counters.insert("port_unreachable".into(), 1);
+    assert!(!takes_part(&point));
     point.findings = vec![Finding::new(Rule::Errors, Severity::Warning, "x")];
     assert!(takes_part(&point));
 }
@@ -207,6 +223,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
             mean_ms,
             takes_part,
             overloaded,
+            generator_busy: false,
         },
     )
 }
@@ -229,7 +246,9 @@ proptest! {
         turned.reverse();
         turned.rotate_left(if all.is_empty() { 0 } else { turn % all.len() });
         prop_assert_eq!(classical(&turned, limit), found);
-        let full = || all.iter().filter(|s| s.takes_part && s.achieved > 0.0);
+        let kept = taking_part(&all);
+        prop_assert!(kept.iter().all(|s| s.takes_part && s.achieved > 0.0));
+        let full = || kept.iter();
         let Some(found) = found else {
             let first = full().min_by(|a, b| {
                 (a.requested, a.number).partial_cmp(&(b.requested, b.number)).unwrap()

@@ -45,7 +45,7 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
     (
         "retransmits",
         Severity::Warning,
-        "calls were sent again: their reply did not come in time, or their connection was lost",
+        "calls were sent again: their reply did not come in time (over UDP: call or reply was lost; each waits UDP_TIMEOUT_MS at least), or their connection was lost",
     ),
     (
         "late_replies",

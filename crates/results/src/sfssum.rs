@@ -6,6 +6,7 @@
 
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{biods, finding_line, ip_version, network, one_line, protocol_name};
+use filermark_model::benchmark::HERITAGE_NOTICE;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
 
@@ -30,6 +31,13 @@ pub fn sfssum(record: &RunRecord) -> String {
                 let _ = writeln!(out, "# {requested:.0} FAILED: {reason}");
             }
         }
+    }
+    if let Some(heritage) = &record.run.plan.benchmark.heritage {
+        let _ = writeln!(out, "# After {}", one_line(&heritage.generation));
+        if let Some(line) = crate::classical::line(record) {
+            let _ = writeln!(out, "# {}", one_line(&line));
+        }
+        let _ = writeln!(out, "# {HERITAGE_NOTICE}");
     }
     let _ = writeln!(out, "# {NOT_A_SPEC_RESULT}");
     out

@@ -31,8 +31,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
     /// Show published systems of old beside, which are not comparable: those that ship with
-    /// the program, or a file's; one record is enough then. Goes behind the records
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    /// the program, or a file's; one record is enough then
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,
     /// Smallest difference that matters, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCNT, value_parser = parse_percent)]

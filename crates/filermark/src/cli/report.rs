@@ -46,8 +46,8 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Show published systems of old beside, which are not comparable: those that ship with
-    /// the program, or a file's. Of run records only; goes behind the record
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    /// the program, or a file's. Of run records only
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,
     /// Lay pages and texts out by the templates of this directory; what it lacks is as shipped
     #[arg(long, value_name = "DIR")]

@@ -1,10 +1,23 @@
 //! What every rendering of a run after an older generation says of it: rows for tables,
 //! lines for texts. One place, so that none says less than another.
 
-use super::Benchmark;
+use super::{Benchmark, Heritage};
 
 /// Said with every figure of a benchmark after an older generation.
 pub const HERITAGE_NOTICE: &str = "A likeness of an older generation: not comparable with its results, nor with those of any other benchmark.";
+
+/// Said where a run has a mix of its own.
+const OWN_MIX: &str =
+    "The mix of operations is this run's own (MIXFILE), not that of the generation.";
+
+impl Heritage {
+    /// The mix is another one: nothing that is said of that generation's holds.
+    pub(super) fn forget_mix(&mut self) {
+        self.mix_total_pcnt = None;
+        self.caveats.retain(|text| !text.contains("published mix"));
+        self.caveats.push(OWN_MIX.to_owned());
+    }
+}
 
 impl Benchmark {
     /// What a reader has to know of a benchmark after an older generation, as rows of
@@ -46,6 +59,7 @@ impl Benchmark {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Mix, Op};
 
     #[test]
     fn rows_say_all_that_is_to_be_known() {
@@ -62,6 +76,15 @@ mod tests {
         ] {
             assert!(whole.contains(said), "{said}\n{whole}");
         }
+        let mut own = b.clone();
+        let mix = Mix::new([(Op::Read, 100.0)]).unwrap();
+        own.set_mix(mix).unwrap();
+        let rows = own.heritage_rows();
+        assert!(
+            rows.iter()
+                .all(|(name, text)| *name != "Mix" && !text.contains("published mix"))
+        );
+        assert!(rows.iter().any(|(_, text)| text.contains("this run's own")));
         let of_1993 = Benchmark::shipped("nfs2-1993").unwrap().heritage_rows();
         assert!(of_1993.iter().all(|(name, _)| *name != "Mix"));
         let general = Benchmark::shipped("general-nfs3").unwrap();

@@ -2,8 +2,8 @@
 //! and where it was done.
 //!
 //! People compare two servers, so *places* may differ: servers and what is mounted,
-//! client names, ports and addresses, who logs in, scripts beside the run. Everything
-//! else is the work.
+//! client names, ports and addresses, TCP or UDP, who logs in, how many files are made at
+//! once, scripts beside the run. Everything else is the work.
 
 use crate::record::{RunHeader, RunRecord};
 use crate::text::one_line;
@@ -28,6 +28,8 @@ const DRIVER_PLACES: &[&str] = &[
     "mount_port",
     "portmap_port",
     "port",
+    "transport",
+    "udp_timeout_ms",
     "ip",
     "auth",
 ];
@@ -76,6 +78,9 @@ const NAMES: &[(&str, &str)] = &[
     ("places.driver.auth", "who logs in"),
     ("places.driver.nfs_port", "NFS_PORT"),
     ("places.driver.mount_port", "MOUNT_PORT"),
+    ("places.driver.transport", "transport (TCP)"),
+    ("places.driver.udp_timeout_ms", "UDP_TIMEOUT_MS"),
+    ("places.init_window", "INIT_WINDOW"),
 ];
 
 /// A field that differs.
@@ -154,6 +159,11 @@ fn parts(plan: &RunPlan) -> Parts {
             let moved: Map<String, Value> = moved.collect();
             places.insert("driver".into(), moved.into());
         }
+        if let Some(Value::Object(fileset)) = plan_fields.get_mut("fileset")
+            && let Some(window) = fileset.remove("init_window")
+        {
+            places.insert("init_window".into(), window);
+        }
         plan_fields.insert("points".into(), points(plan));
         plan_fields.insert("procs".into(), procs(plan));
     }
@@ -171,7 +181,12 @@ fn points(plan: &RunPlan) -> Value {
     };
     let all: Vec<String> = plan.points.iter().map(one).collect();
     let counts: Vec<u32> = plan.points.iter().map(|p| p.proc_count).collect();
-    serde_json::json!({"load points": all.join(" "), "procs at them": counts})
+    let mut said = serde_json::json!({"load points": all.join(" ")});
+    // Classical benchmarks have the same procs at all of them.
+    if counts.iter().any(|count| *count > 0) {
+        said["procs at them"] = counts.into();
+    }
+    said
 }
 
 /// What the procs of a composite do, without where.
@@ -186,7 +201,22 @@ fn procs(plan: &RunPlan) -> Value {
 /// The leaves that differ, by name.
 fn changes(root: &str, before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
-    walk(root, Some(before), Some(after), &mut found);
+    let (name, version) = ("/benchmark/name", "/benchmark/version");
+    let differs = |what: &str| before.pointer(what) != after.pointer(what);
+    match (before, after) {
+        // Of another benchmark everything is another: its name says it.
+        (Value::Object(b), Value::Object(a)) if differs(name) || differs(version) => {
+            let named = |fields: &Map<String, Value>| {
+                let mut fields = fields.clone();
+                if let Some(Value::Object(benchmark)) = fields.get_mut("benchmark") {
+                    benchmark.retain(|key, _| ["name", "version"].contains(&key.as_str()));
+                }
+                Value::Object(fields)
+            };
+            walk(root, Some(&named(b)), Some(&named(a)), &mut found);
+        }
+        _ => walk(root, Some(before), Some(after), &mut found),
+    }
     if found.len() > FIELDS_MAX {
         let more = found.len() - FIELDS_MAX;
         found.truncate(FIELDS_MAX);
