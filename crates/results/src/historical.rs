@@ -96,7 +96,7 @@ impl Historical {
             reason: one_line(&reason),
         };
         if text.trim_start().starts_with('{') {
-            let reason = "this is no table of systems but JSON, perhaps a run record: name the records first, and --historical behind them";
+            let reason = "this is no table of systems but JSON, perhaps a run record: name records without an option in front";
             return Err(wrong(0, reason.into()));
         }
         let parsed: File = toml::from_str(text).map_err(|e| {

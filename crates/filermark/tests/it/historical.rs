@@ -71,7 +71,7 @@ fn one_run_stands_beside_systems_of_old_in_every_form() {
     let (_, out, _) = run(dir, &["report", old, "-f", "json", "--historical"]);
     let value: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(value["historical"]["systems"][3]["ops_per_sec"], 5903.0);
-    let svg = ["report", old, "-f", "svg", "--historical", "own.toml"];
+    let svg = ["report", old, "-f", "svg", "--historical=own.toml"];
     assert!(run(dir, &svg).1.contains("attic, v3"));
 }
 
@@ -85,15 +85,11 @@ fn what_cannot_be_shown_is_told() {
     for (args, told) in [
         (vec!["compare", old], "--historical"),
         (
-            vec!["compare", "--historical", old, old],
-            "name the records first",
-        ),
-        (
-            vec!["compare", old, "--historical", "bad.toml"],
+            vec!["compare", old, "--historical=bad.toml"],
             "bad.toml:3: ops_per_sec",
         ),
         (
-            vec!["compare", old, "--historical", "no.toml"],
+            vec!["compare", old, "--historical=no.toml"],
             "no.toml: cannot be read",
         ),
         (
