@@ -1,0 +1,6 @@
+//! What the room does with what comes from outside.
+
+mod encode;
+mod hostile;
+mod ports;
+mod wire;
