@@ -4,6 +4,7 @@ use super::datagram::{Datagram, Sample};
 use super::error::WireError;
 use super::flows::{Flows, INTERFACES_MAX};
 use super::ports::{Admitted, AgentKey, PortOptions, Ports};
+use super::sflowtool::Row;
 use super::traffic::TrafficSample;
 use filermark_results::Timestamp;
 use std::net::IpAddr;
@@ -31,6 +32,8 @@ pub struct Collector {
     /// The picked packets.
     pub flows: Flows,
     trouble: Trouble,
+    /// What became of the last head in a text file.
+    row_head: Admitted,
 }
 
 impl Collector {
@@ -40,6 +43,7 @@ impl Collector {
             ports: Ports::new(options),
             flows: Flows::new(INTERFACES_MAX),
             trouble: Trouble::default(),
+            row_head: Admitted::InOrder,
         }
     }
 
@@ -91,6 +95,31 @@ impl Collector {
             }
         }
         Ok(admitted)
+    }
+
+    /// Takes in what a text file tells. `now` is the time of rows that have none.
+    ///
+    /// Counters of a datagram that came late are dropped: without the number of their sample
+    /// nobody knows whether they are older than those known.
+    pub fn row(&mut self, now: Timestamp, row: &Row, sink: &mut impl FnMut(TrafficSample)) {
+        match row {
+            Row::Head {
+                at,
+                key,
+                sequence,
+                uptime_ms,
+            } => self.row_head = self.ports.admit(*at, *key, *sequence, *uptime_ms),
+            Row::Counters { at, key, counters } => {
+                if self.row_head == Admitted::InOrder {
+                    self.ports.counters(at.unwrap_or(now), *key, counters, sink);
+                }
+            }
+            Row::Flow { key, packet, .. } => {
+                if self.row_head != Admitted::No {
+                    self.flows.packet(*key, packet);
+                }
+            }
+        }
     }
 
     fn note(&mut self, errors: impl Iterator<Item = WireError>) {

@@ -3,4 +3,5 @@
 mod encode;
 mod hostile;
 mod ports;
+mod sflowtool;
 mod wire;
