@@ -22,6 +22,7 @@ mod local_time;
 mod lru;
 mod packet;
 pub mod ports;
+pub mod selection;
 mod sequence;
 pub mod sflowtool;
 mod traffic;
@@ -31,6 +32,7 @@ pub use datagram::{Datagram, Sample};
 pub use error::{What, WireError};
 pub use local_time::{NoZone, Zone};
 pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
+pub use selection::Selection;
 pub use traffic::{Rates, TrafficSample};
 
 /// UDP port of collectors.

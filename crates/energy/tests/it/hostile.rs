@@ -82,7 +82,17 @@ fn sound_messages_pass_every_target() {
         let dir = std::path::Path::new(&dir).join("sflow");
         std::fs::create_dir_all(&dir).expect("a folder for seeds");
         let hand = hex(include_str!("../fixtures/counters.hex"));
-        for (name, bytes) in [("all", bytes), ("hand", hand)] {
+        let capture = include_bytes!("../fixtures/ovs-sflow.pcap").to_vec();
+        let rows = include_bytes!("../fixtures/sflowtool-training.csv").to_vec();
+        let json = include_bytes!("../fixtures/sflowtool.json").to_vec();
+        let seeds = [
+            ("all", bytes),
+            ("hand", hand),
+            ("capture", capture),
+            ("rows", rows),
+            ("json", json),
+        ];
+        for (name, bytes) in seeds {
             std::fs::write(dir.join(name), bytes).expect("a seed");
         }
     }
