@@ -32,7 +32,7 @@ pub use datagram::{Datagram, Sample};
 pub use error::{What, WireError};
 pub use local_time::{NoZone, Zone};
 pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
-pub use selection::Selection;
+pub use selection::{Names, PortPattern, Selection};
 pub use traffic::{Rates, TrafficSample};
 
 /// UDP port of collectors.

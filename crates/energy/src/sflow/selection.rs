@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// Ports as a person says them: `24`, `1-4`, `uplink`, or one of these for one agent,
 /// `10.0.0.248/24`. Numbers are ifIndexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ports {
+pub struct PortPattern {
     /// Whose; `None` for any agent's.
     pub agent: Option<IpAddr>,
     /// Which.
@@ -34,7 +34,7 @@ pub enum Which {
 )]
 pub struct NoPorts(String);
 
-impl FromStr for Ports {
+impl FromStr for PortPattern {
     type Err = NoPorts;
 
     fn from_str(text: &str) -> Result<Self, NoPorts> {
@@ -85,7 +85,7 @@ impl Names {
 /// The interfaces that face the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    ports: Vec<Ports>,
+    ports: Vec<PortPattern>,
     /// What interfaces are called.
     pub names: Names,
 }
@@ -93,7 +93,7 @@ pub struct Selection {
 impl Selection {
     /// These, by these names. With none, no interface faces the server: guessing one would
     /// make a figure that nobody asked for.
-    pub fn new(ports: Vec<Ports>, names: Names) -> Self {
+    pub fn new(ports: Vec<PortPattern>, names: Names) -> Self {
         Self { ports, names }
     }
 
@@ -104,7 +104,7 @@ impl Selection {
             .any(|ports| self.matches(ports, agent, if_index))
     }
 
-    fn matches(&self, ports: &Ports, agent: IpAddr, if_index: u32) -> bool {
+    fn matches(&self, ports: &PortPattern, agent: IpAddr, if_index: u32) -> bool {
         ports.agent.is_none_or(|wanted| wanted == agent)
             && match &ports.which {
                 Which::Range(first, last) => (*first..=*last).contains(&if_index),
@@ -113,8 +113,11 @@ impl Selection {
     }
 
     /// The asked-for ports that none of these interfaces is: misspelt, or not heard of.
-    pub fn unmatched<'a>(&'a self, seen: &'a [(IpAddr, u32)]) -> impl Iterator<Item = &'a Ports> {
-        let found = |ports: &Ports| {
+    pub fn unmatched<'a>(
+        &'a self,
+        seen: &'a [(IpAddr, u32)],
+    ) -> impl Iterator<Item = &'a PortPattern> {
+        let found = |ports: &PortPattern| {
             seen.iter()
                 .any(|(agent, index)| self.matches(ports, *agent, *index))
         };
@@ -149,7 +152,7 @@ mod tests {
             "10.0.0.248 interface 9"
         );
         let seen = [(a, 24), (a, 1), (b, 7)];
-        let missing: Vec<&Ports> = selection.unmatched(&seen).collect();
+        let missing: Vec<&PortPattern> = selection.unmatched(&seen).collect();
         assert_eq!(
             missing,
             [
@@ -163,7 +166,10 @@ mod tests {
     #[test]
     fn what_names_no_ports_is_told() {
         for bad in ["", " ", "10.0.0.1/", "9-3"] {
-            let error = bad.parse::<Ports>().expect_err("no ports").to_string();
+            let error = bad
+                .parse::<PortPattern>()
+                .expect_err("no ports")
+                .to_string();
             assert!(error.contains("names no ports"), "{error}");
         }
     }

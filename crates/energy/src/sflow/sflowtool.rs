@@ -11,6 +11,7 @@ use super::json;
 use super::local_time::{LocalTimes, Zone};
 use super::ports::AgentKey;
 use filermark_results::Timestamp;
+use std::io::{BufRead, Read};
 use std::net::IpAddr;
 
 /// Bytes of a line or of an object. A datagram in JSON has some kilobytes.
@@ -113,6 +114,33 @@ impl Reader {
                 None => self.bad(self.lines.read, line),
             }
         }
+    }
+
+    /// Takes a whole text in, a line at a time; bytes that are no UTF-8 make a row bad, not the
+    /// text, and of a line that is too long only the beginning is kept.
+    ///
+    /// # Errors
+    ///
+    /// When `input` cannot be read. What came before went to `sink`.
+    pub fn text(
+        &mut self,
+        mut input: impl BufRead,
+        sink: &mut impl FnMut(Row),
+    ) -> std::io::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let limit = TEXT_MAX as u64 + 1;
+            if input.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            if line.len() > TEXT_MAX && line.last() != Some(&b'\n') {
+                input.skip_until(b'\n')?;
+            }
+            self.line(&String::from_utf8_lossy(&line), sink);
+        }
+        self.end();
+        Ok(())
     }
 
     /// The text has ended: an object that has not is bad.

@@ -232,6 +232,9 @@ fn captures_that_end_early_or_are_none() {
 }
 
 proptest! {
+    // Each has two buffers of a megabyte.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn captures_with_wrong_bytes_are_survived(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

@@ -194,6 +194,25 @@ fn an_object_without_end_is_bounded() {
     assert!(reader.lines().bad >= 3, "{:?}", reader.lines());
 }
 
+#[test]
+fn a_text_with_a_line_of_megabytes_and_bytes_that_are_no_text() {
+    let mut text = b"CNTR,".to_vec();
+    text.extend(vec![b'9'; 3 << 20]);
+    text.extend(format!("\nCNTR,10.0.0.254,\n{PLAIN}\r\n{{\"agent\":").into_bytes());
+    text[5 + (3 << 20) + 12] = 0xff;
+    let mut reader = Reader::new(None);
+    let mut rows = 0;
+    reader.text(&text[..], &mut |_| rows += 1).expect("memory");
+    let lines = reader.lines();
+    assert_eq!((rows, lines.read, lines.rows, lines.bad), (1, 4, 1, 3));
+    assert!(
+        lines
+            .first_bad
+            .as_ref()
+            .is_some_and(|(line, text)| *line == 1 && text.len() <= 80)
+    );
+}
+
 proptest::proptest! {
     #[test]
     fn any_lines_are_survived(lines in proptest::collection::vec("(CNTR,|FLOW,|\\{|\\}|\\[|\")?[ -~é]{0,60}", 0..50)) {
