@@ -54,6 +54,39 @@ fn a_datagram_by_hand() {
 }
 
 #[test]
+fn a_datagram_of_a_real_switch() {
+    let bytes = hex(include_str!("../fixtures/switch.hex"));
+    let datagram = Datagram::decode(&bytes).expect("sound");
+    assert_eq!(datagram.agent, Some(IpAddr::from([172, 21, 35, 17])));
+    assert_eq!((datagram.sub_agent, datagram.sequence), (1, 415));
+    let samples: Vec<Sample<'_>> = datagram.samples().map(|s| s.expect("sound")).collect();
+    let [Sample::Counters(sample)] = samples[..] else {
+        panic!("{samples:?}");
+    };
+    assert_eq!(
+        (sample.sequence, sample.source.if_index()),
+        (8485, Some(1036))
+    );
+    let records: Vec<_> = sample.records().map(|r| r.expect("sound")).collect();
+    let [CounterRecord::Interface(counters)] = records[..] else {
+        panic!("{records:?}");
+    };
+    assert_eq!((counters.if_index, counters.if_type), (1036, 6));
+    assert_eq!(
+        (counters.speed, counters.direction, counters.status),
+        (100_000_000, 1, 3)
+    );
+    assert_eq!(
+        (counters.in_octets, counters.out_octets),
+        (25_963_724, 5_455_297)
+    );
+    assert_eq!(
+        (counters.in_unicast, counters.out_broadcast),
+        (39_811, 2263)
+    );
+}
+
+#[test]
 fn flow_samples_of_both_forms() {
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
     let frame: Vec<u8> = (0..61).collect();
