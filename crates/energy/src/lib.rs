@@ -5,5 +5,6 @@
 //! readings and the readers of their sources; no command uses it yet.
 
 pub mod reading;
+pub mod sflow;
 
 pub use reading::{Quantity, Reading};

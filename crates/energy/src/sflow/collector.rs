@@ -1,0 +1,131 @@
+//! Takes datagrams in and keeps books: rates, estimates, and what was wrong.
+
+use super::datagram::{Datagram, Sample};
+use super::error::WireError;
+use super::flows::{Flows, INTERFACES_MAX};
+use super::ports::{Admitted, AgentKey, PortOptions, Ports};
+use super::sflowtool::Row;
+use super::traffic::TrafficSample;
+use filermark_results::Timestamp;
+use std::net::IpAddr;
+
+/// What came that is neither rate nor estimate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Datagrams whose head cannot be read.
+    pub unreadable: u64,
+    /// Samples and records that cannot be read, in datagrams that can.
+    pub broken: u64,
+    /// Samples of kinds that are not known here; skipped.
+    pub skipped: u64,
+    /// Samples of packets that agents threw away.
+    pub discarded: u64,
+    /// The first that could not be read.
+    pub first: Option<WireError>,
+}
+
+/// Everything that a stream of datagrams has told.
+#[derive(Debug)]
+pub struct Collector {
+    /// The interfaces' counters.
+    pub ports: Ports,
+    /// The picked packets.
+    pub flows: Flows,
+    trouble: Trouble,
+    /// What became of the last head in a text file.
+    row_head: Admitted,
+}
+
+impl Collector {
+    /// Has heard nothing yet.
+    pub fn new(options: PortOptions) -> Self {
+        Self {
+            ports: Ports::new(options),
+            flows: Flows::new(INTERFACES_MAX),
+            trouble: Trouble::default(),
+            row_head: Admitted::InOrder,
+        }
+    }
+
+    /// What was wrong so far.
+    pub fn trouble(&self) -> Trouble {
+        self.trouble
+    }
+
+    /// Takes the bytes of a datagram in. `from` is who sent it; rates go to `sink`.
+    /// Nothing is allocated unless an agent or interface is new.
+    ///
+    /// # Errors
+    ///
+    /// When its head cannot be read. That is counted too.
+    pub fn datagram(
+        &mut self,
+        at: Timestamp,
+        from: IpAddr,
+        bytes: &[u8],
+        sink: &mut impl FnMut(TrafficSample),
+    ) -> Result<Admitted, WireError> {
+        let datagram = Datagram::decode(bytes).inspect_err(|error| {
+            self.trouble.unreadable += 1;
+            self.trouble.first.get_or_insert(*error);
+        })?;
+        let key = AgentKey {
+            agent: datagram.agent.unwrap_or(from),
+            sub_agent: datagram.sub_agent,
+        };
+        let (sequence, uptime_ms) = (datagram.sequence, datagram.uptime_ms);
+        let admitted = self.ports.admit(at, key, sequence, uptime_ms);
+        if admitted == Admitted::No {
+            return Ok(admitted);
+        }
+        for sample in datagram.samples() {
+            match sample {
+                Ok(Sample::Counters(sample)) => {
+                    self.note(sample.records().filter_map(Result::err));
+                    let head = (uptime_ms, admitted);
+                    self.ports.sample(at, key, head, &sample, sink);
+                }
+                Ok(Sample::Flow(sample)) => {
+                    self.note(sample.records().filter_map(Result::err));
+                    self.flows.sample(key, &sample);
+                }
+                Ok(Sample::Discarded(_)) => self.trouble.discarded += 1,
+                Ok(Sample::Other { .. }) => self.trouble.skipped += 1,
+                Err(error) => self.note(std::iter::once(error)),
+            }
+        }
+        Ok(admitted)
+    }
+
+    /// Takes in what a text file tells. `now` is the time of rows that have none.
+    ///
+    /// Counters of a datagram that came late are dropped: without the number of their sample
+    /// nobody knows whether they are older than those known.
+    pub fn row(&mut self, now: Timestamp, row: &Row, sink: &mut impl FnMut(TrafficSample)) {
+        match row {
+            Row::Head {
+                at,
+                key,
+                sequence,
+                uptime_ms,
+            } => self.row_head = self.ports.admit(*at, *key, *sequence, *uptime_ms),
+            Row::Counters { at, key, counters } => {
+                if self.row_head == Admitted::InOrder {
+                    self.ports.counters(at.unwrap_or(now), *key, counters, sink);
+                }
+            }
+            Row::Flow { key, packet, .. } => {
+                if self.row_head != Admitted::No {
+                    self.flows.packet(*key, packet);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, errors: impl Iterator<Item = WireError>) {
+        for error in errors {
+            self.trouble.broken += 1;
+            self.trouble.first.get_or_insert(error);
+        }
+    }
+}

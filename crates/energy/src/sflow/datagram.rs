@@ -1,0 +1,363 @@
+//! The datagram and its samples.
+
+use super::counters::CounterRecords;
+use super::cursor::Cursor;
+use super::error::{What, WireError};
+use super::flow::FlowRecords;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The only version read here.
+pub const VERSION: u32 = 5;
+/// Samples that one datagram may announce. A sample has at least 8 bytes, so 64 KiB hold no more.
+pub const SAMPLES_MAX: u32 = 8192;
+/// Records that one sample may announce. The longest real ones have some ten.
+pub const RECORDS_MAX: u32 = 1024;
+
+/// What kind of structure lies there: whose it is, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag {
+    /// SMI private enterprise number; 0 for the standard's own structures.
+    pub enterprise: u32,
+    /// Number of the structure.
+    pub format: u32,
+}
+
+impl Tag {
+    /// From the word on the wire: 20 bits of enterprise, 12 of format.
+    pub const fn from_word(word: u32) -> Self {
+        Self {
+            enterprise: word >> 12,
+            format: word & 0xfff,
+        }
+    }
+}
+
+/// A datagram of version 5, borrowed from the bytes it came in.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// The agent's own address; `None` where it says that it does not know it.
+    pub agent: Option<IpAddr>,
+    /// Which part of the agent sent it. Sequence numbers belong to this part.
+    pub sub_agent: u32,
+    /// Rises by one with each datagram of this part of the agent.
+    pub sequence: u32,
+    /// Milliseconds since the agent started, modulo 2^32.
+    pub uptime_ms: u32,
+    /// Samples that it announces.
+    pub sample_count: u32,
+    samples: Cursor<'a>,
+}
+
+impl<'a> Datagram<'a> {
+    /// Reads the head of a datagram.
+    ///
+    /// # Errors
+    ///
+    /// When it is too short, of another version, has an unknown kind of address, or
+    /// announces more samples than [`SAMPLES_MAX`].
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut at = Cursor::new(bytes);
+        let version = at.u32("version")?;
+        if version != VERSION {
+            return Err(Cursor::new(bytes).error("version", What::Unknown { found: version }));
+        }
+        Ok(Self {
+            agent: address(&mut at)?,
+            sub_agent: at.u32("sub_agent_id")?,
+            sequence: at.u32("sequence_number")?,
+            uptime_ms: at.u32("uptime")?,
+            sample_count: count(&mut at, SAMPLES_MAX, "samples")?,
+            samples: at,
+        })
+    }
+
+    /// Its samples. After a length that cannot be, they end.
+    pub fn samples(&self) -> Samples<'a> {
+        Samples {
+            at: self.samples,
+            left: self.sample_count,
+        }
+    }
+}
+
+fn address(at: &mut Cursor<'_>) -> Result<Option<IpAddr>, WireError> {
+    let start = *at;
+    Ok(match at.u32("address_type")? {
+        0 => None,
+        1 => Some(Ipv4Addr::from(at.array::<4>("agent_address")?).into()),
+        2 => Some(Ipv6Addr::from(at.array::<16>("agent_address")?).into()),
+        found => return Err(start.error("address_type", What::Unknown { found })),
+    })
+}
+
+/// A count of structures to follow.
+fn count(at: &mut Cursor<'_>, limit: u32, field: &'static str) -> Result<u32, WireError> {
+    let start = *at;
+    let found = at.u32(field)?;
+    if found > limit {
+        return Err(start.error(field, What::TooLarge { found, limit }));
+    }
+    Ok(found)
+}
+
+/// The next of a row of structures, each a tag, a length and so many bytes.
+pub(super) fn next_structure<'a>(
+    at: &mut Cursor<'a>,
+    left: &mut u32,
+    field: &'static str,
+) -> Option<Result<(Tag, Cursor<'a>), WireError>> {
+    *left = left.checked_sub(1)?;
+    let structure = structure(at, field);
+    if structure.is_err() {
+        // Where the next one begins cannot be known.
+        *left = 0;
+    }
+    Some(structure)
+}
+
+fn structure<'a>(at: &mut Cursor<'a>, field: &'static str) -> Result<(Tag, Cursor<'a>), WireError> {
+    let tag = Tag::from_word(at.u32(field)?);
+    let start = *at;
+    let length = at.u32(field)? as usize;
+    if length > at.remaining() {
+        let left = at.remaining();
+        return Err(start.error(
+            field,
+            What::Short {
+                wanted: length,
+                left,
+            },
+        ));
+    }
+    Ok((tag, at.part(length, field)?))
+}
+
+/// The samples of a datagram, in its order.
+#[derive(Clone, Debug)]
+pub struct Samples<'a> {
+    at: Cursor<'a>,
+    left: u32,
+}
+
+impl<'a> Iterator for Samples<'a> {
+    type Item = Result<Sample<'a>, WireError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let structure = next_structure(&mut self.at, &mut self.left, "sample_data")?;
+        Some(structure.and_then(|(tag, body)| Sample::decode(tag, body)))
+    }
+}
+
+/// One sample.
+#[derive(Clone, Copy, Debug)]
+pub enum Sample<'a> {
+    /// A packet that was picked (formats 1 and 3).
+    Flow(FlowSample<'a>),
+    /// Counters that were read (formats 2 and 4).
+    Counters(CounterSample<'a>),
+    /// A packet that was thrown away (format 5).
+    Discarded(DiscardedPacket<'a>),
+    /// Something else, skipped.
+    Other {
+        /// What it calls itself.
+        tag: Tag,
+        /// Its length, in bytes.
+        length: usize,
+    },
+}
+
+impl<'a> Sample<'a> {
+    fn decode(tag: Tag, mut at: Cursor<'a>) -> Result<Self, WireError> {
+        let at = &mut at;
+        Ok(match (tag.enterprise, tag.format) {
+            (0, 1) => Self::Flow(FlowSample::decode(at, false)?),
+            (0, 2) => Self::Counters(CounterSample::decode(at, false)?),
+            (0, 3) => Self::Flow(FlowSample::decode(at, true)?),
+            (0, 4) => Self::Counters(CounterSample::decode(at, true)?),
+            (0, 5) => Self::Discarded(DiscardedPacket::decode(at)?),
+            _ => Self::Other {
+                tag,
+                length: at.remaining(),
+            },
+        })
+    }
+}
+
+/// Who took a sample: an interface (class 0, the index is its ifIndex), a VLAN (1), an
+/// entity of the device (2), or something of its own (3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// What the index counts.
+    pub class: u32,
+    /// Which one.
+    pub index: u32,
+}
+
+impl Source {
+    fn decode(at: &mut Cursor<'_>, expanded: bool) -> Result<Self, WireError> {
+        if expanded {
+            return Ok(Self {
+                class: at.u32("source_id_type")?,
+                index: at.u32("source_id_index")?,
+            });
+        }
+        let word = at.u32("source_id")?;
+        Ok(Self {
+            class: word >> 24,
+            index: word & 0x00ff_ffff,
+        })
+    }
+
+    /// The interface that it is, if it is one.
+    pub fn if_index(self) -> Option<u32> {
+        (self.class == 0).then_some(self.index)
+    }
+}
+
+/// Where a picked packet came in or went out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// Through the interface with this ifIndex.
+    Index(u32),
+    /// Not known.
+    Unknown,
+    /// From or to the device itself.
+    Internal,
+    /// Thrown away, for this reason.
+    Discarded(u32),
+    /// Out of so many interfaces (0: more than one, number unknown).
+    Multiple(u32),
+    /// A format that the standard does not have.
+    Other(u32),
+}
+
+impl Interface {
+    /// The largest value of the short form, which means the device itself.
+    const INTERNAL: u32 = 0x3fff_ffff;
+
+    fn decode(at: &mut Cursor<'_>, expanded: bool, field: &'static str) -> Result<Self, WireError> {
+        let (format, value) = if expanded {
+            (at.u32(field)?, at.u32(field)?)
+        } else {
+            let word = at.u32(field)?;
+            (word >> 30, word & Self::INTERNAL)
+        };
+        Ok(match (format, value) {
+            (0, 0) => Self::Unknown,
+            (0, Self::INTERNAL | u32::MAX) => Self::Internal,
+            (0, index) => Self::Index(index),
+            (1, reason) => Self::Discarded(reason),
+            (2, number) => Self::Multiple(number),
+            (other, _) => Self::Other(other),
+        })
+    }
+}
+
+/// A packet that was picked from the traffic.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSample<'a> {
+    /// Rises by one with each flow sample of the source.
+    pub sequence: u32,
+    /// Who picked it.
+    pub source: Source,
+    /// One packet in so many is picked.
+    pub sampling_rate: u32,
+    /// Packets that could have been picked so far, modulo 2^32.
+    pub sample_pool: u32,
+    /// Picked packets that were lost before they could be told of, so far.
+    pub drops: u32,
+    /// Where it came in.
+    pub input: Interface,
+    /// Where it went out.
+    pub output: Interface,
+    record_count: u32,
+    records: Cursor<'a>,
+}
+
+impl<'a> FlowSample<'a> {
+    fn decode(at: &mut Cursor<'a>, expanded: bool) -> Result<Self, WireError> {
+        Ok(Self {
+            sequence: at.u32("sequence_number")?,
+            source: Source::decode(at, expanded)?,
+            sampling_rate: at.u32("sampling_rate")?,
+            sample_pool: at.u32("sample_pool")?,
+            drops: at.u32("drops")?,
+            input: Interface::decode(at, expanded, "input")?,
+            output: Interface::decode(at, expanded, "output")?,
+            record_count: count(at, RECORDS_MAX, "flow_records")?,
+            records: *at,
+        })
+    }
+
+    /// What it tells of the packet.
+    pub fn records(&self) -> FlowRecords<'a> {
+        FlowRecords::new(self.records, self.record_count)
+    }
+}
+
+/// Counters that were read at a source.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterSample<'a> {
+    /// Rises by one with each counter sample of the source; starts anew when the source
+    /// sets any of its counters back.
+    pub sequence: u32,
+    /// Whose counters.
+    pub source: Source,
+    record_count: u32,
+    records: Cursor<'a>,
+}
+
+impl<'a> CounterSample<'a> {
+    fn decode(at: &mut Cursor<'a>, expanded: bool) -> Result<Self, WireError> {
+        Ok(Self {
+            sequence: at.u32("sequence_number")?,
+            source: Source::decode(at, expanded)?,
+            record_count: count(at, RECORDS_MAX, "counters_records")?,
+            records: *at,
+        })
+    }
+
+    /// The groups of counters.
+    pub fn records(&self) -> CounterRecords<'a> {
+        CounterRecords::new(self.records, self.record_count)
+    }
+}
+
+/// A packet that the device threw away.
+#[derive(Clone, Copy, Debug)]
+pub struct DiscardedPacket<'a> {
+    /// Rises by one with each such sample of the source.
+    pub sequence: u32,
+    /// Who tells.
+    pub source: Source,
+    /// Such samples that were lost before they could be told of, so far.
+    pub drops: u32,
+    /// ifIndex of the way in; 0 where it is not known.
+    pub input: u32,
+    /// ifIndex of the way out; 0 where it is not known.
+    pub output: u32,
+    /// Why, by the numbers of the standard.
+    pub reason: u32,
+    record_count: u32,
+    records: Cursor<'a>,
+}
+
+impl<'a> DiscardedPacket<'a> {
+    fn decode(at: &mut Cursor<'a>) -> Result<Self, WireError> {
+        Ok(Self {
+            sequence: at.u32("sequence_number")?,
+            source: Source::decode(at, true)?,
+            drops: at.u32("drops")?,
+            input: at.u32("inputifindex")?,
+            output: at.u32("outputifindex")?,
+            reason: at.u32("reason")?,
+            record_count: count(at, RECORDS_MAX, "discard_records")?,
+            records: *at,
+        })
+    }
+
+    /// What it tells of the packet.
+    pub fn records(&self) -> FlowRecords<'a> {
+        FlowRecords::new(self.records, self.record_count)
+    }
+}

@@ -1,0 +1,39 @@
+//! sFlow, version 5 (sFlow.org, July 2004, and its Host Structures of July 2010): what
+//! switches and hosts tell of their traffic.
+//!
+//! From the bytes up: `cursor` reads words; [`datagram`], [`flow`] and [`counters`] are the
+//! structures, borrowed and unbelieved; [`ports`] makes rates of counters and [`flows`]
+//! estimates of picked packets; [`Collector`] does both. [`sflowtool`] reads text
+//! and [`capture`] packet captures instead. [`Selection`] says which interfaces matter.
+//!
+//! Knows no sockets, threads or clocks: who calls says when a datagram came. Nothing is
+//! allocated per datagram, and what is remembered has limits.
+
+pub mod capture;
+pub mod collector;
+pub mod counters;
+mod cursor;
+pub mod datagram;
+mod error;
+pub mod flow;
+pub mod flows;
+mod json;
+mod local_time;
+mod lru;
+mod packet;
+pub mod ports;
+pub mod selection;
+mod sequence;
+pub mod sflowtool;
+mod traffic;
+
+pub use collector::{Collector, Trouble};
+pub use datagram::{Datagram, Sample};
+pub use error::{What, WireError};
+pub use local_time::{NoZone, Zone};
+pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
+pub use selection::{Names, PortPattern, Selection};
+pub use traffic::{Rates, TrafficSample};
+
+/// UDP port of collectors.
+pub const PORT: u16 = 6343;

@@ -1,0 +1,176 @@
+//! Which interfaces matter, and what they are called.
+//!
+//! A switch tells of all its ports; the traffic of the server is that of the ports the server
+//! is plugged into. Who measures says which: by number, range or name, for one agent or all.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// Ports as a person says them: `24`, `1-4`, `uplink`, or one of these for one agent,
+/// `10.0.0.248/24`. Numbers are ifIndexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortPattern {
+    /// Whose; `None` for any agent's.
+    pub agent: Option<IpAddr>,
+    /// Which.
+    pub which: Which,
+}
+
+/// Which ports of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// From the first ifIndex to the last, both among them.
+    Range(u32, u32),
+    /// The one with this name.
+    Name(String),
+}
+
+/// Text that names no ports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" names no ports; give an ifIndex as 24, a range as 1-4, a name, or one of these after an agent's address as 10.0.0.248/24"
+)]
+pub struct NoPorts(String);
+
+impl FromStr for PortPattern {
+    type Err = NoPorts;
+
+    fn from_str(text: &str) -> Result<Self, NoPorts> {
+        // Names may have slashes too, as 0/24 has: only an address before it is an agent.
+        let split = text.split_once('/');
+        let of_agent = split.and_then(|(agent, rest)| Some((agent.parse::<IpAddr>().ok()?, rest)));
+        let (agent, port) = match of_agent {
+            Some((agent, port)) => (Some(agent), port.trim()),
+            None => (None, text.trim()),
+        };
+        let (first, last) = port.split_once('-').unwrap_or((port, port));
+        let which = match (first.trim().parse(), last.trim().parse()) {
+            (Ok(first), Ok(last)) if first <= last => Which::Range(first, last),
+            (Ok(_), Ok(_)) => return Err(NoPorts(text.to_owned())),
+            _ if port.is_empty() => return Err(NoPorts(text.to_owned())),
+            _ => Which::Name(port.to_owned()),
+        };
+        Ok(Self { agent, which })
+    }
+}
+
+/// Names of interfaces: sFlow's own counters have only numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(BTreeMap<(Option<IpAddr>, u32), String>);
+
+impl Names {
+    /// Gives an interface a name; with no agent, on every agent that has no own name for it.
+    pub fn set(&mut self, agent: Option<IpAddr>, if_index: u32, name: String) {
+        self.0.insert((agent, if_index), name);
+    }
+
+    /// Its name, if it has one.
+    pub fn get(&self, agent: IpAddr, if_index: u32) -> Option<&str> {
+        let own = self.0.get(&(Some(agent), if_index));
+        own.or_else(|| self.0.get(&(None, if_index)))
+            .map(String::as_str)
+    }
+
+    /// For people: the name, or the number where there is none.
+    pub fn label(&self, agent: IpAddr, if_index: u32) -> impl fmt::Display {
+        match self.get(agent, if_index) {
+            Some(name) => format!("{agent} {name}"),
+            None => format!("{agent} interface {if_index}"),
+        }
+    }
+}
+
+/// The interfaces that face the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    ports: Vec<PortPattern>,
+    /// What interfaces are called.
+    pub names: Names,
+}
+
+impl Selection {
+    /// These, by these names. With none, no interface faces the server: guessing one would
+    /// make a figure that nobody asked for.
+    pub fn new(ports: Vec<PortPattern>, names: Names) -> Self {
+        Self { ports, names }
+    }
+
+    /// Whether this one is among them.
+    pub fn has(&self, agent: IpAddr, if_index: u32) -> bool {
+        self.ports
+            .iter()
+            .any(|ports| self.matches(ports, agent, if_index))
+    }
+
+    fn matches(&self, ports: &PortPattern, agent: IpAddr, if_index: u32) -> bool {
+        ports.agent.is_none_or(|wanted| wanted == agent)
+            && match &ports.which {
+                Which::Range(first, last) => (*first..=*last).contains(&if_index),
+                Which::Name(name) => self.names.get(agent, if_index) == Some(name),
+            }
+    }
+
+    /// The asked-for ports that none of these interfaces is: misspelt, or not heard of.
+    pub fn unmatched<'a>(
+        &'a self,
+        seen: &'a [(IpAddr, u32)],
+    ) -> impl Iterator<Item = &'a PortPattern> {
+        let found = |ports: &PortPattern| {
+            seen.iter()
+                .any(|(agent, index)| self.matches(ports, *agent, *index))
+        };
+        self.ports.iter().filter(move |ports| !found(ports))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_by_number_range_and_name() {
+        let mut names = Names::default();
+        let a: IpAddr = [10, 0, 0, 248].into();
+        let b: IpAddr = "fe80::1".parse().expect("an address");
+        names.set(None, 7, "0/7".to_owned());
+        names.set(Some(b), 7, "uplink".to_owned());
+        let texts = ["24", "10.0.0.248/1-3", "0/7", "fe80::1/uplink", "missing"];
+        let ports = texts.map(|text| text.parse().expect("ports")).to_vec();
+        let selection = Selection::new(ports, names);
+        let chosen = |agent| {
+            (0..30)
+                .filter(|n| selection.has(agent, *n))
+                .collect::<Vec<u32>>()
+        };
+        assert_eq!(chosen(a), [1, 2, 3, 7, 24]);
+        assert_eq!(chosen(b), [7, 24]);
+        assert_eq!(selection.names.label(b, 7).to_string(), "fe80::1 uplink");
+        assert_eq!(
+            selection.names.label(a, 9).to_string(),
+            "10.0.0.248 interface 9"
+        );
+        let seen = [(a, 24), (a, 1), (b, 7)];
+        let missing: Vec<&PortPattern> = selection.unmatched(&seen).collect();
+        assert_eq!(
+            missing,
+            [
+                &texts[2].parse().expect("ports"),
+                &texts[4].parse().expect("ports")
+            ]
+        );
+        assert!(!Selection::default().has(a, 1));
+    }
+
+    #[test]
+    fn what_names_no_ports_is_told() {
+        for bad in ["", " ", "10.0.0.1/", "9-3"] {
+            let error = bad
+                .parse::<PortPattern>()
+                .expect_err("no ports")
+                .to_string();
+            assert!(error.contains("names no ports"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! How much went through an interface, from two readings of its counters.
+//!
+//! Only arithmetic: no state, no clock. The hard part is a counter that has gone back: has it
+//! wrapped, or was it set back?
+
+use super::counters::InterfaceCounters;
+use filermark_results::Timestamp;
+use std::net::IpAddr;
+
+/// The shortest Ethernet head. Packets times this is no more than the bytes.
+const PACKET_BYTES_MIN: u64 = 14;
+/// A rate of so many times the interface's speed cannot be.
+const SPEED_LEEWAY: f64 = 1.5;
+/// ifDirection of an interface that sends and receives by turns.
+const HALF_DUPLEX: u32 = 2;
+
+/// Traffic of one interface between two readings of its counters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrafficSample {
+    /// When the second reading came.
+    pub at: Timestamp,
+    /// Seconds between the readings; above 0.
+    pub seconds: f64,
+    /// Whose interface.
+    pub agent: IpAddr,
+    /// Which part of the agent told of it.
+    pub sub_agent: u32,
+    /// Which interface of the agent.
+    pub if_index: u32,
+    /// Bits per second that it can do; `None` where the agent does not know.
+    pub speed_bits_per_s: Option<u64>,
+    /// What the agent received. On a switch's port to a server: what the server sent.
+    pub input: Rates,
+    /// What the agent sent. On a switch's port to a server: what the server received.
+    pub output: Rates,
+}
+
+impl TrafficSample {
+    /// Bytes per second in both directions; `None` where one is not known.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        Some(self.input.bytes_per_s? + self.output.bytes_per_s?)
+    }
+
+    /// MiB per second in both directions, as efficiency counts them.
+    pub fn mib_per_s(&self) -> Option<f64> {
+        self.bytes_per_s().map(|bytes| bytes / 1_048_576.0)
+    }
+}
+
+/// Traffic in one direction. What the agent does not count is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Packets per second, to one, to many and to all.
+    pub packets_per_s: Option<f64>,
+    /// Packets per second that were broken.
+    pub errors_per_s: Option<f64>,
+    /// Sound packets per second that were thrown away.
+    pub discards_per_s: Option<f64>,
+    /// Share of the speed, 1 for all of it. With half duplex both directions share one.
+    pub utilisation: Option<f64>,
+}
+
+/// Bits per second, if it says so. A 32-bit gauge stands at its end (4294967295) for
+/// everything faster (RFC 2863, ifSpeed), and some agents hand that on.
+pub(super) fn speed(counters: &InterfaceCounters) -> Option<u64> {
+    let speed = counters.speed;
+    (speed != 0 && speed != u64::from(u32::MAX) && speed != u64::MAX).then_some(speed)
+}
+
+/// What was counted in one direction.
+#[derive(Clone, Copy)]
+struct Direction {
+    octets: u64,
+    packets: [u32; 3],
+    errors: u32,
+    discards: u32,
+}
+
+fn input(counters: &InterfaceCounters) -> Direction {
+    Direction {
+        octets: counters.in_octets,
+        packets: [
+            counters.in_unicast,
+            counters.in_multicast,
+            counters.in_broadcast,
+        ],
+        errors: counters.in_errors,
+        discards: counters.in_discards,
+    }
+}
+
+fn output(counters: &InterfaceCounters) -> Direction {
+    Direction {
+        octets: counters.out_octets,
+        packets: [
+            counters.out_unicast,
+            counters.out_multicast,
+            counters.out_broadcast,
+        ],
+        errors: counters.out_errors,
+        discards: counters.out_discards,
+    }
+}
+
+/// From one reading of a counter to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// One of the two is not known.
+    Unknown,
+    Forward(u64),
+    /// Less than before; so many if it has wrapped.
+    Back {
+        wrapped: u64,
+    },
+}
+
+fn step32(from: u32, to: u32) -> Step {
+    match (from, to) {
+        (u32::MAX, _) | (_, u32::MAX) => Step::Unknown,
+        (from, to) if to >= from => Step::Forward(u64::from(to - from)),
+        (from, to) => Step::Back {
+            wrapped: to.wrapping_sub(from).into(),
+        },
+    }
+}
+
+/// Bytes: a counter of 64 bits, behind which an agent may have one of 32.
+fn step64(from: u64, to: u64) -> Step {
+    match (from, to) {
+        (u64::MAX, _) | (_, u64::MAX) => Step::Unknown,
+        (from, to) if to >= from => Step::Forward(to - from),
+        // From the upper half of 2^64 to the lower: nothing but a wrap gets there.
+        (from, to) if from > u64::MAX / 2 && to < u64::MAX / 2 => {
+            Step::Forward(to.wrapping_sub(from))
+        }
+        (from, to) => match (u32::try_from(from), u32::try_from(to)) {
+            (Ok(from), Ok(to)) => Step::Back {
+                wrapped: to.wrapping_sub(from).into(),
+            },
+            _ => Step::Back { wrapped: u64::MAX },
+        },
+    }
+}
+
+/// All steps in one direction.
+#[derive(Clone, Copy)]
+struct Steps {
+    octets: Step,
+    packets: [Step; 3],
+    errors: Step,
+    discards: Step,
+}
+
+impl Steps {
+    fn between(from: Direction, to: Direction) -> Self {
+        let packet = |kind: usize| step32(from.packets[kind], to.packets[kind]);
+        Self {
+            octets: step64(from.octets, to.octets),
+            packets: [packet(0), packet(1), packet(2)],
+            errors: step32(from.errors, to.errors),
+            discards: step32(from.discards, to.discards),
+        }
+    }
+
+    fn backs(&self) -> usize {
+        let all = [
+            self.octets,
+            self.packets[0],
+            self.packets[1],
+            self.packets[2],
+        ];
+        all.iter()
+            .filter(|step| matches!(step, Step::Back { .. }))
+            .count()
+    }
+
+    /// Whether the packet counters that went back can have wrapped while so many bytes passed.
+    fn packets_fit(&self) -> bool {
+        let Step::Forward(octets) = self.octets else {
+            return true;
+        };
+        self.packets.iter().all(|step| match step {
+            Step::Back { wrapped } => wrapped.saturating_mul(PACKET_BYTES_MIN) <= octets,
+            _ => true,
+        })
+    }
+
+    /// Whether each counter that went back has wrapped by less than half of its range, and the
+    /// bytes no faster than the interface can.
+    fn small(&self, bytes_max: f64) -> bool {
+        let fits = |step: &Step, limit: f64| match step {
+            Step::Back { wrapped } => {
+                *wrapped <= u64::from(u32::MAX / 2) && *wrapped as f64 <= limit
+            }
+            _ => true,
+        };
+        fits(&self.octets, bytes_max) && self.packets.iter().all(|step| fits(step, f64::MAX))
+    }
+
+    fn rates(&self, seconds: f64) -> Rates {
+        let per_s = |step: Step| amount(step).map(|amount| amount as f64 / seconds);
+        let known = self.packets.iter().filter_map(|step| amount(*step));
+        let packets = known.reduce(|a, b| a + b);
+        // Errors and discards are few: by more than half of the range they have been set back.
+        let few =
+            |step: Step| per_s(step).filter(|_| amount(step) <= Some(u64::from(u32::MAX / 2)));
+        Rates {
+            bytes_per_s: per_s(self.octets),
+            packets_per_s: packets.map(|packets| packets as f64 / seconds),
+            errors_per_s: few(self.errors),
+            discards_per_s: few(self.discards),
+            utilisation: None,
+        }
+    }
+}
+
+fn amount(step: Step) -> Option<u64> {
+    match step {
+        Step::Unknown => None,
+        Step::Forward(amount) | Step::Back { wrapped: amount } => Some(amount),
+    }
+}
+
+/// The rates (in, out) over `seconds` between two readings, or `None` where the counters were
+/// set back in between.
+///
+/// A single counter that went back has wrapped, if what passed then is possible. Where more
+/// went back at once, or the bytes that passed are too few for the packets, they were set
+/// back: counters wrap each at its own time.
+pub(super) fn rates(
+    from: &InterfaceCounters,
+    to: &InterfaceCounters,
+    seconds: f64,
+) -> Option<(Rates, Rates)> {
+    let speed = speed(to);
+    let bytes_max = speed.map_or(f64::MAX, |bits| bits as f64 / 8.0 * seconds * SPEED_LEEWAY);
+    let incoming = Steps::between(input(from), input(to));
+    let outgoing = Steps::between(output(from), output(to));
+    let both = [&incoming, &outgoing];
+    let bytes_go_on = both.iter().any(|s| matches!(s.octets, Step::Forward(_)))
+        && !both.iter().any(|s| matches!(s.octets, Step::Back { .. }));
+    let sound = if bytes_go_on {
+        both.iter().all(|s| s.packets_fit())
+    } else {
+        incoming.backs() + outgoing.backs() <= 1 && both.iter().all(|s| s.small(bytes_max))
+    };
+    if !sound {
+        return None;
+    }
+    let (mut incoming, mut outgoing) = (incoming.rates(seconds), outgoing.rates(seconds));
+    let share = |bytes: Option<f64>| Some(bytes? * 8.0 / speed? as f64);
+    let (used_in, used_out) = (share(incoming.bytes_per_s), share(outgoing.bytes_per_s));
+    let shared = used_in.zip(used_out).map(|(a, b)| a + b);
+    let half = to.direction == HALF_DUPLEX;
+    incoming.utilisation = if half { shared } else { used_in };
+    outgoing.utilisation = if half { shared } else { used_out };
+    Some((incoming, outgoing))
+}
+
+#[cfg(test)]
+#[path = "traffic_tests.rs"]
+mod tests;
