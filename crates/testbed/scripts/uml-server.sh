@@ -1,5 +1,6 @@
 # Init of a kernel NFS server. EXPORT_SIZE: of the exported tmpfs;
 # EXPORT_OPTIONS: for exportfs; THREADS: nfsd's; NFS4: not empty if it speaks that too;
+# UDP: an option of rpc.nfsd, or empty;
 # NFS2: not empty if it speaks versions 2 and 3, by the module /run/testbed/nfsd.ko.
 tmpfs /srv "$EXPORT_SIZE"
 mkdir /srv/export
@@ -24,11 +25,11 @@ if [ -n "$NFS2" ]; then
     echo "$THREADS" >/proc/fs/nfsd/threads
     step grep -q '+2' /proc/fs/nfsd/versions
 elif [ -z "$NFS4" ]; then
-    step rpc.nfsd --no-nfs-version 4 "$THREADS"
+    step rpc.nfsd $UDP --no-nfs-version 4 "$THREADS"
 else
     # Nobody was here before: no grace period for those who would come back.
     echo 10 >/proc/fs/nfsd/nfsv4gracetime
-    step rpc.nfsd "$THREADS"
+    step rpc.nfsd $UDP "$THREADS"
     echo Y >/proc/fs/nfsd/v4_end_grace
     # Locks wait for lockd's as well: 50 s.
     echo Y >/proc/fs/lockd/nlm_end_grace

@@ -91,7 +91,7 @@ pub struct ServerOptions {
     pub root_squash: bool,
     /// The server speaks NFSv4.0 to 4.2, too.
     pub nfs4: bool,
-    /// The server takes NFSv3 and MOUNT over UDP, too (ganesha alone: the kernel of
-    /// User Mode Linux is built without).
+    /// The server takes NFSv3 and MOUNT over UDP, too. (The kernel's client does not:
+    /// Debian builds it without.)
     pub udp: bool,
 }

@@ -24,8 +24,8 @@ const NFSD_V2: &str = "FILERMARK_NFSD_V2";
 /// The kernel's own counters are read in milliseconds; a busy machine takes longer.
 const COUNTS_LIMIT: Duration = Duration::from_secs(30);
 
-/// A Linux kernel that exports a tmpfs over NFSv3 and, if asked, NFSv4, TCP, at the
-/// standard ports.
+/// A Linux kernel that exports a tmpfs over NFSv3 and, if asked, NFSv4, over TCP and, if
+/// asked, UDP, at the standard ports.
 #[derive(Debug)]
 pub struct KernelServer {
     uml: Uml,
@@ -97,6 +97,7 @@ impl KernelServer {
                     format!("{access},{squash},insecure,fsid=0,sync,no_subtree_check"),
                 ),
                 ("THREADS", THREADS.to_string()),
+                ("UDP", if options.udp { "--udp" } else { "" }.to_owned()),
                 ("NFS4", if options.nfs4 { "yes" } else { "" }.to_owned()),
                 ("NFS2", if nfs2.is_some() { "yes" } else { "" }.to_owned()),
             ],

@@ -28,6 +28,7 @@ mod kernel;
 mod kernel_smb;
 mod loss;
 mod mounts;
+mod netem;
 mod nfs_counts;
 mod processes;
 mod samba;
@@ -52,6 +53,7 @@ pub use kernel::{ClientOptions, KernelClient, KernelServer, ScriptOutput};
 pub use kernel_smb::KernelSmbClient;
 pub use loss::{Dropped, Loss, Lost};
 pub use mounts::{Mounts, Scratch};
+pub use netem::NetemCounts;
 pub use nfs_counts::NfsCounts;
 pub use processes::Process;
 pub use samba::{

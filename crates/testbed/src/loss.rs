@@ -1,7 +1,8 @@
 //! Packets that get lost on purpose, by the kernel's packet filter.
 //!
-//! `tc netem` would do as well, but many kernels are built without it; and the packet
-//! filter counts what it drops, so that a test knows the truth exactly.
+//! `tc netem` does as well, but many kernels are built without it: see
+//! [`crate::KernelServer::lose_replies`] for one that has it. The packet filter, too,
+//! counts what it drops, so that a test knows the truth exactly.
 
 use crate::tools::need;
 use crate::{Error, Result, Sandbox};

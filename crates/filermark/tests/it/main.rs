@@ -37,6 +37,7 @@ mod historical;
 mod hosts;
 mod kernel_client;
 mod live;
+mod netem;
 mod netmist;
 mod null_server;
 mod older;
