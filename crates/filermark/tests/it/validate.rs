@@ -4,7 +4,7 @@ use crate::peek::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_server::ServerOptions;
-use filermark_testbed::{Fsal, Ganesha, KernelServer, available};
+use filermark_testbed::{Fsal, Ganesha, KernelServer, Sandbox, available};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -89,8 +89,14 @@ fn the_first_failure_ends_level_1_and_both_have_exit_code_1() {
 #[test]
 fn a_server_that_is_not_there_is_told() {
     let _turn = beside_others();
-    let server = serve(ServerOptions::default());
-    let sweep = Sweep::on(&server).command("validate");
+    // In a network of its own nobody else gets the port meanwhile.
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let server = sandbox.run(|| serve(ServerOptions::default()));
+    let sweep = Sweep::on(&server)
+        .in_network_of(&sandbox)
+        .command("validate");
     server.stop();
     sweep
         .fail(1)

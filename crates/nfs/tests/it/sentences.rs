@@ -32,10 +32,14 @@ fn fails(plan: &NfsPlan, mount: &MountPoint) -> DriverError {
     Target::resolve(mount, plan).expect_err("must fail")
 }
 
-/// A port on which nobody listens.
-fn closed_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
-    listener.local_addr().expect("address").port()
+/// A port on which nobody listens; it is ours, so that nobody begins to.
+fn closed_port() -> (socket2::Socket, u16) {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let socket = socket.expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).expect("bind");
+    let address = socket.local_addr().expect("address").as_socket();
+    (socket, address.expect("IPv4").port())
 }
 
 /// A server that does this with each connection.
@@ -94,7 +98,8 @@ fn no_address_of_the_wanted_family() {
 
 #[test]
 fn nobody_listens() {
-    let error = fails(&plan(closed_port()), &mount());
+    let (_mine, closed) = closed_port();
+    let error = fails(&plan(closed), &mount());
     says(
         &error,
         &[
@@ -109,7 +114,8 @@ fn nobody_listens() {
 fn nobody_listens_on_the_nfs_port() {
     let (_server, port) = start(ServerOptions::default());
     let mut plan = plan(port);
-    plan.nfs_port = Some(closed_port());
+    let (_mine, closed) = closed_port();
+    plan.nfs_port = Some(closed);
     let error = fails(&plan, &mount());
     says(
         &error,
@@ -123,7 +129,8 @@ fn nobody_listens_on_the_nfs_port() {
 
 #[test]
 fn no_portmapper() {
-    let mut plan = plan(closed_port());
+    let (_mine, closed) = closed_port();
+    let mut plan = plan(closed);
     plan.nfs_port = None;
     let error = fails(&plan, &mount());
     says(
