@@ -26,9 +26,23 @@ pub struct Sent {
     pub taken: usize,
     /// The system has no room: the rest goes when the reactor says writable.
     pub blocked: bool,
-    /// What the network said about this datagram or an earlier one: nobody listens
-    /// on the port, no route. Not the end of the socket.
+    /// Times the network said about one of these datagrams or an earlier one that nobody
+    /// can be reached ([`is_unreachable`]). Not the end of the socket.
+    pub unreachable: u32,
+    /// Datagrams that this host did not send for another reason: no room, or a firewall
+    /// rule of its own.
+    pub unsent: u32,
+    /// The last of what was told, of either kind.
     pub told: Option<io::Error>,
+}
+
+/// Whether an error of a datagram socket says that nobody can be reached: nobody listens
+/// on the port, the host is down, there is no route.
+pub fn is_unreachable(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+    )
 }
 
 /// What a look at the socket brought.
@@ -111,6 +125,8 @@ impl Datagrams {
         let mut sent = Sent {
             taken: 0,
             blocked: false,
+            unreachable: 0,
+            unsent: 0,
             told: None,
         };
         // What an earlier datagram met is told instead of sending this one: it is
@@ -128,8 +144,14 @@ impl Datagrams {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    sent.taken += usize::from(tried_again);
-                    tried_again = !tried_again;
+                    let given_up = tried_again;
+                    match is_unreachable(&error) {
+                        // Told twice about one datagram counts once.
+                        true => sent.unreachable += u32::from(!given_up),
+                        false => sent.unsent += u32::from(given_up),
+                    }
+                    sent.taken += usize::from(given_up);
+                    tried_again = !given_up;
                     sent.told = Some(error);
                 }
             }
