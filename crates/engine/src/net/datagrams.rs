@@ -130,13 +130,13 @@ impl Datagrams {
             told: None,
         };
         // What an earlier datagram met is told instead of sending this one: it is
-        // tried once more.
-        let mut tried_again = false;
+        // tried once more. Whether what was told said that nobody can be reached:
+        let mut told_before = None;
         while let Some(rest) = ranges.get(sent.taken..).filter(|rest| !rest.is_empty()) {
             match system::send_many(&self.socket, bytes, rest) {
                 Ok(taken) => {
                     sent.taken += taken.max(1);
-                    tried_again = false;
+                    told_before = None;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     sent.blocked = true;
@@ -144,14 +144,13 @@ impl Datagrams {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let given_up = tried_again;
-                    match is_unreachable(&error) {
-                        // Told twice about one datagram counts once.
-                        true => sent.unreachable += u32::from(!given_up),
-                        false => sent.unsent += u32::from(given_up),
-                    }
+                    let unreachable = is_unreachable(&error);
+                    // Told twice about one datagram counts once.
+                    sent.unreachable += u32::from(unreachable && told_before != Some(true));
+                    let given_up = told_before.is_some();
+                    sent.unsent += u32::from(given_up && !unreachable);
                     sent.taken += usize::from(given_up);
-                    tried_again = !given_up;
+                    told_before = (!given_up).then_some(unreachable);
                     sent.told = Some(error);
                 }
             }
