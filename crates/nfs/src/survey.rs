@@ -3,15 +3,13 @@
 //! the server.
 
 use crate::client::{
-    ClientError, PortLookup, Program, RpcClient, RpcOptions, connect, find_port, mount_program,
-    nfs_program,
+    PortLookup, Program, RpcOptions, connect, find_port, mount_program, nfs_program,
 };
-use crate::target::{Target, addresses, mount_options};
+use crate::target::{Target, addresses, ask, mount_options};
 use filermark_engine::driver::{ClaimReport, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan, Transport};
-use filermark_onc::nfs3::{NullArgs, access};
+use filermark_onc::nfs3::access;
 use filermark_onc::portmap;
-use filermark_onc::rpc::AuthBody;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -138,7 +136,13 @@ fn reach(name: &'static str, address: SocketAddr, program: Program, plan: &NfsPl
     let limit = Duration::from_millis(plan.connect_timeout_ms.into());
     let connected = match plan.transport {
         Transport::Tcp => connect(address, false, limit).map(drop),
-        Transport::Udp => null(address, program, plan),
+        Transport::Udp => {
+            let options = RpcOptions {
+                resvport: false,
+                ..mount_options(plan)
+            };
+            ask(address, program, options)
+        }
     };
     Service {
         name,
@@ -147,19 +151,6 @@ fn reach(name: &'static str, address: SocketAddr, program: Program, plan: &NfsPl
         connected: connected
             .map(|()| began.elapsed())
             .map_err(|e| e.to_string()),
-    }
-}
-
-/// A NULL call; a refusal is an answer as well.
-fn null(address: SocketAddr, program: Program, plan: &NfsPlan) -> Result<(), ClientError> {
-    let options = RpcOptions {
-        resvport: false,
-        ..mount_options(plan)
-    };
-    let mut rpc = RpcClient::new(address, program, AuthBody::NONE, options);
-    match rpc.call(&NullArgs {}) {
-        Err(ClientError::Refused { .. }) | Ok(()) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

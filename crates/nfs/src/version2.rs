@@ -49,16 +49,19 @@ pub(crate) const fn procedure_name(version: NfsVersion, procedure: Procedure) ->
 }
 
 /// What SETATTR and CREATE are given. Sizes that version 2 has no room for become the
-/// largest it has; a time of the server's is told as in RFC 1094's successors: the
-/// microseconds are a million (X/Open's XNFS), which servers know.
+/// largest it has; a time of the server's is told as in RFC 1094's successors: mtime's
+/// microseconds are a million (X/Open's XNFS), which servers know. That means both times,
+/// and in atime alone it would be no time at all: so the server's clock for either is the
+/// server's clock for both.
 pub(crate) fn sattr(attributes: &Sattr3) -> Sattr {
     const SERVER_TIME: nfs2::Timeval = nfs2::Timeval {
         seconds: 0,
         useconds: 1_000_000,
     };
+    let by_server = [attributes.atime, attributes.mtime].contains(&SetTime::ServerTime);
     let time = |time| match time {
-        SetTime::DontChange => nfs2::Timeval::KEEP,
-        SetTime::ServerTime => SERVER_TIME,
+        _ if by_server => SERVER_TIME,
+        SetTime::DontChange | SetTime::ServerTime => nfs2::Timeval::KEEP,
         SetTime::ClientTime(at) => nfs2::Timeval {
             seconds: at.seconds,
             useconds: at.nseconds / 1_000,
@@ -272,5 +275,34 @@ pub(crate) fn fsinfo(statfs: &nfs2::StatfsOk, root: Option<Fattr3>) -> FsinfoOk 
             nseconds: 1_000,
         },
         properties: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_clock_for_one_time_is_the_servers_clock_for_both() {
+        let times = |atime, mtime| {
+            let set = sattr(&Sattr3 {
+                atime,
+                mtime,
+                ..Sattr3::default()
+            });
+            (set.atime, set.mtime)
+        };
+        let time = |seconds, useconds| nfs2::Timeval { seconds, useconds };
+        let (server, keep) = (time(0, 1_000_000), nfs2::Timeval::KEEP);
+        let at = SetTime::ClientTime(Nfstime3 {
+            seconds: 5,
+            nseconds: 7_999,
+        });
+        for other in [SetTime::DontChange, SetTime::ServerTime, at] {
+            assert_eq!(times(SetTime::ServerTime, other), (server, server));
+            assert_eq!(times(other, SetTime::ServerTime), (server, server));
+        }
+        assert_eq!(times(at, SetTime::DontChange), (time(5, 7), keep));
+        assert_eq!(times(SetTime::DontChange, at), (keep, time(5, 7)));
     }
 }

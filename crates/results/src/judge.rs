@@ -58,9 +58,14 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "times the network answered that nothing listens on the server's port",
     ),
     (
+        "send_errors",
+        Severity::Warning,
+        "datagrams were not sent by this host: no room, or a firewall rule of its own",
+    ),
+    (
         "duplicate_replies",
         Severity::Note,
-        "replies came to calls that had been answered: an earlier sending was late, not lost",
+        "replies came to calls that had been answered: an earlier sending was late, not lost, or the network made two of one",
     ),
     (
         "reconnects",

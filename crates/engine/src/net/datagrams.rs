@@ -26,9 +26,23 @@ pub struct Sent {
     pub taken: usize,
     /// The system has no room: the rest goes when the reactor says writable.
     pub blocked: bool,
-    /// What the network said about this datagram or an earlier one: nobody listens
-    /// on the port, no route. Not the end of the socket.
+    /// Times the network said about one of these datagrams or an earlier one that nobody
+    /// can be reached ([`is_unreachable`]). Not the end of the socket.
+    pub unreachable: u32,
+    /// Datagrams that this host did not send for another reason: no room, or a firewall
+    /// rule of its own.
+    pub unsent: u32,
+    /// The last of what was told, of either kind.
     pub told: Option<io::Error>,
+}
+
+/// Whether an error of a datagram socket says that nobody can be reached: nobody listens
+/// on the port, the host is down, there is no route.
+pub fn is_unreachable(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+    )
 }
 
 /// What a look at the socket brought.
@@ -111,16 +125,18 @@ impl Datagrams {
         let mut sent = Sent {
             taken: 0,
             blocked: false,
+            unreachable: 0,
+            unsent: 0,
             told: None,
         };
         // What an earlier datagram met is told instead of sending this one: it is
-        // tried once more.
-        let mut tried_again = false;
+        // tried once more. Whether what was told said that nobody can be reached:
+        let mut told_before = None;
         while let Some(rest) = ranges.get(sent.taken..).filter(|rest| !rest.is_empty()) {
             match system::send_many(&self.socket, bytes, rest) {
                 Ok(taken) => {
                     sent.taken += taken.max(1);
-                    tried_again = false;
+                    told_before = None;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     sent.blocked = true;
@@ -128,8 +144,13 @@ impl Datagrams {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    sent.taken += usize::from(tried_again);
-                    tried_again = !tried_again;
+                    let unreachable = is_unreachable(&error);
+                    // Told twice about one datagram counts once.
+                    sent.unreachable += u32::from(unreachable && told_before != Some(true));
+                    let given_up = told_before.is_some();
+                    sent.unsent += u32::from(given_up && !unreachable);
+                    sent.taken += usize::from(given_up);
+                    told_before = (!given_up).then_some(unreachable);
                     sent.told = Some(error);
                 }
             }

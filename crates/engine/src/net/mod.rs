@@ -28,7 +28,7 @@ compile_error!(
      crates/engine/src/net/linux.rs for your system beside it"
 );
 
-pub use datagrams::{Arrivals, Datagrams, Received, Sent};
+pub use datagrams::{Arrivals, Datagrams, Received, Sent, is_unreachable};
 pub use link::{Feed, Input, Link};
 pub use pool::BufferPool;
 pub use socket::{

@@ -1,6 +1,7 @@
 //! Who may run beside whom: a test that looks at rates and times runs alone,
 //! the others beside each other.
 
+use filermark_testbed::Pcap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -27,4 +28,13 @@ pub fn patiently(mut measure: impl FnMut() -> Result<(), String>) {
         }
     }
     panic!("three times off: {off:#?}");
+}
+
+/// For [`patiently`]: `Err` when packets came too fast for the capture, which says nothing
+/// about whoever sent them.
+pub fn whole(pcap: &Pcap) -> Result<(), String> {
+    match pcap.dropped() {
+        0 => Ok(()),
+        lost => Err(format!("{lost} packets are not in the capture")),
+    }
 }

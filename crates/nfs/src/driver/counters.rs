@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 
 tallies! {
     Retransmits = "retransmits", "Calls sent again with the same xid.";
-    DuplicateReplies = "duplicate_replies", "UDP: replies to retransmitted calls that had been answered already.";
+    DuplicateReplies = "duplicate_replies", "UDP: replies to calls that had been answered already.";
     LateReplies = "late_replies", "UDP: replies to calls that had been given up.";
     PortUnreachable = "port_unreachable", "UDP: answers of the network that the server cannot be reached, or that nobody listens on its port.";
+    SendErrors = "send_errors", "UDP: datagrams that this host did not send: no room, or a firewall rule of its own.";
     Reconnects = "reconnects", "Connections made anew after the first time.";
     ConnectFailures = "connect_failures", "Attempts to connect that failed.";
     Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";
@@ -55,7 +56,12 @@ impl Counters {
 
     #[inline]
     pub(crate) fn add(&mut self, tally: Tally) {
-        self.tallies[tally as usize] += 1;
+        self.add_many(tally, 1);
+    }
+
+    #[inline]
+    pub(crate) fn add_many(&mut self, tally: Tally, count: u64) {
+        self.tallies[tally as usize] += count;
     }
 
     /// Adds everything that is not zero to `into`, and begins anew.

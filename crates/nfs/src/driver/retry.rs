@@ -135,6 +135,8 @@ impl Core {
             self.departed.remember(call.xid, Fate::GivenUp);
         } else if call.retransmitted {
             self.departed.remember(call.xid, Fate::Answered);
+        } else {
+            self.departed.answered_at_once(call.xid);
         }
     }
 

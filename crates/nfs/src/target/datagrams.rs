@@ -2,8 +2,11 @@
 //! how many packets it is cut.
 
 use super::Target;
+use crate::client::{ClientError, Program, RpcClient, RpcOptions};
 use filermark_engine::net::{ConnectOptions, connect_datagrams, path_mtu};
 use filermark_model::plan::{NfsPlan, Transport};
+use filermark_onc::nfs3::NullArgs;
+use filermark_onc::rpc::AuthBody;
 use std::net::{IpAddr, SocketAddr};
 
 /// The largest transfer over UDP, in bytes: that of the kernel's clients. A datagram
@@ -51,6 +54,20 @@ pub(super) fn mtu_to(peer: SocketAddr, plan: &NfsPlan) -> Option<u32> {
     }
     let socket = connect_datagrams(peer, ConnectOptions::default()).ok()?;
     path_mtu(&socket)
+}
+
+/// Whether a program answers at all: a NULL call; a refusal is an answer as well.
+pub(crate) fn ask(
+    address: SocketAddr,
+    program: Program,
+    options: RpcOptions,
+) -> Result<(), ClientError> {
+    // NULL is procedure 0 of every version of every program.
+    let mut rpc = RpcClient::new(address, program, AuthBody::NONE, options);
+    match rpc.call(&NullArgs {}) {
+        Err(ClientError::Refused { .. }) | Ok(()) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 impl Target {

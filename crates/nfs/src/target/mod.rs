@@ -10,6 +10,7 @@ mod negotiate;
 mod resolve;
 
 pub(crate) use advice::{Service, explain, refused};
+pub(crate) use datagrams::ask;
 pub use datagrams::{UDP_TRANSFER_BYTES_MAX, fragments};
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};

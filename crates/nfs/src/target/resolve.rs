@@ -1,7 +1,7 @@
 //! The steps: address, ports, MNT, FSINFO, PATHCONF, FSSTAT.
 
 use super::advice::{Service, explain, refused};
-use super::datagrams::{block_limit, mtu_to};
+use super::datagrams::{ask, block_limit, mtu_to};
 use super::negotiate::negotiate;
 use super::{Target, credential, mount_options, nfs_options};
 use crate::client::{
@@ -111,6 +111,9 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
     let nfs_address = SocketAddr::new(ip, nfs_port);
     let (mount_address, mount_transport, mounted) = mount_at(mount, plan, ip)?;
     let (cred, options) = (credential(plan), nfs_options(plan));
+    if plan.transport == Transport::Udp {
+        is_there(mount, plan, nfs_address)?;
+    }
     let mut nfs = FileClient::new(plan.version, nfs_address, cred, options);
     let info = fsinfo(mount, plan, &mut nfs, &mounted)?;
     let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &mounted);
@@ -162,6 +165,16 @@ fn mount_at(
         }
         outcome => outcome,
     }
+}
+
+/// Over UDP there is no connection whose making shows that somebody is there, and the
+/// patience of a run is long: one NULL call, with the patience of a connection.
+fn is_there(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<(), Failure> {
+    let step = format!("reach the server of {}", mount.path);
+    ask(address, nfs_program(plan.version), mount_options(plan)).map_err(|error| {
+        let error = explain(&mount.host, &step, Service::Nfs, address, &error);
+        Failure::here(error)
+    })
 }
 
 /// The addresses of a mount point's server, of the wanted family.

@@ -12,7 +12,7 @@ use filermark_onc::rpc::{AcceptStat, AuthStat, CallHeader, RejectStat, ReplyHead
 use filermark_onc::xdr::{self, Decoder, Encoder};
 use filermark_server::ServerOptions;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// One sentence with these parts in this order.
@@ -125,6 +125,35 @@ fn nobody_listens_on_the_nfs_port() {
             "NFS_PORT",
         ],
     );
+}
+
+/// A run is patient with its calls; whether anybody is there at all shows sooner.
+#[test]
+fn a_silent_or_closed_nfs_port_over_udp_shows_soon() {
+    let (_server, port) = start(ServerOptions::default());
+    let mute = UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let silent = mute.local_addr().expect("address").port();
+    let gone = UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let closed = gone.local_addr().expect("address").port();
+    drop(gone);
+    let plan = NfsPlan {
+        transport: Transport::Udp,
+        connect_timeout_ms: 500,
+        rpc_timeout_ms: 60_000,
+        rpc_retries: 5,
+        ..plan(port)
+    };
+    for (nfs_port, reason) in [(silent, "no answer"), (closed, "nobody listens")] {
+        let plan = NfsPlan {
+            nfs_port: Some(nfs_port),
+            ..plan.clone()
+        };
+        let began = Instant::now();
+        let error = fails(&plan, &mount());
+        assert!(began.elapsed() < Duration::from_secs(20), "{error}");
+        let step = "reach the server of /export (NFS program at";
+        says(&error, &[step, reason, "TCP=on"]);
+    }
 }
 
 #[test]

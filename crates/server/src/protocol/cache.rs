@@ -43,8 +43,8 @@ impl Session {
 }
 
 /// Whose request it is: the address, and over UDP the port too, which a client keeps for all its
-/// attempts. (Over TCP it asks again on a new connection, from a new port; that is 0 here.)
-pub(super) type Client = (IpAddr, u16);
+/// attempts. (Over TCP it asks again on a new connection, from a new port; that is `None` here.)
+pub(super) type Client = (IpAddr, Option<u16>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
@@ -152,7 +152,7 @@ mod tests {
 
     fn ask(cache: &ReplyCache, session: &Arc<Session>, xid: u32, reply: &[u8]) -> (bool, Vec<u8>) {
         let mut out = b"before".to_vec();
-        let key = Key::new(xid, ([127, 0, 0, 1].into(), 0), b"request");
+        let key = Key::new(xid, ([127, 0, 0, 1].into(), None), b"request");
         let repeated = cache.serve(key, session, &mut out, |out| {
             out.extend_from_slice(reply);
             Done::Yes
@@ -186,7 +186,7 @@ mod tests {
         let (cache, session) = (ReplyCache::default(), Arc::new(Session::default()));
         let total = (SHARDS * ENTRIES * 2) as u32;
         for xid in 0..total {
-            let key = Key::new(xid, ([127, 0, 0, 1].into(), 0), &xid.to_be_bytes());
+            let key = Key::new(xid, ([127, 0, 0, 1].into(), None), &xid.to_be_bytes());
             cache.serve(key, &session, &mut Vec::new(), |_| Done::Yes);
         }
         for shard in &cache.shards {

@@ -100,8 +100,8 @@ impl Shared {
 pub(crate) struct Peer {
     /// The client.
     pub(crate) client: IpAddr,
-    /// Its port over UDP; 0 over TCP.
-    pub(crate) udp_port: u16,
+    /// Its port over UDP; `None` over TCP.
+    pub(crate) udp_port: Option<u16>,
     /// The address of ours that it chose.
     pub(crate) local: SocketAddr,
     /// Stands for the connection in the reply cache; one for all datagrams of a socket.
@@ -110,7 +110,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     fn is_datagram(&self) -> bool {
-        self.udp_port != 0
+        self.udp_port.is_some()
     }
 }
 

@@ -119,7 +119,7 @@ impl Acceptor {
                             stream,
                             Peer {
                                 client,
-                                udp_port: 0,
+                                udp_port: None,
                                 local,
                                 session,
                             },

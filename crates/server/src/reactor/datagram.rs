@@ -64,7 +64,7 @@ impl Datagrams {
             socket,
             peer: Peer {
                 client: local.ip(),
-                udp_port: 0,
+                udp_port: Some(local.port()),
                 local,
                 session: Arc::new(Session::default()),
             },
@@ -182,9 +182,14 @@ impl Reactor {
         request: &[u8],
         from: SocketAddr,
     ) {
-        datagrams.peer.client = from.ip().to_canonical();
-        datagrams.peer.udp_port = from.port();
         self.service.counters.datagrams.add(1);
+        if from.port() == 0 {
+            // Who sends from there wants no answer, and none can be sent.
+            self.service.counters.refused.add(1);
+            return;
+        }
+        datagrams.peer.client = from.ip().to_canonical();
+        datagrams.peer.udp_port = Some(from.port());
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         let verdict = self.service.serve(request, &datagrams.peer, &mut out);

@@ -6,8 +6,8 @@ use filermark_onc::template::CallTemplate;
 use filermark_onc::{mount, mount1, nfs2, nfs3, portmap, rpcbind};
 use filermark_server::{RunningServer, ServerOptions};
 use std::io::ErrorKind;
-use std::net::UdpSocket;
-use std::time::Duration;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
 
 const V2: (u32, u32) = (nfs2::PROGRAM, nfs2::VERSION);
 const V3: (u32, u32) = (nfs3::PROGRAM, nfs3::VERSION);
@@ -117,6 +117,15 @@ impl Sender {
         let program = (mount1::PROGRAM, mount1::VERSION);
         let mounted = self.call(program, &args, |res| res.map(|ok| *ok.directory.as_bytes()));
         mounted.expect("accepted").expect("mounted")
+    }
+}
+
+/// Waits until the server has taken so many datagrams from its sockets.
+fn until_all_is_read(server: &RunningServer, sent: u64) {
+    let began = Instant::now();
+    while server.stats().datagrams < sent {
+        assert!(began.elapsed() < PATIENCE, "{}", server.stats().datagrams);
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -342,6 +351,38 @@ fn what_is_no_call_gets_no_answer() {
     assert_eq!(stats.of(nfs3::Procedure::Getattr), 1);
 }
 
+/// Sends a datagram from port 0, which takes a raw socket; false where there is none to be had.
+fn send_from_port_0(to: SocketAddr, payload: &[u8]) -> bool {
+    use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
+    let Ok(raw) = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::UDP)) else {
+        return false;
+    };
+    let length = u16::try_from(payload.len() + 8).expect("short");
+    // Ports of both ends, the length, and no checksum.
+    let header = [0, to.port(), length, 0].map(u16::to_be_bytes);
+    let datagram = [header.as_flattened(), payload].concat();
+    sendto(&raw, &datagram, SendFlags::empty(), &to).expect("sent");
+    true
+}
+
+/// No reply can be sent to port 0; the request is not even looked at.
+#[test]
+fn datagrams_from_port_0_are_dropped() {
+    let server = server(|_| ());
+    let mut sender = Sender::to(&server);
+    let root = sender.root2();
+    let mkdir = sender.bytes_of(V2, &mkdir2(&root, b"d"));
+    if !send_from_port_0(server.addrs()[0], &mkdir) {
+        eprintln!("skipped: raw sockets need CAP_NET_RAW");
+        return;
+    }
+    until_all_is_read(&server, sender.sent + 1);
+    let null = sender.call(V2, &nfs2::NullArgs {}, |()| ());
+    null.expect("everybody else is answered");
+    let stats = server.stop();
+    assert_eq!((stats.refused, stats.of2(nfs2::Procedure::Mkdir)), (1, 0));
+}
+
 #[test]
 fn lost_calls_and_replies_are_asked_for_again() {
     let server = server(|o| o.drop = "call@1/3,reply@1/2".parse().expect("spec"));
@@ -353,6 +394,8 @@ fn lost_calls_and_replies_are_asked_for_again() {
         let removed = sender.insist(V2, &rmdir2(&root, &name), |res| res);
         assert_eq!((made, removed), (true, Ok(())), "{i}");
     }
+    // An answered call may have a twin that the server has not looked at yet.
+    until_all_is_read(&server, sender.sent);
     let stats = server.stop();
     let calls = sender.sent - 1; // MNT
     assert_eq!(stats.calls_dropped, calls / 3);

@@ -376,6 +376,19 @@ fn statfs_counts_blocks_and_ends_at_32_bits() {
     }
 }
 
+/// Whatever `blocksize` says: clients take them for `st_blocks`.
+#[test]
+fn blocks_of_a_file_are_of_512_bytes() {
+    let server = server(|_| ());
+    let mut old = Old::on(&server);
+    let (file, empty) = old
+        .create(old.root, b"f", Sattr::mode(0o644))
+        .expect("create");
+    assert_eq!(empty.blocks, 0);
+    let after = old.write(file, 0, &[7; 5000]).expect("write");
+    assert_eq!((after.size, after.blocks), (5000, 2 * 4096 / 512));
+}
+
 #[test]
 fn the_useless_procedures_succeed_and_unknown_ones_do_not() {
     let server = server(|_| ());

@@ -113,6 +113,7 @@ fn a_closed_port_is_told_and_the_socket_lives_on() {
     // All are taken, though every one meets the answer to the one before.
     let sent = ours.send(&[1; 8], &two);
     assert_eq!((sent.taken, sent.blocked), (2, false));
+    assert!(sent.unreachable <= 2 && sent.unsent == 0, "{sent:?}");
     let server = UdpSocket::bind(peer).expect("the port is free");
     server
         .set_read_timeout(Some(Duration::from_secs(10)))
@@ -121,6 +122,20 @@ fn a_closed_port_is_told_and_the_socket_lives_on() {
     let mut buffer = [0; 16];
     let len = server.recv(&mut buffer).expect("came");
     assert_eq!(buffer[..len], [7; 4]);
+}
+
+#[test]
+fn what_this_host_does_not_send_says_nothing_about_the_peer() {
+    let (ours, server) = pair(BufferSizes::default());
+    // More than any datagram holds, between two that go.
+    let sent = ours.send(&[1; 70_008], &ranges(&[4, 70_000, 4]));
+    assert_eq!((sent.taken, sent.blocked), (3, false));
+    assert_eq!((sent.unsent, sent.unreachable), (1, 0));
+    assert!(!is_unreachable(&sent.told.expect("told")));
+    let mut buffer = [0; 16];
+    for _ in 0..2 {
+        assert_eq!(server.recv(&mut buffer).expect("came"), 4);
+    }
 }
 
 #[test]

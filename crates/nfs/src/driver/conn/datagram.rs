@@ -10,7 +10,9 @@ use super::super::core::{Core, Timer};
 use super::super::counters::Tally;
 use super::Io;
 use filermark_engine::driver::Status;
-use filermark_engine::net::{BATCH, ConnectOptions, Datagrams, Ready, Received};
+use filermark_engine::net::{
+    BATCH, ConnectOptions, Datagrams, Ready, Received, Sent, is_unreachable,
+};
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, Decoder};
 use std::io;
@@ -145,7 +147,7 @@ impl Datagram {
         call.finish(&mut io.send);
         let whole = MARK.min(io.send.len())..io.send.len();
         let sent = socket.send(&io.send, &[whole]);
-        self.told(sent.told, core);
+        self.told_sending(sent, core);
         let at = core.now + core.settings.waits.of(self.stage);
         self.stage = core.settings.waits.after(self.stage);
         let timer = self.timer(|conn, epoch| Timer::Reconnect { conn, epoch });
@@ -218,18 +220,28 @@ impl Datagram {
             core.calls.rewind_unsent(self.number);
             self.blocked = true;
         }
-        self.told(sent.told, core);
+        self.told_sending(sent, core);
         true
     }
 
-    /// The network, or the system, has told something about a datagram.
-    fn told(&mut self, error: Option<io::Error>, core: &mut Core) {
-        let Some(error) = error else { return };
+    /// Something was told while datagrams were sent.
+    fn told_sending(&mut self, sent: Sent, core: &mut Core) {
+        if let Some(error) = sent.told {
+            self.told(&error, (sent.unreachable, sent.unsent), core);
+        }
+    }
+
+    /// The network said so many times that nobody can be reached, and so many datagrams
+    /// were not sent for another reason; this was told last.
+    fn told(&mut self, error: &io::Error, (unreachable, unsent): (u32, u32), core: &mut Core) {
         tracing::debug!(peer = %self.peer, %error, "told about a datagram");
-        core.counters.add(Tally::PortUnreachable);
-        self.unreachable = true;
-        if self.state == State::Asking {
-            self.failure = Some(words(&error));
+        core.counters
+            .add_many(Tally::PortUnreachable, unreachable.into());
+        core.counters.add_many(Tally::SendErrors, unsent.into());
+        // What this host has no room for, or does not let out, says nothing about the server.
+        self.unreachable |= unreachable > 0;
+        if self.state == State::Asking && unreachable + unsent > 0 {
+            self.failure = Some(words(error));
         }
     }
 
@@ -252,7 +264,13 @@ impl Datagram {
             let Some(socket) = &self.socket else { return };
             match socket.receive(&mut io.scratch, &mut io.arrivals) {
                 Received::Nothing => return,
-                Received::Told(error) => self.told(Some(error), core),
+                Received::Told(error) => {
+                    let counts = match is_unreachable(&error) {
+                        true => (1, 0),
+                        false => (0, 1),
+                    };
+                    self.told(&error, counts, core);
+                }
                 Received::Some { count, more } => {
                     self.take(count, core, io);
                     if !more {

@@ -21,13 +21,22 @@ fn udp() -> NfsPlan {
     }
 }
 
+/// For tests in which no reply is late: nothing goes again because the machine is busy.
+fn patient() -> NfsPlan {
+    NfsPlan {
+        udp_timeout_ms: 20_000,
+        rpc_timeout_ms: 20_000,
+        ..udp()
+    }
+}
+
 fn bench(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
     Bench::with(udp(), 1, true, script)
 }
 
 #[test]
 fn operations_go_over_datagrams_without_marks() {
-    let mut bench = bench(good);
+    let mut bench = Bench::with(patient(), 1, true, good);
     let outcome = bench.run(read(0, 5 * SIZE));
     assert_eq!(outcome.status, Status::Ok);
     assert_eq!(
@@ -51,9 +60,7 @@ fn operations_go_over_datagrams_without_marks() {
 fn calls_of_one_turn_leave_together() {
     let plan = NfsPlan {
         connections: Connections::Shared(1),
-        udp_timeout_ms: 20_000,
-        rpc_timeout_ms: 20_000,
-        ..udp()
+        ..patient()
     };
     let mut bench = Bench::with(plan, 100, false, good);
     for (procs, batches) in [(32, 1), (64, 2), (100, 4)] {
@@ -113,9 +120,12 @@ fn a_silent_server_is_asked_ever_more_rarely_and_given_up() {
         .collect();
     assert_eq!(gaps.len(), 4);
     for (gap, factor) in gaps.iter().zip([1, 2, 4, 4]) {
-        // The server hears a little later, or a little less late the second time.
+        // The server hears later, or less late the second time, as the machine has time.
         let wanted = u128::from(FIRST_MS * factor);
-        assert!(*gap + 30 >= wanted && *gap < wanted + 1500, "{gaps:?}");
+        assert!(
+            *gap + u128::from(FIRST_MS / 2) >= wanted && *gap < wanted + 1500,
+            "{gaps:?}"
+        );
     }
     assert_eq!(
         bench.counters(),
@@ -141,6 +151,22 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
     assert_eq!(bench.counters(), wanted);
 }
 
+/// The network made two of one datagram.
+#[test]
+fn a_second_reply_to_a_call_that_went_once_is_a_duplicate_too() {
+    let mut bench = Bench::with(patient(), 1, true, |call| {
+        let reply = good_reply(call);
+        match call.nth {
+            0 => [reply.clone(), reply].map(Act::Send).into(),
+            _ => vec![Act::Send(reply)],
+        }
+    });
+    assert_eq!(bench.status(getattr()), Status::Ok);
+    assert_eq!(bench.status(getattr()), Status::Ok);
+    let wanted = counted(&[("GETATTR", 2), ("duplicate_replies", 1)]);
+    assert_eq!(bench.counters(), wanted);
+}
+
 #[test]
 fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
     let mut first = None;
@@ -156,7 +182,6 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
         (_, Some(late)) => {
             let mut stranger = good_reply(call);
             stranger[3] ^= 1;
-            // Once answered without a retransmission, nothing is kept in mind of it.
             [late, stranger, good_reply(call), good_reply(call)]
                 .map(Act::Send)
                 .into()
@@ -168,11 +193,10 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
     assert_eq!(bench.status(getattr()), Status::Ok);
     let counters = bench.counters();
     assert_eq!(
-        (counters["late_replies"], counters["stale_replies"]),
-        (1, 2),
+        ["late_replies", "stale_replies", "duplicate_replies"].map(|name| counters[name]),
+        [1; 3],
         "{counters:?}"
     );
-    assert!(!counters.contains_key("duplicate_replies"), "{counters:?}");
 }
 
 #[test]
@@ -180,9 +204,7 @@ fn replies_may_come_in_any_order() {
     let mut held = Vec::new();
     let plan = NfsPlan {
         biod_max_reads: 4,
-        udp_timeout_ms: 20_000,
-        rpc_timeout_ms: 20_000,
-        ..udp()
+        ..patient()
     };
     let mut bench = Bench::with(plan, 1, true, move |call| {
         held.push(good_reply(call));
@@ -338,7 +360,7 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
 fn after_jukebox_a_call_goes_as_a_new_one() {
     let xids = Arc::new(Mutex::new(Vec::new()));
     let seen = xids.clone();
-    let mut bench = bench(move |call| {
+    let mut bench = Bench::with(patient(), 1, true, move |call| {
         seen.lock().expect("ok").push(call.xid);
         match call.nth {
             0 => refusal(call, Nfsstat3::Jukebox),

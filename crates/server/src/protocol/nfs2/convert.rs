@@ -7,6 +7,9 @@ use filermark_onc::nfs3::{FileHandle, Nfsstat3};
 
 /// Size of a block in attributes and STATFS, in bytes: what the file system charges by.
 pub(super) const BLOCK: u32 = 4096;
+/// Unit of `blocks` in attributes, in bytes: clients on Unix take it for `st_blocks`, whatever
+/// `blocksize` says.
+const BLOCKS_UNIT: u64 = 512;
 /// Device number of what has none; with the type of a character device it stands for a FIFO.
 const NO_DEVICE: u32 = u32::MAX;
 /// "useconds" of mtime by which SETATTR asks for the server's clock in both times: Sun's convention.
@@ -86,7 +89,7 @@ fn parts_of(device: u32) -> (u32, u32) {
 pub(in crate::protocol) fn attr(attr: &Attr, fsid: u64) -> Fattr {
     let (ftype, kind_bits) = kind(attr.kind);
     let is_device = matches!(attr.kind, FileKind::BlockDevice | FileKind::CharDevice);
-    let blocks = attr.used.div_ceil(u64::from(BLOCK));
+    let blocks = attr.used.div_ceil(BLOCKS_UNIT);
     Fattr {
         ftype,
         mode: kind_bits | (attr.mode & 0o7777),
