@@ -111,7 +111,7 @@ mod tests {
     fn calls_that_were_answered_at_once_are_known_for_a_while() {
         let mut departed = Departed::new(Transport::Udp);
         // As a shard makes them: 512 slots in turn, a generation in the high bits.
-        let xid = |n: u32| (7 + n / 512) << 18 | n % 512;
+        let xid = |n: u32| ((7 + n / 512) << 18) | (n % 512);
         let made = 100_000;
         for n in 0..made {
             departed.answered_at_once(xid(n));
