@@ -3,11 +3,12 @@
 mod clients;
 mod composite;
 
+use crate::nfs::transfer_limit;
 use crate::reference::wrapped;
 use crate::resolve::Resolved;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{Connections, DriverPlan, PacingMode};
+use filermark_model::plan::{Connections, DriverPlan, NfsPlan, PacingMode, Transport};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
@@ -108,8 +109,8 @@ fn driver(plan: &RunPlan) -> String {
             "NFSv{} over {}, {}, {}, uid {} gid {}",
             nfs.version.number(),
             nfs.transport.name(),
-            connections(nfs.connections),
-            block(nfs.block_size_max),
+            connections(nfs.connections, nfs.transport),
+            nfs_block(nfs),
             nfs.uid,
             nfs.gid
         ),
@@ -117,18 +118,36 @@ fn driver(plan: &RunPlan) -> String {
             "{} over TCP port {}, {}, {}",
             smb.dialect_text(),
             smb.port,
-            connections(smb.connections),
+            connections(smb.connections, Transport::Tcp),
             block(smb.block_size_max)
         ),
     }
 }
 
-fn connections(connections: Connections) -> String {
+fn connections(connections: Connections, transport: Transport) -> String {
+    let what = match transport {
+        Transport::Tcp => "connection",
+        Transport::Udp => "socket",
+    };
     match connections {
-        Connections::PerProc => "a connection per proc".to_owned(),
+        Connections::PerProc => format!("a {what} per proc"),
         Connections::Shared(n) => {
-            format!("{} per server", counted(u64::from(n), "shared connection"))
+            let shared = counted(u64::from(n), &format!("shared {what}"));
+            format!("{shared} per server")
         }
+    }
+}
+
+/// The transfers of NFS: what version and transport carry is the most, whatever is asked.
+fn nfs_block(nfs: &NfsPlan) -> String {
+    let limit = transfer_limit(nfs.version, nfs.transport).map(|(bytes, _)| bytes);
+    match (nfs.block_size_max, limit) {
+        (Some(asked), Some(limit)) => block(Some(asked.min(limit))),
+        (None, Some(limit)) => format!(
+            "transfers as the server prefers, {} at most",
+            Bytes(u64::from(limit))
+        ),
+        (asked, None) => block(asked),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod debug;
 pub mod definitions;
 pub mod error;
 mod explain;
+mod hints;
 pub mod hosts;
 mod layout;
 mod loads;

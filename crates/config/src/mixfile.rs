@@ -6,9 +6,9 @@
 //! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.
 
 use crate::error::{ConfigError, Place, nearest, quoted};
-use crate::nfsstat::{Dialect, read_statistics};
+use crate::nfsstat::{Dialect, MixOfCounts, Version, read_statistics};
 use filermark_model::benchmark::Protocol;
-use filermark_model::{Mix, Op};
+use filermark_model::{Finding, Mix, Op, Rule, Severity};
 
 /// The first line, to the letter.
 pub const MIXFILE_HEADER: &str = "SFS MIXFILE VERSION 2";
@@ -28,8 +28,9 @@ const PERCENT: u32 = 1_000;
 pub struct ReadMix {
     /// The mix.
     pub mix: Mix,
-    /// What became of a server's statistics on the way, where they were read.
-    pub note: Option<String>,
+    /// What became of a server's statistics on the way, where they were read; a warning
+    /// where the benchmark's protocol lacks a part of what they count.
+    pub note: Option<Finding>,
 }
 
 /// Reads a mix file of a protocol, or a server's statistics in its place; `file` is what
@@ -53,20 +54,43 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
         )]);
     }
     let statistics = read_statistics(file, text).map_err(|e| vec![e])?;
-    let made = statistics.mix(None, protocol.ops()).map_err(|e| vec![e])?;
-    let left_out = made.left_out_words();
-    let note = format!(
-        "MIXFILE is no mix file: {} ({}); the shares are made from its counts{}",
-        made.what(),
-        made.file,
-        left_out.map_or_else(String::new, |words| format!("; left out, {words}")),
-    );
+    let spoken = protocol.nfs_version().map(|v| v.number());
+    let spoken = spoken.and_then(|v| Version::of(u8::try_from(v).unwrap_or(0)));
+    let has = spoken.filter(|v| statistics.has(*v));
+    let made = statistics.mix(has, protocol.ops()).map_err(|e| vec![e])?;
+    let note = what_became(&made, spoken);
     let mix = made.mix().map_err(|e| {
         let place = Place::File(file.to_owned());
         vec![ConfigError::new(place, e.to_string(), "")]
     })?;
     let note = Some(note);
     Ok(ReadMix { mix, note })
+}
+
+/// What there is to say of a mix made from counts, for a benchmark that speaks a version.
+fn what_became(made: &MixOfCounts, spoken: Option<Version>) -> Finding {
+    let mut text = format!(
+        "MIXFILE is no mix file: {} ({}); the shares are made from its counts",
+        made.what(),
+        made.file
+    );
+    let other = spoken.filter(|v| *v != made.version);
+    if let Some(spoken) = other {
+        let (is, has) = (spoken.number(), made.version.number());
+        text += &format!(
+            ", as there are none of version {is}, which the benchmark speaks: these are counts of \
+             version {has}"
+        );
+    }
+    let left_out = made.left_out_words();
+    let severity = match (other, &left_out) {
+        (Some(_), Some(_)) => Severity::Warning,
+        _ => Severity::Note,
+    };
+    if let Some(words) = left_out {
+        text += &format!("; left out, {words}");
+    }
+    Finding::new(Rule::NotStandard, severity, text)
 }
 
 fn first_line(text: &str) -> &str {
@@ -84,7 +108,8 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
         return Err(vec![ConfigError::new(
             Place::line(file, 1, 1),
             format!("the first line is not exactly '{MIXFILE_HEADER}'"),
-            "make it so, with nothing before or after it",
+            "make it so, with nothing before or after it; or give a server's statistics, as \
+             `nfsstat -s` prints them (docs/src/reference/mix-files.md)",
         )]);
     }
     let mut errors = Vec::new();
@@ -194,8 +219,13 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
             _ => "",
         };
         let names = known.iter().map(|o| o.name());
-        let hint = match nearest(name, names.clone()) {
+        let of_later = knows_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
+        let hint = match nearest(name, names.clone()).filter(|_| !of_later) {
             Some(near) => format!("did you mean {near}?"),
+            None if of_later => format!(
+                "version 3 has it, version 2 has {}",
+                names.collect::<Vec<_>>().join(" ")
+            ),
             None if smb => format!("known: {}", names.collect::<Vec<_>>().join(" ")),
             None => "names are small letters, as in getattr or readdirplus".into(),
         };
@@ -396,8 +426,9 @@ mod tests {
             (percent(Op::Lookup), percent(Op::Getattr)),
             (34.153, 12.713)
         );
-        let note = read.note.unwrap();
+        let note = read.note.unwrap().message;
         assert!(note.contains("NFS version 2, 31622 calls (x)"), "{note}");
+        assert!(note.contains("none of version 3"), "{note}");
         let said = |text: &str, protocol| read_mix("x", text, protocol).unwrap_err()[0].to_string();
         assert!(said(text, Protocol::Smb2).contains("speaks SMB"));
         // A mix file is one by its first line, and whoever forgot it is told.
@@ -405,5 +436,38 @@ mod tests {
         assert!(said("getattr 60\nread 40\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
         let mix = format!("{MIXFILE_HEADER}\r\nread 100%\r\n");
         assert_eq!(read_mix("x", &mix, Protocol::Nfs3).unwrap().note, None);
+    }
+
+    #[test]
+    fn the_version_that_is_spoken_counts_and_another_with_a_warning() {
+        let v2 = "Server nfs v2:\nnull getattr setattr root\n0 100 0 0\n";
+        let v3 = "Server nfs v3:\nnull getattr setattr lookup access\n0 1000 0 500 500\n";
+        let read = |text: &str, p| read_mix("x", text, p).unwrap();
+        let head = "Server rpc stats:\n";
+        let both = read(&format!("{head}{v2}\n{v3}"), Protocol::Nfs2);
+        assert_eq!(both.mix.percent(Op::Getattr), 100.0);
+        assert_eq!(both.note.unwrap().severity, Severity::Note);
+        let other = read(&format!("{head}{v3}"), Protocol::Nfs2);
+        assert_eq!(other.mix.percent(Op::Access), 0.0);
+        let told = other.note.unwrap();
+        assert_eq!(told.severity, Severity::Warning);
+        for words in [
+            "none of version 2",
+            "counts of version 3",
+            "25.000 %",
+            "access 500",
+        ] {
+            assert!(told.message.contains(words), "{}", told.message);
+        }
+        let null = read_mix("x", "{\"v2\":1}", Protocol::Nfs2);
+        assert!(null.is_err());
+    }
+
+    #[test]
+    fn what_version_2_lacks_is_told_with_what_it_has() {
+        let got = said_of(&format!("{MIXFILE_HEADER}\naccess 100%"), Protocol::Nfs2);
+        let want = "mix:2:1: there is no operation of NFS version 2 'access'; version 3 has it, \
+                    version 2 has null getattr";
+        assert!(got[0].starts_with(want), "{}", got[0]);
     }
 }

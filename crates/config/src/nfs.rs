@@ -6,8 +6,8 @@ use crate::network;
 use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, NfsPlan, Transport};
-use filermark_model::{Benchmark, Finding};
+use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
+use filermark_model::{Benchmark, Finding, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
@@ -45,21 +45,24 @@ pub(crate) fn nfs(
         ));
     }
     let protocol = benchmark.map(|b| b.protocol);
+    let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
+    let transport = match values.switch("TCP") {
+        true => Transport::Tcp,
+        false => Transport::Udp,
+    };
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
+    let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
+    let block_size_max = cut(asked, version, transport, findings);
     NfsPlan {
-        version: protocol.and_then(Protocol::nfs_version).unwrap_or_default(),
-        transport: match values.switch("TCP") {
-            true => Transport::Tcp,
-            false => Transport::Udp,
-        },
+        version,
+        transport,
         udp_timeout_ms: int("UDP_TIMEOUT_MS"),
         uid: values.int32("SFS_NFS_USER_ID").unwrap_or(sources.host.uid),
         gid: values.int32("SFS_NFS_GROUP_ID").unwrap_or(sources.host.gid),
         gids: groups(values, errors),
         machine_name: machine_name(values, sources, errors),
         resvport,
-        block_size_max: network::block_size_max(values)
-            .or(block_kib.map(|kib| kib.saturating_mul(1024))),
+        block_size_max,
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),
         nfs_port: network::port("NFS_PORT", layout, values, errors),
@@ -73,6 +76,39 @@ pub(crate) fn nfs(
         jukebox_delay_ms: int("JUKEBOX_DELAY_MS"),
         jukebox_retries: int("JUKEBOX_RETRIES"),
     }
+}
+
+/// The most that a READ or WRITE carries, in bytes, and why; `None`: what the server says.
+pub(crate) const fn transfer_limit(
+    version: NfsVersion,
+    transport: Transport,
+) -> Option<(u32, &'static str)> {
+    match (version, transport) {
+        (NfsVersion::V2, _) => Some((8 << 10, "NFS version 2 carries no more (RFC 1094, MAXDATA)")),
+        (_, Transport::Udp) => Some((32 << 10, "over UDP Filermark sends no more, as kernels do")),
+        (_, Transport::Tcp) => None,
+    }
+}
+
+/// What becomes of the largest transfer that is asked for, with a note where it is less.
+fn cut(
+    asked: Option<u32>,
+    version: NfsVersion,
+    transport: Transport,
+    findings: &mut Vec<Finding>,
+) -> Option<u32> {
+    let (Some(bytes), Some((limit, why))) = (asked, transfer_limit(version, transport)) else {
+        return asked;
+    };
+    if bytes > limit {
+        let text = format!(
+            "BLOCK_SIZE={} is cut to {}: {why}",
+            bytes >> 10,
+            limit >> 10
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    }
+    Some(bytes.min(limit))
 }
 
 fn groups(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u32> {

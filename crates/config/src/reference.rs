@@ -2,7 +2,7 @@
 
 use crate::composite::choose::shipped_registry;
 use crate::debug::DEBUG_FLAGS;
-use crate::error::nearest;
+use crate::hints;
 use crate::params::{Group, Kind, Parameter, Scope, Standard};
 use filermark_model::Benchmark;
 use std::fmt::Write;
@@ -35,6 +35,18 @@ fn standard_text(p: &Parameter) -> String {
     }
 }
 
+/// Whether other classical benchmarks may have other figures than the one that is shown.
+fn depends_on_benchmark(p: &Parameter) -> bool {
+    let figure = matches!(
+        p.standard,
+        Standard::Benchmark(_)
+            | Standard::FigureOrFree(_)
+            | Standard::FixedButOlder(_)
+            | Standard::Word(_)
+    );
+    figure && p.scope != Scope::Composite
+}
+
 fn scope_text(p: &Parameter) -> &'static str {
     match p.scope {
         Scope::Every => "all",
@@ -64,7 +76,8 @@ fn kind_text(kind: Kind) -> String {
 pub fn help_params() -> String {
     let mut out = String::from(
         "Parameters stand in the rc file as NAME=value (lists in double quotes) and on the\n\
-         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone.\n\
+         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone;\n\
+         which values it has is the benchmark's: filermark workload show NAME.\n\
          c: for composite benchmarks (BENCHMARK=SWBUILD ...) only; n, s, w: for classical ones\n\
          only, over NFS, over SMB, over the wire in either way.\n",
     );
@@ -92,11 +105,7 @@ pub fn help_params() -> String {
 pub fn help_parameter(name: &str) -> Result<String, String> {
     let upper = name.to_ascii_uppercase();
     let Some(p) = Parameter::find(&upper) else {
-        let near = nearest(&upper, Parameter::all().map(|p| p.name));
-        let hint = match near {
-            Some(near) => format!("did you mean {near}?"),
-            None => "'filermark params' lists all that there are".into(),
-        };
+        let hint = hints::parameter(&upper);
         let name = crate::error::quoted(name);
         return Err(format!("there is no parameter {name}; {hint}"));
     };
@@ -107,6 +116,10 @@ pub fn help_parameter(name: &str) -> Result<String, String> {
     out += &format!("  value        {}\n", kind_text(p.kind));
     out += &format!("  default      {}\n", default_text(p));
     out += &format!("  standard run {}\n", standard_text(p));
+    if depends_on_benchmark(p) {
+        out +=
+            "               of general-nfs3; `filermark workload show NAME` has those of others\n";
+    }
     out += &format!("  benchmarks   {}\n", scope_text(p));
     out += &format!("  known from   {}\n", p.origin);
     if !p.long_help.is_empty() {
@@ -135,7 +148,10 @@ pub fn reference_markdown() -> String {
          the last of several assignments counts. Nothing is expanded as a shell would.\n\n\
          **Standard** is what a standard run of the benchmark `general-nfs3` has (of `SWBUILD`,\n\
          where a parameter is for composites only): `free` may be anything; any other value than\n\
-         the one named becomes a finding in the result (\"not standard: RUNTIME=5\").\n\n\
+         the one named becomes a finding in the result (\"not standard: RUNTIME=5\"). Other\n\
+         benchmarks have other figures, as defaults too (RESPONSE_LIMIT_MS, FILESET_MB_PER_OP,\n\
+         BLOCK_SIZE, the counts of files): `filermark workload show NAME` has them. Those after\n\
+         older generations leave TCP free.\n\n\
          **For** tells the benchmarks that a parameter has an effect with: all of them, the\n\
          classical ones, those of them over NFS (`general-nfs3`) or over SMB (`general-smb1`,\n\
          `general-smb2`), or composites (`SWBUILD`, `VDA` ...), which work on mounted file\n\

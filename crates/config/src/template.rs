@@ -1,11 +1,13 @@
 //! rc files to start from: every parameter of a benchmark, commented.
 
 use crate::composite::choose::shipped_registry;
-use crate::error::nearest;
+use crate::error::quoted;
+use crate::hints;
 use crate::params::{Family, Group, Kind, Parameter};
 use crate::reference::{WIDTH, wrapped};
 use filermark_model::Benchmark;
-use filermark_model::benchmark::{Protocol, SHIPPED};
+use filermark_model::benchmark::{FileSetRule, Protocol, SHIPPED};
+use filermark_model::registry::RegistryError;
 use std::fmt::Write;
 
 /// The commented rc file to start from: `filermark template`, examples/sfs_rc.
@@ -20,13 +22,15 @@ pub fn template_rc() -> String {
 }
 
 /// The same for a benchmark by its name: `filermark template general-smb2`,
-/// `filermark template SWBUILD`. `cifs` and `smb` mean the benchmarks of SMB.
+/// `filermark template SWBUILD`, `filermark template nfs2-1993`. `cifs` and `smb` mean the
+/// benchmarks of SMB.
 ///
 /// # Errors
 /// There is no such benchmark; the text says which may be meant.
 pub fn template_rc_of(name: &str) -> Result<String, String> {
     let name = match name {
-        "nfs" => "general-nfs3",
+        "nfs" | "nfs3" => "general-nfs3",
+        "nfs2" => "nfs2-1997",
         "cifs" => "general-smb1",
         "smb" => "general-smb2",
         other => other,
@@ -34,21 +38,19 @@ pub fn template_rc_of(name: &str) -> Result<String, String> {
     let mut classic = SHIPPED.iter().map(|(known, _)| *known);
     if let Some(known) = classic.find(|known| known.eq_ignore_ascii_case(name)) {
         let benchmark = Benchmark::shipped(known).map_err(|e| e.to_string())?;
-        return Ok(match Family::of(&benchmark) {
-            Family::Smb => smb(&benchmark),
-            Family::Nfs | Family::Composite => template_rc(),
+        return Ok(match (Family::of(&benchmark), &benchmark.heritage) {
+            (Family::Smb, _) => smb(&benchmark),
+            (_, Some(heritage)) => older(&benchmark, &heritage.generation),
+            (_, None) => template_rc(),
         });
     }
     composite(name)
 }
 
 fn composite(name: &str) -> Result<String, String> {
-    let benchmark = shipped_registry().composite(name).map_err(|e| {
-        let mut classic = SHIPPED.iter().map(|(known, _)| *known);
-        match nearest(name, classic.by_ref()) {
-            Some(near) => format!("there is no benchmark '{name}'; did you mean {near}?"),
-            None => e.to_string(),
-        }
+    let benchmark = shipped_registry().composite(name).map_err(|e| match e {
+        RegistryError::UnknownBenchmark { .. } => unknown(name),
+        e => e.to_string(),
     })?;
     let head = format!(
         "# A Filermark rc file for {}: {}.\n\
@@ -56,6 +58,32 @@ fn composite(name: &str) -> Result<String, String> {
         benchmark.name, benchmark.title, benchmark.unit
     );
     Ok(template(&head, &benchmark))
+}
+
+fn unknown(name: &str) -> String {
+    let names = hints::benchmark_names();
+    let hint = match hints::benchmark(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "choose one of these, or nfs, cifs or smb".to_owned(),
+    };
+    let (name, known) = (quoted(name), names.join(", "));
+    format!("there is no benchmark '{name}'; known: {known}; {hint}")
+}
+
+/// That of a benchmark after an older generation.
+fn older(benchmark: &Benchmark, generation: &str) -> String {
+    let figure = |f: fn(&FileSetRule) -> f64| benchmark.classic().map_or(0.0, |c| f(&c.fileset));
+    let head = format!(
+        "# A Filermark rc file for {}, after {generation}:\n\
+         # {} MiB of files per op/s, a limit of {} ms. A likeness, not comparable with results of then.\n\
+         # Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n\
+         # LOAD is shared evenly by all procs: what PROCS times the number of clients divides is\n\
+         # requested as it stands.\n",
+        benchmark.name,
+        figure(|r| r.mb_per_op),
+        benchmark.standard.response_limit_ms
+    );
+    template(&head, benchmark)
 }
 
 fn smb(benchmark: &Benchmark) -> String {
@@ -87,8 +115,15 @@ fn template(head: &str, benchmark: &Benchmark) -> String {
         let here = |p: &&Parameter| p.group == *group && p.scope.holds(family);
         for p in Parameter::all().filter(here) {
             out.push('\n');
-            let mark = if p.is_fixed() { " [standard]" } else { "" };
-            for line in wrapped(&format!("{}{mark}", p.one_line), WIDTH - 2) {
+            let mark = match p.standard_text(benchmark) {
+                Some(_) => " [standard]",
+                None => "",
+            };
+            let more = match p.name == "TCP" && benchmark.heritage.is_some() {
+                true => ". The generations up to 2001 knew both",
+                false => "",
+            };
+            for line in wrapped(&format!("{}{more}{mark}", p.one_line), WIDTH - 2) {
                 let _ = writeln!(out, "# {line}");
             }
             template_line(&mut out, p, benchmark, family);
@@ -115,6 +150,8 @@ fn template_line(out: &mut String, p: &Parameter, benchmark: &Benchmark, family:
     };
     let example = match (p.name, family) {
         ("LOAD" | "INCR_LOAD", Family::Composite) => "1",
+        // PROCS=8 divides it.
+        ("LOAD" | "INCR_LOAD", Family::Nfs) if benchmark.heritage.is_some() => "80",
         ("MNT_POINTS", Family::Smb) => r"\\server\share",
         _ => p.example,
     };
@@ -125,7 +162,9 @@ fn template_line(out: &mut String, p: &Parameter, benchmark: &Benchmark, family:
         _ => p.default_text(benchmark),
     };
     let _ = match (default, example) {
-        _ if p.name == "BENCHMARK" && family == Family::Composite => {
+        _ if p.name == "BENCHMARK"
+            && (family == Family::Composite || benchmark.heritage.is_some()) =>
+        {
             writeln!(out, "BENCHMARK={}", benchmark.name)
         }
         _ if p.name == "FS_PROTOCOL" && family == Family::Smb => {

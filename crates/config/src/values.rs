@@ -1,6 +1,7 @@
 //! Given values: looked up, checked against their kind, typed.
 
-use crate::error::{ConfigError, Place, nearest, quoted};
+use crate::error::{ConfigError, Place, quoted};
+use crate::hints;
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
 use filermark_model::Bytes;
@@ -182,11 +183,7 @@ impl Values {
 }
 
 fn unknown(a: &Assignment) -> ConfigError {
-    let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
-    let hint = match nearest(&a.name, names) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "'filermark params' lists all that there are".to_owned(),
-    };
+    let hint = hints::parameter(&a.name);
     let message = format!("there is no parameter {}", quoted(&a.name));
     ConfigError::new(a.place.clone(), message, hint)
 }
@@ -198,6 +195,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             Kind::Secret => GIVEN.to_owned(),
             _ => quoted(text),
         };
+        let hint = hints::value(p.name, text).map_or(hint, str::to_owned);
         Err((format!("{}={shown} {what}", p.name), hint))
     };
     match p.kind {
@@ -244,11 +242,14 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
             Ok(_) => wrong(
                 "is out of bounds",
-                format!("give {} to {} {unit}", min, max),
+                hints::within(&min.to_string(), &max.to_string(), unit),
             ),
             Err(_) => wrong(
                 "is not a whole number",
-                format!("give {min} to {max} {unit}, digits only"),
+                format!(
+                    "{}, digits only",
+                    hints::within(&min.to_string(), &max.to_string(), unit)
+                ),
             ),
         },
         Kind::Size(min, max) => match parse_size(text) {

@@ -8,7 +8,7 @@ use crate::protocol;
 use crate::sources::{Sources, read_beside};
 use crate::values::Values;
 use filermark_model::benchmark::{DefinitionError, FileSetRule};
-use filermark_model::{Benchmark, Finding, Rule, Severity};
+use filermark_model::{Benchmark, Finding};
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
@@ -170,8 +170,7 @@ pub(crate) fn change(
     if let Some((path, text)) = read("MIXFILE", errors) {
         match read_mix(&path, &text, benchmark.protocol) {
             Ok(read) => {
-                let note = |text| Finding::new(Rule::NotStandard, Severity::Note, text);
-                findings.extend(read.note.map(note));
+                findings.extend(read.note);
                 if let Err(e) = benchmark.set_mix(read.mix) {
                     let hint = "or draw another sequence: copy the definition, set BENCHMARK_FILE";
                     errors.push(ConfigError::new(Place::File(path), e.to_string(), hint));

@@ -46,6 +46,8 @@ Examples:
   filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the same from two hosts, over SSH
   filermark template smb > sfs_rc             the same for an SMB server
   filermark template swbuild > sfs_rc         the same for a mounted file system
+  filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
+                                              nfs3-1997, nfs3-2001 likewise; TCP=off: UDP
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
@@ -336,10 +338,10 @@ pub struct ParamsArgs {
 /// `template`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  filermark template > sfs_rc\n  filermark template smb > sfs_rc\n  filermark template SWBUILD > sfs_rc"
+    after_help = "Examples:\n  filermark template > sfs_rc\n  filermark template smb > sfs_rc\n  filermark template nfs2-1993 > sfs_rc\n  filermark template SWBUILD > sfs_rc"
 )]
 pub struct TemplateArgs {
-    /// The benchmark that it is for, or nfs, cifs, smb [default: general-nfs3]
+    /// The benchmark that it is for (nfs2-1993, SWBUILD ...), or nfs, cifs, smb [default: general-nfs3]
     #[arg(value_name = "BENCHMARK")]
     pub benchmark: Option<String>,
 }

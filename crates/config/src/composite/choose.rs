@@ -103,7 +103,7 @@ pub(crate) fn shipped_registry() -> Registry {
 pub(crate) fn unknown(name: &str, values: &Values, registry: &Registry) -> ConfigError {
     let classic = SHIPPED.iter().map(|(n, _)| *n);
     let known: Vec<&str> = classic.chain(registry.composite_names()).collect();
-    let hint = match crate::error::nearest(name, known.iter().copied()) {
+    let hint = match crate::hints::benchmark(name, known.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
         None => "choose one of these, or set BENCHMARK_FILE".to_owned(),
     };

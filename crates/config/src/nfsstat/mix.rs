@@ -119,6 +119,11 @@ impl Statistics {
         }
     }
 
+    /// Whether there are calls of a version.
+    pub fn has(&self, version: Version) -> bool {
+        self.calls(version) > 0
+    }
+
     /// Calls of a version: of version 4 those of COMPOUND, where they are counted.
     fn calls(&self, version: Version) -> u128 {
         let Some(counts) = self.versions.get(&version) else {
@@ -171,6 +176,15 @@ impl Statistics {
                 Version::V4 => "give the counts of the operations, too, not only of COMPOUND",
                 _ => "take another version (--nfs-version), or other statistics",
             };
+            return Err(wrong(message, hint));
+        }
+        if shares.iter().all(|s| s.op == Op::Null) {
+            let message = format!(
+                "of NFS version {} nothing but null is counted: calls that do nothing, as a \
+                 mount or a test of the server makes them",
+                version.number()
+            );
+            let hint = "take the statistics from a server that has been used";
             return Err(wrong(message, hint));
         }
         Ok(MixOfCounts {

@@ -21,6 +21,7 @@ pub use names::Version;
 pub use text::mix_file;
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::mixfile::MIXFILE_HEADER;
 use filermark_model::words::tame;
 use std::collections::BTreeMap;
 
@@ -185,6 +186,13 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
         return Err(Wrong::whole(
             message,
             "give the statistics of one server, once",
+        ));
+    }
+    if text.lines().next() == Some(MIXFILE_HEADER) {
+        return Err(Wrong::at(
+            1,
+            "this is a mix file already, and no statistics",
+            "give it to a run as it is: -o MIXFILE=NAME",
         ));
     }
     let Some(dialect) = Dialect::of(text) else {

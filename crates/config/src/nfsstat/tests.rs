@@ -232,7 +232,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "SFS MIXFILE VERSION 2\nread 100%".into(),
-            "s:1:1: 'SFS MIXFILE",
+            "s:1:1: this is a mix file already",
         ),
         (rows("1 2 3"), "s:3:1: 3 counts below the 4 names of line 2"),
         (

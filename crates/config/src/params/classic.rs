@@ -226,7 +226,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .classic()
     .example("32")
     .standard(Standard::FigureOrFree(|b| b.standard.block_size_kib.map(f64::from)))
-    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. The benchmarks after older generations have 8."),
+    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. NFS version 2 carries 8 at most, NFS over UDP 32: more is cut. The benchmarks after older generations have 8."),
     p(
         "SFS_NFS_USER_ID",
         Group::Server,
@@ -273,7 +273,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          `nfsstat -s` and its like print may stand in its place \
          (docs/src/reference/mix-files.md). Names: null getattr setattr lookup access readlink \
          read write create mkdir symlink mknod remove rmdir rename link readdir readdirplus \
-         fsstat fsinfo pathconf commit; root and wrcache are NFSv2 and refused. With SMB: echo \
+         fsstat fsinfo pathconf commit. NFS version 2 has no access, mknod, readdirplus, fsinfo, \
+         pathconf and commit; its root and wrcache may have 0% alone. With SMB: echo \
          lock query_security read query_fs query_file query_path set_file find write open close \
          flush, open and close have the same, and the sequence of operations is solved for the \
          mix anew (docs/src/reference/smb-workload.md).",
@@ -347,7 +348,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "Over UDP every call and every reply is one datagram: lost ones are sent again after \
          UDP_TIMEOUT_MS, and transfers are 32 KB at most. The generations up to 2001 knew both; \
-         a standard run of general-nfs3 goes over TCP.",
+         a standard run of general-nfs3 goes over TCP, and the benchmarks after older \
+         generations leave it free.",
     )
     .standard(Standard::FixedButOlder("on")),
     p(

@@ -104,6 +104,43 @@ fn smb_has_its_templates_too() {
     }
 }
 
+#[test]
+fn the_older_generations_have_their_templates_too() {
+    for (name, file) in [
+        ("nfs2-1993", "sfs_rc_1993"),
+        ("nfs2-1997", "sfs_rc_1997_v2"),
+        ("nfs3-1997", "sfs_rc_1997_v3"),
+        ("nfs3-2001", "sfs_rc_2001"),
+    ] {
+        let text = template_rc_of(name).unwrap();
+        equal(&root().join("examples").join(file), &text);
+        let resolved = good(&text, &[]);
+        assert_eq!(resolved.plan.benchmark.name, name);
+        let loads: Vec<_> = resolved.plan.points.iter().map(|p| p.requested.0).collect();
+        assert_eq!(loads.len(), 10);
+        // As asked for: nothing is rounded.
+        assert_eq!((loads[0], loads[9]), (80.0, 800.0));
+        let all: String = text.lines().filter_map(uncommented).collect();
+        let mut all = good(&all, &[]);
+        assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
+        all.plan.parameters.clone_from(&resolved.plan.parameters);
+        assert_eq!(all, resolved);
+        // Either transport is standard.
+        let udp = good(&text, &["TCP=off"]);
+        let found = udp.plan.findings.iter();
+        assert!(
+            !found.clone().any(|f| f.message.contains("not standard")),
+            "{name}"
+        );
+    }
+    let unknown = template_rc_of("nonsense").unwrap_err();
+    assert!(unknown.contains("nfs2-1993, "), "{unknown}");
+    assert!(unknown.contains("SWBUILD"), "{unknown}");
+    let said = |name| template_rc_of(name).unwrap_err();
+    assert!(said("laddis").ends_with("did you mean nfs2-1993?"));
+    assert!(said("nfs2-2997").ends_with("did you mean nfs2-1997?"));
+}
+
 /// A line of a template with what is commented out in effect; examples are left out.
 fn uncommented(line: &str) -> Option<String> {
     if line.contains("# e.g.") {

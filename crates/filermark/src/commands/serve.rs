@@ -27,12 +27,23 @@ pub fn serve(args: &ServeArgs) -> Ended {
             "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }
+    eprintln!("{}", also(!args.no_udp));
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
     }
     tell(&server, args);
     server.stop();
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is served besides what the lines for mount(8) say.
+const fn also(udp: bool) -> &'static str {
+    match udp {
+        true => {
+            "NFSv2 is served too, and both versions over UDP (run: BENCHMARK=nfs2-1993, TCP=off)"
+        }
+        false => "NFSv2 is served too (run: BENCHMARK=nfs2-1993); no UDP, by --no-udp",
+    }
 }
 
 fn options(args: &ServeArgs) -> ServerOptions {

@@ -94,7 +94,9 @@ fn a_server_is_measured_with_the_mix_of_another() {
         "{said}"
     );
     assert!(
-        said.contains("next: filermark run -r RC -o MIXFILE=mine.mix"),
+        said.contains("next: filermark run -r RC -o BENCHMARK=")
+            && said.contains(" -o MIXFILE=mine.mix")
+            && !said.contains("are few"),
         "{said}"
     );
     let mix = std::fs::read_to_string(sweep.dir().join("mine.mix")).expect("a mix file");

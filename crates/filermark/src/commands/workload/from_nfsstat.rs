@@ -9,7 +9,8 @@ use crate::product;
 use filermark_config::nfsstat::{
     Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
-use filermark_model::benchmark::Protocol;
+use filermark_model::benchmark::{Protocol, SHIPPED};
+use filermark_model::units::counted;
 use filermark_model::words::{nearest, quoted};
 use filermark_model::{Benchmark, Op};
 use std::io::Read;
@@ -23,20 +24,30 @@ const STDIN: &str = "-";
 /// nfs-utils 2.6.2 shows counts of 64 bits with 32.
 const NFSSTAT_MANY: u128 = 1 << 31;
 
-/// Whose mix the one of the server is compared with.
-const fn compared(version: Version) -> &'static str {
-    match version {
-        Version::V2 => "nfs2-1997",
-        Version::V3 | Version::V4 => "general-nfs3",
-    }
-}
+/// Fewer calls than these say little of what a server is asked.
+const CALLS_FEW: u128 = 1_000;
 
-/// The options of a run with a mix of a version's operations, but for MIXFILE.
-const fn run_options(version: Version) -> &'static str {
-    match version {
-        Version::V2 => "-o NFS_VERSION=2 ",
-        Version::V3 | Version::V4 => "",
+/// The benchmark to run with a mix of a version's operations: of those that ship and speak
+/// that version the one whose own mix is nearest.
+fn nearest_benchmark(made: &MixOfCounts) -> Result<Benchmark, Failure> {
+    let protocol = match made.version {
+        Version::V2 => Protocol::Nfs2,
+        Version::V3 | Version::V4 => Protocol::Nfs3,
+    };
+    let mut best: Option<(f64, Benchmark)> = None;
+    for (name, _) in SHIPPED {
+        let benchmark = Benchmark::shipped(name).map_err(Failure::of)?;
+        if benchmark.protocol != protocol {
+            continue;
+        }
+        let differences = made.differences(&benchmark.mix);
+        let sum = differences.iter().map(|d| (d.here - d.there).abs()).sum();
+        if best.as_ref().is_none_or(|(least, _)| sum < *least) {
+            best = Some((sum, benchmark));
+        }
     }
+    let none = || Failure::of("no shipped benchmark speaks this version");
+    best.map(|(_, benchmark)| benchmark).ok_or_else(none)
 }
 
 /// Makes the mix file.
@@ -66,9 +77,10 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
         Some(out) => write_whole(out, text.as_bytes()).map_err(Failure::of)?,
         None => product::print(&text),
     }
-    tell(&made)?;
+    let near = nearest_benchmark(&made)?;
+    tell(&made, &near);
     let mine = args.output.as_deref().map(Path::display);
-    let options = run_options(made.version);
+    let options = format!("-o BENCHMARK={} ", near.name);
     say_line(match mine {
         Some(mine) => format!("next: filermark run -r RC {options}-o MIXFILE={mine}"),
         None => format!(
@@ -120,7 +132,7 @@ fn read(path: &Path) -> Result<Statistics, Failure> {
 }
 
 /// Tells what was read, what was left out, and how the mix differs.
-fn tell(made: &MixOfCounts) -> Result<(), Failure> {
+fn tell(made: &MixOfCounts, near: &Benchmark) {
     say_line(format!("{}: {}", made.file, made.what()));
     for (version, calls) in &made.others {
         let number = version.number();
@@ -157,18 +169,24 @@ fn tell(made: &MixOfCounts) -> Result<(), Failure> {
              gets unasked: the share of getattr is too high",
         );
     }
-    let compared = compared(made.version);
-    let own = Benchmark::shipped(compared).map_err(Failure::of)?;
+    if made.kept() < CALLS_FEW {
+        say_line(format!(
+            "mind: {} are few: shares of so little say more of chance than of the server; take \
+             the statistics over a working day",
+            counted(u64::try_from(made.kept()).unwrap_or(u64::MAX), "call")
+        ));
+    }
+    let name = &near.name;
+    say_line(format!("the nearest of the shipped benchmarks is {name}:"));
     say_line(format!(
-        "  {:<12} {:>9} {compared:>13} {:>9}",
+        "  {:<12} {:>9} {name:>13} {:>9}",
         "", "yours", "differs"
     ));
-    for d in made.differences(&own.mix) {
+    for d in made.differences(&near.mix) {
         let by = d.here - d.there;
         say_line(format!(
             "  {:<12} {:>9.3} {:>13.3} {by:>+9.3}",
             d.op, d.here, d.there
         ));
     }
-    Ok(())
 }

@@ -1,0 +1,128 @@
+//! What people probably mean whom spelling alone does not betray: names of the older
+//! generations' programs, and words for transports. Texts only; it decides nothing.
+
+use crate::composite::choose::shipped_registry;
+use crate::error::nearest;
+use crate::params::Parameter;
+use filermark_model::benchmark::SHIPPED;
+
+/// What the generations and protocols are called, and the benchmark that is their likeness.
+const BENCHMARKS: [(&str, &str); 14] = [
+    ("laddis", "nfs2-1993"),
+    ("sfs1", "nfs2-1993"),
+    ("sfs1.1", "nfs2-1993"),
+    ("sfs93", "nfs2-1993"),
+    ("sfs2", "nfs2-1997"),
+    ("sfs2.0", "nfs2-1997"),
+    ("sfs97", "nfs2-1997"),
+    ("nfs2", "nfs2-1997"),
+    ("nfsv2", "nfs2-1997"),
+    ("sfs3", "nfs3-2001"),
+    ("sfs3.0", "nfs3-2001"),
+    ("sfs97_r1", "nfs3-2001"),
+    ("nfs3", "general-nfs3"),
+    ("nfsv3", "general-nfs3"),
+];
+
+/// Parameters that other programs have for the transport.
+const TRANSPORTS: [&str; 6] = [
+    "UDP",
+    "PROTO",
+    "PROTOCOL",
+    "TRANSPORT",
+    "MNT_PROTO",
+    "NFS_PROTO",
+];
+
+/// The names of all benchmarks, the classical ones first.
+pub(crate) fn benchmark_names() -> Vec<String> {
+    let registry = shipped_registry();
+    let classic = SHIPPED.iter().map(|(n, _)| *n);
+    let all = classic.chain(registry.composite_names());
+    all.map(str::to_owned).collect()
+}
+
+/// The benchmark of `known` that may be meant by a name that none has.
+pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let called = |(n, _): &&(&str, &str)| n.eq_ignore_ascii_case(name);
+    match BENCHMARKS.iter().find(called) {
+        Some((_, meant)) => Some(*meant),
+        None => nearest(name, known),
+    }
+}
+
+/// What to try in place of a parameter that there is not.
+pub(crate) fn parameter(name: &str) -> String {
+    if TRANSPORTS.iter().any(|t| t.eq_ignore_ascii_case(name)) {
+        return "did you mean TCP (off: UDP)?".to_owned();
+    }
+    let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
+    match nearest(name, names) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "'filermark params' lists all that there are".to_owned(),
+    }
+}
+
+/// What to write in place of a value that a parameter cannot have, where more can be said
+/// than what it can have.
+pub(crate) fn value(parameter: &str, text: &str) -> Option<&'static str> {
+    let text = text.to_ascii_lowercase();
+    match (parameter, text.as_str()) {
+        ("TCP", "udp") => Some("UDP is TCP=off"),
+        ("TCP", "tcp") => Some("TCP is TCP=on"),
+        ("NFS_VERSION", v) if v.trim_start_matches('v').starts_with('4') => Some(
+            "give 2 or 3; NFSv4 is measured on mounts: mount the export, and set \
+             BENCHMARK=SWBUILD (or another composite) and CLIENT_MOUNTPOINTS",
+        ),
+        _ => None,
+    }
+}
+
+/// What a number within bounds is to be: "give 1 to 9 procs", "give a port from 1 to 9".
+pub(crate) fn within(min: &str, max: &str, unit: &str) -> String {
+    match unit {
+        "version" | "port" | "seed" | "user id" | "group id" => {
+            format!("give a {unit} from {min} to {max}")
+        }
+        _ => format!("give {min} to {max} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_then_lead_to_the_likenesses() {
+        let names = benchmark_names();
+        let meant = |name| benchmark(name, names.iter().map(String::as_str));
+        for (name, want) in [
+            ("LADDIS", Some("nfs2-1993")),
+            ("sfs2", Some("nfs2-1997")),
+            ("sfs3", Some("nfs3-2001")),
+            ("nfs2", Some("nfs2-1997")),
+            ("nfs2-2997", Some("nfs2-1997")),
+            ("nonsense", None),
+        ] {
+            assert_eq!(meant(name), want, "{name}");
+        }
+        for (_, meant) in BENCHMARKS {
+            assert!(names.iter().any(|n| n == meant), "{meant}");
+        }
+    }
+
+    #[test]
+    fn transports_and_versions_are_told() {
+        for name in ["UDP", "proto", "TRANSPORT", "MNT_PROTO"] {
+            assert_eq!(parameter(name), "did you mean TCP (off: UDP)?");
+        }
+        assert_eq!(parameter("RUNTIM"), "did you mean RUNTIME?");
+        assert_eq!(value("TCP", "UDP"), Some("UDP is TCP=off"));
+        for version in ["4", "4.1", "v4"] {
+            assert!(value("NFS_VERSION", version).unwrap().contains("mounts"));
+        }
+        assert_eq!(value("NFS_VERSION", "1"), None);
+        assert_eq!(within("2", "3", "version"), "give a version from 2 to 3");
+        assert_eq!(within("1", "9", "procs"), "give 1 to 9 procs");
+    }
+}
