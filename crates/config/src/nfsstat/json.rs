@@ -18,15 +18,26 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
             }
         }
     }
+    let serves_both = object.keys().any(|name| of_version_2(name).is_some());
     let mut counts = Vec::new();
     for (name, value) in &object {
+        if let Some(name) = of_version_2(name) {
+            taken.put(Version::V2, name, whole(name, value)?, 1)?;
+            continue;
+        }
         let total = value.pointer("/details/total");
         let total = total.or_else(|| value.is_number().then_some(value));
         if let Some(total) = total.filter(|_| names::is_known(name)) {
             counts.push((name.clone(), whole(name, total)?, 1));
         }
     }
-    taken.put_all(&counts)?;
+    match serves_both {
+        // Beside those of version 2 the others are of version 3, whatever their names say.
+        true => counts
+            .iter()
+            .try_for_each(|(name, calls, line)| taken.put(Version::V3, name, *calls, *line))?,
+        false => taken.put_all(&counts)?,
+    }
     match taken.counts.is_empty() {
         true => Err(Wrong::whole(
             "no operation of NFS is counted in this JSON",
@@ -34,6 +45,12 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         )),
         false => Ok(()),
     }
+}
+
+/// The operation of version 2 that `filermark serve --json` counts: `v2 GETATTR`.
+fn of_version_2(name: &str) -> Option<&str> {
+    let name = name.strip_prefix("v2 ")?;
+    names::is_known(name).then_some(name)
 }
 
 fn whole(name: &str, value: &Value) -> Result<u64, Wrong> {

@@ -165,7 +165,16 @@ impl Statistics {
         };
         let none = BTreeMap::new();
         let counts = self.versions.get(&version).unwrap_or(&none);
-        let sorted = Sorted::of(version, counts, ops);
+        // A version 2 mix is for version 2: what that lacks is left out and told.
+        let of_version: Vec<Op> = match version {
+            Version::V2 => ops
+                .iter()
+                .copied()
+                .filter(|op| Op::NFS2.contains(op))
+                .collect(),
+            Version::V3 | Version::V4 => ops.to_vec(),
+        };
+        let sorted = Sorted::of(version, counts, &of_version);
         let shares = shares(&sorted.ops);
         if shares.is_empty() {
             let message = format!(

@@ -410,3 +410,35 @@ fn the_mix_file_says_where_it_came_from() {
     assert_eq!(access.there, 11.0);
     assert!(differences.iter().any(|d| d.here == 0.0 && d.there > 0.0));
 }
+
+#[test]
+fn the_embedded_server_counts_both_versions() {
+    let text = r#"{"GETATTR": 5, "READ": 5, "v2 GETATTR": 100, "v2 LOOKUP": 900}"#;
+    let read = read_statistics("served.json", text).unwrap();
+    let ops = filermark_model::Op::NFS3;
+    let made = read.mix(None, ops).unwrap();
+    assert_eq!((made.version, made.counted), (Version::V2, 1_000));
+    assert_eq!(
+        made.mix().unwrap().percent(filermark_model::Op::Lookup),
+        90.0
+    );
+    let other = read.mix(Some(Version::V3), ops).unwrap();
+    assert_eq!((other.version, other.counted), (Version::V3, 10));
+    let alone = read_statistics("served.json", r#"{"v2 READ": 7}"#).unwrap();
+    assert_eq!(alone.mix(None, ops).unwrap().version, Version::V2);
+}
+
+#[test]
+fn a_mix_of_version_2_has_what_version_2_has() {
+    let text = "getattr 1000\nroot 5\naccess 300\n";
+    let read = read_statistics("table", text).unwrap();
+    let made = read
+        .mix(Some(Version::V2), filermark_model::Op::NFS3)
+        .unwrap();
+    let mix = made.mix().unwrap();
+    assert_eq!(mix.percent(filermark_model::Op::Getattr), 100.0);
+    assert!(
+        made.left_out_words()
+            .is_some_and(|words| words.contains("access"))
+    );
+}
