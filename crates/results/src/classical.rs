@@ -210,9 +210,9 @@ fn lost_the_server(point: &PointRecord) -> bool {
         "timeouts",
     ];
     let counters = point.stats.as_ref().map(|stats| &stats.counters);
-    let count = |name: &&str| counters.and_then(|c| c.get(*name)).is_some_and(|n| *n > 0);
+    let count = |name: &str| counters.and_then(|c| c.get(name)).is_some_and(|n| *n > 0);
     let missed = point.findings.iter().any(misses_the_rate);
-    missed && GONE.iter().any(|name| count(&name))
+    missed && GONE.iter().any(|name| count(name))
 }
 
 fn misses_the_rate(finding: &Finding) -> bool {
