@@ -109,7 +109,7 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
             Place::line(file, 1, 1),
             format!("the first line is not exactly '{MIXFILE_HEADER}'"),
             "make it so, with nothing before or after it; or give a server's statistics, as \
-             `nfsstat -s` prints them (docs/src/reference/mix-files.md)",
+             `nfsstat -s` prints them (`filermark params MIXFILE` says more)",
         )]);
     }
     let mut errors = Vec::new();
