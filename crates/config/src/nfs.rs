@@ -83,10 +83,13 @@ pub(crate) const fn transfer_limit(
     version: NfsVersion,
     transport: Transport,
 ) -> Option<(u32, &'static str)> {
-    match (version, transport) {
-        (NfsVersion::V2, _) => Some((8 << 10, "NFS version 2 carries no more (RFC 1094, MAXDATA)")),
-        (_, Transport::Udp) => Some((32 << 10, "over UDP Filermark sends no more, as kernels do")),
-        (_, Transport::Tcp) => None,
+    let why = match version {
+        NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
+        NfsVersion::V3 => "over UDP Filermark sends no more, as kernels do",
+    };
+    match version.transfer_bytes_max(transport) {
+        Some(limit) => Some((limit, why)),
+        None => None,
     }
 }
 

@@ -412,6 +412,17 @@ impl NfsVersion {
         }
     }
 
+    /// The largest READ and WRITE over what carries them, in bytes; `None`: as the server
+    /// likes. Version 2 has MAXDATA (RFC 1094 section 2.3); over UDP it is what kernel
+    /// clients send, where a datagram could have 64 KiB less its headers.
+    pub const fn transfer_bytes_max(self, transport: Transport) -> Option<u32> {
+        match (self, transport) {
+            (Self::V2, _) => Some(8 << 10),
+            (Self::V3, Transport::Udp) => Some(32 << 10),
+            (Self::V3, Transport::Tcp) => None,
+        }
+    }
+
     /// That of the MOUNT program that goes with it.
     pub const fn mount_number(self) -> u32 {
         match self {

@@ -421,3 +421,17 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
         ["not standard: BLOCK_SIZE=32 (standard: 8)"]
     );
 }
+
+#[test]
+fn a_block_size_that_cannot_be_is_cut_and_told() {
+    let of = |options: &[&str]| {
+        let plan = good(LEAST, options).plan;
+        let notes = said(&plan.findings, Severity::Note);
+        let told = notes.iter().any(|note| note.contains("BLOCK_SIZE"));
+        (nfs3(&plan).block_size_max, told)
+    };
+    assert_eq!(of(&["BLOCK_SIZE=64"]), (Some(65_536), false));
+    assert_eq!(of(&["BLOCK_SIZE=64", "TCP=off"]), (Some(32_768), true));
+    assert_eq!(of(&["BLOCK_SIZE=16", "TCP=off"]), (Some(16_384), false));
+    assert_eq!(of(&["BLOCK_SIZE=64", "NFS_VERSION=2"]), (Some(8_192), true));
+}

@@ -9,10 +9,6 @@ use filermark_onc::nfs3::NullArgs;
 use filermark_onc::rpc::AuthBody;
 use std::net::{IpAddr, SocketAddr};
 
-/// The largest transfer over UDP, in bytes: that of the kernel's clients. A datagram
-/// could have 64 KiB less its headers.
-pub const UDP_TRANSFER_BYTES_MAX: u32 = 32 << 10;
-
 /// What a WRITE call, or the reply to a READ, has beside its data: headers of RPC with
 /// AUTH_SYS and a few groups, a file handle, attributes; and the header of UDP.
 const CALL_BYTES: u32 = 160 + 8;
@@ -38,12 +34,10 @@ pub fn fragments(transfer: u32, mtu: u32, ip: IpAddr) -> u32 {
 
 /// The largest transfer that a plan allows, in bytes; `None`: as the server likes.
 pub(super) fn block_limit(plan: &NfsPlan) -> Option<u32> {
-    match plan.transport {
-        Transport::Tcp => plan.block_size_max,
-        Transport::Udp => {
-            let wanted = plan.block_size_max.unwrap_or(UDP_TRANSFER_BYTES_MAX);
-            Some(wanted.min(UDP_TRANSFER_BYTES_MAX))
-        }
+    let limit = plan.version.transfer_bytes_max(plan.transport);
+    match (plan.block_size_max, limit) {
+        (Some(wanted), Some(limit)) => Some(wanted.min(limit)),
+        (wanted, limit) => wanted.or(limit),
     }
 }
 

@@ -11,12 +11,12 @@ mod resolve;
 
 pub(crate) use advice::{Service, explain, refused};
 pub(crate) use datagrams::ask;
-pub use datagrams::{UDP_TRANSFER_BYTES_MAX, fragments};
+pub use datagrams::fragments;
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
-use filermark_model::plan::{MountPoint, NfsPlan, Transport};
+use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
 use std::net::SocketAddr;
@@ -67,13 +67,11 @@ impl Target {
 
     /// Size of the READDIR answers to ask for, in bytes.
     pub fn dir_bytes(&self) -> u32 {
+        // Over UDP a reply has to fit into one datagram. Version 2 prefers less anyway.
+        let limit = NfsVersion::V3.transfer_bytes_max(self.transport);
         match self.fsinfo.dtpref {
             0 => 8192,
-            // Over UDP a reply has to fit into one datagram.
-            preferred if self.transport == Transport::Udp => {
-                preferred.clamp(4096, UDP_TRANSFER_BYTES_MAX)
-            }
-            preferred => preferred.clamp(4096, 64 << 10),
+            preferred => preferred.clamp(4096, limit.unwrap_or(64 << 10)),
         }
     }
 
