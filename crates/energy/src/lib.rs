@@ -1,10 +1,14 @@
 //! Energy and traffic beside a run: what switches say of the traffic to the server, what
-//! meters say of its power, each with a time of its own.
+//! meters say of its power, each with a time of its own; and what both say of efficiency.
 //!
-//! Knows the record of a run and nothing of how load is made. So far it holds the
-//! readings and the readers of their sources; no command uses it yet.
+//! The way: sources ([`sflow`], files, meters) -> the energy log ([`log`]) -> merged with
+//! runs -> [`reduce`]d to efficiency. Knows the record of a run and nothing of how load is
+//! made. It has no socket and no thread: what is read as it happens is the room `meters`.
 
+pub mod log;
 pub mod reading;
+pub mod reduce;
+pub mod setup;
 pub mod sflow;
 
 pub use reading::{Quantity, Reading};

@@ -1,30 +1,41 @@
 //! A figure that something has measured, and when.
 
 use filermark_results::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a meter or a sensor measures. The unit belongs to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Quantity {
     /// Active power, in watts.
+    #[serde(rename = "power_w")]
     Power,
     /// Apparent power, in volt-amperes.
+    #[serde(rename = "apparent_power_va")]
     ApparentPower,
     /// Energy since some beginning, in joules.
+    #[serde(rename = "energy_j")]
     Energy,
     /// Voltage, root mean square, in volts.
+    #[serde(rename = "voltage_v")]
     Voltage,
     /// Current, root mean square, in amperes.
+    #[serde(rename = "current_a")]
     Current,
     /// Power factor, from 0 to 1.
+    #[serde(rename = "power_factor")]
     PowerFactor,
     /// Frequency of the supply, in hertz.
+    #[serde(rename = "frequency_hz")]
     Frequency,
     /// Total harmonic distortion of the voltage, in percent.
+    #[serde(rename = "voltage_thd_pcnt")]
     VoltageDistortion,
     /// Temperature, in degrees Celsius.
+    #[serde(rename = "temperature_c")]
     Temperature,
     /// Relative humidity, in percent.
+    #[serde(rename = "humidity_pcnt")]
     Humidity,
 }
 
@@ -86,5 +97,9 @@ mod tests {
     fn quantities_have_names_of_their_own() {
         let names: BTreeSet<_> = Quantity::ALL.iter().map(|q| q.name()).collect();
         assert_eq!(names.len(), Quantity::ALL.len());
+        for quantity in Quantity::ALL {
+            let json = serde_json::to_value(quantity).expect("a name");
+            assert_eq!(json, quantity.name());
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod agent;
 mod archive;
 mod compare;
+pub mod energy;
 mod hosts;
 mod live;
 mod netmist;
@@ -114,6 +115,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
+    /// Measure power and traffic beside runs, and what they say of efficiency
+    Energy(energy::EnergyArgs),
     /// Fill in a submission: what a disclosure of results holds
     Subedit(SubeditArgs),
     /// Pack all that belongs to a run or a submission into a zip file with checksums
@@ -229,6 +232,8 @@ Ctrl-C ends a run: what was measured is kept, what was made on the server is rem
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+    #[command(flatten)]
+    pub setup: energy::SetupArgs,
     #[command(flatten)]
     pub lost: LostArgs,
     #[command(flatten)]

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Netmist(args) => commands::netmist::netmist(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Energy(args) => commands::energy::energy(&args),
         Command::Subedit(args) => commands::subedit::subedit(&args),
         Command::Bundle(args) => commands::bundle::bundle(&args),
         Command::Verify(args) => commands::verify::verify(&args),

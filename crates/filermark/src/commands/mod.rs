@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod clock;
 pub mod compare;
 pub mod demo;
+pub mod energy;
 pub mod install;
 pub mod keys;
 pub mod manual;

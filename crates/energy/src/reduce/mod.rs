@@ -1,0 +1,296 @@
+//! What a merged log says of efficiency, as types: the report is made from them alone.
+//!
+//! Arithmetic only: no file, no clock.
+
+use crate::log::{EnergyPhase, Tag};
+use filermark_model::Severity;
+use filermark_results::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What several merged logs say together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Reduction {
+    /// One for every run, in the order they were given.
+    pub workloads: Vec<WorkloadReduction>,
+    /// The plan for the best number of drives, one for every benchmark of which more than
+    /// nothing is known.
+    pub best_foot: Vec<BestFoot>,
+    /// What is to be said of all of it.
+    pub findings: Vec<EnergyFinding>,
+    /// A figure in it is made up: every rendering says so.
+    pub simulated: bool,
+}
+
+/// What one run says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorkloadReduction {
+    /// The run's suffix.
+    pub name: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// What the load counts.
+    pub load_unit: String,
+    /// Storage devices of the server, where the user said.
+    pub drives: Option<u32>,
+    /// Raw capacity in GB, where the user said.
+    pub raw_capacity_gb: Option<f64>,
+    /// Its load points.
+    pub points: Vec<PointEfficiency>,
+    /// Index in `points` of the most MiB/s per W (of valid points, where any is).
+    pub best: Option<usize>,
+    /// Where the traffic comes from.
+    pub traffic_from: TrafficFrom,
+    /// Power before the first load point, in W.
+    pub idle: Option<Stats>,
+    /// Raw GB per W when idle.
+    pub ready_idle_gb_per_w: Option<f64>,
+    /// The sources, in words, simulated ones marked.
+    pub sources: Vec<SourceView>,
+    /// What the charts show.
+    pub series: Vec<Series>,
+    /// When each phase began and ended, by time.
+    pub phases: Vec<PhaseSpan>,
+    /// What happened, for the page.
+    pub events: Vec<(Timestamp, String)>,
+    /// What is to be said of it.
+    pub findings: Vec<EnergyFinding>,
+    /// A figure in it is made up.
+    pub simulated: bool,
+}
+
+/// Where MiB/s come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrafficFrom {
+    /// The switch's counters of the interfaces that face the server.
+    Sflow,
+    /// The clients' own count of what they read and wrote: no switch was asked.
+    Clients,
+    /// Nothing.
+    #[default]
+    Nowhere,
+}
+
+/// A load point's efficiency.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PointEfficiency {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The requested load.
+    pub load: Option<f64>,
+    /// Operations per second that were achieved.
+    pub achieved_ops_per_s: Option<f64>,
+    /// Mean service time, in milliseconds.
+    pub latency_ms_mean: Option<f64>,
+    /// MiB per second as clients count it.
+    pub client_mib_per_s: Option<f64>,
+    /// Whether the point counts, by the run's own rules.
+    pub valid: Option<bool>,
+    /// RUN with its tail: when it began.
+    pub began: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// MiB per second to and from the server over RUN.
+    pub traffic_mib_per_s: Option<Stats>,
+    /// Power of the server over RUN, in W; all its meters added up.
+    pub power_w: Option<Stats>,
+    /// Power of the clients over RUN, in W, where it was measured.
+    pub client_power_w: Option<Stats>,
+    /// Temperature at the inlet over RUN, in degrees Celsius.
+    pub temperature_c: Option<Stats>,
+    /// Relative humidity over RUN, in percent.
+    pub humidity_pcnt: Option<Stats>,
+    /// MiB/s per W.
+    pub mib_per_s_per_w: Option<f64>,
+    /// Operations per second per W.
+    pub ops_per_s_per_w: Option<f64>,
+    /// Joules per operation.
+    pub joules_per_op: Option<f64>,
+    /// What is to be said of it.
+    pub findings: Vec<EnergyFinding>,
+}
+
+/// How a figure went over a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Mean by time.
+    pub mean: f64,
+    /// Least.
+    pub min: f64,
+    /// 5th percentile by time.
+    pub p5: f64,
+    /// Median by time.
+    pub p50: f64,
+    /// 95th percentile by time.
+    pub p95: f64,
+    /// Greatest.
+    pub max: f64,
+    /// Standard deviation by time.
+    pub deviation: f64,
+    /// How much a straight line through it rises from begin to end, as a share of the mean.
+    pub drift: f64,
+    /// Samples.
+    pub samples: u64,
+    /// Share of the time for which there are samples, 0 to 1.
+    pub coverage: f64,
+    /// The usual time between samples, in seconds (median).
+    pub interval_s: f64,
+}
+
+/// What is to be said of a log, a run or a load point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnergyFinding {
+    /// Which rule, as docs/src/reference/energy-rules.md names it.
+    pub rule: EnergyRule,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The sentence for people, with figure, limit and what to do.
+    pub message: String,
+}
+
+/// The rules that can speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnergyRule {
+    /// No power, or no traffic, over RUN.
+    NoData,
+    /// Samples are farther apart than the programme allows.
+    SampleInterval,
+    /// Samples are missing for part of RUN.
+    Gap,
+    /// The figure was not stable over RUN.
+    Stability,
+    /// The inlet's temperature or humidity is outside of the programme's range.
+    Environment,
+    /// The supply's voltage, frequency or distortion is outside of the programme's range.
+    Supply,
+    /// A clock's offset is not known, too large, or the clock was set.
+    Clock,
+    /// Runs overlap in time: power cannot be told apart.
+    Overlap,
+    /// Interfaces were not chosen, not heard of, or count traffic twice.
+    Ports,
+    /// Datagrams were lost, counters began anew, rows could not be read.
+    Data,
+    /// Figures are made up.
+    Simulated,
+    /// The load points or the four workloads are not those of the programme.
+    Coverage,
+    /// A load point does not count by the run's own rules.
+    PointInvalid,
+}
+
+/// A source in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceView {
+    /// What people call it.
+    pub name: String,
+    /// Where it was read.
+    pub location: String,
+    /// What it measures: server, client, other.
+    pub role: String,
+    /// Made up.
+    pub simulated: bool,
+    /// Samples.
+    pub samples: u64,
+    /// How its clock stands to the prime's, in words with the bound.
+    pub clock: String,
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What it is.
+    pub kind: SeriesKind,
+    /// For people: `power of the server`, `10.0.0.248 interface 24`.
+    pub label: String,
+    /// The unit: `W`, `MiB/s`, `°C`, `%`.
+    pub unit: String,
+    /// Its values, by time; a gap is where `None` stands.
+    pub values: Vec<(Timestamp, Option<f64>)>,
+}
+
+/// What a line of a chart is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesKind {
+    /// Power of the server, added up.
+    Power,
+    /// Power of one meter.
+    Meter,
+    /// Traffic of the chosen interfaces, added up.
+    Traffic,
+    /// Traffic of one interface.
+    Interface,
+    /// What clients read and wrote, from the run record.
+    Throughput,
+    /// Temperature.
+    Temperature,
+    /// Humidity.
+    Humidity,
+}
+
+/// A phase, from when to when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSpan {
+    /// Load point, from 1; 0 before the first.
+    pub point: u32,
+    /// Which phase.
+    pub phase: EnergyPhase,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+}
+
+impl From<PhaseSpan> for Tag {
+    fn from(span: PhaseSpan) -> Self {
+        Self {
+            run: 0,
+            point: span.point,
+            phase: span.phase,
+        }
+    }
+}
+
+/// Best foot forward: which number of drives is the most efficient, and what is still to be
+/// measured (seed 003, facts.md 4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestFoot {
+    /// The benchmark.
+    pub benchmark: String,
+    /// Maximum efficiency by number of drives, from few to many.
+    pub measured: Vec<DriveEfficiency>,
+    /// Index in `measured` of the best.
+    pub best: Option<usize>,
+    /// Whether the best has a worse neighbour on both sides: only then it is known.
+    pub enclosed: bool,
+    /// The point with fewer drives.
+    pub low: Option<RangePoint>,
+    /// The point with more drives.
+    pub high: Option<RangePoint>,
+    /// What to measure next, in sentences; empty: nothing.
+    pub next: Vec<String>,
+}
+
+/// Maximum efficiency with so many drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriveEfficiency {
+    /// How many.
+    pub drives: u32,
+    /// MiB/s per W of the run's best load point.
+    pub mib_per_s_per_w: f64,
+    /// The run's suffix.
+    pub run: String,
+}
+
+/// An end of the range that a best foot forward stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RangePoint {
+    /// How many drives it should have: -40 % or +15 % of the best.
+    pub drives_wanted: u32,
+    /// Index in `measured` of the run that is it by the number of drives.
+    pub by_drives: Option<usize>,
+    /// Number of drives, between measured ones, at which efficiency is 15 % below the best.
+    pub drives_15_pcnt_below: Option<f64>,
+}

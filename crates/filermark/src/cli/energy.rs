@@ -1,0 +1,262 @@
+//! `energy` on the command line, and what `run` has of it.
+
+use clap::{Args, Subcommand, ValueEnum};
+use filermark_energy::setup::SourceSpec;
+use filermark_energy::sflow::{PortPattern, Zone};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `energy`.
+#[derive(Clone, Debug, Args)]
+#[command(arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  filermark run -r sfs_rc_vda -s vda --energy energy.toml      collects by itself
+  filermark energy collect --sflow 0.0.0.0:6343 --meter scpi://meter:10001 -o lab.energy.jsonl
+  filermark energy import --sflowtool sflowdata.txt --power wt.csv --zone Europe/Berlin -o lab.energy.jsonl
+  filermark energy merge vda.run.jsonl lab.energy.jsonl --ports 10.0.0.248/24
+  filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl vdi.merged.jsonl database.merged.jsonl
+  filermark energy suite --energy energy.toml                  the four workloads, resumable")]
+pub struct EnergyArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: EnergyCommand,
+}
+
+/// What `energy` can do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum EnergyCommand {
+    /// Read sFlow, power meters and sensors, live, into an energy log
+    Collect(CollectArgs),
+    /// Make an energy log of files: sflowtool's, captures, power meters'
+    Import(ImportArgs),
+    /// Tag every sample of energy logs with load point and phase of runs
+    Merge(MergeArgs),
+    /// Make the efficiency tables, the best-foot-forward plan and the report
+    Reduce(ReduceArgs),
+    /// Run the four workloads one after the other, and reduce them; resumable
+    Suite(SuiteArgs),
+}
+
+/// What is collected: a file, options, or both.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SetupArgs {
+    /// What to collect, as a file
+    #[arg(long, value_name = "FILE")]
+    pub energy: Option<PathBuf>,
+}
+
+/// `energy collect`.
+#[derive(Clone, Debug, Args)]
+pub struct CollectArgs {
+    #[command(flatten)]
+    pub setup: SetupArgs,
+    /// Listen for sFlow here
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub sflow: Option<SocketAddr>,
+    /// Interfaces that face the server: 24, 1-3, NAME, AGENT/24; may be repeated
+    #[arg(long, value_name = "PORTS", value_delimiter = ',')]
+    pub ports: Vec<PortPattern>,
+    /// A power meter of the server; may be repeated, they add up
+    #[arg(long, value_name = "SOURCE")]
+    pub meter: Vec<SourceSpec>,
+    /// A power meter of the clients; may be repeated
+    #[arg(long, value_name = "SOURCE")]
+    pub client_meter: Vec<SourceSpec>,
+    /// A sensor of temperature or humidity; may be repeated
+    #[arg(long, value_name = "SOURCE")]
+    pub temp: Vec<SourceSpec>,
+    /// How often meters and sensors are read
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
+    pub interval: Duration,
+    /// End after so long; without it, when interrupted
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    pub seconds: Option<Duration>,
+    /// Measure the offset to the prime's clock: HOST:PORT of `filermark clock` there
+    #[arg(long, value_name = "HOST:PORT")]
+    pub clock: Option<String>,
+    /// The energy log
+    #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
+    pub output: PathBuf,
+    /// No live view
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `energy import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArgs {
+    /// A file of sflowtool: CSV (-l, with or without times) or JSON (-j, -J); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub sflowtool: Vec<PathBuf>,
+    /// A capture of sFlow datagrams: pcap or pcapng; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Vec<PathBuf>,
+    /// A file of a power meter; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub power: Vec<PathBuf>,
+    /// A file of a thermometer or hygrometer; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub environment: Vec<PathBuf>,
+    /// Which columns are what: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
+    #[arg(long, value_name = "WHAT=COLUMN", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Where the times were written: UTC, +01:00, Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<Zone>,
+    /// Whose power it is
+    #[arg(long, value_enum, default_value_t = RoleArg::Server)]
+    pub role: RoleArg,
+    /// Seconds to add to the files' times for the prime's time
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub offset: Option<f64>,
+    /// The offset is right within so many seconds
+    #[arg(long, value_name = "S")]
+    pub bound: Option<f64>,
+    /// The energy log
+    #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
+    pub output: PathBuf,
+    /// Write over an older energy log
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What a meter's power is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleArg {
+    /// The server, or a part of it; such meters add up
+    Server,
+    /// The hosts that make load
+    Client,
+    /// Something else: shown, never added
+    Other,
+}
+
+/// What the user says of the server and of the lab.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LabArgs {
+    /// Interfaces that face the server: 24, 1-3, NAME, AGENT/24; may be repeated
+    #[arg(long, value_name = "PORTS", value_delimiter = ',')]
+    pub ports: Vec<PortPattern>,
+    /// Storage devices of the server
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub drives: Option<u32>,
+    /// Raw capacity of the server, in GB (10^9 bytes)
+    #[arg(long, value_name = "GB")]
+    pub raw_capacity: Option<f64>,
+    /// Nominal voltage of the supply
+    #[arg(long, value_name = "V")]
+    pub nominal_voltage: Option<f64>,
+}
+
+/// `energy merge`.
+#[derive(Clone, Debug, Args)]
+pub struct MergeArgs {
+    /// Run records, logs of other kits' runs (sfslog), and energy logs, in any order
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub lab: LabArgs,
+    /// Where the times of a foreign sfslog were written: UTC, +01:00, Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<Zone>,
+    /// Seconds to add to the times of all energy logs, besides what they say themselves
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub shift: f64,
+    /// The merged log [default: the first run's SUFFIX.merged.jsonl, beside it]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write every sample as a row of CSV with Run and Phase, too
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write over older files
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `energy reduce`.
+#[derive(Clone, Debug, Args)]
+pub struct ReduceArgs {
+    /// Merged logs
+    #[arg(value_name = "MERGED", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What to print on standard output
+    #[arg(short, long, value_enum, default_value_t = ReduceFormat::Text)]
+    pub format: ReduceFormat,
+    /// Write the page here
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the workbook here
+    #[arg(long, value_name = "FILE")]
+    pub xlsx: Option<PathBuf>,
+    /// Write the table of load points here
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write page, workbook and table as NAME.html, NAME.xlsx, NAME.csv
+    #[arg(short, long, value_name = "NAME")]
+    pub output: Option<PathBuf>,
+    /// Leave the last tenth of RUN out, as those do who filter by RUN alone
+    #[arg(long)]
+    pub without_tail: bool,
+}
+
+/// The forms of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReduceFormat {
+    /// Tables for a terminal
+    Text,
+    /// For programs
+    Json,
+    /// The table of load points
+    Csv,
+}
+
+/// `energy suite`.
+#[derive(Clone, Debug, Args)]
+pub struct SuiteArgs {
+    /// The rc files, one for each workload [default: sfs_rc_swbuild sfs_rc_vda sfs_rc_vdi sfs_rc_database]
+    #[arg(value_name = "[SUFFIX=]RC")]
+    pub rcs: Vec<String>,
+    /// What to collect beside every run
+    #[arg(long, value_name = "FILE")]
+    pub energy: Option<PathBuf>,
+    /// Directory of the result files (WORK_DIR)
+    #[arg(short, long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Set a parameter in all of them; may be repeated
+    #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on with the next workload where one fails
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+/// `5`, `5s`, `250ms`, `2m`, `1h`.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(
+        text.find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(text.len()),
+    );
+    let scale = match unit {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("give a time as 5, 5s, 250ms, 2m or 1h".into()),
+    };
+    match number.parse::<f64>() {
+        Ok(n) if (0.05..=8_640_000.0).contains(&(n * scale)) => {
+            Ok(Duration::from_secs_f64(n * scale))
+        }
+        _ => Err("give a time from 50ms to 100 days, as 5, 5s, 250ms, 2m or 1h".into()),
+    }
+}

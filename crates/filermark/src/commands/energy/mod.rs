@@ -1,0 +1,21 @@
+//! `energy`: power and traffic beside runs, and what they say of efficiency.
+
+mod collect;
+mod import;
+mod merge;
+mod reduce;
+mod suite;
+
+use crate::cli::energy::{EnergyArgs, EnergyCommand};
+use crate::exit::Ended;
+
+/// Does what the subcommand says.
+pub fn energy(args: &EnergyArgs) -> Ended {
+    match &args.command {
+        EnergyCommand::Collect(args) => collect::collect(args),
+        EnergyCommand::Import(args) => import::import(args),
+        EnergyCommand::Merge(args) => merge::merge(args),
+        EnergyCommand::Reduce(args) => reduce::reduce(args),
+        EnergyCommand::Suite(args) => suite::suite(args),
+    }
+}

@@ -1,0 +1,97 @@
+//! Reads all sources at once and writes their log.
+
+use filermark_energy::setup::Setup;
+use std::path::Path;
+
+/// What there is to be seen now, for a live view. Cheap to take.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// W of the server, all its meters added up; `None` while one of them is silent.
+    pub power_w: Option<f64>,
+    /// W of the clients.
+    pub client_power_w: Option<f64>,
+    /// MiB/s through the chosen interfaces; `None` before the first rate.
+    pub traffic_mib_per_s: Option<f64>,
+    /// Every meter and sensor.
+    pub sources: Vec<SourceNow>,
+    /// The busiest interfaces first, [`TOP_PORTS`] at most.
+    pub ports: Vec<PortNow>,
+    /// Datagrams that came, and that were lost on the way.
+    pub datagrams: (u64, u64),
+    /// The last thing that went wrong.
+    pub trouble: Option<String>,
+}
+
+/// Most interfaces of a snapshot.
+pub const TOP_PORTS: usize = 10;
+
+/// A meter or sensor now.
+#[derive(Clone, Debug)]
+pub struct SourceNow {
+    /// What people call it.
+    pub name: String,
+    /// Its last figure of its first quantity, with the unit: `535.2 W`; `None`: silent.
+    pub value: Option<String>,
+    /// Made up.
+    pub simulated: bool,
+}
+
+/// An interface now.
+#[derive(Clone, Debug)]
+pub struct PortNow {
+    /// `10.0.0.248 filer-e0a`.
+    pub label: String,
+    /// Whether it is chosen.
+    pub chosen: bool,
+    /// MiB/s that the agent received and sent.
+    pub in_mib_per_s: f64,
+    /// The other way.
+    pub out_mib_per_s: f64,
+    /// Share of the speed, of the busier way.
+    pub utilisation: Option<f64>,
+}
+
+/// How a collection ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Lines of readings.
+    pub readings: u64,
+    /// Samples of traffic.
+    pub samples: u64,
+    /// Sentences that whoever uses the log must know.
+    pub troubles: Vec<String>,
+}
+
+/// Why nothing is collected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CollectError(pub String);
+
+/// A collection that goes on. Dropped, it ends.
+#[derive(Debug)]
+pub struct Collecting;
+
+impl Collecting {
+    /// Begins: binds the socket, opens the sources, makes the log (which must not be there),
+    /// and waits until every meter has answered once, or has failed.
+    ///
+    /// # Errors
+    /// The log is there already, the address is taken, a source cannot be opened or does not
+    /// answer at all: better now than after two days.
+    pub fn start(_setup: &Setup, _log: &Path, _version: &str) -> Result<Self, CollectError> {
+        Err(CollectError("not built yet".into()))
+    }
+
+    /// What there is to be seen now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::default()
+    }
+
+    /// Ends: reads everything once more, writes the last line.
+    ///
+    /// # Errors
+    /// The log could not be written to its end.
+    pub fn stop(self) -> Result<Summary, CollectError> {
+        Ok(Summary::default())
+    }
+}
