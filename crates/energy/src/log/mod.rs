@@ -410,6 +410,11 @@ pub struct MergedRun {
     pub benchmark: String,
     /// What the load counts: `BUILDS`, `ops/s`.
     pub load_unit: String,
+    /// When the run began, INIT not yet; of a foreign log its first load point.
+    pub began: Timestamp,
+    /// When it ended, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
     /// Its load points, by time.
     pub points: Vec<MergedPoint>,
 }
@@ -439,6 +444,12 @@ pub struct MergedPoint {
     /// When RUN ended, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_ended: Option<Timestamp>,
+    /// MiB/s that clients read and wrote over RUN, a value for every `throughput_step_s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throughput_mib_per_s: Vec<f64>,
+    /// Seconds of a value of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_step_s: Option<f64>,
 }
 
 impl MergedPoint {
