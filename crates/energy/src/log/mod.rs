@@ -150,6 +150,9 @@ pub struct ClockFacts {
     /// Seconds to add to a sample's time for the prime's time.
     #[serde(default)]
     pub offset_s: f64,
+    /// Seconds that merging has added already; only merged logs have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_s: Option<f64>,
     /// The truth is at most so many seconds away; `None`: nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_s: Option<f64>,
