@@ -2,6 +2,9 @@
 //!
 //! Arithmetic only: no file, no clock.
 
+#[cfg(feature = "testing")]
+pub mod testing;
+
 use crate::log::{EnergyPhase, Tag};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
