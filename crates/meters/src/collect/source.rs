@@ -245,6 +245,7 @@ fn facts(
             offset_s,
             bound_s: None,
             how: "as the user says".into(),
+            ..ClockFacts::default()
         };
     }
     let facts = own.unwrap_or_else(|| ClockFacts {
@@ -254,6 +255,7 @@ fn facts(
             "this host's clock, in the middle of question and answer ({:.1} ms)",
             trip.as_secs_f64() * 1e3
         ),
+        ..ClockFacts::default()
     });
     beside(facts, host)
 }
@@ -271,5 +273,6 @@ pub(super) fn beside(facts: ClockFacts, host: &ClockFacts) -> ClockFacts {
             true => host.how.clone(),
             false => format!("{}; {}", facts.how, host.how),
         },
+        ..facts
     }
 }

@@ -1,0 +1,1 @@
+//! The renderings side by side.
