@@ -464,3 +464,6 @@ pub struct PhaseBegin {
     /// When, by the prime's clock.
     pub at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests;
