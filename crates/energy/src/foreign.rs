@@ -119,6 +119,9 @@ pub fn read_sfslog(
             fingerprint: String::new(),
             benchmark: String::new(),
             load_unit: String::new(),
+            // Set when the first load point has begun.
+            began: Timestamp::from_unix_seconds(0.0),
+            ended: None,
             points: Vec::new(),
         },
     };
@@ -317,6 +320,9 @@ impl Parser<'_> {
         let at = self.time(text)?;
         let number = self.run.points.len() as u32 + 1;
         let phase = EnergyPhase::Pre;
+        if number == 1 {
+            self.run.began = at;
+        }
         self.run.points.push(MergedPoint {
             number,
             load: None,
@@ -326,6 +332,8 @@ impl Parser<'_> {
             valid: None,
             phases: vec![PhaseBegin { phase, at }],
             run_ended: None,
+            throughput_mib_per_s: Vec::new(),
+            throughput_step_s: None,
         });
         Ok(())
     }

@@ -212,7 +212,7 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
         Table::Environment => &[Quantity::Temperature, Quantity::Humidity],
     };
     let has_main = picks.iter().any(|p| wanted.contains(&p.quantity));
-    if !has_main && !(columns.has_quantities() && !picks.is_empty()) {
+    if !has_main && (!columns.has_quantities() || picks.is_empty()) {
         let lacking = match table {
             Table::Power => "no column of power was found",
             Table::Environment => "no column of temperature or humidity was found",

@@ -208,7 +208,8 @@ fn labs() -> impl Strategy<Value = Lab> {
 fn sources() -> impl Strategy<Value = Source> {
     let kinds = vec![SourceKind::Meter, SourceKind::Sensor, SourceKind::Sflow];
     let roles = vec![Role::Server, Role::Client, Role::Other];
-    let clock = (figures(), prop::option::of(figures()), "\\PC{0,9}");
+    let added = prop::option::of(figures());
+    let clock = (figures(), prop::option::of(figures()), "\\PC{0,9}", added);
     (
         prop::sample::select(kinds),
         prop::sample::select(roles),
@@ -229,6 +230,7 @@ fn sources() -> impl Strategy<Value = Source> {
                 offset_s: clock.0,
                 bound_s: clock.1,
                 how: clock.2,
+                added_s: clock.3,
             },
         })
 }
@@ -265,17 +267,22 @@ fn points() -> impl Strategy<Value = MergedPoint> {
         prop::option::of(any::<bool>()),
         prop::collection::vec(begin, 0..4),
         prop::option::of(stamps()),
+        (prop::collection::vec(figures(), 0..3), option()),
     )
-        .prop_map(|(number, figures, valid, phases, run_ended)| MergedPoint {
-            number,
-            load: figures.0,
-            achieved_ops_per_s: figures.1,
-            client_mib_per_s: figures.2,
-            latency_ms_mean: figures.3,
-            valid,
-            phases,
-            run_ended,
-        })
+        .prop_map(
+            |(number, figures, valid, phases, run_ended, moved)| MergedPoint {
+                number,
+                load: figures.0,
+                achieved_ops_per_s: figures.1,
+                client_mib_per_s: figures.2,
+                latency_ms_mean: figures.3,
+                valid,
+                phases,
+                run_ended,
+                throughput_mib_per_s: moved.0,
+                throughput_step_s: moved.1,
+            },
+        )
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
@@ -343,6 +350,8 @@ proptest! {
                 fingerprint: text.clone(),
                 benchmark: text.clone(),
                 load_unit: text,
+                began: started,
+                ended: tag.map(|_| started),
                 points,
             })),
             LogLine::Readings(Readings { source: 1, at: started, values, tag }),
