@@ -37,6 +37,7 @@ mod slurm;
 mod smb_between;
 mod smb_wire;
 mod strace;
+mod switch;
 mod tools;
 mod uml;
 
@@ -65,3 +66,4 @@ pub use slurm::Slurm;
 pub use smb_between::{FakeSmb, SmbAct, SmbPassing, SmbProxy, SmbWay};
 pub use smb_wire::SmbTimes;
 pub use strace::{Call, Strace};
+pub use switch::{SflowOptions, Switch};

@@ -4,6 +4,7 @@ mod collect;
 mod import;
 mod merge;
 mod reduce;
+mod setup;
 mod suite;
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};
