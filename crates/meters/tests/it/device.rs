@@ -61,9 +61,11 @@ impl Drop for Device {
         self.ended.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for somebody.
         let woken = TcpStream::connect(self.address);
-        let thread = self.thread.take();
-        if woken.is_ok() && !std::thread::panicking() {
-            thread.map(|thread| thread.join().expect("the device"));
+        if let Some(thread) = self.thread.take()
+            && woken.is_ok()
+            && !std::thread::panicking()
+        {
+            thread.join().expect("the device");
         }
     }
 }

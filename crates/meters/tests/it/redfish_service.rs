@@ -22,11 +22,14 @@ pub enum Answer {
     Nothing,
 }
 
+/// A path that was asked for, and with which login.
+pub type Asked = (String, Option<String>);
+
 /// A running service.
 pub struct Service {
     device: Device,
     scheme: &'static str,
-    requests: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    requests: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Service {
@@ -87,7 +90,7 @@ impl Service {
     }
 
     /// What has been asked for since the last time, and with which login.
-    pub fn requests(&self) -> Vec<(String, Option<String>)> {
+    pub fn requests(&self) -> Vec<Asked> {
         std::mem::take(&mut self.requests.lock().expect("requests"))
     }
 
@@ -100,7 +103,7 @@ impl Service {
 fn serve(
     stream: impl Read + Write,
     answer: &impl Fn(&str, Option<&str>) -> Answer,
-    seen: &Mutex<Vec<(String, Option<String>)>>,
+    seen: &Mutex<Vec<Asked>>,
 ) {
     let mut stream = BufReader::new(stream);
     let (mut path, mut login) = (String::new(), None);
