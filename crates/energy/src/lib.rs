@@ -6,6 +6,7 @@
 //! made. It has no socket and no thread: what is read as it happens is the room `meters`.
 
 pub mod log;
+pub mod merge;
 pub mod reading;
 pub mod reduce;
 pub mod setup;

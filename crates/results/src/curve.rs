@@ -208,8 +208,8 @@ fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Curv
     }
 }
 
-/// What a composite's load is counted in; its procs, where it names nothing.
-fn business_metric(benchmark: &filermark_model::Benchmark) -> String {
+/// The unit of a composite's load: its business metric, `procs` where it has none.
+pub fn business_metric(benchmark: &filermark_model::Benchmark) -> String {
     let unit = crate::text::one_line(&benchmark.unit);
     match unit.is_empty() {
         true => "procs".into(),

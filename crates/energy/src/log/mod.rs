@@ -11,6 +11,7 @@ pub use reader::{LINE_LEN_MAX, Log, ReadError};
 pub use writer::{LogWriter, WriteError};
 
 use crate::reading::Quantity;
+use crate::sflow::TrafficSample;
 use filermark_results::Timestamp;
 use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
@@ -149,6 +150,9 @@ pub struct ClockFacts {
     /// Seconds to add to a sample's time for the prime's time.
     #[serde(default)]
     pub offset_s: f64,
+    /// Seconds that merging has added already; only merged logs have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_s: Option<f64>,
     /// The truth is at most so many seconds away; `None`: nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_s: Option<f64>,
@@ -300,6 +304,20 @@ pub struct PortSample {
 }
 
 impl PortSample {
+    /// What an agent's counters gave, of the interface with this number. `base` is the
+    /// line's time.
+    pub fn of(sample: &TrafficSample, port: u32, base: Timestamp) -> Self {
+        let bad = sample.input.bad_packets.into_iter();
+        Self {
+            after_us: (sample.at.seconds_since(base) * 1e6).round() as i64,
+            interval_us: ((sample.seconds * 1e6).round() as u64).max(1),
+            port,
+            in_bytes: sample.input.bytes,
+            out_bytes: sample.output.bytes,
+            bad_packets: bad.chain(sample.output.bad_packets).reduce(|a, b| a + b),
+        }
+    }
+
     /// Bytes in both directions.
     pub fn bytes(&self) -> Option<u64> {
         self.in_bytes?.checked_add(self.out_bytes?)

@@ -1,11 +1,29 @@
 //! What a merged log says of efficiency, as types: the report is made from them alone.
 //!
-//! Arithmetic only: no file, no clock.
+//! Arithmetic only: no clock, and no file but the merged logs ([`reduce_files`]).
 
-#[cfg(feature = "testing")]
+mod best_foot;
+mod files;
+mod gather;
+mod point;
+mod programme;
+mod rules;
+mod series;
+mod steps;
+mod whole;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+pub use files::{ReduceError, ReduceOptions, WORKLOADS, reduce_files, reduce_logs};
+pub use programme::{DEFINITION, Limit, Programme, Range, programme};
+
+use crate::log::EnergyPhase;
+
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-use crate::log::{EnergyPhase, Tag};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -244,16 +262,6 @@ pub struct PhaseSpan {
     pub began: Timestamp,
     /// When it ended.
     pub ended: Timestamp,
-}
-
-impl From<PhaseSpan> for Tag {
-    fn from(span: PhaseSpan) -> Self {
-        Self {
-            run: 0,
-            point: span.point,
-            phase: span.phase,
-        }
-    }
 }
 
 /// Best foot forward: which number of drives is the most efficient, and what is still to be

@@ -2,9 +2,12 @@
 //!
 //! The border: behind it there are no strings to be understood. Knows no socket.
 
+mod file;
 mod spec;
+mod url;
 
-pub use spec::{SourceSpec, SpecError};
+pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX};
+pub use spec::{OIDS_MAX, Simulated, SourceSpec, SpecError};
 
 use crate::log::{Lab, Role};
 use crate::sflow::{Names, PortPattern, Selection, TimeBasis};
@@ -94,7 +97,7 @@ impl Setup {
     /// # Errors
     /// The file cannot be read, is no TOML, or has a key or value that makes no sense.
     pub fn read(path: &Path) -> Result<Self, SetupError> {
-        let text = std::fs::read_to_string(path).map_err(|source| SetupError::Io {
+        let text = file::read(path).map_err(|source| SetupError::Io {
             path: path.into(),
             source,
         })?;
@@ -105,11 +108,11 @@ impl Setup {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn parse(_text: &str, path: &Path) -> Result<Self, SetupError> {
-        Err(SetupError::Bad {
+    pub fn parse(text: &str, path: &Path) -> Result<Self, SetupError> {
+        file::parse(text).map_err(|(line, reason)| SetupError::Bad {
             path: path.into(),
-            line: 1,
-            reason: "not read yet".into(),
+            line,
+            reason,
         })
     }
 }

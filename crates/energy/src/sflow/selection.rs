@@ -56,6 +56,19 @@ impl FromStr for PortPattern {
     }
 }
 
+impl fmt::Display for PortPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(agent) = self.agent {
+            write!(f, "{agent}/")?;
+        }
+        match &self.which {
+            Which::Range(first, last) if first == last => write!(f, "{first}"),
+            Which::Range(first, last) => write!(f, "{first}-{last}"),
+            Which::Name(name) => f.write_str(name),
+        }
+    }
+}
+
 /// Names of interfaces: sFlow's own counters have only numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(BTreeMap<(Option<IpAddr>, u32), String>);
@@ -161,6 +174,14 @@ mod tests {
             ]
         );
         assert!(!Selection::default().has(a, 1));
+    }
+
+    #[test]
+    fn ports_are_written_as_they_are_read() {
+        for text in ["24", "1-4", "uplink", "10.0.0.248/24", "fe80::1/0/24"] {
+            let ports: PortPattern = text.parse().expect("ports");
+            assert_eq!(ports.to_string(), text);
+        }
     }
 
     #[test]

@@ -50,6 +50,10 @@ impl TrafficSample {
 /// Traffic in one direction. What the agent does not count is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
+    /// Bytes over the interval, as they were counted.
+    pub bytes: Option<u64>,
+    /// Packets over the interval that were broken or thrown away, as they were counted.
+    pub bad_packets: Option<u64>,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
     /// Packets per second, to one, to many and to all.
@@ -204,13 +208,15 @@ impl Steps {
         let known = self.packets.iter().filter_map(|step| amount(*step));
         let packets = known.reduce(|a, b| a + b);
         // Errors and discards are few: by more than half of the range they have been set back.
-        let few =
-            |step: Step| per_s(step).filter(|_| amount(step) <= Some(u64::from(u32::MAX / 2)));
+        let few = |step: Step| amount(step).filter(|n| *n <= u64::from(u32::MAX / 2));
+        let (errors, discards) = (few(self.errors), few(self.discards));
         Rates {
+            bytes: amount(self.octets),
+            bad_packets: errors.into_iter().chain(discards).reduce(|a, b| a + b),
             bytes_per_s: per_s(self.octets),
             packets_per_s: packets.map(|packets| packets as f64 / seconds),
-            errors_per_s: few(self.errors),
-            discards_per_s: few(self.discards),
+            errors_per_s: errors.map(|errors| errors as f64 / seconds),
+            discards_per_s: discards.map(|discards| discards as f64 / seconds),
             utilisation: None,
         }
     }

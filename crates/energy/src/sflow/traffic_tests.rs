@@ -29,6 +29,8 @@ fn plain_rates() {
     to.out_discards += 20;
     let (input, output) = rates(&from, &to, 5.0).expect("sound");
     assert_eq!(input.bytes_per_s, Some(1e8));
+    assert_eq!(input.bytes, Some(500_000_000));
+    assert_eq!((input.bad_packets, output.bad_packets), (Some(5), Some(20)));
     assert_eq!(input.packets_per_s, Some(80_002.0));
     assert_eq!(input.errors_per_s, Some(1.0));
     assert_eq!(input.utilisation, Some(0.08));
@@ -57,6 +59,7 @@ fn what_the_agent_does_not_count_is_not_known() {
     assert_eq!(input.bytes_per_s, Some(100.0));
     assert_eq!(input.packets_per_s, Some(3.0));
     assert_eq!(input.errors_per_s, None);
+    assert_eq!((input.bytes, output.bytes), (Some(100), None));
     assert_eq!(input.utilisation, None);
     assert_eq!(output.bytes_per_s, None);
     // It begins to be known: no rate from all ones to a figure.

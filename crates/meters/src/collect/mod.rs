@@ -1,7 +1,24 @@
 //! Reads all sources at once and writes their log.
+//!
+//! A thread for each meter and sensor ([`source`]), one for the socket of sFlow
+//! ([`socket`], [`books`]), one that sees when the clock is set, and one that writes
+//! ([`writer`]). [`now`] is what all of them tell the live view. Every queue, table and
+//! count has a limit; what does not fit is counted and told.
 
-use filermark_energy::setup::Setup;
-use std::path::Path;
+mod books;
+mod clock;
+mod collecting;
+mod now;
+mod ports;
+mod ration;
+mod socket;
+mod source;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use collecting::Collecting;
 
 /// What there is to be seen now, for a live view. Cheap to take.
 #[derive(Clone, Debug, Default)]
@@ -66,32 +83,3 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CollectError(pub String);
-
-/// A collection that goes on. Dropped, it ends.
-#[derive(Debug)]
-pub struct Collecting;
-
-impl Collecting {
-    /// Begins: binds the socket, opens the sources, makes the log (which must not be there),
-    /// and waits until every meter has answered once, or has failed.
-    ///
-    /// # Errors
-    /// The log is there already, the address is taken, a source cannot be opened or does not
-    /// answer at all: better now than after two days.
-    pub fn start(_setup: &Setup, _log: &Path, _version: &str) -> Result<Self, CollectError> {
-        Err(CollectError("not built yet".into()))
-    }
-
-    /// What there is to be seen now.
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot::default()
-    }
-
-    /// Ends: reads everything once more, writes the last line.
-    ///
-    /// # Errors
-    /// The log could not be written to its end.
-    pub fn stop(self) -> Result<Summary, CollectError> {
-        Ok(Summary::default())
-    }
-}

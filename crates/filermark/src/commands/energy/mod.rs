@@ -3,7 +3,9 @@
 mod collect;
 mod import;
 mod merge;
+mod output;
 mod reduce;
+mod samples_csv;
 mod suite;
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};

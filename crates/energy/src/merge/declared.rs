@@ -1,0 +1,56 @@
+//! Sources and ports of several logs under numbers of their own.
+
+use crate::log::{Port, Source};
+use std::collections::BTreeMap;
+
+/// The numbers of one log, and what they are in the merged one.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    /// Number in the log -> number in the merged log, seconds to add to its times.
+    sources: BTreeMap<u32, (u32, f64)>,
+    ports: BTreeMap<u32, u32>,
+}
+
+/// The next free numbers of the merged log.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    source: u32,
+    port: u32,
+}
+
+impl Declared {
+    /// Takes a source in; gives it as the merged log has it. `shift_s` is added besides.
+    pub(super) fn source(&mut self, source: Source, shift_s: f64, next: &mut Numbers) -> Source {
+        let seconds = source.clock.offset_s + shift_s;
+        self.sources.insert(source.id, (next.source, seconds));
+        let mut merged = source;
+        merged.id = next.source;
+        merged.clock.added_s = Some(merged.clock.added_s.unwrap_or(0.0) + seconds);
+        merged.clock.offset_s = 0.0;
+        next.source += 1;
+        merged
+    }
+
+    /// Takes a port in; gives it as the merged log has it.
+    pub(super) fn port(&mut self, port: Port, next: &mut Numbers) -> Port {
+        self.ports.insert(port.port, next.port);
+        let merged = Port {
+            port: next.port,
+            source: self.source_of(port.source).0,
+            ..port
+        };
+        next.port += 1;
+        merged
+    }
+
+    /// Number in the merged log, and seconds to add. The reader has refused what was not
+    /// declared.
+    pub(super) fn source_of(&self, id: u32) -> (u32, f64) {
+        self.sources.get(&id).copied().unwrap_or((0, 0.0))
+    }
+
+    /// Number in the merged log.
+    pub(super) fn port_of(&self, port: u32) -> u32 {
+        self.ports.get(&port).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,113 @@
+//! What energy needs of a run, from its record.
+
+use crate::log::{EnergyPhase, MergedPoint, MergedRun, PhaseBegin};
+use filermark_model::stats::PointStats;
+use filermark_results::figures::{Planned, Throughput, is_composite};
+use filermark_results::{Phase, PointRecord, RunRecord, Timestamp};
+
+/// Where RUN_TAIL begins: at so much of RUN (facts.md 3.10, "Run 90 percent complete").
+pub const TAIL_BEGINS: f64 = 0.9;
+/// Most values of a load point's throughput that are kept.
+const THROUGHPUT_LEN_MAX: usize = 600;
+/// KiB of a MiB.
+const KIB_PER_MIB: f64 = 1024.0;
+
+/// The run of a record, as number `number` of a log. `location` is where it was read.
+pub fn merged_run(record: &RunRecord, number: u32, location: &str) -> MergedRun {
+    let composite = is_composite(record);
+    let benchmark = &record.run.plan.benchmark;
+    let unit = match composite {
+        true => filermark_results::curve::business_metric(benchmark),
+        false => "op/s".into(),
+    };
+    let mut points: Vec<MergedPoint> = record.points.iter().map(|p| point(record, p)).collect();
+    // The first point begins with the run: the checks before INIT are load, too.
+    if let Some(pre) = points.first_mut().and_then(|p| p.phases.first_mut())
+        && pre.phase == EnergyPhase::Pre
+    {
+        pre.at = pre.at.min(record.run.started);
+    }
+    MergedRun {
+        run: number,
+        name: record.run.suffix.clone(),
+        location: location.into(),
+        fingerprint: record.run.fingerprint.clone(),
+        benchmark: benchmark.name.clone(),
+        load_unit: unit,
+        began: record.run.started,
+        ended: record.end.as_ref().map(|end| end.at),
+        points,
+    }
+}
+
+fn point(record: &RunRecord, point: &PointRecord) -> MergedPoint {
+    let stats = point.measured();
+    let load = match is_composite(record) {
+        true => Planned::of(&record.run.plan, point.load).business_metric,
+        false => point.load.asked.0,
+    };
+    let (phases, run_ended) = phases(record, point);
+    let (step_s, throughput) = stats.map_or((None, Vec::new()), throughput);
+    MergedPoint {
+        number: point.load.number,
+        load: Some(load),
+        achieved_ops_per_s: stats.map(PointStats::achieved_ops_per_sec),
+        client_mib_per_s: stats.map(|s| Throughput::of(s).total() / KIB_PER_MIB),
+        latency_ms_mean: stats.map(|s| s.service().mean_ns() / 1e6),
+        valid: Some(point.is_valid()),
+        phases,
+        run_ended,
+        throughput_mib_per_s: throughput,
+        throughput_step_s: step_s,
+    }
+}
+
+/// The begins of a point's phases, and the end of RUN.
+fn phases(record: &RunRecord, point: &PointRecord) -> (Vec<PhaseBegin>, Option<Timestamp>) {
+    let mut begins = vec![begin(EnergyPhase::Pre, point.began)];
+    let mut run_ended = None;
+    let number = point.load.number;
+    for phase in record.phases.iter().filter(|p| p.point == number) {
+        match phase.phase {
+            Phase::Init => begins.push(begin(EnergyPhase::Init, phase.began)),
+            Phase::Warmup => begins.push(begin(EnergyPhase::Warmup, phase.began)),
+            Phase::Run => {
+                let length = phase.ended.seconds_since(phase.began);
+                let tail = phase.began.plus_seconds(length * TAIL_BEGINS);
+                begins.push(begin(EnergyPhase::Run, phase.began));
+                // A RUN that was cut has no tail, and nothing that counts.
+                if phase.failure.is_none() && point.measured().is_some() {
+                    begins.push(begin(EnergyPhase::RunTail, tail));
+                    run_ended = Some(phase.ended);
+                }
+                begins.push(begin(EnergyPhase::Post, phase.ended));
+            }
+            Phase::Validate | Phase::Cleanup => {}
+        }
+    }
+    begins.sort_by_key(|b| (b.at, b.phase));
+    (begins, run_ended)
+}
+
+fn begin(phase: EnergyPhase, at: Timestamp) -> PhaseBegin {
+    PhaseBegin { phase, at }
+}
+
+/// Seconds of a value, and the values over RUN.
+fn throughput(stats: &PointStats) -> (Option<f64>, Vec<f64>) {
+    let whole_seconds = stats.window_ns / 1_000_000_000;
+    let seconds = usize::try_from(whole_seconds).unwrap_or(0).min(1 << 24);
+    let step = seconds.div_ceil(THROUGHPUT_LEN_MAX).max(1);
+    let mut mib = vec![0.0; seconds / step];
+    for interval in &stats.intervals {
+        let at = usize::try_from(interval.second).ok().map(|s| s / step);
+        if let Some(sum) = at.and_then(|at| mib.get_mut(at)) {
+            let bytes = interval.read_bytes.saturating_add(interval.written_bytes);
+            *sum += bytes as f64 / (1024.0 * 1024.0) / step as f64;
+        }
+    }
+    match mib.is_empty() {
+        true => (None, mib),
+        false => (Some(step as f64), mib),
+    }
+}

@@ -1,0 +1,244 @@
+//! Reads logs, tags their samples, writes one log.
+
+use super::declared::{Declared, Numbers};
+use super::timeline::{Timeline, end_of};
+use crate::log::{
+    Head, Lab, Log, LogLine, LogWriter, MergedRun, PortSample, ReadError, Readings, Tag, Traffic,
+    WriteError,
+};
+use filermark_results::Timestamp;
+use std::io::{BufRead, Write};
+
+/// Samples of so long before the first run are kept: the programme's ready idle interval is
+/// two hours (facts.md 4.2).
+const KEPT_BEFORE_S: f64 = 2.25 * 3600.0;
+/// Samples of so long after the last run are kept.
+const KEPT_AFTER_S: f64 = 600.0;
+
+/// What the user adds.
+#[derive(Clone, Debug, Default)]
+pub struct MergeOptions {
+    /// Wins over what the logs say of the lab, field by field.
+    pub lab: Lab,
+    /// Seconds to add to the times of all logs, besides what they say themselves.
+    pub shift_s: f64,
+}
+
+/// What became of the samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Merged {
+    /// Lines of readings, and samples of traffic, that were tagged.
+    pub tagged: u64,
+    /// Such that lie in RUN or its tail.
+    pub in_run: u64,
+    /// Such that lie long before the first run or after the last: left out.
+    pub outside: u64,
+    /// First and last time of all samples that were read.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Numbers of runs that go on at the same time.
+    pub overlaps: Vec<(u32, u32)>,
+    /// Logs whose last line was cut, in words.
+    pub cut: Vec<String>,
+}
+
+/// Why nothing was merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The merged log cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Merges logs with runs into `out`, whose last line is written too.
+///
+/// # Errors
+/// A log cannot be read, or the merged one not be written.
+pub fn merge<R: BufRead, W: Write>(
+    head: Head,
+    runs: &[MergedRun],
+    logs: Vec<Log<R>>,
+    options: &MergeOptions,
+    out: LogWriter<W>,
+) -> Result<(Merged, W), MergeError> {
+    let mut tagger = Tagger {
+        timeline: Timeline::new(runs),
+        kept: kept(runs),
+        shift_s: options.shift_s,
+        numbers: Numbers::default(),
+        merged: Merged::default(),
+        out,
+    };
+    let mut logs = logs;
+    tagger.begin(head, runs, &mut logs, &options.lab)?;
+    for log in logs {
+        tagger.log(log)?;
+    }
+    tagger.merged.overlaps = tagger.timeline.overlaps().to_vec();
+    let output = tagger.out.end(Timestamp::now())?;
+    Ok((tagger.merged, output))
+}
+
+struct Tagger<W: Write> {
+    timeline: Timeline,
+    kept: Option<(Timestamp, Timestamp)>,
+    shift_s: f64,
+    numbers: Numbers,
+    merged: Merged,
+    out: LogWriter<W>,
+}
+
+fn kept(runs: &[MergedRun]) -> Option<(Timestamp, Timestamp)> {
+    let first = runs.iter().map(|run| run.began).min()?;
+    let last = runs.iter().map(end_of).max()?;
+    Some((
+        first.plus_seconds(-KEPT_BEFORE_S),
+        last.plus_seconds(KEPT_AFTER_S),
+    ))
+}
+
+impl<W: Write> Tagger<W> {
+    /// The first lines: of the heads of all logs what they say of the lab.
+    fn begin<R: BufRead>(
+        &mut self,
+        mut head: Head,
+        runs: &[MergedRun],
+        logs: &mut [Log<R>],
+        lab: &Lab,
+    ) -> Result<(), MergeError> {
+        head.lab = lab.clone();
+        for log in logs {
+            if let Some(LogLine::Energy(its)) = log.next_line()? {
+                fill(&mut head.lab, its.lab);
+            }
+        }
+        self.out.line(&LogLine::Energy(Box::new(head)))?;
+        for run in runs {
+            self.out.line(&LogLine::Run(Box::new(run.clone())))?;
+        }
+        Ok(())
+    }
+
+    fn log<R: BufRead>(&mut self, mut log: Log<R>) -> Result<(), MergeError> {
+        let mut declared = Declared::default();
+        while let Some(line) = log.next_line()? {
+            self.line(line, &mut declared)?;
+        }
+        if let Some(line) = log.cut() {
+            let path = log.path().display();
+            let sentence = format!("{path}:{line}: the last line was cut and is left out");
+            self.merged.cut.push(sentence);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: LogLine, declared: &mut Declared) -> Result<(), MergeError> {
+        match line {
+            LogLine::Source(source) => {
+                let source = declared.source(source, self.shift_s, &mut self.numbers);
+                self.out.line(&LogLine::Source(source))?;
+            }
+            LogLine::Port(port) => {
+                let port = declared.port(port, &mut self.numbers);
+                self.out.line(&LogLine::Port(port))?;
+            }
+            LogLine::Event(mut event) => {
+                if let Some(id) = event.source {
+                    let (source, seconds) = declared.source_of(id);
+                    event.source = Some(source);
+                    event.at = event.at.plus_seconds(seconds);
+                } else {
+                    event.at = event.at.plus_seconds(self.shift_s);
+                }
+                self.out.line(&LogLine::Event(event))?;
+            }
+            LogLine::Readings(readings) => self.readings(readings, declared)?,
+            LogLine::Traffic(traffic) => self.traffic(traffic, declared)?,
+            // A log that is merged again is tagged anew.
+            LogLine::Energy(_) | LogLine::Run(_) | LogLine::End(_) => {}
+        }
+        Ok(())
+    }
+
+    fn readings(&mut self, mut readings: Readings, declared: &Declared) -> Result<(), MergeError> {
+        let (source, seconds) = declared.source_of(readings.source);
+        readings.source = source;
+        readings.at = readings.at.plus_seconds(seconds);
+        readings.tag = self.tag(readings.at, 1);
+        if readings.tag.is_some() {
+            self.out.line(&LogLine::Readings(readings))?;
+        }
+        Ok(())
+    }
+
+    /// A line for every stretch of samples with one tag.
+    fn traffic(&mut self, mut traffic: Traffic, declared: &Declared) -> Result<(), MergeError> {
+        let (source, seconds) = declared.source_of(traffic.source);
+        let base = traffic.at.plus_seconds(seconds);
+        let time = |sample: &PortSample| base.plus_seconds(sample.after_us as f64 / 1e6);
+        for sample in &mut traffic.samples {
+            sample.port = declared.port_of(sample.port);
+        }
+        let mut rest = &traffic.samples[..];
+        while let Some(first) = rest.first() {
+            let begin = time(first);
+            let until = self.timeline.next_change(begin);
+            let same = |sample: &PortSample| {
+                let at = time(sample);
+                at >= begin && until.is_none_or(|until| at < until)
+            };
+            let len = rest.iter().take_while(|sample| same(sample)).count();
+            // A sample that goes back in time begins a stretch of its own.
+            let (stretch, after) = rest.split_at(len.max(1));
+            rest = after;
+            let tag = self.tag(begin, stretch.len() as u64);
+            if let Some(end) = stretch.last() {
+                self.see(time(end));
+            }
+            if tag.is_some() {
+                self.out.line(&LogLine::Traffic(Traffic {
+                    source,
+                    at: base,
+                    tag,
+                    samples: stretch.to_vec(),
+                }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tag of `count` samples from `at` on, which are counted; `None`: they are left out.
+    fn tag(&mut self, at: Timestamp, count: u64) -> Option<Tag> {
+        self.see(at);
+        let kept = self.kept.is_some_and(|(from, to)| at >= from && at <= to);
+        let tag = self.timeline.at(at).filter(|_| kept);
+        match tag {
+            None => self.merged.outside += count,
+            Some(tag) => {
+                use crate::log::EnergyPhase::{Run, RunTail};
+                self.merged.tagged += count;
+                if matches!(tag.phase, Run | RunTail) {
+                    self.merged.in_run += count;
+                }
+            }
+        }
+        tag
+    }
+
+    fn see(&mut self, at: Timestamp) {
+        let (first, last) = self.merged.span.unwrap_or((at, at));
+        self.merged.span = Some((first.min(at), last.max(at)));
+    }
+}
+
+/// What is not said yet is as the log says.
+fn fill(lab: &mut Lab, its: Lab) {
+    lab.drives = lab.drives.or(its.drives);
+    lab.raw_capacity_gb = lab.raw_capacity_gb.or(its.raw_capacity_gb);
+    lab.nominal_voltage_v = lab.nominal_voltage_v.or(its.nominal_voltage_v);
+    if lab.ports.is_empty() {
+        lab.ports = its.ports;
+    }
+}

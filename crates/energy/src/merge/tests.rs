@@ -1,0 +1,213 @@
+use super::*;
+use crate::log::{
+    EnergyPhase, Head, Log, LogLine, LogWriter, MergedRun, Port, PortSample, Readings, Source,
+    SourceKind, Tag, Traffic,
+};
+use crate::reading::Quantity;
+use filermark_results::Timestamp;
+use filermark_results::testing::composite::composite_record;
+use std::path::Path;
+
+/// A log with a meter (a reading a second) and an interface (a sample a second) over
+/// `seconds` from `begin`, in one line of traffic.
+fn log_text(begin: Timestamp, seconds: i64, offset_s: f64) -> Vec<u8> {
+    let mut writer = LogWriter::new(Vec::new(), Path::new("test"));
+    let mut line = |line: &LogLine| writer.line(line).expect("memory");
+    line(&LogLine::Energy(Box::new(head(begin))));
+    for (id, kind) in [(4, SourceKind::Meter), (9, SourceKind::Sflow)] {
+        let mut source = Source {
+            id,
+            kind,
+            name: format!("s{id}"),
+            location: "here".into(),
+            role: Default::default(),
+            simulated: false,
+            interval_s: Some(1.0),
+            clock: Default::default(),
+        };
+        source.clock.offset_s = offset_s;
+        line(&LogLine::Source(source));
+    }
+    line(&LogLine::Port(Port {
+        port: 7,
+        source: 9,
+        agent: [10, 0, 0, 248].into(),
+        sub_agent: 0,
+        if_index: 24,
+        name: None,
+        speed_bits_per_s: None,
+    }));
+    let sample = |second: i64| PortSample {
+        after_us: second * 1_000_000,
+        interval_us: 1_000_000,
+        port: 7,
+        in_bytes: Some(1 << 20),
+        out_bytes: Some(1 << 20),
+        bad_packets: Some(0),
+    };
+    line(&LogLine::Traffic(Traffic {
+        source: 9,
+        at: begin.plus_seconds(-offset_s),
+        tag: None,
+        samples: (0..seconds).map(sample).collect(),
+    }));
+    for second in 0..seconds {
+        line(&LogLine::Readings(Readings {
+            source: 4,
+            at: begin.plus_seconds(second as f64 - offset_s),
+            values: [(Quantity::Power, 500.0)].into(),
+            tag: None,
+        }));
+    }
+    writer.end(begin).expect("memory")
+}
+
+fn head(started: Timestamp) -> Head {
+    Head {
+        schema: crate::log::SCHEMA_VERSION,
+        program: "filermark".into(),
+        version: "0".into(),
+        started,
+        host: "lab".into(),
+        notice: filermark_model::NOT_A_SPEC_RESULT.into(),
+        lab: Default::default(),
+    }
+}
+
+fn merged(runs: &[MergedRun], texts: &[Vec<u8>]) -> (Merged, Vec<LogLine>) {
+    let open = |text: &Vec<u8>| Log::new(std::io::Cursor::new(text.clone()), Path::new("log"));
+    let out = LogWriter::new(Vec::new(), Path::new("merged"));
+    let logs = texts.iter().map(open).collect();
+    let options = MergeOptions::default();
+    let (merged, text) = merge(head(runs[0].began), runs, logs, &options, out).expect("merged");
+    let lines = Log::new(text.as_slice(), Path::new("merged"));
+    (merged, lines.collect::<Result<_, _>>().expect("a log"))
+}
+
+#[test]
+fn every_sample_gets_the_phase_of_its_moment_whatever_its_clock_says() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let first = run.points[0].began(EnergyPhase::Pre).expect("a begin");
+    let (warmup, measured) = (
+        run.points[0].began(EnergyPhase::Warmup).expect("WARMUP"),
+        run.points[0].measured().expect("RUN"),
+    );
+    let begin = first.plus_seconds(-20.0);
+    for offset_s in [0.0, 3600.0] {
+        let (merged, lines) = merged(&[run.clone()], &[log_text(begin, 2000, offset_s)]);
+        assert_eq!(merged.tagged + merged.outside, 4000);
+        let mut power = 0;
+        let mut expected_of = |at: Timestamp, tag: Tag| {
+            let phase = match at {
+                _ if at < first => EnergyPhase::PreTest,
+                _ if at >= warmup && at < measured.0 => EnergyPhase::Warmup,
+                _ if at >= measured.0 && at < measured.1 => {
+                    let share = at.seconds_since(measured.0) / measured.1.seconds_since(measured.0);
+                    match share < 0.9 {
+                        true => EnergyPhase::Run,
+                        false => EnergyPhase::RunTail,
+                    }
+                }
+                _ => return,
+            };
+            power += 1;
+            assert_eq!(tag.phase, phase, "{at}");
+            assert_eq!(tag.point, u32::from(at >= first));
+        };
+        for line in &lines {
+            match line {
+                LogLine::Readings(r) => expected_of(r.at, r.tag.expect("a tag")),
+                LogLine::Traffic(t) => {
+                    for sample in &t.samples {
+                        let at = t.at.plus_seconds(sample.after_us as f64 / 1e6);
+                        expected_of(at, t.tag.expect("a tag"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert!(power > 100, "{power}");
+    }
+}
+
+#[test]
+fn logs_keep_their_sources_and_ports_apart() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let text = log_text(run.began, 30, 0.0);
+    let (_, lines) = merged(&[run], &[text.clone(), text]);
+    let sources: Vec<u32> = lines
+        .iter()
+        .filter_map(|line| match line {
+            LogLine::Source(source) => Some(source.id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sources, [0, 1, 2, 3]);
+    let ports: Vec<(u32, u32)> = lines
+        .iter()
+        .filter_map(|line| match line {
+            LogLine::Port(port) => Some((port.port, port.source)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ports, [(0, 1), (1, 3)]);
+}
+
+#[test]
+fn what_lies_far_from_the_run_is_left_out_and_counted() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let begin = run.began.plus_seconds(-86_400.0);
+    let (merged, lines) = merged(&[run], &[log_text(begin, 100, 0.0)]);
+    assert_eq!((merged.tagged, merged.outside), (0, 200));
+    assert_eq!(merged.span.map(|s| s.0), Some(begin));
+    let samples = |line: &&LogLine| matches!(line, LogLine::Readings(_) | LogLine::Traffic(_));
+    assert_eq!(lines.iter().filter(samples).count(), 0);
+}
+
+#[test]
+fn a_merged_log_merges_again_to_the_same() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let text = log_text(run.began, 300, 1.5);
+    let out = || LogWriter::new(Vec::new(), Path::new("merged"));
+    let once = |text: Vec<u8>| {
+        let log = Log::new(std::io::Cursor::new(text), Path::new("log"));
+        let runs = [run.clone()];
+        let options = MergeOptions::default();
+        merge(head(run.began), &runs, vec![log], &options, out()).expect("merged")
+    };
+    let (first, text) = once(text);
+    let (second, again) = once(text.clone());
+    assert_eq!(first.in_run, second.in_run);
+    let body = |text: &[u8]| {
+        let text = String::from_utf8(text.to_vec()).expect("text");
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines[..lines.len() - 1].to_vec()
+    };
+    assert_eq!(body(&text), body(&again));
+}
+
+#[test]
+fn runs_at_the_same_time_are_told_and_what_lies_between_runs_is_before_the_next() {
+    let first = merged_run(&composite_record(), 0, "a");
+    let mut second = merged_run(&composite_record(), 1, "b");
+    let both = [first.clone(), second.clone()];
+    assert_eq!(Timeline::new(&both).overlaps(), [(0, 1)]);
+    let later = end_of(&first).seconds_since(first.began) + 1000.0;
+    let shift = |at: &mut Timestamp| *at = at.plus_seconds(later);
+    shift(&mut second.began);
+    second.ended.iter_mut().for_each(shift);
+    for point in &mut second.points {
+        point.phases.iter_mut().for_each(|b| shift(&mut b.at));
+        point.run_ended.iter_mut().for_each(shift);
+    }
+    let timeline = Timeline::new(&[first.clone(), second.clone()]);
+    assert!(timeline.overlaps().is_empty());
+    let between = timeline.at(second.began.plus_seconds(-10.0));
+    let expected = Tag {
+        run: 1,
+        point: 0,
+        phase: EnergyPhase::PreTest,
+    };
+    assert_eq!(between, Some(expected));
+    assert_eq!(Timeline::default().at(first.began), None);
+}

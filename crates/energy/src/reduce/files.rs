@@ -1,0 +1,114 @@
+//! Merged logs to one reduction.
+
+use super::gather::Gathered;
+use super::point::Parts;
+use super::rules::finding;
+use super::workload::reduce_run;
+use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
+use crate::log::{Log, MergedRun, ReadError};
+use crate::merge::end_of;
+use filermark_model::Severity;
+use filermark_results::Timestamp;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+/// The four workloads that the programme wants (seed 003).
+pub const WORKLOADS: [&str; 4] = ["SWBUILD", "VDA", "VDI", "DATABASE"];
+
+/// How to reduce.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReduceOptions {
+    /// The last tenth of RUN is left out.
+    pub without_tail: bool,
+}
+
+/// Why there is no reduction.
+#[derive(Debug, thiserror::Error)]
+pub enum ReduceError {
+    /// A log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It has no run.
+    #[error(
+        "{0}: no run is in this energy log; merge it first: filermark energy merge RUN.run.jsonl {0}"
+    )]
+    NotMerged(PathBuf),
+    /// More than is held.
+    #[error(
+        "{0}: more than {1} samples of meters and chosen interfaces; choose fewer interfaces, or merge run by run"
+    )]
+    TooMuch(PathBuf, usize),
+}
+
+/// Reduces merged logs together.
+///
+/// # Errors
+/// One cannot be read, was not merged, or is too large.
+pub fn reduce_files(paths: &[PathBuf], options: &ReduceOptions) -> Result<Reduction, ReduceError> {
+    let open = |path: &PathBuf| Log::open(path);
+    let logs: Vec<Log> = paths.iter().map(open).collect::<Result<_, _>>()?;
+    reduce_logs(logs, options)
+}
+
+/// The same of open logs.
+///
+/// # Errors
+/// As [`reduce_files`].
+pub fn reduce_logs<R: BufRead>(
+    logs: Vec<Log<R>>,
+    options: &ReduceOptions,
+) -> Result<Reduction, ReduceError> {
+    let mut workloads: Vec<WorkloadReduction> = Vec::new();
+    let mut spans: Vec<(String, Timestamp, Timestamp, PathBuf)> = Vec::new();
+    for mut log in logs {
+        let gathered = Gathered::read(&mut log)?;
+        let parts = Parts::of(&gathered);
+        for run in &gathered.runs {
+            workloads.push(reduce_run(&gathered, &parts, run, options.without_tail));
+            spans.push(span(run, log.path()));
+        }
+    }
+    overlaps(&mut workloads, &spans);
+    Ok(Reduction {
+        best_foot: best_foot::best_foot(&workloads),
+        findings: missing(&workloads).into_iter().collect(),
+        simulated: workloads.iter().any(|w| w.simulated),
+        workloads,
+    })
+}
+
+fn span(run: &MergedRun, path: &Path) -> (String, Timestamp, Timestamp, PathBuf) {
+    (run.name.clone(), run.began, end_of(run), path.into())
+}
+
+/// Runs of different logs that went on at the same time; those of one log are told already.
+fn overlaps(
+    workloads: &mut [WorkloadReduction],
+    spans: &[(String, Timestamp, Timestamp, PathBuf)],
+) {
+    for (i, (workload, mine)) in workloads.iter_mut().zip(spans).enumerate() {
+        let others = spans.iter().enumerate().filter(|(j, _)| *j != i);
+        let over =
+            others.filter(|(_, other)| other.3 != mine.3 && other.1 < mine.2 && mine.1 < other.2);
+        let names: Vec<String> = over.map(|(_, other)| other.0.clone()).collect();
+        if !names.is_empty() {
+            workload.findings.push(whole::overlapping(&names));
+        }
+    }
+}
+
+/// Which of the four workloads are not there; nothing where none of them is.
+fn missing(workloads: &[WorkloadReduction]) -> Option<EnergyFinding> {
+    let has = |name: &str| {
+        let mut names = workloads.iter().map(|w| w.benchmark.as_str());
+        names.any(|benchmark| benchmark.eq_ignore_ascii_case(name))
+    };
+    let missing: Vec<&str> = WORKLOADS.into_iter().filter(|name| !has(name)).collect();
+    (!missing.is_empty() && missing.len() < WORKLOADS.len()).then(|| {
+        let message = format!(
+            "the programme wants four workloads; missing: {}",
+            missing.join(", ")
+        );
+        finding(EnergyRule::Coverage, Severity::Note, message)
+    })
+}

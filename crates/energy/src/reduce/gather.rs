@@ -1,0 +1,259 @@
+//! Reads a merged log and holds what the reduction needs of it: the moments of meters, the
+//! pieces of chosen interfaces, the sums of the others.
+
+use super::ReduceError;
+use super::steps::{Piece, Steps};
+use crate::log::{
+    EnergyPhase, Head, Log, LogEvent, LogLine, MergedRun, Readings, Role, Source, SourceKind, Tag,
+    Traffic,
+};
+use crate::reading::Quantity;
+use crate::sflow::{Names, PortPattern, Selection};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::net::IpAddr;
+
+/// Most figures of meters, and most samples of chosen interfaces, that are held.
+const HELD_MAX: usize = 12_000_000;
+/// Most events that are held.
+const EVENTS_MAX: usize = 10_000;
+
+/// What a log tells.
+pub(super) struct Gathered {
+    pub head: Head,
+    pub runs: Vec<MergedRun>,
+    pub sources: BTreeMap<u32, SourceData>,
+    /// By agent and ifIndex: the same interface in two logs is one.
+    pub ports: BTreeMap<(IpAddr, u32), PortData>,
+    pub selection: Selection,
+    /// Chosen interfaces that make no sense, as they were written.
+    pub bad_ports: Vec<String>,
+    pub events: Vec<LogEvent>,
+    pub events_left_out: u64,
+    /// The number of a last line that was cut.
+    pub cut: Option<u64>,
+    held: usize,
+    by_number: BTreeMap<u32, (IpAddr, u32)>,
+}
+
+/// A meter or sensor, or a collector.
+pub(super) struct SourceData {
+    pub source: Source,
+    pub samples: u64,
+    pub moments: BTreeMap<Quantity, Vec<(f64, f64)>>,
+}
+
+/// An interface.
+pub(super) struct PortData {
+    pub label: String,
+    pub chosen: bool,
+    pub pieces: Vec<Piece>,
+    /// Samples in which a count was not known.
+    pub unknown: u64,
+    /// Packets that were broken or thrown away, in RUN.
+    pub bad_packets: u64,
+    /// Bytes in RUN, by run.
+    pub run_bytes: BTreeMap<u32, u64>,
+}
+
+impl Gathered {
+    /// Reads a whole log.
+    pub(super) fn read<R: BufRead>(log: &mut Log<R>) -> Result<Self, ReduceError> {
+        let path = log.path().to_path_buf();
+        let Some(LogLine::Energy(head)) = log.next_line()? else {
+            return Err(crate::log::ReadError::NotALog(path).into());
+        };
+        let mut gathered = Self::new(*head);
+        while let Some(line) = log.next_line()? {
+            gathered.line(line);
+            if gathered.held > HELD_MAX {
+                return Err(ReduceError::TooMuch(path, HELD_MAX));
+            }
+        }
+        gathered.cut = log.cut();
+        if gathered.runs.is_empty() {
+            return Err(ReduceError::NotMerged(path));
+        }
+        gathered.sort();
+        Ok(gathered)
+    }
+
+    fn new(head: Head) -> Self {
+        let mut ports: Vec<PortPattern> = Vec::new();
+        let mut bad_ports = Vec::new();
+        for text in &head.lab.ports {
+            match text.parse() {
+                Ok(pattern) => ports.push(pattern),
+                Err(_) => bad_ports.push(text.clone()),
+            }
+        }
+        Self {
+            head,
+            runs: Vec::new(),
+            sources: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            selection: Selection::new(ports, Names::default()),
+            bad_ports,
+            events: Vec::new(),
+            events_left_out: 0,
+            cut: None,
+            held: 0,
+            by_number: BTreeMap::new(),
+        }
+    }
+
+    fn line(&mut self, line: LogLine) {
+        match line {
+            LogLine::Run(run) => self.runs.push(*run),
+            LogLine::Source(source) => {
+                let data = SourceData {
+                    samples: 0,
+                    moments: BTreeMap::new(),
+                    source,
+                };
+                self.sources.insert(data.source.id, data);
+            }
+            LogLine::Port(port) => self.port(&port),
+            LogLine::Readings(readings) => self.readings(readings),
+            LogLine::Traffic(traffic) => self.traffic(&traffic),
+            LogLine::Event(event) if self.events.len() < EVENTS_MAX => self.events.push(event),
+            LogLine::Event(_) => self.events_left_out += 1,
+            LogLine::Energy(_) | LogLine::End(_) => {}
+        }
+    }
+
+    fn port(&mut self, port: &crate::log::Port) {
+        let key = (port.agent, port.if_index);
+        self.by_number.insert(port.port, key);
+        if let Some(name) = &port.name {
+            let names = &mut self.selection.names;
+            names.set(Some(port.agent), port.if_index, name.clone());
+        }
+        let chosen = self.selection.has(port.agent, port.if_index);
+        let data = self.ports.entry(key).or_insert_with(|| PortData {
+            label: port.label(),
+            chosen,
+            pieces: Vec::new(),
+            unknown: 0,
+            bad_packets: 0,
+            run_bytes: BTreeMap::new(),
+        });
+        data.chosen |= chosen;
+    }
+
+    fn readings(&mut self, readings: Readings) {
+        let Some(data) = self.sources.get_mut(&readings.source) else {
+            return;
+        };
+        data.samples += 1;
+        self.held += readings.values.len();
+        let at = readings.at.unix_seconds();
+        for (quantity, value) in readings.values {
+            data.moments.entry(quantity).or_default().push((at, value));
+        }
+    }
+
+    fn traffic(&mut self, traffic: &Traffic) {
+        if let Some(data) = self.sources.get_mut(&traffic.source) {
+            data.samples += traffic.samples.len() as u64;
+        }
+        let base = traffic.at.unix_seconds();
+        let run = traffic.tag.filter(in_run).map(|tag| tag.run);
+        for sample in &traffic.samples {
+            let key = self.by_number.get(&sample.port);
+            let Some(data) = key.and_then(|key| self.ports.get_mut(key)) else {
+                continue;
+            };
+            let Some(bytes) = sample.bytes() else {
+                data.unknown += 1;
+                continue;
+            };
+            if let Some(run) = run {
+                let sum = data.run_bytes.entry(run).or_default();
+                *sum = sum.saturating_add(bytes);
+                let bad = sample.bad_packets.unwrap_or(0);
+                data.bad_packets = data.bad_packets.saturating_add(bad);
+            }
+            if data.chosen {
+                let seconds = sample.interval_us as f64 / 1e6;
+                let to = base + sample.after_us as f64 / 1e6;
+                data.pieces.push(Piece {
+                    from: to - seconds,
+                    to,
+                    value: bytes as f64 / (1024.0 * 1024.0) / seconds,
+                });
+                self.held += 1;
+            }
+        }
+    }
+
+    /// Samples of several logs of one source, by time; of one moment the first counts.
+    fn sort(&mut self) {
+        for data in self.sources.values_mut() {
+            for moments in data.moments.values_mut() {
+                moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+                moments.dedup_by(|later, first| later.0 <= first.0);
+            }
+        }
+        for data in self.ports.values_mut() {
+            data.pieces.sort_by(|a, b| a.to.total_cmp(&b.to));
+        }
+    }
+
+    /// The figures of every source of a role that has them, by what people call it; a meter
+    /// that two logs have is one.
+    pub(super) fn parts(&self, role: Role, quantity: Quantity) -> BTreeMap<String, Part> {
+        let mut parts: BTreeMap<(String, String), Vec<(f64, f64)>> = BTreeMap::new();
+        let of_role = |data: &&SourceData| data.source.role == role;
+        for data in self.sources.values().filter(of_role) {
+            let declared = data.source.kind == SourceKind::Meter && quantity == Quantity::Power;
+            let moments = match data.moments.get(&quantity) {
+                Some(moments) => moments.as_slice(),
+                // A meter of the server that never spoke is missing, not absent.
+                None if declared => &[],
+                None => continue,
+            };
+            let key = (data.source.name.clone(), data.source.location.clone());
+            parts.entry(key).or_default().extend_from_slice(moments);
+        }
+        let one = |((name, location), mut moments): ((String, String), Vec<(f64, f64)>)| {
+            moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+            moments.dedup_by(|later, first| later.0 <= first.0);
+            let all = Steps::of_moments(&moments, None);
+            let interval_s = Some(all.interval_s()).filter(|s| *s > 0.0);
+            let label = match name == location {
+                true => name,
+                false => format!("{name} ({location})"),
+            };
+            let part = Part {
+                moments,
+                interval_s,
+                all,
+            };
+            (label, part)
+        };
+        parts.into_iter().map(one).collect()
+    }
+}
+
+/// What one meter says of one quantity.
+pub(super) struct Part {
+    pub moments: Vec<(f64, f64)>,
+    pub interval_s: Option<f64>,
+    /// All of it, for charts.
+    pub all: Steps,
+}
+
+impl Part {
+    /// What it says between two moments.
+    pub(super) fn between(&self, from: f64, to: f64) -> Steps {
+        let begin = self.moments.partition_point(|m| m.0 < from);
+        let end = self.moments.partition_point(|m| m.0 <= to);
+        let moments = self.moments.get(begin..end).unwrap_or_default();
+        Steps::of_moments(moments, self.interval_s).cut(from, to)
+    }
+}
+
+fn in_run(tag: &Tag) -> bool {
+    matches!(tag.phase, EnergyPhase::Run | EnergyPhase::RunTail)
+}

@@ -1,0 +1,249 @@
+//! The rules: each looks at a figure, a limit of the programme, and says what is to be said.
+
+use super::gather::SourceData;
+use super::programme::programme;
+use super::{EnergyFinding, EnergyRule, Stats};
+use crate::log::{EventKind, LogEvent};
+use crate::reading::Quantity;
+use filermark_model::Severity;
+use std::collections::BTreeMap;
+
+/// Most names that are listed in a sentence.
+const NAMES_MAX: usize = 8;
+
+/// A finding.
+pub(super) fn finding(rule: EnergyRule, severity: Severity, message: String) -> EnergyFinding {
+    EnergyFinding {
+        rule,
+        severity,
+        message,
+    }
+}
+
+/// Names in a sentence.
+pub(super) fn list(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_MAX).cloned();
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES_MAX {
+        text += &format!(" and {} more", names.len() - NAMES_MAX);
+    }
+    text
+}
+
+/// A load point without a whole RUN.
+pub(super) fn not_measured() -> EnergyFinding {
+    let message = "the load point has no whole RUN: there is nothing to average over";
+    finding(EnergyRule::NoData, Severity::Invalid, message.into())
+}
+
+/// A load point that its own run does not count.
+pub(super) fn point_invalid() -> EnergyFinding {
+    let message = "by the run's own rules this load point does not count (see the run's report)";
+    finding(EnergyRule::PointInvalid, Severity::Invalid, message.into())
+}
+
+/// Power over RUN.
+pub(super) fn power(
+    stats: Option<&Stats>,
+    silent: &[String],
+    no_meter: bool,
+) -> Vec<EnergyFinding> {
+    let Some(stats) = stats else {
+        let message = match (no_meter, silent.is_empty()) {
+            (true, _) => "no power meter of the server is in the log: no efficiency".into(),
+            (false, false) => format!(
+                "no sample in RUN of {}: the server's power is not known",
+                list(silent)
+            ),
+            (false, true) => {
+                "the meters of the server have no sample in common in RUN: its power is not known"
+                    .into()
+            }
+        };
+        return vec![finding(EnergyRule::NoData, Severity::Invalid, message)];
+    };
+    let drift = &programme().power_drift_pcnt_max;
+    [
+        sample_interval("power", stats),
+        coverage("power", stats),
+        stability("power", stats, drift.value),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Traffic of the chosen interfaces over RUN.
+pub(super) fn traffic(stats: Option<&Stats>, silent: &[String]) -> Vec<EnergyFinding> {
+    let Some(stats) = stats else {
+        let message = match silent.is_empty() {
+            false => format!(
+                "no whole interval of counters lies in RUN of {}: the server's traffic is not known; poll oftener, or run longer",
+                list(silent)
+            ),
+            true => "the chosen interfaces have no time in common in RUN: the server's traffic is not known".into(),
+        };
+        return vec![finding(EnergyRule::NoData, Severity::Invalid, message)];
+    };
+    let drift = &programme().traffic_drift_pcnt_max;
+    [
+        sample_interval("sFlow counters", stats),
+        coverage("sFlow counters", stats),
+        stability("traffic", stats, drift.value),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn sample_interval(what: &str, stats: &Stats) -> Option<EnergyFinding> {
+    let limit = programme().sample_interval_s_max.value;
+    // Meters and agents are late by a fraction of a second now and then.
+    let too_long = stats.interval_s > limit * 1.1;
+    too_long.then(|| {
+        let message = format!(
+            "{what}: samples are {:.1} s apart; the programme allows {limit} s",
+            stats.interval_s
+        );
+        finding(EnergyRule::SampleInterval, Severity::Warning, message)
+    })
+}
+
+fn coverage(what: &str, stats: &Stats) -> Option<EnergyFinding> {
+    let limit = programme().coverage_pcnt_min.value;
+    let covered = stats.coverage * 100.0;
+    (covered < limit).then(|| {
+        let message = format!(
+            "{what}: samples cover {covered:.0} % of RUN, less than {limit} %: the mean is of that part only"
+        );
+        finding(EnergyRule::Gap, Severity::Warning, message)
+    })
+}
+
+fn stability(what: &str, stats: &Stats, limit: f64) -> Option<EnergyFinding> {
+    let drift = stats.drift * 100.0;
+    (drift.abs() > limit).then(|| {
+        let message = format!(
+            "{what} is not stable: it drifts by {drift:+.1} % over RUN (limit {limit} %); warm up longer"
+        );
+        finding(EnergyRule::Stability, Severity::Warning, message)
+    })
+}
+
+/// The air at the inlet.
+pub(super) fn environment(
+    temperature: Option<&Stats>,
+    humidity: Option<&Stats>,
+) -> Vec<EnergyFinding> {
+    let ranges = [
+        (
+            "inlet temperature",
+            "°C",
+            temperature,
+            &programme().inlet_temperature_c,
+        ),
+        ("humidity", "%", humidity, &programme().humidity_pcnt),
+    ];
+    let outside = |(what, unit, stats, range): (
+        &str,
+        &str,
+        Option<&Stats>,
+        &super::programme::Range,
+    )| {
+        let stats = stats?;
+        let out = stats.min < range.least || stats.max > range.most;
+        out.then(|| {
+            let message = format!(
+                "{what} went from {:.1} to {:.1} {unit} in RUN; the programme allows {} to {} {unit}",
+                stats.min, stats.max, range.least, range.most
+            );
+            finding(EnergyRule::Environment, Severity::Warning, message)
+        })
+    };
+    ranges.into_iter().filter_map(outside).collect()
+}
+
+/// The supply of a meter.
+pub(super) fn supply(
+    label: &str,
+    quantity: Quantity,
+    stats: &Stats,
+    nominal_voltage_v: Option<f64>,
+) -> Option<EnergyFinding> {
+    let nearest = |of: [f64; 2], value: f64| match (value - of[0]).abs() < (value - of[1]).abs() {
+        true => of[0],
+        false => of[1],
+    };
+    let limits = programme();
+    let off = |nominal: f64, allowed_pcnt: f64, what: &str, unit: &str| {
+        let far = (stats.min - nominal).abs().max((stats.max - nominal).abs());
+        let off_pcnt = far / nominal * 100.0;
+        (nominal > 0.0 && off_pcnt > allowed_pcnt).then(|| {
+            format!(
+                "{label}: {what} went from {:.1} to {:.1} {unit} in RUN, {off_pcnt:.1} % off {nominal} {unit}; the programme allows {allowed_pcnt} %",
+                stats.min, stats.max
+            )
+        })
+    };
+    let message = match quantity {
+        Quantity::Voltage => {
+            let nominal = nominal_voltage_v.unwrap_or_else(|| nearest([115.0, 230.0], stats.mean));
+            off(nominal, limits.voltage_off_pcnt_max.value, "voltage", "V")
+        }
+        Quantity::Frequency => {
+            let nominal = nearest([50.0, 60.0], stats.mean);
+            off(
+                nominal,
+                limits.frequency_off_pcnt_max.value,
+                "frequency",
+                "Hz",
+            )
+        }
+        Quantity::VoltageDistortion => {
+            let limit = limits.voltage_distortion_pcnt_max.value;
+            (stats.max > limit).then(|| {
+                format!(
+                    "{label}: the voltage's distortion reached {:.1} % in RUN; the programme allows {limit} %",
+                    stats.max
+                )
+            })
+        }
+        _ => None,
+    }?;
+    Some(finding(EnergyRule::Supply, Severity::Warning, message))
+}
+
+/// What happened between two moments, one finding for each kind and source.
+pub(super) fn events(
+    events: &[LogEvent],
+    sources: &BTreeMap<u32, SourceData>,
+    from: f64,
+    to: f64,
+) -> Vec<EnergyFinding> {
+    let within = |event: &&LogEvent| (from..=to).contains(&event.at.unix_seconds());
+    let mut seen: BTreeMap<(&'static str, Option<u32>), (u64, EnergyFinding)> = BTreeMap::new();
+    for event in events.iter().filter(within) {
+        let (rule, word) = match event.what {
+            EventKind::Lost => (EnergyRule::Gap, "lost"),
+            EventKind::ClockJump => (EnergyRule::Clock, "clock"),
+            EventKind::Bad => (EnergyRule::Data, "bad"),
+            EventKind::Gap => (EnergyRule::Data, "gap"),
+            EventKind::Restart => (EnergyRule::Data, "restart"),
+            EventKind::Back | EventKind::Note => continue,
+        };
+        let name = event.source.and_then(|id| sources.get(&id));
+        let of = name.map(|data| format!("{}: ", data.source.name));
+        let message = format!("in RUN: {}{}", of.unwrap_or_default(), event.message);
+        let entry = seen.entry((word, event.source));
+        entry
+            .or_insert_with(|| (0, finding(rule, Severity::Warning, message)))
+            .0 += 1;
+    }
+    let told = |(count, mut finding): (u64, EnergyFinding)| {
+        if count > 1 {
+            finding.message += &format!(" (and {} more of this kind)", count - 1);
+        }
+        finding
+    };
+    seen.into_values().map(told).collect()
+}

@@ -1,0 +1,234 @@
+//! What is to be said of a run as a whole: clocks, interfaces, data, load points.
+
+use super::gather::Gathered;
+use super::point::Parts;
+use super::programme::programme;
+use super::rules::{finding, list};
+use super::{EnergyFinding, EnergyRule, WorkloadReduction};
+use crate::log::{EventKind, MergedRun, SourceKind};
+use crate::merge::{Timeline, end_of};
+use filermark_model::Severity;
+use std::net::IpAddr;
+
+/// Most interfaces that are listed by their traffic.
+const BUSY_MAX: usize = 6;
+/// Load points may be off an even spacing by so much of a step.
+const SPACING_OFF: f64 = 0.1;
+
+/// All findings of a run.
+pub(super) fn findings(
+    log: &Gathered,
+    parts: &Parts,
+    run: &MergedRun,
+    workload: &WorkloadReduction,
+) -> Vec<EnergyFinding> {
+    let mut found = Vec::new();
+    found.extend(simulated(log));
+    found.extend(overlap(log, run));
+    found.extend(clocks(log));
+    found.extend(ports(log, parts, run));
+    found.extend(data(log, run));
+    found.extend(load_points(run));
+    found.extend(environment(parts));
+    found.extend(idle(log, workload));
+    found
+}
+
+fn simulated(log: &Gathered) -> Option<EnergyFinding> {
+    let sources = log.sources.values().filter(|data| data.source.simulated);
+    let names: Vec<String> = sources.map(|data| data.source.name.clone()).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!(
+            "simulated figures: {} made up, nothing was measured by it; not a measurement",
+            list(&names)
+        );
+        finding(EnergyRule::Simulated, Severity::Invalid, message)
+    })
+}
+
+fn overlap(log: &Gathered, run: &MergedRun) -> Option<EnergyFinding> {
+    let timeline = Timeline::new(&log.runs);
+    let with = timeline
+        .overlaps()
+        .iter()
+        .filter_map(|&(a, b)| match run.run {
+            n if n == a => Some(b),
+            n if n == b => Some(a),
+            _ => None,
+        });
+    let name = |n: u32| log.runs.iter().find(|r| r.run == n).map(|r| r.name.clone());
+    let names: Vec<String> = with.filter_map(name).collect();
+    (!names.is_empty()).then(|| overlapping(&names))
+}
+
+/// Runs that went on at the same time as this one.
+pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
+    let message = format!(
+        "the run went on at the same time as {}: whose power it is, nobody can tell",
+        list(names)
+    );
+    finding(EnergyRule::Overlap, Severity::Invalid, message)
+}
+
+fn clocks(log: &Gathered) -> Vec<EnergyFinding> {
+    let limit = programme().clock_bound_s_max.value;
+    let say = |data: &super::gather::SourceData| {
+        let source = &data.source;
+        let message = match source.clock.bound_s {
+            Some(bound) if bound <= limit => return None,
+            Some(bound) => format!(
+                "{}: its clock is known within {bound:.1} s only; the programme allows {limit} s",
+                source.name
+            ),
+            None => format!(
+                "{}: nobody knows how far its clock is from the prime's; measure it, or say so (--offset, --bound)",
+                source.name
+            ),
+        };
+        Some(finding(EnergyRule::Clock, Severity::Warning, message))
+    };
+    log.sources.values().filter_map(say).collect()
+}
+
+/// Interfaces that were not chosen, not heard of, or heard twice.
+fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
+    let mut found = Vec::new();
+    let mut say = |severity, message| found.push(finding(EnergyRule::Ports, severity, message));
+    if !log.bad_ports.is_empty() {
+        let message = format!(
+            "{}: no interfaces; give 24, 1-3, NAME or AGENT/24",
+            list(&log.bad_ports)
+        );
+        say(Severity::Warning, message);
+    }
+    let seen: Vec<(IpAddr, u32)> = log.ports.keys().copied().collect();
+    let unheard = log.selection.unmatched(&seen).map(ToString::to_string);
+    let unheard: Vec<String> = unheard.collect();
+    if !unheard.is_empty() && !seen.is_empty() {
+        let message = format!(
+            "chosen, and never heard of: {}; is it misspelt? Its traffic is missing in all figures",
+            list(&unheard)
+        );
+        say(Severity::Invalid, message);
+    }
+    if parts.traffic.is_empty() && !seen.is_empty() {
+        let message = format!(
+            "no interface is chosen as facing the server, so MiB/s are the clients'; choose with --ports ({})",
+            busiest(log, run)
+        );
+        say(Severity::Warning, message);
+    }
+    if parts.traffic_over > 0 {
+        let message = format!(
+            "{} samples of chosen interfaces lie over others (heard by two collectors?): the first of each counts",
+            parts.traffic_over
+        );
+        say(Severity::Warning, message);
+    }
+    let chosen = || log.ports.values().filter(|port| port.chosen);
+    let unknown: u64 = chosen().map(|port| port.unknown).sum();
+    if unknown > 0 {
+        let message =
+            format!("{unknown} samples of chosen interfaces lack a count of bytes and are missing");
+        say(Severity::Warning, message);
+    }
+    let bad: u64 = chosen().map(|port| port.bad_packets).sum();
+    if bad > 0 {
+        let message = format!(
+            "chosen interfaces threw {bad} packets away in RUN: look at cables and flow control"
+        );
+        say(Severity::Note, message);
+    }
+    found
+}
+
+fn busiest(log: &Gathered, run: &MergedRun) -> String {
+    let bytes = |port: &super::gather::PortData| port.run_bytes.get(&run.run).copied().unwrap_or(0);
+    let mut by_bytes: Vec<_> = log
+        .ports
+        .iter()
+        .map(|(key, port)| (bytes(port), key))
+        .collect();
+    by_bytes.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let one = |(bytes, (agent, index)): &(u64, &(IpAddr, u32))| {
+        format!("{agent}/{index} {} MiB", bytes >> 20)
+    };
+    let shown: Vec<String> = by_bytes.iter().take(BUSY_MAX).map(one).collect();
+    format!("in RUN: {}", shown.join(", "))
+}
+
+/// What was lost or could not be read, over the whole log.
+fn data(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
+    let mut found = Vec::new();
+    if let Some(line) = log.cut {
+        let message = format!("line {line} of the merged log was cut and is left out");
+        found.push(finding(EnergyRule::Data, Severity::Warning, message));
+    }
+    if log.events_left_out > 0 {
+        let message = format!("{} more events are not shown", log.events_left_out);
+        found.push(finding(EnergyRule::Data, Severity::Note, message));
+    }
+    let (began, ended) = (run.began, end_of(run));
+    let jumps = log.events.iter().filter(|e| e.what == EventKind::ClockJump);
+    for jump in jumps.filter(|e| e.at >= began && e.at <= ended) {
+        let message = format!("{}: times before and after do not fit", jump.message);
+        found.push(finding(EnergyRule::Clock, Severity::Warning, message));
+    }
+    let bad = log.events.iter().filter(|e| e.what == EventKind::Bad);
+    let mut bad: Vec<String> = bad.map(|e| e.message.clone()).collect();
+    bad.dedup();
+    if !bad.is_empty() {
+        let message = format!("not everything could be used: {}", list(&bad));
+        found.push(finding(EnergyRule::Data, Severity::Note, message));
+    }
+    found
+}
+
+/// At least ten, evenly spaced.
+fn load_points(run: &MergedRun) -> Option<EnergyFinding> {
+    let wanted = programme().load_points_min.value;
+    let count = run.points.len();
+    if (count as f64) < wanted {
+        let message = format!("{count} load points; the programme has {wanted}, evenly spaced");
+        return Some(finding(EnergyRule::Coverage, Severity::Note, message));
+    }
+    let loads: Vec<f64> = run.points.iter().filter_map(|p| p.load).collect();
+    let (first, last) = (loads.first()?, loads.last()?);
+    let step = (last - first) / (loads.len().checked_sub(1)? as f64);
+    let off = |(i, load): (usize, &f64)| (load - (first + step * i as f64)).abs();
+    let far = loads.iter().enumerate().map(off).fold(0.0, f64::max);
+    (far > step.abs() * SPACING_OFF && far > 1.0).then(|| {
+        let message = "the load points are not evenly spaced, as the programme has them";
+        finding(EnergyRule::Coverage, Severity::Note, message.into())
+    })
+}
+
+fn environment(parts: &Parts) -> Option<EnergyFinding> {
+    parts.temperature.is_empty().then(|| {
+        let message = "the inlet's temperature was not recorded; the programme wants it throughout";
+        finding(EnergyRule::Environment, Severity::Note, message.into())
+    })
+}
+
+/// GB/W stands for two hours of rest.
+fn idle(log: &Gathered, workload: &WorkloadReduction) -> Option<EnergyFinding> {
+    let wanted = programme().ready_idle_s.value;
+    let has_meter = log
+        .sources
+        .values()
+        .any(|d| d.source.kind == SourceKind::Meter);
+    let message = match workload.idle {
+        None if !has_meter => return None,
+        None => "no power was measured before the first load point: no idle baseline".into(),
+        Some(stats) => {
+            let seconds = stats.interval_s * stats.samples as f64;
+            if seconds >= wanted * 0.95 {
+                return None;
+            }
+            format!(
+                "the idle baseline is of about {seconds:.0} s; the programme's is of {wanted} s"
+            )
+        }
+    };
+    Some(finding(EnergyRule::Coverage, Severity::Note, message))
+}

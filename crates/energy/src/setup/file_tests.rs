@@ -1,0 +1,178 @@
+use super::*;
+use crate::setup::SetupError;
+
+const WHOLE: &str = r#"drives = 24
+raw_capacity_gb = 96000
+nominal_voltage_v = 230
+interval = "250ms"
+[sflow]
+listen = "127.0.0.1:16343"
+ports = ["10.0.0.248/24", "1-3", "filer-e0a"]
+time_basis = "agent"
+[sflow.names]
+"10.0.0.248/24" = "filer-e0a"
+"7" = "uplink"
+[[meter]]
+name = "psu-a"
+at = "scpi://meter.example:10001"
+interval = 5
+clock_offset = -3600.0
+[[meter]]
+at = "snmp://hush@pdu/1.3.6.1"
+role = "client"
+[[sensor]]
+name = "inlet"
+at = "redfish://monitor@bmc.example/redfish/v1/Chassis/1"
+interval = "2min"
+"#;
+
+fn parsed(text: &str) -> Setup {
+    Setup::parse(text, Path::new("energy.toml")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(text: &str) -> String {
+    let error = Setup::parse(text, Path::new("energy.toml")).expect_err("a bad setup");
+    assert!(matches!(error, SetupError::Bad { .. }));
+    error.to_string()
+}
+
+#[test]
+fn a_whole_file_is_read() {
+    let setup = parsed(WHOLE);
+    assert_eq!(setup.lab.drives, Some(24));
+    assert_eq!(setup.lab.raw_capacity_gb, Some(96000.0));
+    assert_eq!(setup.lab.nominal_voltage_v, Some(230.0));
+    assert_eq!(setup.lab.ports, ["10.0.0.248/24", "1-3", "filer-e0a"]);
+    let sflow = setup.sflow.expect("a collector");
+    assert_eq!(sflow.listen.to_string(), "127.0.0.1:16343");
+    assert_eq!(sflow.time_basis, TimeBasis::AgentUptime);
+    assert_eq!(sflow.ports.len(), 3);
+    let agent = [10, 0, 0, 248].into();
+    assert!(sflow.selection.has(agent, 24) && sflow.selection.has(agent, 2));
+    assert_eq!(sflow.selection.names.get(agent, 24), Some("filer-e0a"));
+    assert_eq!(sflow.selection.names.get(agent, 7), Some("uplink"));
+    let [a, b] = &setup.meters[..] else {
+        panic!("{:?}", setup.meters)
+    };
+    assert_eq!((a.name.as_str(), a.role), ("psu-a", Role::Server));
+    assert_eq!(a.interval, Duration::from_secs(5));
+    assert_eq!(a.clock_offset_s, Some(-3600.0));
+    assert_eq!(
+        (b.role, b.interval),
+        (Role::Client, Duration::from_millis(250))
+    );
+    assert_eq!(
+        b.name,
+        "snmp://***@pdu:161/1.3.6.1?quantity=power_w&scale=1"
+    );
+    assert_eq!(setup.sensors[0].interval, Duration::from_secs(120));
+    assert!(!format!("{:?}", setup.meters).contains("hush"));
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let setup = parsed("");
+    assert!(setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty());
+    assert_eq!(setup.lab, Lab::default());
+    let sflow = parsed("[sflow]").sflow.expect("a collector");
+    assert_eq!(sflow.listen.to_string(), "0.0.0.0:6343");
+    assert_eq!(sflow.time_basis, TimeBasis::Receiver);
+    let setup = parsed("[[meter]]\nat = \"rapl:\"");
+    assert_eq!(setup.meters[0].name, "rapl:");
+    assert_eq!(setup.meters[0].interval, Duration::from_secs(1));
+    assert_eq!(setup.meters[0].clock_offset_s, None);
+}
+
+#[test]
+fn every_mistake_is_told_by_its_line() {
+    for (text, line, wanted) in [
+        ("drives = 0", 1, "from 1"),
+        ("\ndrives = -1", 2, "u32"),
+        ("drives = \"many\"", 1, "numbers do not"),
+        ("raw_capacity_gb = 0", 1, "above 0"),
+        ("nominal_voltage_v = nan", 1, "above 0"),
+        ("interval = 0.01", 1, "from 50 ms"),
+        ("interval = \"11min\"", 1, "to 10 min"),
+        ("interval = -5", 1, "to 10 min"),
+        ("interval = \"5h\"", 1, "to 10 min"),
+        ("interval = [1]", 1, "to 10 min"),
+        ("\n\nintervall = 1", 3, "mend the key"),
+        ("[sflow]\nlisten = \"6343\"", 2, "\"0.0.0.0:6343\""),
+        ("[sflow]\nports = [\"1\",\n\"9-3\"]", 3, "names no ports"),
+        ("[sflow]\nports = [\"1\",\n\"1-1\"]", 3, "twice"),
+        ("[sflow]\nports = \"1\"", 2, "invalid type"),
+        (
+            "[sflow]\ntime_basis = \"switch\"",
+            2,
+            "\"receiver\" or \"agent\"",
+        ),
+        ("[sflow.names]\n1-3 = \"x\"", 2, "one interface"),
+        ("[sflow.names]\nuplink = \"x\"", 2, "one interface"),
+        ("[sflow.names]\n1 = \"\"", 2, "from 1 to 64"),
+        ("[[meter]]\nname = \"a\"", 1, "says where it is"),
+        ("[[meter]]\nat = \"scpi://\"", 2, "no host is named"),
+        ("[[meter]]\nat = \"rapl:\"\nrole = \"sut\"", 3, "\"client\""),
+        ("[[meter]]\nat = \"rapl:\"\nport = 1", 3, "mend the key"),
+        (
+            "[[meter]]\nat = \"rapl:\"\nclock_offset = inf",
+            3,
+            "day and a half",
+        ),
+        (
+            "[[meter]]\nat = \"rapl:\"\n[[sensor]]\nat = \"rapl:\"",
+            4,
+            "name of its own",
+        ),
+        (
+            "[[meter]]\nname = \"a\"\nat = \"rapl:\"\n[[sensor]]\nat = \"sim:\"\nname = \"a\"",
+            6,
+            "name of its own",
+        ),
+        (
+            "[[meter]]\nat = \"redfish://me:hush@b/redfish/v1\"",
+            2,
+            "password-file",
+        ),
+        ("meter = 1", 1, "invalid type"),
+        ("a = = b", 1, ""),
+    ] {
+        let said = refused(text);
+        let place = format!("energy.toml:{line}: ");
+        assert!(
+            said.starts_with(&place) && said.contains(wanted),
+            "{text}: {said}"
+        );
+        assert!(!said.contains("hush"), "{said}");
+    }
+}
+
+#[test]
+fn there_are_not_too_many() {
+    let sources = |count: usize| -> String {
+        (0..count)
+            .map(|n| format!("[[meter]]\nname = \"{n}\"\nat = \"rapl:\"\n"))
+            .collect()
+    };
+    assert_eq!(parsed(&sources(256)).meters.len(), 256);
+    assert!(refused(&sources(257)).contains("at most 256"));
+}
+
+#[test]
+fn a_file_is_read_up_to_a_limit() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("energy.toml");
+    std::fs::write(&path, WHOLE).expect("written");
+    assert_eq!(Setup::read(&path).expect("read").meters.len(), 2);
+    std::fs::write(&path, " ".repeat(FILE_LEN_MAX as usize + 1)).expect("written");
+    let error = Setup::read(&path).expect_err("too large").to_string();
+    assert!(error.contains("no energy setup"), "{error}");
+    let error = Setup::read(&dir.path().join("none")).expect_err("none");
+    assert!(matches!(error, SetupError::Io { .. }));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "([a-z_]{1,9} = [0-9\"a-z\\[\\]]{1,9}\n|\\[\\[?(meter|sensor|sflow)\\]\\]?\n){0,6}") {
+        let _ = Setup::parse(&text, Path::new("x"));
+    }
+}

@@ -1,0 +1,535 @@
+//! A collection from its beginning to its end.
+
+use super::books::{Books, Totals};
+use super::clock::{Clock, HostClock, StepWatch};
+use super::now::Now;
+use super::socket;
+use super::source::{SourceReader, Wanted, beside};
+use super::stop::Stop;
+use super::writer::{self, Outbox, Post};
+use super::{CollectError, Snapshot, Summary};
+use crate::meter::{MeterError, open};
+use filermark_energy::log::{
+    ClockFacts, EventKind, Head, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, Source, SourceKind,
+};
+use filermark_energy::setup::{Setup, SflowSetup, SourceSetup};
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Longest wait for an answer of a meter or sensor.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// Longest wait for all threads at the end: an answer, and a disk that is slow.
+const END_MAX: Duration = Duration::from_secs(20);
+/// How often the clocks are compared.
+const CLOCK_EVERY: Duration = Duration::from_millis(250);
+/// A datagram is no longer than this.
+const DATAGRAM_MAX: usize = 1 << 16;
+/// What an agent may do with a sample before it sends it (sFlow version 5, section 5).
+const HELD_BACK_S: f64 = 1.0;
+
+/// A collection that goes on. Dropped, it ends.
+pub struct Collecting {
+    running: Option<Running>,
+    now: Arc<Now>,
+    clock: Arc<dyn Clock>,
+    listens: Option<SocketAddr>,
+}
+
+impl std::fmt::Debug for Collecting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Collecting").finish_non_exhaustive()
+    }
+}
+
+/// The threads.
+struct Running {
+    stop: Arc<Stop>,
+    /// Ends when the last thread has.
+    alive: Receiver<Infallible>,
+    ends: Arc<Ends>,
+}
+
+/// What threads leave behind.
+#[derive(Default)]
+struct Ends {
+    written: Mutex<Option<(u64, u64)>>,
+    totals: Mutex<Option<Totals>>,
+    clock_steps: Mutex<u64>,
+}
+
+/// What is to be collected, with everything open.
+pub(super) struct Parts<W: Write> {
+    pub head: Head,
+    pub sources: Vec<Wanted>,
+    pub sflow: Option<(UdpSocket, SflowSetup)>,
+    pub log: LogWriter<W>,
+    pub clock: Arc<dyn Clock>,
+    pub now: Arc<Now>,
+    /// How this host's clock stands to the prime's.
+    pub host_clock: ClockFacts,
+}
+
+impl Collecting {
+    /// Begins: binds the socket, opens the sources, makes the log (which must not be there),
+    /// and waits until every meter has answered once, or has failed.
+    ///
+    /// # Errors
+    /// The log is there already, the address is taken, a source cannot be opened or does not
+    /// answer at all: better now than after two days.
+    pub fn start(setup: &Setup, log: &Path, version: &str) -> Result<Self, CollectError> {
+        Self::start_beside(setup, log, version, &ClockFacts::default())
+    }
+
+    /// The same on a host whose clock is not the prime's: how it stands to it goes into the
+    /// facts of every source that is read by it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_beside(
+        setup: &Setup,
+        log: &Path,
+        version: &str,
+        host_clock: &ClockFacts,
+    ) -> Result<Self, CollectError> {
+        if setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty() {
+            return Err(CollectError(
+                "there is nothing to collect: no sFlow, no meter, no sensor".into(),
+            ));
+        }
+        let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
+        let now = Arc::new(Now::default());
+        let sflow = match &setup.sflow {
+            Some(sflow) => Some((socket::listen(sflow.listen)?, sflow.clone())),
+            None => None,
+        };
+        let made = Made::new(log)?;
+        let parts = Parts {
+            head: head(setup, version, &*clock),
+            sources: wanted(setup, &now, &clock)?,
+            sflow,
+            log: made.writer,
+            clock,
+            now,
+            host_clock: host_clock.clone(),
+        };
+        let collecting = Self::begin(parts)?;
+        made.guard.keep();
+        Ok(collecting)
+    }
+
+    /// Begins with what is open.
+    pub(super) fn begin<W: Write + Send + 'static>(parts: Parts<W>) -> Result<Self, CollectError> {
+        let (outbox, posts) = Outbox::new(parts.now.clone(), parts.clock.clone());
+        let (breath, alive) = channel();
+        let running = Running {
+            stop: Arc::new(Stop::default()),
+            alive,
+            ends: Arc::default(),
+        };
+        let mut collecting = Self {
+            running: None,
+            now: parts.now,
+            clock: parts.clock,
+            listens: None,
+        };
+        outbox.send(vec![LogLine::Energy(Box::new(parts.head))]);
+        running.write(parts.log, posts, &collecting, breath.clone())?;
+        let readers = first_readings(parts.sources, &parts.host_clock, &outbox);
+        let readers = match readers {
+            Ok(readers) => readers,
+            Err(error) => {
+                // The writer must have let go of the log before it is removed.
+                drop((outbox, breath));
+                let _ = running.alive.recv_timeout(END_MAX);
+                return Err(error);
+            }
+        };
+        let next_id = readers.len() as u32;
+        for reader in readers {
+            running.spawn("energy-source", breath.clone(), move |stop| {
+                reader.work(stop)
+            })?;
+        }
+        if let Some((socket, setup)) = parts.sflow {
+            collecting.listens = socket.local_addr().ok();
+            let source = sflow_source(next_id, &setup, collecting.listens, &parts.host_clock);
+            outbox.send(vec![LogLine::Source(source)]);
+            let books = Books::new(next_id, setup.selection, setup.time_basis, outbox.clone());
+            let ends = running.ends.clone();
+            running.spawn("energy-sflow", breath.clone(), move |stop| {
+                let totals = receive(&socket, books, stop);
+                put(&ends.totals, Some(totals));
+            })?;
+        }
+        let ends = running.ends.clone();
+        running.spawn("energy-clock", breath, move |stop| {
+            watch_clock(&outbox, &ends.clock_steps, stop);
+        })?;
+        collecting.running = Some(running);
+        Ok(collecting)
+    }
+
+    /// Where sFlow is listened for.
+    pub const fn listens(&self) -> Option<SocketAddr> {
+        self.listens
+    }
+
+    /// What there is to be seen now.
+    pub fn snapshot(&self) -> Snapshot {
+        self.now.snapshot(self.clock.passed())
+    }
+
+    /// Why nothing is written any more, if so: the collection should be stopped.
+    pub fn failure(&self) -> Option<String> {
+        self.now.failure()
+    }
+
+    /// Ends: reads everything once more, writes the last line.
+    ///
+    /// # Errors
+    /// The log could not be written to its end.
+    pub fn stop(mut self) -> Result<Summary, CollectError> {
+        let running = self.running.take();
+        let silent = self.now.silent(self.clock.passed());
+        let Some(running) = running else {
+            return Err(CollectError("the collection has ended already".into()));
+        };
+        let ended = running.end();
+        if let Some(failure) = self.now.failure() {
+            return Err(CollectError(failure));
+        }
+        let (readings, samples) = ended?;
+        Ok(Summary {
+            readings,
+            samples,
+            troubles: self.troubles(&running, silent),
+        })
+    }
+
+    fn troubles(&self, running: &Running, silent: Vec<String>) -> Vec<String> {
+        let mut troubles: Vec<String> = silent
+            .into_iter()
+            .map(|name| format!("{name}: did not answer any more at the end"))
+            .collect();
+        let steps = *lock(&running.ends.clock_steps);
+        if steps > 0 {
+            troubles.push(format!(
+                "this host's clock was set meanwhile ({steps} times)"
+            ));
+        }
+        let Some(totals) = *lock(&running.ends.totals) else {
+            return troubles;
+        };
+        let sentences = [
+            (totals.lost, "datagrams of sFlow were lost on the way"),
+            (totals.unreadable, "datagrams were no sFlow version 5"),
+            (
+                totals.not_written,
+                "samples were dropped: the disk was too slow",
+            ),
+            (
+                totals.no_number,
+                "samples were left out: too many interfaces",
+            ),
+        ];
+        let counted = sentences.iter().filter(|(n, _)| *n > 0);
+        troubles.extend(counted.map(|(n, what)| format!("{n} {what}")));
+        if totals.datagrams == 0 {
+            let at = self
+                .listens
+                .map_or_else(String::new, |at| format!(" on {at}"));
+            troubles.push(format!(
+                "no datagram of sFlow came{at}: see that the switch sends to this host, and that no firewall is between"
+            ));
+        } else {
+            let unheard = self.now.with_ports(|ports| ports.unheard());
+            for ports in unheard.unwrap_or_default() {
+                troubles.push(format!("no traffic was told of the chosen ports {ports}"));
+            }
+        }
+        troubles
+    }
+}
+
+impl Drop for Collecting {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            let _ = running.end();
+        }
+    }
+}
+
+impl Running {
+    /// Starts a thread of the collection.
+    fn spawn(
+        &self,
+        name: &str,
+        breath: Sender<Infallible>,
+        work: impl FnOnce(&Stop) + Send + 'static,
+    ) -> Result<(), CollectError> {
+        let stop = self.stop.clone();
+        let body = move || {
+            work(&stop);
+            drop(breath);
+        };
+        let spawned = thread::Builder::new().name(name.into()).spawn(body);
+        spawned.map(drop).map_err(|error| {
+            self.stop.raise();
+            CollectError(format!("cannot start a thread: {error}"))
+        })
+    }
+
+    fn write<W: Write + Send + 'static>(
+        &self,
+        log: LogWriter<W>,
+        posts: Receiver<Post>,
+        collecting: &Collecting,
+        breath: Sender<Infallible>,
+    ) -> Result<(), CollectError> {
+        let (now, clock) = (collecting.now.clone(), collecting.clock.clone());
+        let ends = self.ends.clone();
+        self.spawn("energy-log", breath, move |stop| {
+            match writer::write(log, &posts, &*clock) {
+                Ok(counts) => put(&ends.written, Some(counts)),
+                Err(error) => {
+                    now.set_failure(error.to_string());
+                    stop.raise();
+                }
+            }
+        })
+    }
+
+    /// Ends all threads and gives the numbers of lines of readings and of samples.
+    fn end(&self) -> Result<(u64, u64), CollectError> {
+        self.stop.raise();
+        if self.alive.recv_timeout(END_MAX) == Err(RecvTimeoutError::Timeout) {
+            return Err(CollectError(format!(
+                "the log is not whole: it was not written to its end within {} s; is the disk there?",
+                END_MAX.as_secs()
+            )));
+        }
+        lock(&self.ends.written)
+            .ok_or_else(|| CollectError("the log was not written to its end".into()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn put<T>(mutex: &Mutex<T>, value: T) {
+    *lock(mutex) = value;
+}
+
+/// A log that has just been made, and is removed again if the collection does not begin.
+struct Made {
+    writer: LogWriter<io::BufWriter<std::fs::File>>,
+    guard: Guard,
+}
+
+struct Guard(Option<PathBuf>);
+
+impl Made {
+    fn new(path: &Path) -> Result<Self, CollectError> {
+        let writer = LogWriter::create(path).map_err(|error| CollectError(error.to_string()))?;
+        Ok(Self {
+            writer,
+            guard: Guard(Some(path.into())),
+        })
+    }
+}
+
+impl Guard {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(path) = self.0.take() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn head(setup: &Setup, version: &str, clock: &dyn Clock) -> Head {
+    let mut lab: Lab = setup.lab.clone();
+    if let Some(sflow) = &setup.sflow
+        && lab.ports.is_empty()
+    {
+        lab.ports = sflow.ports.iter().map(ToString::to_string).collect();
+    }
+    Head {
+        schema: SCHEMA_VERSION,
+        program: "filermark".into(),
+        version: version.into(),
+        started: clock.now(),
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
+        notice: filermark_model::NOT_A_SPEC_RESULT.into(),
+        lab,
+    }
+}
+
+/// Opens all meters and sensors.
+fn wanted(
+    setup: &Setup,
+    now: &Arc<Now>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Vec<Wanted>, CollectError> {
+    let (its, time) = (now.clone(), clock.clone());
+    let traffic: Arc<dyn Fn() -> f64 + Send + Sync> = Arc::new(move || {
+        let rate = its.with_ports(|ports| ports.chosen_mib_per_s(time.passed()));
+        rate.flatten().unwrap_or(0.0)
+    });
+    let meters = setup.meters.iter().map(|s| (SourceKind::Meter, s));
+    let sensors = setup.sensors.iter().map(|s| (SourceKind::Sensor, s));
+    let sources = meters.chain(sensors).zip(0..);
+    let opened = sources.map(|((kind, source), id)| {
+        let meter = open(&source.at, ANSWER_MAX, traffic.clone())
+            .map_err(|error| CollectError(format!("{}: {error}", source.name)))?;
+        Ok(Wanted {
+            source: line_of(id, kind, source),
+            interval: source.interval,
+            offset_s: source.clock_offset_s,
+            meter,
+        })
+    });
+    opened.collect()
+}
+
+fn line_of(id: u32, kind: SourceKind, source: &SourceSetup) -> Source {
+    Source {
+        id,
+        kind,
+        name: source.name.clone(),
+        location: source.at.to_string(),
+        role: source.role,
+        simulated: false,
+        interval_s: Some(source.interval.as_secs_f64()),
+        clock: ClockFacts::default(),
+    }
+}
+
+/// Reads all of them for the first time, at once.
+fn first_readings(
+    sources: Vec<Wanted>,
+    host: &ClockFacts,
+    outbox: &Outbox,
+) -> Result<Vec<SourceReader>, CollectError> {
+    let answers: Vec<(String, Result<SourceReader, MeterError>)> = thread::scope(|scope| {
+        let begin = |wanted: Wanted| {
+            let name = wanted.source.name.clone();
+            let body = move || SourceReader::begin(wanted, host, outbox.clone());
+            (name, scope.spawn(body))
+        };
+        let threads: Vec<_> = sources.into_iter().map(begin).collect();
+        let join = |(name, thread): (String, thread::ScopedJoinHandle<'_, _>)| {
+            let answer = thread.join().unwrap_or_else(|_| {
+                Err(MeterError {
+                    source_name: name.clone(),
+                    step: "read",
+                    reason: "the reader has failed".into(),
+                })
+            });
+            (name, answer)
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let (mut readers, mut failures) = (Vec::new(), Vec::new());
+    for (name, answer) in answers {
+        match answer {
+            Ok(reader) => readers.push(reader),
+            Err(error) => failures.push(format!("{name}: {error}")),
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(readers),
+        false => Err(CollectError(failures.join("; "))),
+    }
+}
+
+fn sflow_source(
+    id: u32,
+    setup: &SflowSetup,
+    listens: Option<SocketAddr>,
+    host: &ClockFacts,
+) -> Source {
+    let own = ClockFacts {
+        offset_s: 0.0,
+        bound_s: Some(HELD_BACK_S),
+        how: "this host's clock when the datagram came; an agent may hold a sample back for 1 s (sFlow version 5, section 5)".into(),
+        ..ClockFacts::default()
+    };
+    Source {
+        id,
+        kind: SourceKind::Sflow,
+        name: "sflow".into(),
+        location: format!("udp://{}", listens.unwrap_or(setup.listen)),
+        role: Role::Server,
+        simulated: false,
+        interval_s: None,
+        clock: beside(own, host),
+    }
+}
+
+/// Takes datagrams in until the collection ends.
+fn receive(socket: &UdpSocket, mut books: Books, stop: &Stop) -> Totals {
+    let mut buffer = vec![0; DATAGRAM_MAX];
+    while !stop.is_raised() {
+        match socket.recv_from(&mut buffer) {
+            Ok((length, from)) => {
+                let bytes = buffer.get(..length).unwrap_or_default();
+                books.datagram(from.ip().to_canonical(), bytes);
+            }
+            Err(error) if is_nothing(&error) => {}
+            // No descriptor or memory for the moment: not at once again.
+            Err(_) => {
+                stop.wait(socket::LOOK);
+            }
+        }
+        if !books.look() {
+            return books.totals();
+        }
+    }
+    books.end()
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
+
+/// Says when the wall's clock was set, and counts how often.
+fn watch_clock(outbox: &Outbox, count: &Mutex<u64>, stop: &Stop) {
+    let mut steps = StepWatch::new();
+    loop {
+        let (now, passed) = (outbox.clock.now(), outbox.clock.passed());
+        if let Some(step) = steps.step(now, passed) {
+            *lock(count) += 1;
+            let direction = if step > 0.0 { "forward" } else { "back" };
+            let message = format!(
+                "this host's clock was set {direction} by {:.1} s: times before and after do not go together",
+                step.abs()
+            );
+            let line = outbox.event(None, EventKind::ClockJump, message);
+            if !outbox.send(vec![line]) {
+                return;
+            }
+        }
+        if stop.wait(CLOCK_EVERY) {
+            return;
+        }
+    }
+}

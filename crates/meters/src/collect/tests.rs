@@ -1,0 +1,516 @@
+//! A collection as a whole, with meters and clocks of the tests' own.
+
+use super::clock::{Clock, HostClock};
+use super::collecting::{Collecting, Parts};
+use super::now::Now;
+use super::socket;
+use super::source::Wanted;
+use super::{CollectError, Snapshot};
+use crate::meter::{Meter, MeterError, Sample};
+use filermark_energy::Quantity;
+use filermark_energy::log::{
+    ClockFacts, EventKind, Head, Lab, Log, LogLine, LogWriter, Role, Source, SourceKind,
+};
+use filermark_energy::setup::{Setup, SflowSetup};
+use filermark_energy::sflow::{Names, PortPattern, Selection};
+use filermark_results::Timestamp;
+use std::io::{self, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longest wait for anything here.
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_there() {
+        assert!(begin.elapsed() < LIMIT, "not there in time: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A meter that answers as long as it is switched on.
+struct Fake {
+    on: Arc<AtomicBool>,
+    reads: Arc<AtomicUsize>,
+    watts: f64,
+}
+
+impl Meter for Fake {
+    fn read(&mut self) -> Result<Sample, MeterError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        match self.on.load(Ordering::SeqCst) {
+            true => Ok(Sample {
+                at: None,
+                values: vec![(Quantity::Power, self.watts), (Quantity::Voltage, f64::NAN)],
+            }),
+            false => Err(MeterError {
+                source_name: "fake".into(),
+                step: "read",
+                reason: "no answer within 1 s; is it switched on?".into(),
+            }),
+        }
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+}
+
+/// The host's clock, set by so many seconds.
+struct SetClock {
+    host: HostClock,
+    set_s: AtomicI64,
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        let set_s = self.set_s.load(Ordering::SeqCst) as f64;
+        self.host.now().plus_seconds(set_s)
+    }
+
+    fn passed(&self) -> Duration {
+        self.host.passed()
+    }
+}
+
+fn set_clock() -> Arc<SetClock> {
+    Arc::new(SetClock {
+        host: HostClock::new(),
+        set_s: AtomicI64::new(0),
+    })
+}
+
+fn fake(id: u32, watts: f64) -> (Wanted, Arc<AtomicBool>, Arc<AtomicUsize>) {
+    let (on, reads) = (Arc::new(AtomicBool::new(true)), Arc::default());
+    let meter = Fake {
+        on: Arc::clone(&on),
+        reads: Arc::clone(&reads),
+        watts,
+    };
+    let source = Source {
+        id,
+        kind: SourceKind::Meter,
+        name: format!("meter {id}"),
+        location: "fake:".into(),
+        role: Role::Server,
+        simulated: false,
+        interval_s: Some(0.05),
+        clock: ClockFacts::default(),
+    };
+    let wanted = Wanted {
+        source,
+        interval: Duration::from_millis(50),
+        offset_s: None,
+        meter: Box::new(meter),
+    };
+    (wanted, on, reads)
+}
+
+fn parts<W: Write>(output: W, clock: Arc<dyn Clock>, sources: Vec<Wanted>) -> Parts<W> {
+    Parts {
+        head: Head {
+            schema: 1,
+            program: "filermark".into(),
+            version: "0".into(),
+            started: clock.now(),
+            host: "here".into(),
+            notice: filermark_model::NOT_A_SPEC_RESULT.into(),
+            lab: Lab::default(),
+        },
+        sources,
+        sflow: None,
+        log: LogWriter::new(output, Path::new("lab.energy.jsonl")),
+        clock,
+        now: Arc::new(Now::default()),
+        host_clock: ClockFacts::default(),
+    }
+}
+
+/// An output that the test looks into.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Page {
+    fn lines(&self) -> Vec<LogLine> {
+        let bytes = self.0.lock().expect("no panic").clone();
+        let log = Log::new(bytes.as_slice(), Path::new("lab.energy.jsonl"));
+        log.map(|line| line.expect("a line")).collect()
+    }
+
+    fn events(&self) -> Vec<(EventKind, String)> {
+        let event = |line| match line {
+            LogLine::Event(event) => Some((event.what, event.message)),
+            _ => None,
+        };
+        self.lines().into_iter().filter_map(event).collect()
+    }
+}
+
+#[test]
+fn a_meter_that_stops_is_told_once_and_so_is_its_return() {
+    let (one, on, reads) = fake(0, 300.0);
+    let (two, ..) = fake(1, 200.0);
+    let page = Page::default();
+    let parts = parts(page.clone(), Arc::new(HostClock::new()), vec![one, two]);
+    let collecting = Collecting::begin(parts).expect("begins");
+    let snapshot = || collecting.snapshot();
+    assert_eq!(snapshot().power_w, Some(500.0));
+    assert_eq!(snapshot().client_power_w, None);
+    assert_eq!(snapshot().sources[0].value.as_deref(), Some("300.0 W"));
+    assert!(snapshot().sources[0].simulated);
+    on.store(false, Ordering::SeqCst);
+    let before = reads.load(Ordering::SeqCst);
+    wait_for("some failures", || {
+        reads.load(Ordering::SeqCst) >= before + 3
+    });
+    wait_for("silence", || snapshot().power_w.is_none());
+    assert_eq!(snapshot().sources[0].value, None);
+    let trouble = snapshot().trouble.expect("a trouble");
+    assert!(
+        trouble.contains("meter 0: fake: read: no answer"),
+        "{trouble}"
+    );
+    on.store(true, Ordering::SeqCst);
+    wait_for("its return", || snapshot().power_w == Some(500.0));
+    let summary = collecting.stop().expect("a whole log");
+    assert_eq!(summary.troubles, Vec::<String>::new());
+    let events = page.events();
+    let kinds: Vec<EventKind> = events.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [EventKind::Lost, EventKind::Back], "{events:?}");
+    assert!(events[1].1.contains("answers again after"), "{events:?}");
+    let lines = page.lines();
+    assert!(matches!(lines.first(), Some(LogLine::Energy(_))));
+    let Some(LogLine::End(end)) = lines.last() else {
+        panic!("no last line: {lines:?}");
+    };
+    assert_eq!((end.readings, end.samples), (summary.readings, 0));
+    let of_one = lines.iter().filter_map(|line| match line {
+        LogLine::Readings(r) if r.source == 0 => Some(r),
+        _ => None,
+    });
+    for readings in of_one {
+        // What is no number is no figure.
+        assert_eq!(readings.values.len(), 1);
+    }
+    let source = lines.iter().find_map(|line| match line {
+        LogLine::Source(source) => Some(source),
+        _ => None,
+    });
+    let source = source.expect("a source");
+    assert!(source.simulated);
+    let bound = source.clock.bound_s.expect("a bound");
+    assert!((0.0..1.0).contains(&bound), "{bound}");
+}
+
+#[test]
+fn readings_keep_their_times_and_a_slow_answer_is_told() {
+    struct Slow(u32);
+    impl Meter for Slow {
+        fn read(&mut self) -> Result<Sample, MeterError> {
+            self.0 += 1;
+            if self.0 == 3 {
+                std::thread::sleep(Duration::from_millis(330));
+            }
+            Ok(Sample {
+                at: None,
+                values: vec![(Quantity::Power, f64::from(self.0))],
+            })
+        }
+    }
+    let (mut wanted, ..) = fake(0, 0.0);
+    wanted.interval = Duration::from_millis(100);
+    wanted.meter = Box::new(Slow(0));
+    let page = Page::default();
+    let clock = Arc::new(HostClock::new());
+    let collecting = Collecting::begin(parts(page.clone(), clock, vec![wanted])).expect("begins");
+    wait_for("ten answers", || {
+        let snapshot: Snapshot = collecting.snapshot();
+        snapshot.sources[0].value.as_deref() == Some("10.0 W")
+    });
+    collecting.stop().expect("a whole log");
+    let events = page.events();
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].0, EventKind::Note);
+    assert!(events[0].1.contains("3 readings left out"), "{events:?}");
+    let times = page.lines().into_iter().filter_map(|line| match line {
+        LogLine::Readings(r) => Some((r.at.unix_seconds(), r.values[&Quantity::Power])),
+        _ => None,
+    });
+    let times: Vec<(f64, f64)> = times.collect();
+    // From the second to the tenth: 8 intervals and the 3 that were left out.
+    let (second, tenth) = (times[1], times[9]);
+    assert_eq!((second.1, tenth.1), (2.0, 10.0));
+    let passed = tenth.0 - second.0;
+    assert!(passed > 1.05, "no drift to the front: {passed}");
+}
+
+#[test]
+fn a_source_that_never_answers_begins_nothing() {
+    let (good, ..) = fake(0, 1.0);
+    let (bad, on, _) = fake(1, 1.0);
+    on.store(false, Ordering::SeqCst);
+    let page = Page::default();
+    let parts = parts(page, Arc::new(HostClock::new()), vec![good, bad]);
+    let CollectError(why) = Collecting::begin(parts).expect_err("one is silent");
+    assert!(
+        why.contains("meter 1: fake: read: no answer within 1 s"),
+        "{why}"
+    );
+}
+
+#[test]
+fn the_clock_of_the_host_is_watched() {
+    let (wanted, ..) = fake(0, 1.0);
+    let (page, clock) = (Page::default(), set_clock());
+    let mut parts = parts(page.clone(), clock.clone(), vec![wanted]);
+    parts.host_clock = ClockFacts {
+        offset_s: 2.5,
+        bound_s: Some(0.25),
+        how: "against prime:6344".into(),
+    };
+    let collecting = Collecting::begin(parts).expect("begins");
+    // The watch has looked once when it waits for the second look; the step is between two.
+    std::thread::sleep(Duration::from_millis(300));
+    clock.set_s.store(-7, Ordering::SeqCst);
+    wait_for("an event", || collecting.snapshot().trouble.is_some());
+    let summary = collecting.stop().expect("a whole log");
+    let events = page.events();
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].0, EventKind::ClockJump);
+    assert!(events[0].1.contains("set back by 7.0 s"), "{events:?}");
+    assert_eq!(
+        summary.troubles,
+        ["this host's clock was set meanwhile (1 times)"]
+    );
+    let LogLine::Source(source) = &page.lines()[1] else {
+        panic!("no source");
+    };
+    assert_eq!(source.clock.offset_s, 2.5);
+    assert!(source.clock.bound_s >= Some(0.25));
+    assert!(source.clock.how.ends_with("; against prime:6344"));
+}
+
+#[test]
+fn a_disk_that_is_full_ends_it_with_an_error_and_no_hang() {
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.0.checked_sub(bytes.len()) {
+                Some(left) => {
+                    self.0 = left;
+                    Ok(bytes.len())
+                }
+                None => Err(io::ErrorKind::StorageFull.into()),
+            }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (wanted, ..) = fake(0, 1.0);
+    let parts = parts(Full(2000), Arc::new(HostClock::new()), vec![wanted]);
+    let collecting = Collecting::begin(parts).expect("begins");
+    wait_for("the failure", || collecting.failure().is_some());
+    let begin = Instant::now();
+    let CollectError(why) = collecting.stop().expect_err("a log that is not whole");
+    assert!(
+        why.contains("lab.energy.jsonl: cannot write the energy log"),
+        "{why}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+/// A datagram of one agent with counters of its interfaces 1 to `ports`.
+fn datagram(agent: [u8; 4], sequence: u32, uptime_ms: u32, ports: u32, octets: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut word = |value: u32| bytes.extend_from_slice(&value.to_be_bytes());
+    let wide = |word: &mut dyn FnMut(u32), value: u64| {
+        word((value >> 32) as u32);
+        word(value as u32);
+    };
+    for value in [
+        5,
+        1,
+        u32::from_be_bytes(agent),
+        0,
+        sequence,
+        uptime_ms,
+        ports,
+    ] {
+        word(value);
+    }
+    for port in 1..=ports {
+        for value in [2, 12 + 8 + 88, sequence, port, 1, 1, 88, port, 6] {
+            word(value);
+        }
+        wide(&mut word, 10_000_000_000);
+        word(1);
+        word(3);
+        wide(&mut word, octets);
+        for value in [(octets / 1000) as u32, 0, 0, 0, 0, 0] {
+            word(value);
+        }
+        wide(&mut word, 2 * octets);
+        for value in [(octets / 500) as u32, 0, 0, 0, 0, 0] {
+            word(value);
+        }
+    }
+    bytes
+}
+
+/// A collector on a port of its own, with interface 2 chosen and named.
+fn with_sflow(clock: Arc<dyn Clock>, page: &Page) -> (Collecting, UdpSocket) {
+    let mut names = Names::default();
+    names.set(None, 2, "filer-e0a".into());
+    let ports: Vec<PortPattern> = vec!["2".parse().expect("ports")];
+    let mut setup = SflowSetup::new(SocketAddr::from(([127, 0, 0, 1], 0)));
+    setup.selection = Selection::new(ports.clone(), names);
+    setup.ports = ports;
+    let mut parts = parts(page.clone(), clock, Vec::new());
+    parts.sflow = Some((socket::listen(setup.listen).expect("a port"), setup));
+    let collecting = Collecting::begin(parts).expect("begins");
+    let sender = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    sender
+        .connect(collecting.listens().expect("it listens"))
+        .expect("connects");
+    (collecting, sender)
+}
+
+#[test]
+fn datagrams_become_samples_with_the_very_bytes() {
+    let page = Page::default();
+    let (collecting, sender) = with_sflow(Arc::new(HostClock::new()), &page);
+    let agent = [10, 0, 0, 248];
+    sender.send(b"garbage").expect("sent");
+    sender
+        .send(&datagram(agent, 1, 1000, 3, 1_000_000))
+        .expect("sent");
+    std::thread::sleep(Duration::from_millis(50));
+    // The second is missing.
+    sender
+        .send(&datagram(agent, 3, 3000, 3, 5_000_001))
+        .expect("sent");
+    wait_for("a rate", || {
+        collecting.snapshot().traffic_mib_per_s.is_some()
+    });
+    let snapshot = collecting.snapshot();
+    assert_eq!(snapshot.ports.len(), 3);
+    let chosen = snapshot.ports.iter().find(|port| port.chosen).expect("one");
+    assert_eq!(chosen.label, "10.0.0.248 filer-e0a");
+    assert!(chosen.out_mib_per_s > 1.99 * chosen.in_mib_per_s);
+    assert!(chosen.utilisation > Some(0.0));
+    wait_for("the loss", || collecting.snapshot().datagrams == (2, 1));
+    let summary = collecting.stop().expect("a whole log");
+    assert_eq!(summary.samples, 3);
+    assert_eq!(
+        summary.troubles,
+        [
+            "1 datagrams of sFlow were lost on the way",
+            "1 datagrams were no sFlow version 5"
+        ]
+    );
+    let mut ports = Vec::new();
+    let mut samples = Vec::new();
+    for line in page.lines() {
+        match line {
+            LogLine::Port(port) => ports.push(port),
+            LogLine::Traffic(traffic) => samples.extend(traffic.samples),
+            LogLine::Source(source) => {
+                assert_eq!(source.clock.bound_s, Some(1.0));
+                assert!(
+                    source.clock.how.contains("section 5"),
+                    "{}",
+                    source.clock.how
+                );
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(ports.len(), 3);
+    let two = ports.iter().find(|port| port.if_index == 2).expect("it");
+    assert_eq!(two.name.as_deref(), Some("filer-e0a"));
+    assert_eq!(two.speed_bits_per_s, Some(10_000_000_000));
+    for sample in samples {
+        assert_eq!(sample.in_bytes, Some(4_000_001));
+        assert_eq!(sample.out_bytes, Some(8_000_002));
+        assert_eq!(sample.bad_packets, Some(0));
+        assert!(sample.interval_us >= 50_000);
+    }
+    let kinds: Vec<EventKind> = page.events().iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(
+        kinds,
+        [EventKind::Gap, EventKind::Bad],
+        "{:?}",
+        page.events()
+    );
+}
+
+#[test]
+fn no_interval_goes_across_a_clock_that_was_set() {
+    let (page, clock) = (Page::default(), set_clock());
+    let (collecting, sender) = with_sflow(clock.clone(), &page);
+    let send = |sequence: u32| {
+        let bytes = datagram(
+            [10, 0, 0, 1],
+            sequence,
+            1000 * sequence,
+            2,
+            u64::from(sequence) << 20,
+        );
+        sender.send(&bytes).expect("sent");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    send(1);
+    send(2);
+    wait_for("a rate", || {
+        collecting.snapshot().traffic_mib_per_s.is_some()
+    });
+    clock.set_s.store(60, Ordering::SeqCst);
+    send(3);
+    send(4);
+    let summary = collecting.stop().expect("a whole log");
+    // 1 to 2 and 3 to 4; from 2 to 3 would have been a minute.
+    assert_eq!(summary.samples, 4);
+    for line in page.lines() {
+        if let LogLine::Traffic(traffic) = line {
+            let intervals = traffic.samples.iter().map(|s| s.interval_us);
+            assert!(intervals.max() < Some(30_000_000));
+        }
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let first = socket::listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+    let mut setup = Setup::default();
+    setup.sflow = Some(SflowSetup::new(first.local_addr().expect("an address")));
+    let dir = tempfile::tempdir().expect("a directory");
+    let log = dir.path().join("lab.energy.jsonl");
+    let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("it is taken");
+    assert!(
+        why.contains("another collector listens there already"),
+        "{why}"
+    );
+    assert!(!log.exists(), "no log without a collection");
+    drop(first);
+    let collecting = Collecting::start(&setup, &log, "0").expect("it is free now");
+    let summary = collecting.stop().expect("a whole log");
+    assert!(summary.troubles[0].starts_with("no datagram of sFlow came on 127.0.0.1:"));
+    let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("a log is there");
+    assert!(why.contains("exists already"), "{why}");
+}
