@@ -4,15 +4,12 @@ use crate::cli::energy::{ReduceArgs, ReduceFormat};
 use crate::exit::{Ended, Failure};
 use crate::files::{refuse_inputs, write_whole};
 use crate::live::say_line;
+use crate::product;
 use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
-use filermark_report::energy;
+use filermark_report::{Templates, energy};
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Columns of the text where no terminal tells them.
-const WIDTH: usize = 100;
 
 /// A file that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,26 +29,26 @@ pub fn reduce(args: &ReduceArgs) -> Ended {
     let options = ReduceOptions {
         without_tail: args.without_tail,
     };
+    let templates = match &args.templates {
+        Some(dir) => Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
+        None => Templates::builtin(),
+    };
     let reduction = reduce_files(&args.files, &options).map_err(Failure::of)?;
     // All are made before the first is written.
     let made: Result<Vec<(&PathBuf, Vec<u8>)>, Failure> = files
         .iter()
-        .map(|(form, path)| Ok((path, made(*form, &reduction)?)))
+        .map(|(form, path)| Ok((path, made(*form, &reduction, &templates)?)))
         .collect();
     for (path, bytes) in made? {
         write_whole(path, &bytes).map_err(Failure::Failed)?;
         say_line(path.display());
     }
     let text = match args.format {
-        ReduceFormat::Text => energy::text(&reduction, width()),
+        ReduceFormat::Text => energy::text(&reduction, product::width()),
         ReduceFormat::Json => format!("{:#}\n", energy::json(&reduction)),
         ReduceFormat::Csv => energy::csv(&reduction),
     };
-    let mut stdout = std::io::stdout().lock();
-    // A reader that has gone is no error.
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    product::print(&text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,21 +81,14 @@ fn with(name: &Path, extension: &str) -> PathBuf {
     path.into()
 }
 
-fn made(form: Form, reduction: &Reduction) -> Result<Vec<u8>, Failure> {
+fn made(form: Form, reduction: &Reduction, templates: &Templates) -> Result<Vec<u8>, Failure> {
     match form {
-        Form::Html => energy::html(reduction)
+        Form::Html => energy::html_by(reduction, templates)
             .map(String::into_bytes)
             .map_err(Failure::of),
         Form::Xlsx => energy::xlsx(reduction).map_err(Failure::of),
         Form::Csv => Ok(energy::csv(reduction).into_bytes()),
     }
-}
-
-/// The terminal's columns.
-fn width() -> usize {
-    let terminal = console::Term::stdout();
-    let (_, columns) = terminal.size_checked().unwrap_or((0, WIDTH as u16));
-    usize::from(columns)
 }
 
 #[cfg(test)]
@@ -114,6 +104,7 @@ mod tests {
             csv: None,
             output: output.map(PathBuf::from),
             without_tail: false,
+            templates: None,
         }
     }
 
