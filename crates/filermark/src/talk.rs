@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::copies::Copy;
 use crate::live::{self, Facts, State, View};
 use filermark_cluster::Progress;
+use filermark_meters::collect::Snapshot;
 use filermark_model::units::counted;
 use filermark_results::Timestamp;
 
@@ -82,6 +83,11 @@ impl Talk {
             Progress::Remark(remark) => self.line(remark),
             _ => {}
         }
+    }
+
+    /// Takes in what is collected beside the run; asked for only when it is time to look.
+    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+        let _ = snapshot;
     }
 
     /// Ends the live view.

@@ -6,6 +6,16 @@
 //! it knows nothing of runs, and of what figures mean no more than their unit.
 
 pub mod collect;
+mod command;
+mod figure;
+mod hwmon;
 mod meter;
+mod rapl;
+mod redfish;
+mod scpi;
+mod secret;
+mod simulated;
+mod snmp;
+mod waiting;
 
 pub use meter::{Meter, MeterError, Sample, open};

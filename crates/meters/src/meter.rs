@@ -1,9 +1,17 @@
 //! One trait for everything that measures.
 
+use crate::command::Command;
+use crate::hwmon::{self, Hwmon};
+use crate::rapl::{self, Rapl};
+use crate::redfish::Redfish;
+use crate::scpi::Scpi;
+use crate::simulated;
+use crate::snmp::Snmp;
 use filermark_energy::Quantity;
 use filermark_energy::log::ClockFacts;
 use filermark_energy::setup::SourceSpec;
 use filermark_results::Timestamp;
+use std::path::Path;
 use std::time::Duration;
 
 /// What a source said when it was asked.
@@ -50,19 +58,113 @@ pub struct MeterError {
     pub reason: String,
 }
 
-/// Makes a meter of its description. Nothing is connected yet where that can wait.
+/// What went wrong inside a meter, before its name is put to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    step: &'static str,
+    reason: String,
+}
+
+impl Trouble {
+    /// In this step, for this reason.
+    pub(crate) fn new(step: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            step,
+            reason: reason.into(),
+        }
+    }
+
+    /// Of this source.
+    pub(crate) fn of(self, spec: &SourceSpec) -> MeterError {
+        MeterError {
+            source_name: spec.to_string(),
+            step: self.step,
+            reason: self.reason,
+        }
+    }
+}
+
+/// A kind of source: what differs between them.
+pub(crate) trait Source: Send {
+    /// The figures, and when, within the limit it was made with.
+    fn figures(&mut self) -> Result<Sample, Trouble>;
+
+    /// As [`Meter::clock`].
+    fn clock(&mut self) -> ClockFacts {
+        ClockFacts::default()
+    }
+}
+
+impl Sample {
+    /// Figures of now, by the clock of whoever asked.
+    pub(crate) fn now(values: Vec<(Quantity, f64)>) -> Self {
+        Self { at: None, values }
+    }
+}
+
+/// A source with its name.
+struct Named {
+    spec: SourceSpec,
+    source: Box<dyn Source>,
+}
+
+impl Meter for Named {
+    fn read(&mut self) -> Result<Sample, MeterError> {
+        let mut sample = self.source.figures().map_err(|t| t.of(&self.spec))?;
+        // The promise of `Sample`, whatever a source computes.
+        sample.values.retain(|(_, value)| value.is_finite());
+        Ok(sample)
+    }
+
+    fn clock(&mut self) -> ClockFacts {
+        self.source.clock()
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.spec.is_simulated()
+    }
+}
+
+/// Makes a meter of its description. Nothing is connected yet where that can wait. No
+/// reading takes longer than `limit`, but for the moments that the system needs to end it.
 /// `traffic` gives the MiB/s through the chosen interfaces now, for a simulated source.
 ///
 /// # Errors
 /// What can be known at once: no such chip, a password file that cannot be read.
 pub fn open(
     spec: &SourceSpec,
-    _limit: Duration,
-    _traffic: std::sync::Arc<dyn Fn() -> f64 + Send + Sync>,
+    limit: Duration,
+    traffic: std::sync::Arc<dyn Fn() -> f64 + Send + Sync>,
 ) -> Result<Box<dyn Meter>, MeterError> {
-    Err(MeterError {
-        source_name: spec.to_string(),
-        step: "open",
-        reason: "not read yet".into(),
-    })
+    let source: Result<Box<dyn Source>, Trouble> = match spec {
+        SourceSpec::Scpi {
+            host,
+            port,
+            element,
+        } => Ok(Box::new(Scpi::new(
+            host,
+            *port,
+            element.unwrap_or(1),
+            limit,
+        ))),
+        SourceSpec::Redfish { .. } => Redfish::new(spec, limit).map(boxed),
+        SourceSpec::Snmp { .. } => Snmp::new(spec, limit).map(boxed),
+        SourceSpec::Hwmon { chip } => {
+            Hwmon::new(Path::new(hwmon::ROOT), chip.as_deref()).map(boxed)
+        }
+        SourceSpec::Rapl => Rapl::new(Path::new(rapl::ROOT)).map(boxed),
+        SourceSpec::Command { command, quantity } => {
+            Ok(Box::new(Command::new(command, *quantity, limit)))
+        }
+        SourceSpec::Simulated(made) => Ok(Box::new(simulated::Simulated::new(*made, traffic))),
+    };
+    let source = source.map_err(|t| t.of(spec))?;
+    Ok(Box::new(Named {
+        spec: spec.clone(),
+        source,
+    }))
+}
+
+fn boxed<S: Source + 'static>(source: S) -> Box<dyn Source> {
+    Box::new(source)
 }

@@ -245,20 +245,9 @@ pub struct SuiteArgs {
 
 /// `5`, `5s`, `250ms`, `2m`, `1h`.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(
-        text.find(|c: char| c.is_ascii_alphabetic())
-            .unwrap_or(text.len()),
-    );
-    let scale = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("give a time as 5, 5s, 250ms, 2m or 1h".into()),
-    };
-    match number.parse::<f64>() {
-        Ok(n) if (0.05..=8_640_000.0).contains(&(n * scale)) => {
-            Ok(Duration::from_secs_f64(n * scale))
+    match filermark_energy::setup::seconds(text) {
+        Some(seconds) if (0.05..=8_640_000.0).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
         }
         _ => Err("give a time from 50ms to 100 days, as 5, 5s, 250ms, 2m or 1h".into()),
     }

@@ -6,11 +6,12 @@ use crate::exit::{Ended, Failure};
 use crate::files::folder_of;
 use crate::live::say_line;
 use crate::product;
+use filermark_energy::foreign;
 use filermark_energy::log::{EnergyPhase, Head, Lab, Log, MergedRun, SCHEMA_VERSION};
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::units::counted;
-use filermark_results::{RunRecord, Timestamp, read_record};
+use filermark_results::{RunRecord, Timestamp, read_record, read_sfssum};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -130,12 +131,37 @@ fn usage(sentence: String) -> Failure {
     Failure::Usage(vec![sentence])
 }
 
+/// A foreign kit's log, with the summary that lies beside it.
 fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Failure> {
-    let _ = (number, args);
-    Err(usage(format!(
-        "{}: neither a run record nor an energy log",
-        path.display()
-    )))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = File::open(path)
+        .map_err(|e| Failure::of(format!("{}: cannot be read: {e}", path.display())))?;
+    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
+        .map_err(|e| usage(e.to_string()))?;
+    run.run = number;
+    let beside = foreign::sfssum_names(&name).into_iter();
+    let beside = beside.map(|name| path.with_file_name(name));
+    if let Some(summary) = beside.into_iter().find(|path| path.is_file()) {
+        let read = read_sfssum(&summary).map_err(|e| usage(e.to_string()))?;
+        foreign::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
+        say_line(format!("loads and verdicts from {}", summary.display()));
+    }
+    Ok(run)
+}
+
+/// What people call the run of a foreign log: `sfslog.vda.txt` is `vda`.
+fn run_name(file: &str) -> String {
+    let stem = file.strip_prefix("sfslog").unwrap_or(file);
+    let stem = stem.trim_start_matches(['.', '_']);
+    let ends = [".txt", ".log"];
+    let stem = ends
+        .iter()
+        .find_map(|end| stem.strip_suffix(end))
+        .unwrap_or(stem);
+    match stem.is_empty() {
+        true => file.to_owned(),
+        false => stem.to_owned(),
+    }
 }
 
 /// What a file is, by its first line.

@@ -1,5 +1,6 @@
 //! `energy`: power and traffic beside runs, and what they say of efficiency.
 
+mod beside;
 mod collect;
 mod import;
 mod merge;
@@ -7,6 +8,8 @@ mod output;
 mod reduce;
 mod samples_csv;
 mod suite;
+
+pub use beside::{Beside, Collected};
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};
 use crate::exit::Ended;

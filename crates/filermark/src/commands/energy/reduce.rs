@@ -1,4 +1,5 @@
-//! `energy reduce`.
+//! `energy reduce`: merged logs to efficiency tables, the best-foot-forward plan and the
+//! report.
 
 use crate::cli::energy::{ReduceArgs, ReduceFormat};
 use crate::exit::{Ended, Failure};
@@ -7,87 +8,112 @@ use crate::live::say_line;
 use crate::product;
 use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
 use filermark_report::{Templates, energy};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A file that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Html,
-    Xlsx,
-    Csv,
-}
-
-/// Reduces merged logs; writes the files that are asked for, and prints one form.
+/// Reduces; prints the tables; writes what was asked for.
 pub fn reduce(args: &ReduceArgs) -> Ended {
-    let files = files(args)?;
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    for (_, path) in &files {
-        refuse_inputs(path, &inputs)?;
+    let outputs = Outputs::of(args)?;
+    for output in outputs.paths() {
+        refuse_inputs(output, &inputs)?;
     }
     let options = ReduceOptions {
         without_tail: args.without_tail,
     };
-    let templates = match &args.templates {
-        Some(dir) => Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
-        None => Templates::builtin(),
-    };
     let reduction = reduce_files(&args.files, &options).map_err(Failure::of)?;
-    // All are made before the first is written.
-    let made: Result<Vec<(&PathBuf, Vec<u8>)>, Failure> = files
-        .iter()
-        .map(|(form, path)| Ok((path, made(*form, &reduction, &templates)?)))
-        .collect();
-    for (path, bytes) in made? {
-        write_whole(path, &bytes).map_err(Failure::Failed)?;
-        say_line(path.display());
+    outputs.write(&reduction)?;
+    match args.format {
+        ReduceFormat::Text => print_text(&reduction),
+        ReduceFormat::Json => product::print_json(&energy::json(&reduction)),
+        ReduceFormat::Csv => product::print(&energy::csv(&reduction)),
     }
-    let text = match args.format {
-        ReduceFormat::Text => energy::text(&reduction, product::width()),
-        ReduceFormat::Json => format!("{:#}\n", energy::json(&reduction)),
-        ReduceFormat::Csv => energy::csv(&reduction),
-    };
-    product::print(&text);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files that the options name, each once.
-fn files(args: &ReduceArgs) -> Result<Vec<(Form, PathBuf)>, Failure> {
-    let mut files: Vec<(Form, PathBuf)> = Vec::new();
-    for (form, extension, own) in [
-        (Form::Html, "html", &args.html),
-        (Form::Xlsx, "xlsx", &args.xlsx),
-        (Form::Csv, "csv", &args.csv),
-    ] {
-        // The file's own option goes before the common name.
-        let common = || args.output.as_ref().map(|name| with(name, extension));
-        files.extend(own.clone().or_else(common).map(|path| (form, path)));
-    }
-    for (i, (_, path)) in files.iter().enumerate() {
-        if files.iter().skip(i + 1).any(|(_, other)| other == path) {
-            let sentence = format!("{}: two files of one name are asked for", path.display());
-            return Err(Failure::Usage(vec![sentence]));
+/// Prints the tables for a terminal.
+pub fn print_text(reduction: &Reduction) {
+    product::print(&energy::text(reduction, product::width()));
+}
+
+/// Where page, workbook and table go.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    html: Option<PathBuf>,
+    xlsx: Option<PathBuf>,
+    csv: Option<PathBuf>,
+    /// What the page is laid out by.
+    templates: Templates,
+}
+
+impl Outputs {
+    /// All three, by a name that each adds its ending to.
+    pub fn named(name: &Path) -> Self {
+        let with = |ending: &str| {
+            let mut path = name.as_os_str().to_owned();
+            path.push(ending);
+            Some(PathBuf::from(path))
+        };
+        Self {
+            html: with(".html"),
+            xlsx: with(".xlsx"),
+            csv: with(".csv"),
+            templates: Templates::builtin(),
         }
     }
-    Ok(files)
-}
 
-/// `NAME.html`: put behind, so that a point in NAME stays.
-fn with(name: &Path, extension: &str) -> PathBuf {
-    let mut path = OsString::from(name);
-    path.push(".");
-    path.push(extension);
-    path.into()
-}
+    fn of(args: &ReduceArgs) -> Result<Self, Failure> {
+        let named = args.output.as_deref().map(Self::named).unwrap_or_default();
+        let templates = match &args.templates {
+            Some(dir) => {
+                Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?
+            }
+            None => Templates::builtin(),
+        };
+        // A file's own option goes before the common name.
+        let outputs = Self {
+            html: args.html.clone().or(named.html),
+            xlsx: args.xlsx.clone().or(named.xlsx),
+            csv: args.csv.clone().or(named.csv),
+            templates,
+        };
+        let paths: Vec<&PathBuf> = outputs.paths().collect();
+        for (i, path) in paths.iter().enumerate() {
+            if paths.iter().skip(i + 1).any(|other| other == path) {
+                let sentence = format!("{}: two files of one name are asked for", path.display());
+                return Err(Failure::Usage(vec![sentence]));
+            }
+        }
+        Ok(outputs)
+    }
 
-fn made(form: Form, reduction: &Reduction, templates: &Templates) -> Result<Vec<u8>, Failure> {
-    match form {
-        Form::Html => energy::html_by(reduction, templates)
-            .map(String::into_bytes)
-            .map_err(Failure::of),
-        Form::Xlsx => energy::xlsx(reduction).map_err(Failure::of),
-        Form::Csv => Ok(energy::csv(reduction).into_bytes()),
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.html.iter().chain(&self.xlsx).chain(&self.csv)
+    }
+
+    /// Writes them, and says where they are. All are made before the first is written.
+    ///
+    /// # Errors
+    /// One cannot be made or written.
+    pub fn write(&self, reduction: &Reduction) -> Result<(), Failure> {
+        let mut made: Vec<(&Path, Vec<u8>)> = Vec::new();
+        if let Some(path) = &self.html {
+            let page = energy::html_by(reduction, &self.templates).map_err(Failure::of)?;
+            made.push((path, page.into_bytes()));
+        }
+        if let Some(path) = &self.xlsx {
+            made.push((path, energy::xlsx(reduction).map_err(Failure::of)?));
+        }
+        if let Some(path) = &self.csv {
+            made.push((path, energy::csv(reduction).into_bytes()));
+        }
+        for (path, bytes) in made {
+            write_whole(path, &bytes).map_err(Failure::of)?;
+        }
+        for path in self.paths() {
+            say_line(format!("energy report: {}", path.display()));
+        }
+        Ok(())
     }
 }
 
@@ -110,12 +136,18 @@ mod tests {
 
     #[test]
     fn one_name_stands_for_three_files() {
-        assert_eq!(files(&args(None, None)).expect("none"), []);
-        let named = files(&args(None, Some("d/lab.1"))).expect("three");
-        let paths: Vec<_> = named.iter().map(|(_, p)| p.display().to_string()).collect();
-        assert_eq!(paths, ["d/lab.1.html", "d/lab.1.xlsx", "d/lab.1.csv"]);
-        let own = files(&args(Some("page.html"), Some("lab"))).expect("three");
-        assert_eq!(own[0], (Form::Html, "page.html".into()));
-        assert!(files(&args(Some("lab.csv"), Some("lab"))).is_err());
+        let paths = |html, output| -> Result<Vec<String>, Failure> {
+            let outputs = Outputs::of(&args(html, output))?;
+            Ok(outputs.paths().map(|p| p.display().to_string()).collect())
+        };
+        assert!(paths(None, None).expect("none").is_empty());
+        let named = paths(None, Some("d/lab.1")).expect("three");
+        assert_eq!(named, ["d/lab.1.html", "d/lab.1.xlsx", "d/lab.1.csv"]);
+        let own = paths(Some("page.html"), Some("lab")).expect("three");
+        assert_eq!(own[0], "page.html");
+        assert!(matches!(
+            paths(Some("lab.csv"), Some("lab")),
+            Err(Failure::Usage(_))
+        ));
     }
 }

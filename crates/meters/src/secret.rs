@@ -1,0 +1,80 @@
+//! The password of a source: from a file that nobody else may read, or the environment.
+//!
+//! Treated like the agents' secret file: one that others may read is refused.
+
+use crate::meter::Trouble;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Where a password is looked for without a file.
+pub(crate) const VARIABLE: &str = "FILERMARK_METER_PASSWORD";
+/// Longest password, in bytes.
+const LEN_MAX: u64 = 1024;
+const STEP: &str = "read the password";
+
+/// The first line of the file, or what the environment says.
+pub(crate) fn password(file: Option<&Path>) -> Result<String, Trouble> {
+    match file {
+        Some(path) => of_file(path),
+        None => std::env::var(VARIABLE).map_err(|_| {
+            let reason = format!("there is none: add ?password-file=FILE, or set {VARIABLE}");
+            Trouble::new(STEP, reason)
+        }),
+    }
+}
+
+fn of_file(path: &Path) -> Result<String, Trouble> {
+    let shown = path.display();
+    let bad = |why: String| Trouble::new(STEP, format!("{shown}: {why}"));
+    let file = std::fs::File::open(path).map_err(|error| bad(error.to_string()))?;
+    // Of the file that is open: another one may take its name meanwhile.
+    let found = file.metadata().map_err(|error| bad(error.to_string()))?;
+    if !found.is_file() {
+        return Err(bad("is no plain file".into()));
+    }
+    let mode = found.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let mend = format!("if nobody has, mend it with: chmod 600 {shown}");
+        return Err(bad(format!(
+            "others may read or write it (mode {mode:03o}); {mend}"
+        )));
+    }
+    let mut text = String::new();
+    file.take(LEN_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| bad(error.to_string()))?;
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() || line.len() as u64 > LEN_MAX {
+        let wanted = format!("its first line is the password, of 1 to {LEN_MAX} bytes");
+        return Err(bad(wanted));
+    }
+    Ok(line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("password");
+        std::fs::write(&path, "hush now\nand more\n").expect("written");
+        for mode in [0o640, 0o604, 0o620, 0o644] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("set");
+            let said = format!("{:?}", password(Some(&path)).expect_err("open to others"));
+            assert!(
+                said.contains("chmod 600") && !said.contains("hush"),
+                "{said}"
+            );
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("set");
+        assert_eq!(password(Some(&path)).as_deref(), Ok("hush now"));
+        std::fs::write(&path, "\n").expect("written");
+        assert!(password(Some(&path)).is_err());
+        assert!(password(Some(dir.path())).is_err());
+        assert!(password(Some(&dir.path().join("none"))).is_err());
+    }
+}
