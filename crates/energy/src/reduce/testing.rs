@@ -83,23 +83,23 @@ fn swbuild() -> WorkloadReduction {
         day: 0.0,
     };
     let mut run = workload(&shape, TrafficFrom::Sflow);
-    let half = |s: &Series, kind, label: &str| Series {
+    let part = |s: &Series, kind, label: &str, share: f64| Series {
         kind,
         label: label.into(),
         unit: s.unit.clone(),
         values: s
             .values
             .iter()
-            .map(|(at, v)| (*at, v.map(|v| v / 2.0)))
+            .map(|(at, v)| (*at, v.map(|v| v * share)))
             .collect(),
     };
     let meters = [
-        half(&run.series[0], SeriesKind::Meter, "wt310 element 1"),
-        half(&run.series[0], SeriesKind::Meter, "wt310 element 2"),
+        part(&run.series[0], SeriesKind::Meter, "wt310 element 1", 0.52),
+        part(&run.series[0], SeriesKind::Meter, "wt310 element 2", 0.48),
     ];
-    let interfaces = [24, 25].map(|i| {
+    let interfaces = [(24, 0.6), (25, 0.4)].map(|(i, share)| {
         let label = format!("10.0.0.248 interface {i}");
-        half(&run.series[1], SeriesKind::Interface, &label)
+        part(&run.series[1], SeriesKind::Interface, &label, share)
     });
     run.series.extend(meters);
     run.series.extend(interfaces);
@@ -141,7 +141,7 @@ fn vdi() -> WorkloadReduction {
     let mut run = workload(&shape, TrafficFrom::Clients);
     run.series.retain(|s| s.kind != SeriesKind::Traffic);
     for (i, (_, value)) in run.series[0].values.iter_mut().enumerate() {
-        if (83..103).contains(&i) {
+        if (83..130).contains(&i) {
             *value = None;
         }
     }
@@ -165,11 +165,14 @@ fn vdi() -> WorkloadReduction {
             "the load point is INVALID by the run's own rules",
         ),
     ];
-    for point in [2, 4] {
+    for (point, coverage) in [(2, 0.3), (4, 0.8)] {
+        if let Some(power) = &mut run.points[point].power_w {
+            power.coverage = coverage;
+        }
         run.points[point].findings.push(finding(
             EnergyRule::Gap,
             Severity::Warning,
-            "samples of power are there for 87 % of RUN only, at least 95 % are wanted",
+            "samples of power are there for a part of RUN only, at least 95 % are wanted",
         ));
     }
     run.events = vec![
@@ -177,7 +180,7 @@ fn vdi() -> WorkloadReduction {
             at(&shape, 83.0 * STEP_S),
             "meter wt310 does not answer".into(),
         ),
-        (at(&shape, 103.0 * STEP_S), "meter wt310 is back".into()),
+        (at(&shape, 130.0 * STEP_S), "meter wt310 is back".into()),
     ];
     run
 }
@@ -370,6 +373,9 @@ fn series(shape: &Shape, kind: SeriesKind, label: &str, unit: &str) -> Series {
         match (kind, makes_load) {
             (SeriesKind::Power, true) => shape.power_w.0 + step * shape.power_w.1 + ripple * 4.0,
             (SeriesKind::Power, false) => shape.power_w.0 - 80.0 + ripple * 3.0,
+            (SeriesKind::Throughput, true) => {
+                (shape.mib_per_s.0 + step * shape.mib_per_s.1) * (0.96 + ripple * 0.02)
+            }
             (_, true) => (shape.mib_per_s.0 + step * shape.mib_per_s.1) * (1.0 + ripple * 0.03),
             (_, false) => 2.0 + ripple,
         }

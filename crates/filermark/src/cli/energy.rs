@@ -207,6 +207,9 @@ pub struct ReduceArgs {
     /// Leave the last tenth of RUN out, as those do who filter by RUN alone
     #[arg(long)]
     pub without_tail: bool,
+    /// Lay the page out with templates of your own: see report --export-templates
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
 }
 
 /// The forms of a reduction.

@@ -67,6 +67,14 @@ pub fn plain(value: Option<f64>) -> String {
     })
 }
 
+/// What is mostly a whole number: without decimals where it is one.
+pub fn loads(value: Option<f64>) -> String {
+    match sound(value) {
+        Some(v) if v.fract() == 0.0 => number(v, 0),
+        value => short(value),
+    }
+}
+
 /// A share as percent.
 pub fn percent(share: Option<f64>) -> String {
     fixed(share.map(|s| s * 100.0), 1)

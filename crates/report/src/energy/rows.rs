@@ -1,6 +1,6 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
-use super::figures::{efficiency, fixed, mean, percent, plain, short, sound};
+use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
 use super::words;
 use filermark_energy::reduce::{
     BestFoot, PointEfficiency, RangePoint, Reduction, Stats, TrafficFrom, WorkloadReduction,
@@ -101,28 +101,50 @@ pub fn point_table(run: &WorkloadReduction) -> Table {
         cells: point_cells(point),
         class: class(run, place, point),
     };
-    Table {
+    let mut table = Table {
         first: "#",
         heads: all,
         rows: run.points.iter().enumerate().map(row).collect(),
+    };
+    drop_empty(&mut table, &["clients' power", "inlet", "humidity"]);
+    table
+}
+
+/// Takes columns out that few labs fill and that no row has a figure in.
+fn drop_empty(table: &mut Table, optional: &[&str]) {
+    for column in (0..table.heads.len()).rev() {
+        let is_optional = optional.contains(&table.heads[column].0.as_str());
+        let is_empty = |row: &Row| {
+            row.cells
+                .get(column)
+                .is_none_or(|c| c == super::figures::NONE)
+        };
+        if is_optional && table.rows.iter().all(is_empty) {
+            table.heads.remove(column);
+            for row in &mut table.rows {
+                if column < row.cells.len() {
+                    row.cells.remove(column);
+                }
+            }
+        }
     }
 }
 
 fn point_cells(point: &PointEfficiency) -> Vec<String> {
     let power = |of: fn(Stats) -> f64| short(point.power_w.map(of));
     vec![
-        short(point.load),
+        loads(point.load),
         short(point.achieved_ops_per_s),
         short(point.client_mib_per_s),
-        short(point.latency_ms_mean),
+        fixed(point.latency_ms_mean, 2),
         power(|s| s.min),
         power(|s| s.p5),
         power(|s| s.p50),
         power(|s| s.p95),
         power(|s| s.max),
         short(mean(point.client_power_w)),
-        short(point.ops_per_s_per_w),
-        short(point.joules_per_op),
+        fixed(point.ops_per_s_per_w, 3),
+        fixed(point.joules_per_op, 3),
         percent(point.power_w.map(|s| s.drift)),
         percent(point.power_w.map(|s| s.coverage)),
         fixed(mean(point.temperature_c), 1),
@@ -152,14 +174,15 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
     let load = |run: &WorkloadReduction, point: &PointEfficiency| {
         format!("{} ({})", point.number, words::load(run, point.load))
     };
-    let drives = |run: &WorkloadReduction| short(run.drives.map(f64::from));
+    let drives = |run: &WorkloadReduction| loads(run.drives.map(f64::from));
     let mut rows = vec![
         row("Maximum Efficiency", &maximum),
+        row("Figures", &|r| figures_word(r).to_owned()),
         row("at load point", &|r| of_best(&load, r)),
         row("MiB/s", &|r| of_best(&|r, p| plain(mib_per_s(r, p)), r)),
         row("W", &|r| of_best(&|_, p| plain(mean(p.power_w)), r)),
         row("op/s per W", &|r| {
-            of_best(&|_, p| short(p.ops_per_s_per_w), r)
+            of_best(&|_, p| fixed(p.ops_per_s_per_w, 3), r)
         }),
         row("Idle power, W", &|r| plain(mean(r.idle))),
         row("Ready idle, GB/W", &|r| efficiency(r.ready_idle_gb_per_w)),
@@ -168,7 +191,6 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
             words::traffic_from(r.traffic_from).to_owned()
         }),
         row("Run", &|r| words::name(&r.name)),
-        row("Figures", &|r| figures_word(r).to_owned()),
     ];
     rows[0].class = "peak";
     Table {
@@ -182,10 +204,12 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
 }
 
 /// Whether the figures of a run are measured.
-pub const fn figures_word(run: &WorkloadReduction) -> &'static str {
-    match run.simulated {
-        true => words::SIMULATED,
-        false => "measured",
+pub fn figures_word(run: &WorkloadReduction) -> &'static str {
+    let is_silent = |p: &PointEfficiency| p.power_w.is_none() && p.traffic_mib_per_s.is_none();
+    match (run.simulated, run.points.iter().all(is_silent)) {
+        (true, _) => words::SIMULATED,
+        (false, true) => "none",
+        (false, false) => "measured",
     }
 }
 
@@ -261,22 +285,18 @@ pub fn range_sentences(plan: &BestFoot) -> Vec<String> {
         let point = point.as_ref()?;
         let wanted = point.drives_wanted;
         let by_drives = match point.by_drives.and_then(|i| plan.measured.get(i)) {
-            Some(one) => format!(
-                "measured with {} as run {}",
-                one.drives,
-                words::name(&one.run)
-            ),
+            Some(one) => {
+                let run = words::name(&one.run);
+                format!("measured with {} drives as run {run}", one.drives)
+            }
             None => "not measured yet".to_owned(),
         };
         let by_share = match sound(point.drives_15_pcnt_below) {
-            Some(drives) => format!(
-                "efficiency is 15 % below the best at {} drives, between measured ones",
-                fixed(Some(drives), 1)
-            ),
-            None => format!("no measured number of {word} drives is 15 % below the best"),
+            Some(drives) => format!("{} drives, between measured ones", fixed(Some(drives), 1)),
+            None => format!("not known, no run with {word} drives is 15 % below the best"),
         };
         Some(format!(
-            "The {end} end: {wanted} drives ({share} of the best), {by_drives}; or, {by_share}."
+            "The {end} end: {wanted} drives ({share} of the best), {by_drives}; by the 15 % rule: {by_share}."
         ))
     };
     ends.into_iter().filter_map(sentence).collect()

@@ -52,10 +52,7 @@ fn plan_text(out: &mut String, reduction: &Reduction, plan: &BestFoot, width: us
     out.push_str(&format!("\nBEST FOOT FORWARD, {benchmark}{mark}\n\n"));
     out.push_str(&fitted(&rows::drives_table(plan), width));
     let sentences = rows::range_sentences(plan);
-    let next = plan
-        .next
-        .iter()
-        .map(|n| format!("Measure next: {}", one_line(n)));
+    let next = plan.next.iter().map(|n| format!("Next: {}", one_line(n)));
     for sentence in std::iter::once(rows::known(plan).to_owned())
         .chain(sentences)
         .chain(next)
@@ -91,6 +88,9 @@ fn run_text(out: &mut String, run: &WorkloadReduction, width: usize) {
     out.push_str(&fitted(&rows::reduction_table(run), width));
     out.push('\n');
     out.push_str(&fitted(&rows::point_table(run), width));
+    if !run.events.is_empty() {
+        out.push_str("\nEvents\n");
+    }
     for (at, message) in run.events.iter().take(EVENTS_MAX) {
         out.push_str(&format!("{}  {}\n", at.readable(), one_line(message)));
     }

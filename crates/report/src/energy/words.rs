@@ -47,9 +47,9 @@ pub fn load(run: &WorkloadReduction, load: Option<f64>) -> String {
 /// Where MiB/s come from, for people.
 pub const fn traffic_from(from: TrafficFrom) -> &'static str {
     match from {
-        TrafficFrom::Sflow => "the switch (sFlow)",
-        TrafficFrom::Clients => "the clients' own count",
-        TrafficFrom::Nowhere => "nobody measured it",
+        TrafficFrom::Sflow => "switch (sFlow)",
+        TrafficFrom::Clients => "clients' count",
+        TrafficFrom::Nowhere => "nowhere",
     }
 }
 

@@ -83,6 +83,7 @@ pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Optio
         x_title: "load, % of the greatest",
         y_title: curve.unit(),
         guides: &[],
+        whole_x: false,
         has_legend: true,
     };
     xy_chart(&sheet, &lines)

@@ -58,6 +58,7 @@ pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
         x_title: "drives",
         y_title: "MiB/s per W",
         guides: &guides,
+        whole_x: true,
         has_legend: false,
     };
     xy_chart(&sheet, &[line])

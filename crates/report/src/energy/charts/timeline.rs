@@ -19,6 +19,8 @@ const LINES_MAX: usize = 8;
 const EVENTS_MAX: usize = 60;
 /// Units of a drawing for each column of thinned values.
 const COLUMN_WIDTH: f64 = 2.0;
+/// Where a panel's legend begins, from its left: before it stands the unit.
+const LEGEND_LEFT: f64 = 64.0;
 /// Narrower phases are not shaded.
 const BAND_WIDTH_MIN: f64 = 0.4;
 /// Rows of the table that stands for the chart.
@@ -55,9 +57,12 @@ fn drawn(run: &WorkloadReduction) -> Vec<&Series> {
 fn panels<'a>(all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
     use SeriesKind as K;
     let tall = if fit == Fit::Narrow { 110.0 } else { 130.0 };
-    let kinds: [(&[K], &str, f64); 4] = [
-        (&[K::Power, K::Meter], "W", tall),
-        (&[K::Traffic, K::Throughput, K::Interface], "MiB/s", tall),
+    // Parts have a panel of their own: beside them a sum's little changes could not be seen.
+    let kinds: [(&[K], &str, f64); 6] = [
+        (&[K::Power], "W", tall),
+        (&[K::Meter], "W", 80.0),
+        (&[K::Traffic, K::Throughput], "MiB/s", tall),
+        (&[K::Interface], "MiB/s", 80.0),
         (&[K::Temperature], "°C", 66.0),
         (&[K::Humidity], "%", 66.0),
     ];
@@ -159,6 +164,11 @@ struct TimeAxis<'a> {
     span: (f64, f64),
 }
 
+/// What is left of a panel's width for its legend, behind the unit.
+fn legend_width(left: f64, right: f64) -> f64 {
+    right - left - LEGEND_LEFT
+}
+
 /// Lines that the legend of a panel takes, in units; as [`legend`] will lay it out.
 fn legend_height(panel: &Panel<'_>, fit: Fit) -> f64 {
     let mut scratch = Svg::new("", 0.0, 0.0, "", "");
@@ -167,7 +177,12 @@ fn legend_height(panel: &Panel<'_>, fit: Fit) -> f64 {
         .iter()
         .map(|(c, l)| (c.as_str(), l.as_str()))
         .collect();
-    legend(&mut scratch, &named, (58.0, 0.0), fit.width() - 74.0)
+    legend(
+        &mut scratch,
+        &named,
+        (58.0, 0.0),
+        legend_width(58.0, fit.width() - 16.0),
+    )
 }
 
 /// Class and name of each line: sums in full colour, their parts thin.
@@ -218,8 +233,8 @@ fn draw_panel(
     legend(
         svg,
         &named,
-        (axis.left + 64.0, top - height + 8.0),
-        axis.right - axis.left - 64.0,
+        (axis.left + LEGEND_LEFT, top - height + 8.0),
+        legend_width(axis.left, axis.right),
     );
     let values = panel.series.iter().flat_map(|s| s.values.iter());
     let Some((low, high)) = span(values.filter_map(|(_, v)| *v)) else {

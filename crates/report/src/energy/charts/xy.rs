@@ -1,7 +1,7 @@
 //! Lines through load points that each have a place of their own on the x axis.
 
 use super::axis::{span, y_axis};
-use crate::charts::{Area, Fit, axes, legend};
+use crate::charts::{Area, Fit, axes_at, legend};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 
@@ -36,6 +36,8 @@ pub struct Sheet<'a> {
     pub x_title: &'a str,
     pub y_title: &'a str,
     pub guides: &'a [Guide],
+    /// Only whole numbers are marked on the x axis.
+    pub whole_x: bool,
     /// The legend names the lines.
     pub has_legend: bool,
 }
@@ -72,18 +74,24 @@ pub fn xy_chart(sheet: &Sheet<'_>, lines: &[Line]) -> Option<String> {
         left: 58.0,
         top,
         right: width - 16.0,
-        bottom: (top + height - 80.0).max(height - 46.0),
+        bottom: height - 46.0,
     };
     let (y, note) = y_axis(low, high, &area);
     let x = Scale::exact(0.0, right * 1.03, area.left, area.right);
     let y_title = format!("{}{note}", sheet.y_title);
-    axes(&mut svg, &area, &x, &y, (sheet.x_title, &y_title));
+    let mut ticks = x.ticks(area.x_tick_count());
+    if sheet.whole_x {
+        ticks.retain(|t| t.fract() == 0.0);
+    }
+    axes_at(&mut svg, &area, (&x, &ticks), &y, (sheet.x_title, &y_title));
     guides(&mut svg, sheet.guides, &area, &x, &y);
     draw(&mut svg, lines, &classes, &x, &y);
     Some(svg.finish())
 }
 
 fn guides(svg: &mut Svg, guides: &[Guide], area: &Area, x: &Scale, y: &Scale) {
+    // Labels of lines that stand close stand above each other.
+    let mut label_y = area.bottom - 8.0;
     for guide in guides {
         match guide {
             Guide::Across(value, label) => {
@@ -104,7 +112,8 @@ fn guides(svg: &mut Svg, guides: &[Guide], area: &Area, x: &Scale, y: &Scale) {
                 } else {
                     5.0
                 };
-                svg.text("tick", (at + aside, area.bottom - 8.0), anchor, label);
+                svg.text("tick", (at + aside, label_y), anchor, label);
+                label_y -= 16.0;
             }
         }
     }

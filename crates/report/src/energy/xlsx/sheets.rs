@@ -408,7 +408,7 @@ pub fn best_foot(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction
             .map(|(row, one)| drive_row(plan, one, row.cells.last()))
             .collect();
         let sentences = rows::range_sentences(plan);
-        let next = plan.next.iter().map(|n| format!("Measure next: {n}"));
+        let next = plan.next.iter().map(|n| format!("Next: {n}"));
         all.extend(sentences.into_iter().chain(next).map(|sentence| {
             let benchmark = text(words::name(&plan.benchmark));
             let none = || Cell::Number(None, WHOLE);
