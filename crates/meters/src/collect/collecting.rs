@@ -469,7 +469,6 @@ fn sflow_source(
         added_s: None,
         bound_s: Some(HELD_BACK_S),
         how: "this host's clock when the datagram came; an agent may hold a sample back for 1 s (sFlow version 5, section 5)".into(),
-        ..ClockFacts::default()
     };
     Source {
         id,

@@ -255,7 +255,6 @@ fn facts(
             "this host's clock, in the middle of question and answer ({:.1} ms)",
             trip.as_secs_f64() * 1e3
         ),
-        ..ClockFacts::default()
     });
     beside(facts, host)
 }
