@@ -9,6 +9,7 @@ mod null;
 mod pacing;
 mod rate;
 mod service;
+mod sflow;
 pub mod smb;
 
 use crate::Measured;
@@ -68,6 +69,11 @@ const PARTS: &[Part] = &[
         name: "agents",
         about: "what a prime takes that holds 1,000 agents (they pretend, in another process)",
         measure: agents::measure,
+    },
+    Part {
+        name: "sflow",
+        about: "collecting sFlow: decoded, made rates of, written",
+        measure: sflow::measure,
     },
     Part {
         name: "codec",
