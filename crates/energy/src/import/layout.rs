@@ -8,8 +8,8 @@ use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
 
-/// Separators, the likeliest first.
-const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// Separators, the comma last: where another one is in use, it may be in figures.
+const SEPARATORS: [u8; 3] = *b"\t;,";
 /// Columns that are looked at.
 const COLUMNS_MAX: usize = 4096;
 
