@@ -8,8 +8,8 @@ use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
 
-/// Separators, the likeliest first.
-const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// Separators, the comma last: where another one is in use, it may be in figures.
+const SEPARATORS: [u8; 3] = *b"\t;,";
 /// Columns that are looked at.
 const COLUMNS_MAX: usize = 4096;
 
@@ -212,7 +212,8 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
         Table::Environment => &[Quantity::Temperature, Quantity::Humidity],
     };
     let has_main = picks.iter().any(|p| wanted.contains(&p.quantity));
-    if !has_main && (!columns.has_quantities() || picks.is_empty()) {
+    let is_chosen = columns.has_quantities() && !picks.is_empty();
+    if !has_main && !is_chosen {
         let lacking = match table {
             Table::Power => "no column of power was found",
             Table::Environment => "no column of temperature or humidity was found",
@@ -328,9 +329,14 @@ fn guess_quantities(
             let shown = names.join(", ");
             match quantity {
                 Quantity::Power | Quantity::Temperature | Quantity::Humidity => {
+                    let sum = match quantity {
+                        Quantity::Power => {
+                            format!(" or, if they add up, {quantity}={}", names.join("+"))
+                        }
+                        _ => String::new(),
+                    };
                     return Err(format!(
-                        "several columns could be {quantity}: {shown}; say which: --columns {quantity}={first} or, if they add up, {quantity}={}",
-                        names.join("+")
+                        "several columns could be {quantity}: {shown}; say which: --columns {quantity}={first}{sum}"
                     ));
                 }
                 Quantity::Voltage | Quantity::Frequency | Quantity::VoltageDistortion => {

@@ -313,7 +313,7 @@ impl Import<'_, '_> {
         let mut events = Events::new(self.report.source, last);
         if let Some((line, reason)) = &self.report.first_bad {
             let message = format!(
-                "{} rows could not be used, the first at {path}:{line}: {reason}",
+                "rows that could not be used: {}; the first at {path}:{line}: {reason}",
                 self.report.bad
             );
             events.tell(EventKind::Bad, message);
@@ -321,21 +321,19 @@ impl Import<'_, '_> {
         events.count(
             EventKind::ClockJump,
             self.report.back,
-            "rows were dropped since their time is before one already taken",
+            "rows dropped since their time is before one already taken",
         );
         events.count(
             EventKind::Bad,
             self.report.same_time,
-            "rows were dropped since they have the time of the row before; if the file has milliseconds: --columns ms=NAME",
+            "rows dropped since they have the time of the row before (if the file has milliseconds: --columns ms=NAME)",
         );
         if self.offs > 0 {
-            let times = self.offs;
-            self.report
-                .notes
-                .push(format!("the meter was without power {times} times"));
+            let note = format!("times that the meter was without power: {}", self.offs);
+            self.report.notes.push(note);
         }
         for (quantity, count) in &self.missing {
-            let note = format!("{quantity} is missing in {count} rows");
+            let note = format!("rows without {quantity}: {count}");
             self.report.notes.push(note);
         }
         for note in &self.report.notes {

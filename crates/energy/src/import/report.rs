@@ -78,10 +78,10 @@ impl Events {
         self.lines.push(event(self.source, self.at, what, message));
     }
 
-    /// One more, if there was any.
-    pub(super) fn count(&mut self, what: EventKind, count: u64, sentence: &str) {
+    /// One more, if there was any: `rows that are bad: 7`.
+    pub(super) fn count(&mut self, what: EventKind, count: u64, things: &str) {
         if count > 0 {
-            self.tell(what, format!("{count} {sentence}"));
+            self.tell(what, format!("{things}: {count}"));
         }
     }
 }

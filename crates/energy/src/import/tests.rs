@@ -172,7 +172,7 @@ fn a_cw121_with_what_it_lacks() {
     let bad = got.events(EventKind::Bad);
     assert_eq!(
         bad,
-        ["1 rows could not be used, the first at wt.csv:7: power_w is \"----\""]
+        ["rows that could not be used: 1; the first at wt.csv:7: power_w is \"----\""]
     );
     let lost = got.events(EventKind::Lost);
     assert!(lost[0].contains("wt.csv:8: the meter was without power at 2018-02-03T16:18:42"));
@@ -181,8 +181,8 @@ fn a_cw121_with_what_it_lacks() {
     assert_eq!(
         got.report.notes,
         [
-            "the meter was without power 1 times",
-            "current_a is missing in 1 rows"
+            "times that the meter was without power: 1",
+            "rows without current_a: 1"
         ]
     );
 }
@@ -214,6 +214,9 @@ fn columns_that_the_user_names() {
     let got = power(numbers, "date=1,time=2,power_w=4").expect("numbers");
     assert_eq!(got.report.good, 2);
     assert_eq!(got.report.columns, ["power_w = column 4"]);
+    let commas = "04.03.2018;10:00:00;0,5\n04.03.2018;10:00:05;0,6\n";
+    let got = power(commas, "date=1,time=2,power_w=3").expect("a comma in figures");
+    assert_eq!(got.values(Quantity::Power)[1].1, Some(0.6));
     let got = power(WT, "power_w=WT1:P-1").expect("time guessed");
     assert_eq!(got.report.columns, ["power_w = WT1:P-1"]);
     assert_eq!(got.values(Quantity::Power)[0].0, "2018-02-27T16:18:33.353");

@@ -135,19 +135,19 @@ pub fn pcap(
     for (count, what) in [
         (
             packets.cut,
-            "packets were captured in part only (snapshot length)",
+            "packets captured in part only (snapshot length)",
         ),
         (
             packets.fragments,
-            "packets are fragments, which are not put together",
+            "packets that are fragments, which are not put together",
         ),
         (
             packets.unknown,
-            "packets have no time, or a link layer that is not known",
+            "packets without a time, or with a link layer that is not known",
         ),
     ] {
         if count > 0 {
-            notes.push(format!("{count} {what}"));
+            notes.push(format!("{what}: {count}"));
         }
     }
     let trouble = collector.trouble();
@@ -217,8 +217,8 @@ fn end(
                 line => format!("{shown}:{line}"),
             };
             let message = format!(
-                "{} {} could not be read, the first at {place}: {reason}",
-                what.bad, what.unit
+                "{} that could not be read: {}; the first at {place}: {reason}",
+                what.unit, what.bad
             );
             told.tell(EventKind::Bad, message);
         }
@@ -226,7 +226,7 @@ fn end(
         told.count(
             EventKind::ClockJump,
             back,
-            "samples were dropped since they are earlier than those already taken",
+            "samples dropped since they are earlier than those already taken",
         );
         events = told.lines;
         let sentence = |line: &LogLine| match line {
@@ -290,64 +290,60 @@ fn nothing(
 fn tell_counts(events: &mut Events, counts: PortCounts, trouble: Trouble) {
     use EventKind::{Bad, ClockJump, Gap, Note, Restart};
     for (what, count, sentence) in [
-        (Gap, counts.lost, "datagrams were lost on the way"),
-        (Note, counts.late, "datagrams came late"),
+        (Gap, counts.lost, "datagrams lost on the way"),
+        (Note, counts.late, "datagrams that came late"),
         (
             Note,
             counts.duplicates,
-            "datagrams came twice, or too late to tell",
+            "datagrams that came twice, or too late to tell",
         ),
-        (Restart, counts.restarts, "times an agent started again"),
+        (
+            Restart,
+            counts.restarts,
+            "times that an agent started again",
+        ),
         (
             Restart,
             counts.resets,
-            "intervals have no traffic since counters began anew",
+            "intervals without traffic since counters began anew",
         ),
         (
             Gap,
             counts.too_long,
-            "intervals have no traffic since they are longer than 10 minutes",
+            "intervals without traffic since they are longer than 10 minutes",
         ),
         (
             Note,
             counts.stale,
-            "readings of counters were older than one already taken",
+            "readings of counters older than one already taken",
         ),
         (
             Note,
             counts.no_time,
-            "readings of counters had the time of the one before; their traffic is in the next",
+            "readings of counters with the time of the one before (their traffic is in the next)",
         ),
         (
             ClockJump,
             counts.clock_back,
-            "intervals have no traffic since the time went back",
+            "intervals without traffic since the time went back",
         ),
         (
             ClockJump,
             counts.clocks_differ,
-            "intervals were of another length by the agent's clock",
+            "intervals of another length by the agent's clock",
         ),
-        (
-            Bad,
-            counts.agents_dropped,
-            "agents were forgotten to make room",
-        ),
+        (Bad, counts.agents_dropped, "agents forgotten to make room"),
         (
             Bad,
             counts.interfaces_dropped,
-            "interfaces were forgotten to make room",
+            "interfaces forgotten to make room",
         ),
         (
             Bad,
             trouble.broken,
-            "samples or records in datagrams could not be read",
+            "samples or records in datagrams that could not be read",
         ),
-        (
-            Note,
-            trouble.skipped,
-            "samples are of kinds that are not used",
-        ),
+        (Note, trouble.skipped, "samples of kinds that are not used"),
     ] {
         events.count(what, count, sentence);
     }

@@ -98,7 +98,7 @@ fn the_trainings_rows() {
     assert!((port.out_mib - 1_365_478_191.0 / 1_048_576.0).abs() < 1e-6);
     let bad = got.events(EventKind::Bad);
     assert!(
-        bad[0].starts_with("9 rows could not be read, the first at sflow.txt:1: no row"),
+        bad[0].starts_with("rows that could not be read: 9; the first at sflow.txt:1: no row"),
         "{bad:?}"
     );
 }
