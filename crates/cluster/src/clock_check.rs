@@ -11,6 +11,7 @@ use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
 use filermark_model::plan::ClockServicePlan;
 use filermark_model::{Finding, Rule, Severity};
+use filermark_results::Timestamp;
 use std::io::{self, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,6 +31,8 @@ const DRIFT_MAX: f64 = 0.001;
 struct Reading {
     service: Nanos,
     ours: Nanos,
+    /// Seconds that the service's wall clock is ahead of ours.
+    ahead_s: f64,
     /// Most that the two may be apart from each other by the time on the way.
     bound: Nanos,
 }
@@ -114,6 +117,32 @@ fn compare(first: Reading, last: Reading) -> ClockCheck {
     }
 }
 
+/// How the wall clock of another host stands to this one's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WallOffset {
+    /// Seconds to add to a time of this host for the other's.
+    pub offset_s: f64,
+    /// The truth is at most so many seconds away: half of the way there and back.
+    pub bound_s: f64,
+}
+
+/// Asks the time service (`filermark clock`) of another host how its wall clock stands to
+/// this one's.
+///
+/// # Errors
+/// Nobody answers there, or something else does.
+pub fn wall_offset(host: &str, port: u16) -> Result<WallOffset, String> {
+    let plan = ClockServicePlan {
+        host: host.into(),
+        port,
+    };
+    let reading = read(&plan, &Clock::real())?;
+    Ok(WallOffset {
+        offset_s: reading.ahead_s,
+        bound_s: reading.bound.0 as f64 / 1e9,
+    })
+}
+
 /// Asks a few times; the quickest answer counts.
 fn read(plan: &ClockServicePlan, clock: &Clock) -> Result<Reading, String> {
     let deadline = Instant::now() + READING_MAX;
@@ -153,8 +182,9 @@ fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     stream.write_all(b"time\n")?;
     let line = read_line(&mut stream, Instant::now() + ANSWER_MAX)?;
     let answered = clock.now();
+    let wall_s = Timestamp::now().unix_seconds();
     let trip = answered.since(asked);
-    let service = line.as_deref().and_then(parse).ok_or_else(|| {
+    let (service, its_wall_s) = line.as_deref().and_then(parse).ok_or_else(|| {
         let said = line.unwrap_or_default();
         let why = format!(
             "is no time service of ours (it says '{}')",
@@ -165,15 +195,16 @@ fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     Ok(Reading {
         service,
         ours: asked + Nanos(trip.0 / 2),
+        ahead_s: its_wall_s - (wall_s - trip.0 as f64 / 2e9),
         bound: Nanos(trip.0 / 2),
     })
 }
 
 /// `NANOSECONDS SECONDS.FRACTION`
-fn parse(line: &str) -> Option<Nanos> {
+fn parse(line: &str) -> Option<(Nanos, f64)> {
     let (nanos, wall) = line.split_once(' ')?;
-    wall.parse::<f64>().ok().filter(|wall| wall.is_finite())?;
-    Some(Nanos(nanos.parse().ok()?))
+    let wall = wall.parse::<f64>().ok().filter(|wall| wall.is_finite())?;
+    Some((Nanos(nanos.parse().ok()?), wall))
 }
 
 /// The sentence for the record, and what is to be said of the load point.

@@ -54,4 +54,5 @@ mod sim;
 #[cfg(test)]
 mod space_tests;
 
+pub use clock_check::{WallOffset, wall_offset};
 pub use prime::{Progress, RunOptions, RunOutcome, run};

@@ -36,7 +36,9 @@ mod sandbox;
 mod slurm;
 mod smb_between;
 mod smb_wire;
+mod snmpd;
 mod strace;
+mod switch;
 mod tools;
 mod uml;
 
@@ -64,4 +66,6 @@ pub use sandbox::Sandbox;
 pub use slurm::Slurm;
 pub use smb_between::{FakeSmb, SmbAct, SmbPassing, SmbProxy, SmbWay};
 pub use smb_wire::SmbTimes;
+pub use snmpd::Snmpd;
 pub use strace::{Call, Strace};
+pub use switch::{SflowOptions, Switch};

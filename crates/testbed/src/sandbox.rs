@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -140,17 +140,7 @@ impl Sandbox {
     /// When the function does, with its message; and when the thread cannot
     /// enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        let network = self.network.as_fd();
-        let outcome = std::thread::scope(|scope| {
-            scope
-                .spawn(move || {
-                    move_into_link_name_space(network, Some(LinkNameSpaceType::Network))
-                        .expect("enter the sandbox's network namespace");
-                    work()
-                })
-                .join()
-        });
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        run_in(self.network.as_fd(), work)
     }
 
     /// A command in all of the sandbox's namespaces and in one for its own
@@ -197,6 +187,20 @@ impl Sandbox {
     pub(crate) fn next_number(&self) -> u32 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
+}
+
+/// Runs a function in a network namespace, in a thread of its own.
+pub(crate) fn run_in<T: Send>(network: BorrowedFd<'_>, work: impl FnOnce() -> T + Send) -> T {
+    let outcome = std::thread::scope(|scope| {
+        scope
+            .spawn(move || {
+                move_into_link_name_space(network, Some(LinkNameSpaceType::Network))
+                    .expect("enter the network namespace");
+                work()
+            })
+            .join()
+    });
+    outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Starts process 1 and reads the pid that it has on the host.

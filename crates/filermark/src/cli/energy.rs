@@ -1,5 +1,6 @@
 //! `energy` on the command line, and what `run` has of it.
 
+use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use filermark_energy::setup::SourceSpec;
 use filermark_energy::sflow::{PortPattern, Zone};
@@ -82,6 +83,8 @@ pub struct CollectArgs {
     /// No live view
     #[arg(short, long)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub print: OutputArgs,
 }
 
 /// `energy import`.

@@ -9,6 +9,7 @@
 
 mod block;
 mod draw;
+pub mod energy;
 mod facts;
 mod guess;
 mod state;

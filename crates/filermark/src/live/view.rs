@@ -1,11 +1,13 @@
-//! The view on the terminal: a thread that draws the [`State`] as it stands, at most
+//! The view on the terminal: a thread that draws a run's [`State`], or a collection, as it stands, at most
 //! five times a second, and prints what stays above it.
 
 use super::block::Block;
 use super::draw::{Moment, Style};
+use super::energy;
 use super::state::State;
 use super::text::Charset;
 use filermark_cluster::Progress;
+use filermark_meters::collect::Snapshot;
 use jiff::Zoned;
 use signal_hook::consts::SIGCONT;
 use std::io::{self, IsTerminal, Write};
@@ -35,13 +37,53 @@ struct Shared {
 }
 
 struct Inner {
-    state: State,
+    picture: Picture,
     /// Whole lines that are still to be printed.
     staying: String,
     left_out_count: u64,
     changed: bool,
     ending: bool,
     gone: bool,
+}
+
+/// What is drawn.
+enum Picture {
+    /// A run, and what is collected beside it.
+    Run {
+        state: Box<State>,
+        beside: Option<Box<Snapshot>>,
+    },
+    /// What is collected beside runs, by itself.
+    Energy {
+        log: String,
+        now: Box<Snapshot>,
+        ending: bool,
+    },
+}
+
+impl Picture {
+    fn stop(&mut self) {
+        match self {
+            Self::Run { state, .. } => state.stop(),
+            Self::Energy { ending, .. } => *ending = true,
+        }
+    }
+
+    fn lines(&self, now: &Moment, style: Style) -> Vec<String> {
+        match self {
+            Self::Run { state, beside } => {
+                let mut lines = state.lines(now, style);
+                let beside = beside.iter();
+                lines.extend(beside.flat_map(|seen| energy::lines(seen, style)));
+                lines
+            }
+            Self::Energy {
+                log,
+                now: seen,
+                ending,
+            } => energy::view(log, *ending, now.passed, seen, style),
+        }
+    }
 }
 
 /// Whether stderr is a terminal on which a view can be drawn.
@@ -69,7 +111,7 @@ pub fn say_line(line: impl std::fmt::Display) {
 pub fn stopping() -> bool {
     let on_screen = on_screen();
     if let Some(shared) = &on_screen {
-        shared.change(State::stop);
+        shared.change(Picture::stop);
     }
     on_screen.is_some()
 }
@@ -101,18 +143,36 @@ impl Write for LogWriter {
     }
 }
 
-/// The view of one run; taken away when it is dropped.
+/// The view of one run or collection; taken away when it is dropped.
 pub struct View {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl View {
-    /// Begins to draw; `None`: there can be no thread for it.
+    /// Begins to draw a run; `None`: there can be no thread for it.
     pub fn start(state: State, colour: bool) -> Option<Self> {
+        let picture = Picture::Run {
+            state: Box::new(state),
+            beside: None,
+        };
+        Self::of(picture, colour)
+    }
+
+    /// Begins to draw a collection by its log's name; `None`: there can be no thread for it.
+    pub fn of_energy(log: String, colour: bool) -> Option<Self> {
+        let picture = Picture::Energy {
+            log,
+            now: Box::default(),
+            ending: false,
+        };
+        Self::of(picture, colour)
+    }
+
+    fn of(picture: Picture, colour: bool) -> Option<Self> {
         let shared = Arc::new(Shared {
             inner: Mutex::new(Inner {
-                state,
+                picture,
                 staying: String::new(),
                 left_out_count: 0,
                 changed: true,
@@ -137,7 +197,21 @@ impl View {
     /// Takes in what goes on.
     pub fn hear(&self, progress: &Progress<'_>) {
         let passed = self.shared.began.elapsed();
-        self.shared.change(|state| state.hear(progress, passed));
+        self.shared.change(|picture| {
+            if let Picture::Run { state, .. } = picture {
+                state.hear(progress, passed);
+            }
+        });
+    }
+
+    /// Takes in what there is to be seen of a collection now.
+    pub fn see(&self, snapshot: Snapshot) {
+        self.shared.change(|picture| {
+            match picture {
+                Picture::Energy { now, .. } => **now = snapshot,
+                Picture::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
+            }
+        });
     }
 }
 
@@ -157,9 +231,9 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut Picture)) {
         let mut inner = self.lock();
-        change(&mut inner.state);
+        change(&mut inner.picture);
         inner.changed = true;
         self.wake.notify_all();
     }
@@ -240,7 +314,7 @@ impl Artist {
                 colour: self.colour,
                 charset: self.charset,
             };
-            let mut lines = inner.state.lines(&now, style);
+            let mut lines = inner.picture.lines(&now, style);
             drop(inner);
             lines.truncate(rows.saturating_sub(1).max(1));
             self.write(|block| block.draw(&staying, &lines, columns));

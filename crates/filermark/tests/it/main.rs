@@ -28,6 +28,7 @@ mod clients_ways;
 mod compare;
 mod counts;
 mod disclosure;
+mod energy_collect;
 mod events;
 mod examples;
 mod faults;

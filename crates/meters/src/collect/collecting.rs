@@ -466,9 +466,9 @@ fn sflow_source(
 ) -> Source {
     let own = ClockFacts {
         offset_s: 0.0,
+        added_s: None,
         bound_s: Some(HELD_BACK_S),
         how: "this host's clock when the datagram came; an agent may hold a sample back for 1 s (sFlow version 5, section 5)".into(),
-        ..ClockFacts::default()
     };
     Source {
         id,

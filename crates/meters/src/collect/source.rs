@@ -243,19 +243,18 @@ fn facts(
     if let Some(offset_s) = offset_s {
         return ClockFacts {
             offset_s,
-            bound_s: None,
             how: "as the user says".into(),
             ..ClockFacts::default()
         };
     }
     let facts = own.unwrap_or_else(|| ClockFacts {
         offset_s: 0.0,
+        added_s: None,
         bound_s: Some(trip.as_secs_f64() / 2.0),
         how: format!(
             "this host's clock, in the middle of question and answer ({:.1} ms)",
             trip.as_secs_f64() * 1e3
         ),
-        ..ClockFacts::default()
     });
     beside(facts, host)
 }

@@ -96,6 +96,8 @@ pub(super) fn write<W: Write>(
         }
         match posts.recv_timeout(left) {
             Ok(lines) => {
+                // Whoever looks into the log sees at once what it is.
+                let first = matches!(lines.first(), Some(LogLine::Energy(_) | LogLine::Source(_)));
                 for line in &lines {
                     match line {
                         LogLine::Readings(_) => readings += 1,
@@ -104,7 +106,8 @@ pub(super) fn write<W: Write>(
                     }
                     log.line(line)?;
                 }
-                waiting.get_or_insert_with(|| clock.passed());
+                let now = clock.passed();
+                waiting.get_or_insert(if first { Duration::ZERO } else { now });
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

@@ -11,6 +11,7 @@ mod samba;
 mod slurm;
 mod smb_between;
 mod strace;
+mod switch;
 
 use filermark_testbed::{Export, Sandbox};
 use std::process::Output;

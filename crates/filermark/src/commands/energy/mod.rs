@@ -7,6 +7,7 @@ mod merge;
 mod output;
 mod reduce;
 mod samples_csv;
+mod setup;
 mod suite;
 
 pub use beside::{Beside, Collected};

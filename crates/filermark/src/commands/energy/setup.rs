@@ -1,0 +1,90 @@
+//! What is to be collected, from a file and from options.
+
+use crate::exit::Failure;
+use filermark_energy::log::Role;
+use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec};
+use filermark_energy::sflow::{PortPattern, Selection};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+/// What options add to a file.
+pub struct Also<'a> {
+    /// Where sFlow is listened for.
+    pub sflow: Option<SocketAddr>,
+    /// Interfaces that face the server.
+    pub ports: &'a [PortPattern],
+    /// Power meters of the server.
+    pub meters: &'a [SourceSpec],
+    /// Power meters of the clients.
+    pub client_meters: &'a [SourceSpec],
+    /// Sensors.
+    pub sensors: &'a [SourceSpec],
+    /// How often those of the options are read.
+    pub interval: Duration,
+}
+
+/// Reads the file, and adds the options.
+pub fn read(file: Option<&Path>, also: &Also<'_>) -> Result<Setup, Failure> {
+    let mut setup = match file {
+        Some(file) => Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
+        None => Setup::default(),
+    };
+    add_sflow(&mut setup, also)?;
+    add_sources(&mut setup, also);
+    Ok(setup)
+}
+
+fn add_sflow(setup: &mut Setup, also: &Also<'_>) -> Result<(), Failure> {
+    match (&mut setup.sflow, also.sflow) {
+        (Some(sflow), Some(listen)) => sflow.listen = listen,
+        (None, Some(listen)) => setup.sflow = Some(SflowSetup::new(listen)),
+        _ => {}
+    }
+    let Some(sflow) = &mut setup.sflow else {
+        return match also.ports.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Usage(vec![
+                "--ports chooses interfaces of sFlow, and none is listened for; add --sflow ADDR:PORT".into(),
+            ])),
+        };
+    };
+    sflow.ports.extend(also.ports.iter().cloned());
+    sflow.selection = Selection::new(sflow.ports.clone(), sflow.selection.names.clone());
+    setup.lab.ports = sflow.ports.iter().map(ToString::to_string).collect();
+    Ok(())
+}
+
+fn add_sources(setup: &mut Setup, also: &Also<'_>) {
+    let source = |name: String, at: &SourceSpec, role: Role| SourceSetup {
+        name,
+        at: at.clone(),
+        role,
+        interval: also.interval,
+        clock_offset_s: None,
+    };
+    for (specs, role, word) in [
+        (also.meters, Role::Server, "meter"),
+        (also.client_meters, Role::Client, "client-meter"),
+    ] {
+        for (spec, number) in specs.iter().zip(1..) {
+            let name = free_name(setup, word, number);
+            setup.meters.push(source(name, spec, role));
+        }
+    }
+    for (spec, number) in also.sensors.iter().zip(1..) {
+        let name = free_name(setup, "sensor", number);
+        setup.sensors.push(source(name, spec, Role::Server));
+    }
+}
+
+/// `meter1`, or the next that no source of the file has.
+fn free_name(setup: &Setup, word: &str, number: u32) -> String {
+    let taken = |name: &str| {
+        let all = setup.meters.iter().chain(&setup.sensors);
+        all.into_iter().any(|source| source.name == name)
+    };
+    let names = (number..).map(|n| format!("{word}{n}"));
+    let mut free = names.filter(|name| !taken(name));
+    free.next().unwrap_or_else(|| word.into())
+}
