@@ -201,7 +201,7 @@ fn vda() -> WorkloadReduction {
     run.simulated = true;
     for source in &mut run.sources {
         source.simulated = true;
-        source.location = "sim://lab".into();
+        source.location = "sim:idle=1500".into();
     }
     run
 }

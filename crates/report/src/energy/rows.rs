@@ -1,6 +1,6 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
-use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::figures::{cut, efficiency, fixed, loads, mean, percent, plain, short, sound};
 use super::words;
 use filermark_energy::reduce::{
     BestFoot, PointEfficiency, RangePoint, Reduction, Stats, TrafficFrom, WorkloadReduction,
@@ -88,6 +88,7 @@ pub fn point_table(run: &WorkloadReduction) -> Table {
         ("95\u{a0}%", "W"),
         ("most", "W"),
         ("clients' power", "W"),
+        ("efficiency", "MiB/s per W"),
         ("ops", "op/s per W"),
         ("energy", "J per op"),
         ("drift", "%"),
@@ -143,6 +144,8 @@ fn point_cells(point: &PointEfficiency) -> Vec<String> {
         power(|s| s.p95),
         power(|s| s.max),
         short(mean(point.client_power_w)),
+        // Small servers have no figure in two decimals.
+        sound(point.mib_per_s_per_w).map_or(super::figures::NONE.into(), |v| cut(v, 5)),
         fixed(point.ops_per_s_per_w, 3),
         fixed(point.joules_per_op, 3),
         percent(point.power_w.map(|s| s.drift)),

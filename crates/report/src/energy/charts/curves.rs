@@ -84,6 +84,7 @@ pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Optio
         y_title: curve.unit(),
         guides: &[],
         whole_x: false,
+        from_0: curve != Curve::Power,
         has_legend: true,
     };
     xy_chart(&sheet, &lines)

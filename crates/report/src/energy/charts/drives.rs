@@ -7,8 +7,11 @@ use crate::energy::words;
 use filermark_energy::reduce::{BestFoot, DriveEfficiency};
 
 /// Efficiency by number of drives; `place` is that of the plan in the reduction. `None`
-/// where nothing was measured.
+/// with fewer than two numbers.
 pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
+    if plan.measured.len() < 2 {
+        return None;
+    }
     let best = plan.best.and_then(|i| plan.measured.get(i));
     let mark = |one: &DriveEfficiency| {
         let is_best = best.is_some_and(|b| b.drives == one.drives);
@@ -59,6 +62,7 @@ pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
         y_title: "MiB/s per W",
         guides: &guides,
         whole_x: true,
+        from_0: true,
         has_legend: false,
     };
     xy_chart(&sheet, &[line])

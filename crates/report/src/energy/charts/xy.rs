@@ -38,6 +38,8 @@ pub struct Sheet<'a> {
     pub guides: &'a [Guide],
     /// Only whole numbers are marked on the x axis.
     pub whole_x: bool,
+    /// The y axis begins at 0 however close the figures are.
+    pub from_0: bool,
     /// The legend names the lines.
     pub has_legend: bool,
 }
@@ -76,6 +78,7 @@ pub fn xy_chart(sheet: &Sheet<'_>, lines: &[Line]) -> Option<String> {
         right: width - 16.0,
         bottom: height - 46.0,
     };
+    let low = if sheet.from_0 { low.min(0.0) } else { low };
     let (y, note) = y_axis(low, high, &area);
     let x = Scale::exact(0.0, right * 1.03, area.left, area.right);
     let y_title = format!("{}{note}", sheet.y_title);
