@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// All together takes half a second on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// The address of the sandbox's own network on the switch.
+const OWN: &str = "10.78.0.3/24";
 /// Where Debian keeps the schema of its database.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
@@ -68,7 +70,7 @@ impl Switch {
         let database = database(sandbox, &dir)?;
         let switch = switch(sandbox, &dir)?;
         let hosts = [Self::CLIENT, Self::SERVER];
-        sandbox.set_up("make the switch's bridge", BRIDGE, &[&place])?;
+        sandbox.set_up("make the switch's bridge", BRIDGE, &[&place, OWN])?;
         for host in hosts {
             let address = format!("{}/24", Self::address(host));
             sandbox.set_up("link a host", HOST, &[&place, host, &address])?;
@@ -238,6 +240,9 @@ ovsdb-tool create "$1/conf.db" "$2"
 const BRIDGE: &str = r#"
 ovs-vsctl --db="unix:$1/db.sock" --timeout=20 --no-wait init
 ovs-vsctl --db="unix:$1/db.sock" --timeout=20 add-br br0 -- set bridge br0 datapath_type=netdev
+ethtool -K br0 tx off tso off gso off gro off >/dev/null
+ip address add "$2" dev br0
+ip link set br0 up
 "#;
 
 /// The datapath in user space computes no checksums and cuts no large packets, which the

@@ -5,7 +5,7 @@ use super::point::Parts;
 use super::programme::programme;
 use super::rules::{finding, list};
 use super::{EnergyFinding, EnergyRule, WorkloadReduction};
-use crate::log::{EventKind, MergedRun, SourceKind};
+use crate::log::{EventKind, MergedRun};
 use crate::merge::{Timeline, end_of};
 use filermark_model::Severity;
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ pub(super) fn findings(
     found.extend(data(log, run));
     found.extend(load_points(run));
     found.extend(environment(parts));
-    found.extend(idle(log, workload));
+    found.extend(idle(parts, workload));
     found
 }
 
@@ -211,17 +211,14 @@ fn environment(parts: &Parts) -> Option<EnergyFinding> {
 }
 
 /// GB/W stands for two hours of rest.
-fn idle(log: &Gathered, workload: &WorkloadReduction) -> Option<EnergyFinding> {
+fn idle(parts: &Parts, workload: &WorkloadReduction) -> Option<EnergyFinding> {
     let wanted = programme().ready_idle_s.value;
-    let has_meter = log
-        .sources
-        .values()
-        .any(|d| d.source.kind == SourceKind::Meter);
+    let meters = parts.power.len();
     let message = match workload.idle {
-        None if !has_meter => return None,
+        None if meters == 0 => return None,
         None => "no power was measured before the first load point: no idle baseline".into(),
         Some(stats) => {
-            let seconds = stats.interval_s * stats.samples as f64;
+            let seconds = stats.interval_s * stats.samples as f64 / meters as f64;
             if seconds >= wanted * 0.95 {
                 return None;
             }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 const LOG: &str = "lab.energy.jsonl";
 
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -32,14 +32,14 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// A program that goes on; killed when it is dropped.
-struct Going {
+pub struct Going {
     child: Child,
     stdout: ChildStdout,
     said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Going {
-    fn start(mut command: Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
@@ -71,7 +71,7 @@ impl Going {
     }
 
     /// What follows these words in what it says.
-    fn wait_said(&self, words: &str) -> String {
+    pub fn wait_said(&self, words: &str) -> String {
         wait_for(words, || {
             let said = self.said.lock().expect("no panic");
             let found = said.iter().find_map(|line| line.split_once(words));
@@ -79,13 +79,13 @@ impl Going {
         })
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
         kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it is there");
     }
 
     /// Its exit code, and its product.
-    fn end(&mut self) -> (Option<i32>, String) {
+    pub fn end(&mut self) -> (Option<i32>, String) {
         let status = wait_for("its end", || self.child.try_wait().expect("ours"));
         let mut text = String::new();
         self.stdout.read_to_string(&mut text).expect("text");
@@ -104,7 +104,7 @@ impl Drop for Going {
 }
 
 /// The lines of a log, also of one that is being written.
-fn lines(log: &Path) -> Vec<LogLine> {
+pub fn lines(log: &Path) -> Vec<LogLine> {
     let file = std::fs::File::open(log).expect("a log");
     if file.metadata().expect("its size").len() == 0 {
         return Vec::new();
@@ -114,7 +114,7 @@ fn lines(log: &Path) -> Vec<LogLine> {
 }
 
 /// Samples of an interface, by the time of their ends in seconds since 1970.
-fn samples(lines: &[LogLine], if_index: u32) -> Vec<(f64, PortSample)> {
+pub fn samples(lines: &[LogLine], if_index: u32) -> Vec<(f64, PortSample)> {
     let port = lines.iter().find_map(|line| match line {
         LogLine::Port(port) if port.if_index == if_index => Some(port.port),
         _ => None,
@@ -130,7 +130,7 @@ fn samples(lines: &[LogLine], if_index: u32) -> Vec<(f64, PortSample)> {
     found
 }
 
-fn now() -> f64 {
+pub fn now() -> f64 {
     filermark_results::Timestamp::now().unix_seconds()
 }
 
@@ -182,7 +182,7 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> (Vec<LogLine>, String) {
     (lines, product)
 }
 
-fn switch() -> Option<Switch> {
+pub fn switch() -> Option<Switch> {
     let sandbox = available(Sandbox::new())?;
     available(Switch::start_in(&sandbox))
 }

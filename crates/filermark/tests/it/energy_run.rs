@@ -1,0 +1,201 @@
+//! `run --energy`: a sweep through a switch with a made-up meter, to the report; and the
+//! suite of several.
+
+use crate::energy_collect::{Going, lines, now, samples, switch};
+use crate::sweep::{PROGRAM, Sweep};
+use crate::turns::beside_others;
+use crate::{filermark, talk};
+use filermark_energy::log::{EnergyPhase, LogLine};
+use filermark_energy::reduce::{ReduceOptions, TrafficFrom, reduce_files};
+use filermark_testbed::{SflowOptions, Switch};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What is collected: a meter whose figure follows the traffic, and the inlet.
+fn setup(ports: &str) -> String {
+    format!(
+        "drives = 24\nraw_capacity_gb = 48000\nidle = \"3s\"\ninterval = \"250ms\"\n\
+         [sflow]\nlisten = \"127.0.0.1:6343\"\nports = [\"{ports}\"]\n\
+         [[meter]]\nname = \"made-up\"\nat = \"sim:idle=200,per-mib=2,noise=0.5,seed=7\"\n\
+         [[sensor]]\nname = \"inlet\"\nat = \"sim:idle=22,noise=0.1,seed=8,quantity=temperature_c\"\n"
+    )
+}
+
+/// Bytes of the server's port as the kernel counts them, by the time of the reading.
+fn watch(switch: &Switch, stop: &AtomicBool) -> Vec<(f64, f64)> {
+    let mut seen = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let before = now();
+        let (received, sent) = switch.bytes(Switch::SERVER).expect("counts");
+        seen.push(((before + now()) / 2.0, (received + sent) as f64));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    seen
+}
+
+/// What the kernel had counted at a moment.
+fn counted(seen: &[(f64, f64)], at: f64) -> f64 {
+    let pair = seen.windows(2).find(|pair| pair[0].0 <= at && at < pair[1].0);
+    let pair = pair.expect("it was watched then");
+    let share = (at - pair[0].0) / (pair[1].0 - pair[0].0);
+    pair[0].1 + (pair[1].1 - pair[0].1) * share
+}
+
+#[test]
+fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
+    let _turn = beside_others();
+    let Some(switch) = switch() else { return };
+    let address = SocketAddr::from((Switch::address(Switch::SERVER), 2049));
+    let mut serve = switch.command(Switch::SERVER, PROGRAM);
+    serve.args(["serve", "--no-udp", "--listen", &address.to_string()]);
+    let server = Going::start(serve);
+    server.wait_said("to mount it:");
+    let sweep = Sweep::at(address)
+        .set("LOAD", "400 800")
+        .set("PROCS", 8)
+        .set("WARMUP_TIME", 2)
+        .set("RUNTIME", 14);
+    let index = switch.if_index(Switch::SERVER).expect("its number");
+    let file = sweep.dir().join("energy.toml");
+    std::fs::write(&file, setup(&index.to_string())).expect("written");
+    let mut run = switch.sandbox().command(PROGRAM);
+    run.args(sweep.to_command().get_args())
+        .arg("--energy")
+        .arg(&file)
+        .current_dir(sweep.dir());
+    let mut run = Going::start(run);
+    // The switch loses what it tells while nobody listens.
+    run.wait_said("energy: the server at rest");
+    let options = SflowOptions {
+        polling_s: 1,
+        sampling: 64,
+    };
+    let told: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
+    switch.tell(told, options).expect("sFlow is on");
+    let stop = AtomicBool::new(false);
+    let (seen, ended) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| watch(&switch, &stop));
+        let ended = run.end();
+        stop.store(true, Ordering::Relaxed);
+        (watching.join().expect("it watched"), ended)
+    });
+    let (code, product) = ended;
+    assert_eq!(code, Some(0), "{product}");
+    assert!(product.contains("MiB/sec/Watt"), "{product}");
+    assert!(product.contains("simulated figures"), "{product}");
+    let result = sweep.record_path().with_file_name("s.merged.jsonl");
+    agrees(&result, index, &seen);
+    reduced(&result);
+    for ending in ["html", "csv", "xlsx"] {
+        let path = result.with_file_name(format!("s.energy.{ending}"));
+        assert!(path.metadata().expect("a report").len() > 500, "{ending}");
+    }
+    let page = std::fs::read_to_string(result.with_file_name("s.energy.html")).expect("a page");
+    assert!(page.contains("SIMULATED FIGURES") || page.contains("simulated figures"));
+}
+
+/// sFlow's bytes of all intervals that lie in a RUN, against the kernel's.
+fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
+    let lines = lines(merged);
+    let runs: Vec<(f64, f64)> = lines
+        .iter()
+        .filter_map(|line| match line {
+            LogLine::Run(run) => Some(run.points.iter().filter_map(|p| p.measured())),
+            _ => None,
+        })
+        .flatten()
+        .map(|(from, to)| (from.unix_seconds(), to.unix_seconds()))
+        .collect();
+    assert_eq!(runs.len(), 2);
+    for (from, to) in runs {
+        let within = samples(&lines, index).into_iter().filter_map(|(end, s)| {
+            let begin = end - s.interval_us as f64 / 1e6;
+            (begin >= from && end <= to).then_some((begin, end, s.bytes().expect("bytes")))
+        });
+        let within: Vec<_> = within.collect();
+        let (Some(first), Some(last)) = (within.first(), within.last()) else {
+            panic!("no interval lies in RUN");
+        };
+        let told: u64 = within.iter().map(|s| s.2).sum();
+        let kernel = counted(seen, last.1) - counted(seen, first.0);
+        let apart = told as f64 / kernel - 1.0;
+        let covered = (last.1 - first.0) / (to - from);
+        eprintln!(
+            "RUN: sFlow {told}, kernel {kernel:.0} bytes, {:+.3} % apart; {:.0} % of RUN",
+            apart * 100.0,
+            covered * 100.0
+        );
+        assert!(apart.abs() < 0.01, "{apart}");
+        assert!(covered > 0.8, "{covered}");
+    }
+}
+
+/// The figures of the reduction hang together.
+fn reduced(merged: &Path) {
+    let paths = [merged.to_owned()];
+    let reduction = reduce_files(&paths, &ReduceOptions::default()).expect("a reduction");
+    let run = &reduction.workloads[0];
+    assert!(run.simulated && reduction.simulated);
+    assert_eq!(run.traffic_from, TrafficFrom::Sflow);
+    assert_eq!((run.drives, run.best), (Some(24), Some(1)));
+    let idle = run.idle.expect("it was at rest");
+    assert!((idle.mean - 200.0).abs() < 2.0, "{idle:?}");
+    for point in &run.points {
+        let traffic = point.traffic_mib_per_s.expect("traffic").mean;
+        let power = point.power_w.expect("power").mean;
+        // The meter is made up of the traffic, a moment later.
+        assert!((power - 200.0 - 2.0 * traffic).abs() < 0.1 * traffic + 2.0, "{point:?}");
+        let clients = point.client_mib_per_s.expect("the clients' count");
+        assert!(traffic > clients && traffic < clients * 1.5, "{traffic}, {clients}");
+        let temperature = point.temperature_c.expect("the inlet's");
+        assert!((temperature.mean - 22.0).abs() < 0.5);
+    }
+    let phases: Vec<EnergyPhase> = run.phases.iter().map(|span| span.phase).collect();
+    assert!(phases.contains(&EnergyPhase::Init) && phases.contains(&EnergyPhase::RunTail));
+}
+
+#[test]
+fn a_suite_goes_on_where_it_was_cut() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
+    let rc = "DRIVER=null\nLOAD=2000\nPROCS=4\nWARMUP_TIME=1\nRUNTIME=3\nFILESET_MB_PER_OP=0.1\n";
+    write("sfs_rc_one", rc);
+    write("sfs_rc_two", &rc.replace("2000", "3000"));
+    write("energy.toml", "idle = 0\ninterval = \"100ms\"\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n");
+    let suite = |more: &[&str]| {
+        filermark()
+            .args(["energy", "suite", "sfs_rc_one", "sfs_rc_two", "--energy", "energy.toml"])
+            .args(more)
+            .current_dir(dir.path())
+            .output()
+            .expect("it runs")
+    };
+    let dry = suite(&["--dry-run"]);
+    let text = String::from_utf8_lossy(&dry.stdout).into_owned();
+    assert_eq!(text.matches("to be run").count(), 2, "{text}");
+    let first = suite(&[]);
+    assert!(first.status.success(), "{}", talk(&first));
+    let result = dir.path().join("result");
+    for name in ["one.merged.jsonl", "two.merged.jsonl", "suite.energy.html"] {
+        assert!(result.join(name).exists(), "{name}");
+    }
+    // The second is cut: its last line is gone.
+    let record = result.join("two.run.jsonl");
+    let text = std::fs::read_to_string(&record).expect("a record");
+    let cut: Vec<&str> = text.lines().collect();
+    std::fs::write(&record, cut[..cut.len() - 1].join("\n") + "\n").expect("written");
+    let again = suite(&[]);
+    assert!(again.status.success(), "{}", talk(&again));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(said.contains("one: done already"), "{said}");
+    assert!(result.join("two.cut1/two.run.jsonl").exists());
+    assert!(result.join("two.cut1/two.energy.jsonl").exists());
+    // Another plan under the same name is refused before anything runs.
+    write("sfs_rc_two", &rc.replace("2000", "4000"));
+    let other = suite(&[]);
+    assert_eq!(other.status.code(), Some(2), "{}", talk(&other));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another plan"));
+}
