@@ -8,7 +8,11 @@ use std::path::Path;
 
 // A table of any origin: nothing panics, figures are figures, and time goes forward.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    for columns in ["", "date=1,time=2,power_w=3*1000+4", "unix=1,temperature_c=2,order=dmy"] {
+    for columns in [
+        "",
+        "date=1,time=2,power_w=3*1000+4",
+        "unix=1,temperature_c=2,order=dmy",
+    ] {
         let options = Options {
             zone: Some(Zone::UTC),
             columns: columns.parse::<Columns>().expect("sound"),
