@@ -37,7 +37,9 @@ fn watch(switch: &Switch, stop: &AtomicBool) -> Vec<(f64, f64)> {
 
 /// What the kernel had counted at a moment.
 fn counted(seen: &[(f64, f64)], at: f64) -> f64 {
-    let pair = seen.windows(2).find(|pair| pair[0].0 <= at && at < pair[1].0);
+    let pair = seen
+        .windows(2)
+        .find(|pair| pair[0].0 <= at && at < pair[1].0);
     let pair = pair.expect("it was watched then");
     let share = (at - pair[0].0) / (pair[1].0 - pair[0].0);
     pair[0].1 + (pair[1].1 - pair[0].1) * share
@@ -85,7 +87,7 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
     assert_eq!(code, Some(0), "{product}");
     assert!(product.contains("MiB/sec/Watt"), "{product}");
     assert!(product.contains("simulated figures"), "{product}");
-    let result = sweep.record_path().with_file_name("s.merged.jsonl");
+    let result = sweep.result("s.merged.jsonl");
     agrees(&result, index, &seen);
     reduced(&result);
     for ending in ["html", "csv", "xlsx"] {
@@ -146,9 +148,15 @@ fn reduced(merged: &Path) {
         let traffic = point.traffic_mib_per_s.expect("traffic").mean;
         let power = point.power_w.expect("power").mean;
         // The meter is made up of the traffic, a moment later.
-        assert!((power - 200.0 - 2.0 * traffic).abs() < 0.1 * traffic + 2.0, "{point:?}");
+        assert!(
+            (power - 200.0 - 2.0 * traffic).abs() < 0.1 * traffic + 2.0,
+            "{point:?}"
+        );
         let clients = point.client_mib_per_s.expect("the clients' count");
-        assert!(traffic > clients && traffic < clients * 1.5, "{traffic}, {clients}");
+        assert!(
+            traffic > clients && traffic < clients * 1.5,
+            "{traffic}, {clients}"
+        );
         let temperature = point.temperature_c.expect("the inlet's");
         assert!((temperature.mean - 22.0).abs() < 0.5);
     }
@@ -160,18 +168,19 @@ fn reduced(merged: &Path) {
 fn a_suite_goes_on_where_it_was_cut() {
     let _turn = beside_others();
     let dir = tempfile::tempdir().expect("a directory");
-    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
+    let write =
+        |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
     let rc = "DRIVER=null\nLOAD=2000\nPROCS=4\nWARMUP_TIME=1\nRUNTIME=3\nFILESET_MB_PER_OP=0.1\n";
     write("sfs_rc_one", rc);
     write("sfs_rc_two", &rc.replace("2000", "3000"));
-    write("energy.toml", "idle = 0\ninterval = \"100ms\"\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n");
+    write(
+        "energy.toml",
+        "idle = 0\ninterval = \"100ms\"\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n",
+    );
     let suite = |more: &[&str]| {
-        filermark()
-            .args(["energy", "suite", "sfs_rc_one", "sfs_rc_two", "--energy", "energy.toml"])
-            .args(more)
-            .current_dir(dir.path())
-            .output()
-            .expect("it runs")
+        let args = ["energy", "suite", "sfs_rc_one", "sfs_rc_two"];
+        let energy = ["--energy", "energy.toml"];
+        filermark(dir.path(), &[&args[..], &energy, more].concat())
     };
     let dry = suite(&["--dry-run"]);
     let text = String::from_utf8_lossy(&dry.stdout).into_owned();
