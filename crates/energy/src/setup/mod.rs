@@ -3,11 +3,14 @@
 //! The border: behind it there are no strings to be understood. Knows no socket.
 
 mod file;
+mod read;
+mod show;
 mod spec;
 mod url;
 
-pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX};
-pub use spec::{OIDS_MAX, Simulated, SourceSpec, SpecError};
+pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, belongs};
+pub use read::OIDS_MAX;
+pub use spec::{Simulated, SourceSpec, SpecError};
 
 use crate::log::{Lab, Role};
 use crate::sflow::{Names, PortPattern, Selection, TimeBasis};
