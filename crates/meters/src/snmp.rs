@@ -235,4 +235,41 @@ mod tests {
             assert!(of(names, status).is_err());
         }
     }
+
+    /// An answer with two values, as an agent sends it.
+    const ANSWER: [u8; 58] = [
+        0x30, 0x38, 0x02, 0x01, 0x01, 0x04, 0x03, b'l', b'a', b'b', 0xa2, 0x2e, 0x02, 0x02, 0x1e,
+        0xef, 0x02, 0x01, 0x00, 0x02, 0x01, 0x00, 0x30, 0x22, 0x30, 0x0e, 0x06, 0x08, 0x2b, 6, 1,
+        2, 1, 1, 3, 0, 0x02, 0x02, 0x09, 0xce, 0x30, 0x10, 0x06, 0x08, 0x2b, 6, 1, 2, 1, 1, 5, 0,
+        0x04, 0x04, b'5', b' ', b'k', b'W',
+    ];
+
+    #[test]
+    fn the_answer_of_the_next_test_is_one() {
+        let answer = snmp2::Pdu::from_bytes(&ANSWER).expect("an answer");
+        let (a, b) = (
+            oid(&[1, 3, 6, 1, 2, 1, 1, 3, 0]),
+            oid(&[1, 3, 6, 1, 2, 1, 1, 5, 0]),
+        );
+        let sum = sum(answer.varbinds, 0, &[&a, &b], Quantity::Power);
+        assert_eq!(sum, Ok(7510.0));
+    }
+
+    proptest::proptest! {
+        // The library reads what anybody may send.
+        #[test]
+        fn no_datagram_makes_it_panic(
+            changes in proptest::collection::vec((0usize..58, proptest::num::u8::ANY), 0..6),
+            len in 0usize..=58,
+        ) {
+            let mut bytes = ANSWER;
+            for (at, byte) in changes {
+                bytes[at] = byte;
+            }
+            if let Ok(answer) = snmp2::Pdu::from_bytes(&bytes[..len]) {
+                let asked = oid(&[1, 3, 6, 1]);
+                let _ = sum(answer.varbinds, answer.error_status, &[&asked], Quantity::Power);
+            }
+        }
+    }
 }

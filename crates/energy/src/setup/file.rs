@@ -3,7 +3,8 @@
 //! The library reads TOML; what keys mean and what values may be is said here.
 
 use super::{Setup, SflowSetup, SourceSetup, SourceSpec};
-use crate::log::{Lab, Role};
+use crate::log::{Lab, Role, SourceKind};
+use crate::reading::Quantity;
 use crate::sflow::selection::Which;
 use crate::sflow::{Names, PORT, PortPattern, Selection, TimeBasis};
 use serde::Deserialize;
@@ -152,18 +153,18 @@ fn setup(file: File) -> Result<Setup, BadAt> {
         ));
     }
     let mut names = BTreeSet::new();
-    let mut sources = |list: Vec<Spanned<Source>>| {
+    let mut sources = |list: Vec<Spanned<Source>>, kind: SourceKind| {
         let made = list
             .into_iter()
-            .map(|one| source(one, interval, &mut names));
+            .map(|one| source(one, kind, interval, &mut names));
         made.collect::<Result<Vec<_>, _>>()
     };
     Ok(Setup {
         lab,
         idle,
         sflow,
-        meters: sources(file.meter)?,
-        sensors: sources(file.sensor)?,
+        meters: sources(file.meter, SourceKind::Meter)?,
+        sensors: sources(file.sensor, SourceKind::Sensor)?,
     })
 }
 
@@ -259,6 +260,7 @@ fn named(text: &Spanned<String>) -> Result<String, BadAt> {
 
 fn source(
     file: Spanned<Source>,
+    kind: SourceKind,
     default: Duration,
     names: &mut BTreeSet<String>,
 ) -> Result<SourceSetup, BadAt> {
@@ -268,6 +270,7 @@ fn source(
         .get_ref()
         .parse()
         .map_err(|e| bad(&file.at, format!("{e}")))?;
+    belongs(&at, kind).map_err(|reason| bad(&file.at, reason))?;
     let (name, place) = match &file.name {
         Some(name) => (named(name)?, name.span().start),
         None => (at.to_string(), file.at.span().start),
@@ -307,6 +310,29 @@ fn source(
         interval,
         clock_offset_s: file.clock_offset.map(Spanned::into_inner),
     })
+}
+
+/// Whether a source measures what its table is for, where it says what it measures: a
+/// temperature that is logged as power is found by nobody. For options as for the file.
+///
+/// # Errors
+/// It measures something else; the sentence says what to write instead.
+pub fn belongs(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
+    let Some(quantity) = at.quantity() else {
+        return Ok(());
+    };
+    let is_air = matches!(quantity, Quantity::Temperature | Quantity::Humidity);
+    match kind {
+        SourceKind::Sensor if !is_air => Err(format!(
+            "a sensor measures temperature_c or humidity_pcnt, and this is {quantity}: write \
+             cmd+temperature_c:, ?quantity=temperature_c or quantity=temperature_c, or put it \
+             under [[meter]]"
+        )),
+        SourceKind::Meter if is_air => Err(format!(
+            "a meter measures power, and this is {quantity}: put it under [[sensor]]"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// `"1s"`, `"250ms"`, `"2min"`, or a number of seconds.

@@ -119,12 +119,12 @@ fn every_mistake_is_told_by_its_line() {
             "day and a half",
         ),
         (
-            "[[meter]]\nat = \"rapl:\"\n[[sensor]]\nat = \"rapl:\"",
+            "[[meter]]\nat = \"rapl:\"\n[[meter]]\nat = \"rapl:\"",
             4,
             "name of its own",
         ),
         (
-            "[[meter]]\nname = \"a\"\nat = \"rapl:\"\n[[sensor]]\nat = \"sim:\"\nname = \"a\"",
+            "[[meter]]\nname = \"a\"\nat = \"rapl:\"\n[[meter]]\nat = \"sim:\"\nname = \"a\"",
             6,
             "name of its own",
         ),
@@ -132,6 +132,13 @@ fn every_mistake_is_told_by_its_line() {
             "[[meter]]\nat = \"redfish://me:hush@b/redfish/v1\"",
             2,
             "password-file",
+        ),
+        ("[[sensor]]\nat = \"cmd:cat t\"", 2, "cmd+temperature_c:"),
+        ("[[sensor]]\nat = \"rapl:\"", 2, "under [[meter]]"),
+        (
+            "[[meter]]\nat = \"snmp://p/1.3?quantity=humidity_pcnt\"",
+            2,
+            "under [[sensor]]",
         ),
         ("meter = 1", 1, "invalid type"),
         ("a = = b", 1, ""),

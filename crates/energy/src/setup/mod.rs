@@ -3,11 +3,12 @@
 //! The border: behind it there are no strings to be understood. Knows no socket.
 
 mod file;
+mod read;
+mod show;
 mod spec;
 mod url;
 
-pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, seconds};
-pub use spec::{OIDS_MAX, Simulated, SourceSpec, SpecError};
+pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, belongs, seconds};
 
 use crate::log::{Lab, Role};
 use crate::sflow::{Names, PortPattern, Selection, TimeBasis};

@@ -7,13 +7,14 @@ use crate::waiting::Deadline;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use filermark_energy::setup::SourceSpec;
+use filermark_model::words::tame;
 use filermark_results::Timestamp;
 use serde_json::Value;
 use std::path::Path;
 use ureq::config::RedirectAuthHeaders;
-use ureq::http::StatusCode;
+use ureq::http::{StatusCode, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Error};
+use ureq::{Agent, Error, ResponseExt};
 
 /// Largest body that is read, in bytes.
 const BODY_LEN_MAX: u64 = 1 << 20;
@@ -132,6 +133,12 @@ impl Client {
         let request = request.config().timeout_global(Some(left)).build();
         let mut answer = request.call().map_err(|e| self.broken(e, deadline))?;
         let round_trip = Timestamp::now().seconds_since(sent);
+        // Whatever another host says, and whoever hears it: it is not what was named.
+        if place(answer.get_uri()) != self.base.parse().ok().as_ref().and_then(place) {
+            let elsewhere = tame(&answer.get_uri().to_string(), 120);
+            let reason = format!("{path} leads to {elsewhere}; name that place itself");
+            return Err(Failed::Other(Trouble::new(STEP, reason)));
+        }
         let date = answer.headers().get("date");
         if let Some(date) = date.and_then(|date| date.to_str().ok()).and_then(date_of) {
             // The header has whole seconds: the truth is half a second later, on average.
@@ -199,6 +206,17 @@ impl Client {
     }
 }
 
+/// Scheme, host and port of an address.
+fn place(uri: &Uri) -> Option<(String, String, u16)> {
+    let scheme = uri.scheme_str()?.to_lowercase();
+    let port = match scheme.as_str() {
+        "http" => 80,
+        _ => 443,
+    };
+    let port = uri.port_u16().unwrap_or(port);
+    Some((scheme, uri.host()?.to_lowercase(), port))
+}
+
 /// The certificates of a file in PEM.
 fn certificates(path: &Path) -> Result<RootCerts, Trouble> {
     let bad = |why: String| {
@@ -235,6 +253,17 @@ fn date_of(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_is_scheme_host_and_port() {
+        let of = |text: &str| place(&text.parse().expect("an address"));
+        assert_eq!(of("https://bmc:443"), of("https://BMC/redfish/v1"));
+        assert_eq!(of("http://[::1]:80/x"), of("http://[::1]/y"));
+        for other in ["http://bmc:443/", "https://bmc:444/", "https://other:443/"] {
+            assert_ne!(of("https://bmc:443"), of(other), "{other}");
+        }
+        assert_eq!(of("/redfish"), None);
+    }
 
     #[test]
     fn the_date_of_a_header() {

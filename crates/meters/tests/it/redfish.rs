@@ -152,10 +152,22 @@ fn a_login_goes_to_no_other_host() {
     let password = file(&dir, "password", "hush\n");
     let source = service.source("monitor@", CHASSIS);
     let source = format!("{source}?password-file={}", password.display());
-    // Whether it is followed or not: the password stays.
-    let _ = meter(&source, LIMIT).read();
+    let said = failure(&mut *meter(&source, LIMIT), LIMIT);
+    assert!(said.contains("name that place itself"), "{said}");
     assert!(service.requests()[0].1.is_some());
     assert!(other.requests().iter().all(|(_, login)| login.is_none()));
+}
+
+#[test]
+fn a_service_may_send_to_another_place_of_its_own() {
+    let service = Service::plain(|path, _| match path.strip_suffix('/') {
+        Some(path) => rackmount(path),
+        None => Answer::Status("301 Moved Permanently", format!("Location: {path}/\r\n")),
+    });
+    let path = format!("{CHASSIS}/EnvironmentMetrics");
+    let sample = read(&mut *meter(&service.source("", &path), LIMIT));
+    assert_eq!(figure(&sample, Quantity::Power), Some(374.0));
+    assert_eq!(service.paths(), [path.clone(), format!("{path}/")]);
 }
 
 #[test]
