@@ -179,6 +179,8 @@ pub struct DemoArgs {
     #[arg(long, value_name = "S", default_value = "4", value_parser = parse_seconds)]
     pub seconds: Duration,
     #[command(flatten)]
+    pub setup: energy::SetupArgs,
+    #[command(flatten)]
     pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -82,15 +82,8 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
             .map_err(failed)?;
         return file.write_all(content).map_err(failed);
     }
-    let Some(name) = target.file_name() else {
-        return Err(format!("{}: this is no name of a file", path.display()));
-    };
     let folder = folder_of(&target);
-    let beside = folder.join(format!(
-        ".{}.{}.tmp",
-        name.to_string_lossy(),
-        std::process::id()
-    ));
+    let beside = beside(&target).ok_or_else(|| no_name(path))?;
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -107,6 +100,85 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
     // The name is on the disk, too; where that cannot be had, the content is.
     let _ = File::open(&folder).and_then(|folder| folder.sync_all());
     written.map_err(failed)
+}
+
+/// The name of a file on its way to this one, in the same folder.
+fn beside(target: &Path) -> Option<PathBuf> {
+    let name = target.file_name()?.to_string_lossy().into_owned();
+    let hidden = format!(".{name}.{}.tmp", std::process::id());
+    Some(folder_of(target).join(hidden))
+}
+
+fn no_name(path: &Path) -> String {
+    format!("{}: this is no name of a file", path.display())
+}
+
+/// A large file that is written line by line under another name, and has its own only when
+/// it is whole. Dropped before, nothing is left of it.
+#[derive(Debug)]
+pub struct Draft {
+    target: PathBuf,
+    beside: PathBuf,
+    force: bool,
+}
+
+impl Draft {
+    /// For a file at `path`; with `force` an older one is replaced at the end.
+    ///
+    /// # Errors
+    /// There is one and it may not be replaced, or it is no regular file.
+    pub fn new(path: &Path, force: bool) -> Result<Self, Failure> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        refuse_older(&target, force)?;
+        let beside = beside(&target).ok_or_else(|| Failure::Usage(vec![no_name(path)]))?;
+        Ok(Self {
+            target,
+            beside,
+            force,
+        })
+    }
+
+    /// Where to write meanwhile.
+    pub fn path(&self) -> &Path {
+        &self.beside
+    }
+
+    /// It is whole: to the disk, and by its own name.
+    ///
+    /// # Errors
+    /// The file system says no, or somebody has made a file of that name meanwhile.
+    pub fn keep(self) -> Result<(), Failure> {
+        refuse_older(&self.target, self.force)?;
+        let failed =
+            |e| Failure::Failed(format!("{}: cannot be written: {e}", self.target.display()));
+        File::open(&self.beside)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&self.beside, &self.target))
+            .map_err(failed)?;
+        let _ = File::open(folder_of(&self.target)).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+fn refuse_older(target: &Path, force: bool) -> Result<(), Failure> {
+    let shown = target.display();
+    let sentence = match fs::metadata(target) {
+        Err(_) => return Ok(()),
+        Ok(old) if !old.is_file() => {
+            format!("{shown}: this is no regular file; give another name (-o)")
+        }
+        Ok(_) if force => return Ok(()),
+        Ok(_) => {
+            format!("{shown} exists already; give another name (-o), or --force to replace it")
+        }
+    };
+    Err(Failure::Usage(vec![sentence]))
 }
 
 /// The folder that a file is in.

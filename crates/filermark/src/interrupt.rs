@@ -4,9 +4,27 @@ use crate::live;
 use filermark_engine::driver::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The last word of somebody who does not wait. Agents notice that they are alone.
 const LEFT: &str = "left at once: agents that are alone remove what they made; `filermark stop` with the same suffix (-s) finds what stays";
+
+/// Who is to stop at the next signal.
+struct Wish {
+    stop: StopFlag,
+    first_word: Box<dyn Fn() -> &'static str + Send>,
+    /// Signals so far.
+    count: u32,
+    /// The signals that end the program when they are not the first.
+    at_once: &'static [i32],
+}
+
+/// What goes on now: of several runs, one after the other, the last that asked.
+static WISH: Mutex<Option<Wish>> = Mutex::new(None);
+
+/// Whether there ever was a signal.
+static WISHED: AtomicBool = AtomicBool::new(false);
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
@@ -20,34 +38,53 @@ pub fn on_wish_to_end(stop: StopFlag, first_word: impl Fn() -> &'static str + Se
     watch(stop, first_word, &[SIGINT]);
 }
 
-/// `at_once`: the signals that end the program when they are not the first.
+/// Whether the user has wished to stop, at any time since the program began to listen.
+pub fn wished() -> bool {
+    WISHED.load(Ordering::Relaxed)
+}
+
+fn wish() -> MutexGuard<'static, Option<Wish>> {
+    WISH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn watch(
     stop: StopFlag,
     first_word: impl Fn() -> &'static str + Send + 'static,
     at_once: &'static [i32],
 ) {
+    let before = wish().replace(Wish {
+        stop,
+        first_word: Box::new(first_word),
+        count: 0,
+        at_once,
+    });
+    if before.is_some() {
+        return;
+    }
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
         return;
     };
-    let watch = move || {
-        let mut count = 0;
-        for signal in signals.forever() {
-            count += 1;
-            if count > 1 && !at_once.contains(&signal) {
-                continue;
-            }
-            if count > 1 {
-                live::leave();
-                live::say_line(LEFT);
-                std::process::exit(i32::from(crate::exit::INTERRUPTED));
-            }
-            stop.raise();
-            // The view has drawn over what the terminal echoed.
-            let front = if live::stopping() { "" } else { "\n" };
-            live::say(&format!("{front}{}\n", first_word()));
-        }
-    };
+    let watch = move || signals.forever().for_each(hear);
     let _ = std::thread::Builder::new()
         .name("signals".into())
         .spawn(watch);
+}
+
+fn hear(signal: i32) {
+    WISHED.store(true, Ordering::Relaxed);
+    let mut wish = wish();
+    let Some(wish) = wish.as_mut() else { return };
+    wish.count += 1;
+    if wish.count > 1 && !wish.at_once.contains(&signal) {
+        return;
+    }
+    if wish.count > 1 {
+        live::leave();
+        live::say_line(LEFT);
+        std::process::exit(i32::from(crate::exit::INTERRUPTED));
+    }
+    wish.stop.raise();
+    // The view has drawn over what the terminal echoed.
+    let front = if live::stopping() { "" } else { "\n" };
+    live::say(&format!("{front}{}\n", (wish.first_word)()));
 }

@@ -45,11 +45,15 @@ pub fn tell_summary(record: &RunRecord, output: &OutputArgs) {
 
 fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
     let colour = terminal && !output.no_color && crate::talk::colour_wanted();
-    let width = std::env::var("COLUMNS")
+    filermark_report::summary(record, colour, width())
+}
+
+/// Columns that tables may take: those that the environment tells, or a hundred.
+pub fn width() -> usize {
+    std::env::var("COLUMNS")
         .ok()
         .and_then(|c| c.parse().ok())
-        .unwrap_or(100);
-    filermark_report::summary(record, colour, width)
+        .unwrap_or(100)
 }
 
 /// Prints a value as JSON on stdout.

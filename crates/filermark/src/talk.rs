@@ -6,8 +6,15 @@ use crate::console::Console;
 use crate::copies::Copy;
 use crate::live::{self, Facts, State, View};
 use filermark_cluster::Progress;
+use filermark_meters::collect::Snapshot;
 use filermark_model::units::counted;
 use filermark_results::Timestamp;
+use std::time::{Duration, Instant};
+
+/// How often what is collected is shown in the view.
+const SEEN_EVERY: Duration = Duration::from_millis(500);
+/// And where there is none.
+const SAID_EVERY: Duration = Duration::from_secs(30);
 
 /// How the talk is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +34,8 @@ pub struct Talk {
     console: Option<Console>,
     copy: Copy,
     clients: Clients,
+    /// When what is collected was looked at.
+    seen: Option<Instant>,
 }
 
 impl Talk {
@@ -45,6 +54,7 @@ impl Talk {
             console,
             copy,
             clients: Clients::default(),
+            seen: None,
         }
     }
 
@@ -81,6 +91,27 @@ impl Talk {
             }
             Progress::Remark(remark) => self.line(remark),
             _ => {}
+        }
+    }
+
+    /// Takes in what is collected beside the run; asked for only when it is time to look.
+    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+        let now = Instant::now();
+        let every = match self.view {
+            Some(_) => SEEN_EVERY,
+            None => SAID_EVERY,
+        };
+        let due = self.seen.is_none_or(|seen| now - seen >= every);
+        if !due {
+            return;
+        }
+        self.seen = Some(now);
+        match &self.view {
+            Some(view) => view.see(snapshot()),
+            None => {
+                let sentence = live::energy::sentence(&snapshot());
+                self.line(&format!("energy: {sentence}"));
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use crate::command::Command;
 use crate::hwmon::{self, Hwmon};
 use crate::rapl::{self, Rapl};
 use crate::redfish::Redfish;
-use crate::scpi::Scpi;
+use crate::scpi::{Scpi, Way};
 use crate::simulated;
 use crate::snmp::Snmp;
 use filermark_energy::Quantity;
@@ -141,12 +141,12 @@ pub fn open(
             host,
             port,
             element,
-        } => Ok(Box::new(Scpi::new(
+        } => Ok(scpi(host, Way::Lines(*port), *element, limit)),
+        SourceSpec::Vxi11 {
             host,
-            *port,
-            element.unwrap_or(1),
-            limit,
-        ))),
+            port,
+            element,
+        } => Ok(scpi(host, Way::Vxi11(*port), *element, limit)),
         SourceSpec::Redfish { .. } => Redfish::new(spec, limit).map(boxed),
         SourceSpec::Snmp { .. } => Snmp::new(spec, limit).map(boxed),
         SourceSpec::Hwmon { chip } => {
@@ -163,6 +163,10 @@ pub fn open(
         spec: spec.clone(),
         source,
     }))
+}
+
+fn scpi(host: &str, way: Way, element: Option<u32>, limit: Duration) -> Box<dyn Source> {
+    boxed(Scpi::new(host, way, element.unwrap_or(1), limit))
 }
 
 fn boxed<S: Source + 'static>(source: S) -> Box<dyn Source> {

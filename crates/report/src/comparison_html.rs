@@ -4,6 +4,7 @@ use crate::charts::{Bar, Fit, curves_chart, forest_chart};
 use crate::comparison::{method_words, standing_words, value, work_words};
 use crate::format::number;
 use crate::heritage::HistoricalView;
+use crate::html::Chart;
 use crate::templates::{TemplateError, Templates};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::compare::{
@@ -11,22 +12,6 @@ use filermark_results::compare::{
     RunFacts, SideFacts, Work, signed,
 };
 use serde::Serialize;
-
-/// A chart for a desk and for a phone.
-#[derive(Serialize)]
-struct Chart {
-    wide: String,
-    narrow: String,
-}
-
-impl Chart {
-    fn of(draw: impl Fn(Fit) -> Option<String>) -> Option<Self> {
-        Some(Self {
-            wide: draw(Fit::Wide)?,
-            narrow: draw(Fit::Narrow)?,
-        })
-    }
-}
 
 #[derive(Serialize)]
 struct Page {
@@ -117,8 +102,8 @@ pub fn comparison_html(
         title: names.join(" | "),
         forced: comparison.forced,
         sides: sides.flat_map(|(i, side)| side_rows(i, side)).collect(),
-        service: Chart::of(|fit| curves_chart(groups, false, fit, beside)),
-        response: Chart::of(|fit| curves_chart(groups, true, fit, beside)),
+        service: Chart::of(Fit::Wide, |fit| curves_chart(groups, false, fit, beside)),
+        response: Chart::of(Fit::Wide, |fit| curves_chart(groups, true, fit, beside)),
         against: (1..)
             .zip(&comparison.against)
             .map(|(id, against)| against_view(id, against, threshold))
@@ -178,7 +163,9 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
         },
         setup: against.setup.clone(),
         remarks: against.remarks.clone(),
-        forest: Chart::of(|fit| forest_chart(&format!("{id}"), &bars, threshold, fit)),
+        forest: Chart::of(Fit::Wide, |fit| {
+            forest_chart(&format!("{id}"), &bars, threshold, fit)
+        }),
         sweep: against
             .sweep
             .iter()
@@ -190,7 +177,9 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
             .iter()
             .map(|o| row(&o.name, &o.service))
             .collect(),
-        op_forest: Chart::of(|fit| forest_chart(&format!("{id}-ops"), &op_bars, threshold, fit)),
+        op_forest: Chart::of(Fit::Wide, |fit| {
+            forest_chart(&format!("{id}-ops"), &op_bars, threshold, fit)
+        }),
     }
 }
 

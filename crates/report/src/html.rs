@@ -26,13 +26,14 @@ const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the 
 
 /// A chart in the forms that the page chooses from by its width.
 #[derive(Serialize)]
-struct Chart {
+pub(crate) struct Chart {
     wide: String,
     narrow: String,
 }
 
 impl Chart {
-    fn of(wide: Fit, draw: impl Fn(Fit) -> Option<String>) -> Option<Self> {
+    /// Draws it for a desk, `wide`, and for a phone; `None`: there is nothing to draw.
+    pub(crate) fn of(wide: Fit, draw: impl Fn(Fit) -> Option<String>) -> Option<Self> {
         Some(Self {
             wide: draw(wide)?,
             narrow: draw(Fit::Narrow)?,

@@ -8,7 +8,8 @@
 //! run records; a submission has its own: [`submission_html`] and its siblings. And nothing
 //! else: this room knows no server and no clock, and of files only the templates
 //! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
-//! [`sequence_svg`] draw what a benchmark's procs do.
+//! [`sequence_svg`] draw what a benchmark's procs do. [`energy`] renders what merged
+//! energy logs say of efficiency.
 
 mod advice;
 mod breakdown;
@@ -18,6 +19,7 @@ mod comparison_html;
 mod composite;
 mod curve_json;
 mod disclosure;
+pub mod energy;
 mod files;
 mod format;
 mod heritage;

@@ -34,6 +34,7 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../templates/submission.txt"),
     ),
     ("compare.html", include_str!("../templates/compare.html")),
+    ("energy.html", include_str!("../templates/energy.html")),
     ("chart.css", include_str!("../templates/chart.css")),
 ];
 

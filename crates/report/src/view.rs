@@ -213,7 +213,12 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     sources.dedup();
     FindingView {
         severity: severity_word(first.severity),
-        said: said(group),
+        said: said(
+            &group
+                .iter()
+                .map(|(n, f)| (*n, f.message.as_str()))
+                .collect::<Vec<_>>(),
+        ),
         rule: first.rule.name(),
         sources,
         advice: advice(first.rule),
@@ -221,10 +226,10 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
 }
 
 /// What the findings of a group say, and where: the same words once.
-fn said(group: &[(u32, &Finding)]) -> Vec<(String, String)> {
+pub(crate) fn said(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
-    for (number, finding) in group {
-        let words = one_line(&finding.message);
+    for (number, message) in group {
+        let words = one_line(message);
         match by_words.iter_mut().find(|(_, known)| *known == words) {
             Some((numbers, _)) => numbers.push(*number),
             None => by_words.push((vec![*number], words)),

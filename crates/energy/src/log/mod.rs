@@ -493,3 +493,6 @@ pub struct PhaseBegin {
     /// When, by the prime's clock.
     pub at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,10 @@ pub use files::{ReduceError, ReduceOptions, WORKLOADS, reduce_files, reduce_logs
 pub use programme::{DEFINITION, Limit, Programme, Range, programme};
 
 use crate::log::EnergyPhase;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 use serde::{Deserialize, Serialize};

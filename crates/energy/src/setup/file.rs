@@ -10,6 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
@@ -20,6 +21,10 @@ pub const SOURCES_MAX: usize = 256;
 pub const INTERVAL_MIN: Duration = Duration::from_millis(50);
 /// Longest time between two readings of a source.
 pub const INTERVAL_MAX: Duration = Duration::from_secs(600);
+/// How long power is measured before a run, where nobody says.
+const IDLE_DEFAULT: Duration = Duration::from_secs(10);
+/// And at most.
+const IDLE_MAX: Duration = Duration::from_secs(4 * 3600);
 /// How often a source is read where nothing is said.
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 /// Largest file that is read, in bytes.
@@ -43,6 +48,7 @@ struct File {
     raw_capacity_gb: Option<Spanned<f64>>,
     nominal_voltage_v: Option<Spanned<f64>>,
     interval: Option<Spanned<Value>>,
+    idle: Option<Spanned<Value>>,
     sflow: Option<Sflow>,
     #[serde(default)]
     meter: Vec<Spanned<Source>>,
@@ -118,6 +124,10 @@ fn setup(file: File) -> Result<Setup, BadAt> {
         Some(value) => interval(value)?,
         None => INTERVAL_DEFAULT,
     };
+    let idle = match &file.idle {
+        Some(value) => idle(value)?,
+        None => IDLE_DEFAULT,
+    };
     let sflow = file.sflow.map(sflow).transpose()?;
     let (sflow, ports) = sflow.map_or((None, Vec::new()), |(sflow, ports)| (Some(sflow), ports));
     let drives = match &file.drives {
@@ -150,6 +160,7 @@ fn setup(file: File) -> Result<Setup, BadAt> {
     };
     Ok(Setup {
         lab,
+        idle,
         sflow,
         meters: sources(file.meter)?,
         sensors: sources(file.sensor)?,
@@ -301,20 +312,29 @@ fn source(
 /// `"1s"`, `"250ms"`, `"2min"`, or a number of seconds.
 fn interval(value: &Spanned<Value>) -> Result<Duration, BadAt> {
     let how = "an interval is from 50 ms to 10 min, as \"250ms\", \"5s\", \"2min\" or 5";
+    duration(value, INTERVAL_MIN..=INTERVAL_MAX).ok_or_else(|| bad(value, how))
+}
+
+/// How long the server rests before the first load point.
+fn idle(value: &Spanned<Value>) -> Result<Duration, BadAt> {
+    let how =
+        "idle is how long power is measured before a run, up to 4 hours, as \"30s\", \"2h\" or 0";
+    duration(value, Duration::ZERO..=IDLE_MAX).ok_or_else(|| bad(value, how))
+}
+
+fn duration(value: &Spanned<Value>, range: RangeInclusive<Duration>) -> Option<Duration> {
     let seconds = match value.get_ref() {
         Value::Integer(s) => u32::try_from(*s).ok().map(f64::from),
         Value::Float(s) => Some(*s),
         Value::String(text) => seconds(text),
         _ => None,
     };
-    let range = INTERVAL_MIN.as_secs_f64()..=INTERVAL_MAX.as_secs_f64();
-    match seconds {
-        Some(s) if range.contains(&s) => Ok(Duration::from_secs_f64(s)),
-        _ => Err(bad(value, how)),
-    }
+    let duration = Duration::try_from_secs_f64(seconds?).ok()?;
+    range.contains(&duration).then_some(duration)
 }
 
-fn seconds(text: &str) -> Option<f64> {
+/// The seconds of `5`, `5s`, `250ms`, `2min`, `1h`.
+pub fn seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     let unit = text
         .find(|c: char| c.is_ascii_alphabetic())
@@ -324,6 +344,7 @@ fn seconds(text: &str) -> Option<f64> {
         "ms" => 1e-3,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
+        "h" => 3600.0,
         _ => return None,
     };
     number.trim().parse::<f64>().ok().map(|n| n * scale)

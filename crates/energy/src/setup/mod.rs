@@ -6,7 +6,7 @@ mod file;
 mod spec;
 mod url;
 
-pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX};
+pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, seconds};
 pub use spec::{OIDS_MAX, Simulated, SourceSpec, SpecError};
 
 use crate::log::{Lab, Role};
@@ -20,6 +20,8 @@ use std::time::Duration;
 pub struct Setup {
     /// What the user says of the server and of the lab.
     pub lab: Lab,
+    /// How long power is measured before a run begins.
+    pub idle: Duration,
     /// The collector of sFlow, if there is to be one.
     pub sflow: Option<SflowSetup>,
     /// Power meters.

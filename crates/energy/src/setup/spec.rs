@@ -32,6 +32,16 @@ pub enum SourceSpec {
         /// Which input element is asked; `None`: the first.
         element: Option<u32>,
     },
+    /// `vxi11://HOST[:PORT][?element=1]`: the same commands over VXI-11, as such meters speak
+    /// on Ethernet.
+    Vxi11 {
+        /// Name or address.
+        host: String,
+        /// TCP port of the core channel; `None`: the portmapper is asked.
+        port: Option<u16>,
+        /// Which input element is asked; `None`: the first.
+        element: Option<u32>,
+    },
     /// `redfish://[USER@]HOST[:443]/PATH[?password-file=F&ca=F&insecure=yes]`, or with
     /// `redfish+http` without TLS: a resource with readings (Power, Thermal, Sensor,
     /// EnvironmentMetrics, a chassis).
@@ -120,7 +130,9 @@ impl SourceSpec {
             Self::Snmp { quantity, .. } | Self::Command { quantity, .. } => Some(*quantity),
             Self::Simulated(made) => Some(made.quantity),
             Self::Rapl => Some(Quantity::Power),
-            Self::Scpi { .. } | Self::Redfish { .. } | Self::Hwmon { .. } => None,
+            Self::Scpi { .. } | Self::Vxi11 { .. } | Self::Redfish { .. } | Self::Hwmon { .. } => {
+                None
+            }
         }
     }
 
@@ -148,6 +160,9 @@ fn read(text: &str) -> Result<SourceSpec, String> {
     if let Some(rest) = text.strip_prefix("scpi://") {
         return scpi(rest);
     }
+    if let Some(rest) = text.strip_prefix("vxi11://") {
+        return vxi11(rest);
+    }
     if let Some(rest) = text.strip_prefix("redfish://") {
         return redfish(rest, true);
     }
@@ -167,14 +182,15 @@ fn read(text: &str) -> Result<SourceSpec, String> {
             command(rest, quantity(&scheme["cmd+".len()..])?)
         }
         _ => Err(
-            "no such kind of source; there are scpi://, redfish://, redfish+http://, snmp://, \
+            "no such kind of source; there are scpi://, vxi11://, redfish://, redfish+http://, snmp://, \
              hwmon:, rapl:, cmd: and sim:"
                 .into(),
         ),
     }
 }
 
-fn scpi(rest: &str) -> Result<SourceSpec, String> {
+/// A meter's host, its port where one is said, and the input.
+fn meter(rest: &str) -> Result<(String, Option<u16>, Option<u32>), String> {
     let mut url = Parts::new(rest)?;
     let element = match url.take("element") {
         None => None,
@@ -188,11 +204,23 @@ fn scpi(rest: &str) -> Result<SourceSpec, String> {
         return Err("nothing follows the port but ?element=N".into());
     }
     if url.user.is_some() {
-        return Err("the line protocol knows no user; leave out what stands before @".into());
+        return Err("a meter's lines know no user; leave out what stands before @".into());
     }
-    Ok(SourceSpec::Scpi {
-        host: url.host,
-        port: url.port.unwrap_or(SCPI_PORT),
+    Ok((url.host, url.port, element))
+}
+
+fn scpi(rest: &str) -> Result<SourceSpec, String> {
+    meter(rest).map(|(host, port, element)| SourceSpec::Scpi {
+        host,
+        port: port.unwrap_or(SCPI_PORT),
+        element,
+    })
+}
+
+fn vxi11(rest: &str) -> Result<SourceSpec, String> {
+    meter(rest).map(|(host, port, element)| SourceSpec::Vxi11 {
+        host,
+        port,
         element,
     })
 }
@@ -408,10 +436,12 @@ impl fmt::Display for SourceSpec {
                 host,
                 port,
                 element,
-            } => {
-                write!(f, "scpi://{}:{port}", url::host(host))?;
-                element.map_or(Ok(()), |element| write!(f, "?element={element}"))
-            }
+            } => show_meter(f, "scpi", host, Some(*port), *element),
+            Self::Vxi11 {
+                host,
+                port,
+                element,
+            } => show_meter(f, "vxi11", host, *port, *element),
             Self::Redfish { .. } => self.show_redfish(f),
             Self::Snmp { .. } => self.show_snmp(f),
             Self::Hwmon { chip } => write!(f, "hwmon:{}", chip.as_deref().unwrap_or_default()),
@@ -439,6 +469,18 @@ impl fmt::Display for SourceSpec {
             }
         }
     }
+}
+
+fn show_meter(
+    f: &mut fmt::Formatter<'_>,
+    scheme: &str,
+    host: &str,
+    port: Option<u16>,
+    element: Option<u32>,
+) -> fmt::Result {
+    write!(f, "{scheme}://{}", url::host(host))?;
+    port.map_or(Ok(()), |port| write!(f, ":{port}"))?;
+    element.map_or(Ok(()), |element| write!(f, "?element={element}"))
 }
 
 impl SourceSpec {

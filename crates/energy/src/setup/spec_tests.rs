@@ -108,6 +108,7 @@ fn every_mistake_is_a_sentence_with_a_way_out() {
         ("scpi://m?element", "has no value"),
         ("scpi://m/U", "?element=N"),
         ("scpi://me@m", "no user"),
+        ("vxi11://m:x", "1 to 65535"),
         ("redfish://bmc", "from /redfish"),
         ("redfish://bmc/redfishy", "from /redfish"),
         ("redfish://me:hush@bmc/redfish/v1", "password-file"),
@@ -196,6 +197,16 @@ fn spec() -> impl Strategy<Value = SourceSpec> {
             element,
         },
     );
+    let vxi11 = (
+        host(),
+        proptest::option::of(port.clone()),
+        proptest::option::of(1u32..=16),
+    );
+    let vxi11 = vxi11.prop_map(|(host, port, element)| SourceSpec::Vxi11 {
+        host,
+        port,
+        element,
+    });
     let redfish = (
         any::<bool>(),
         host(),
@@ -254,6 +265,7 @@ fn spec() -> impl Strategy<Value = SourceSpec> {
     let chip = proptest::option::of("[a-z0-9_ -]{1,12}(/[a-zA-Z0-9 ]{1,9})?");
     prop_oneof![
         scpi,
+        vxi11,
         redfish,
         snmp,
         made,
@@ -278,7 +290,7 @@ proptest! {
 
     #[test]
     fn no_url_makes_it_panic(
-        scheme in "(scpi|redfish|redfish\\+http|snmp)://|hwmon:|sim:|cmd\\+",
+        scheme in "(scpi|vxi11|redfish|redfish\\+http|snmp)://|hwmon:|sim:|cmd\\+",
         rest in "[a-z0-9@:/?&=%.,\\[\\]*-]{0,60}",
     ) {
         let _ = format!("{scheme}{rest}").parse::<SourceSpec>();

@@ -43,18 +43,18 @@ impl FromStr for Zone {
 
 /// Reads local times in their order.
 #[derive(Clone, Debug)]
-pub(super) struct LocalTimes {
+pub(crate) struct LocalTimes {
     zone: Option<Zone>,
     last: Option<Timestamp>,
 }
 
 impl LocalTimes {
-    pub(super) fn new(zone: Option<Zone>) -> Self {
+    pub(crate) fn new(zone: Option<Zone>) -> Self {
         Self { zone, last: None }
     }
 
     /// Whether times without an offset can be placed.
-    pub(super) fn has_zone(&self) -> bool {
+    pub(crate) fn has_zone(&self) -> bool {
         self.zone.is_some()
     }
 
@@ -62,13 +62,17 @@ impl LocalTimes {
     /// no zone. Where clocks were set back and an hour comes twice,
     /// the one that goes on from the last time. `None` for what is no time, or never was: an
     /// hour that was left out.
-    pub(super) fn read(&mut self, text: &str) -> Option<Timestamp> {
+    pub(crate) fn read(&mut self, text: &str) -> Option<Timestamp> {
         if let Ok(at) = text.parse::<jiff::Timestamp>() {
             return Some(Timestamp::from_unix_seconds(
                 at.as_microsecond() as f64 / 1e6,
             ));
         }
-        let local: DateTime = text.parse().ok()?;
+        self.place(text.parse().ok()?)
+    }
+
+    /// The instant of a local time, as [`read`](Self::read) has it.
+    pub(crate) fn place(&mut self, local: DateTime) -> Option<Timestamp> {
         let instants = self.zone.as_ref()?.0.to_ambiguous_timestamp(local);
         let at = match instants.offset() {
             AmbiguousOffset::Gap { .. } => return None,

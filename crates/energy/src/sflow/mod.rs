@@ -30,6 +30,7 @@ mod traffic;
 pub use collector::{Collector, Trouble};
 pub use datagram::{Datagram, Sample};
 pub use error::{What, WireError};
+pub(crate) use local_time::LocalTimes;
 pub use local_time::{NoZone, Zone};
 pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
 pub use selection::{Names, PortPattern, Selection};

@@ -95,6 +95,25 @@ fn sound_messages_pass_every_target() {
         for (name, bytes) in seeds {
             std::fs::write(dir.join(name), bytes).expect("a seed");
         }
+        text_seeds(dir.parent().expect("the folder of all"));
+    }
+}
+
+/// Seeds of the targets that take text.
+fn text_seeds(corpus: &std::path::Path) {
+    let wt = include_str!("../fixtures/wtviewer-training.csv");
+    let cw = include_str!("../fixtures/cw121.csv");
+    let hioki = include_str!("../fixtures/hioki.csv");
+    let log = include_str!("../fixtures/sfslog-training.txt");
+    for (target, name, text) in [
+        ("power_csv", "wt", wt),
+        ("power_csv", "cw", cw),
+        ("power_csv", "hioki", hioki),
+        ("sfslog", "training", log),
+    ] {
+        let dir = corpus.join(target);
+        std::fs::create_dir_all(&dir).expect("a folder for seeds");
+        std::fs::write(dir.join(name), text).expect("a seed");
     }
 }
 

@@ -90,7 +90,7 @@ pub struct CollectArgs {
 /// `energy import`.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// A file of sflowtool: CSV (-l, with or without times) or JSON (-j, -J); may be repeated
+    /// A file of sflowtool: CSV with times (-L) or JSON (-j, -J); may be repeated
     #[arg(long, value_name = "FILE")]
     pub sflowtool: Vec<PathBuf>,
     /// A capture of sFlow datagrams: pcap or pcapng; may be repeated
@@ -103,6 +103,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "FILE")]
     pub environment: Vec<PathBuf>,
     /// Which columns are what: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
+    ///
+    /// WHAT is date, time, datetime, ms, unix, or a quantity: power_w, apparent_power_va,
+    /// energy_j, voltage_v, current_a, power_factor, frequency_hz, voltage_thd_pcnt,
+    /// temperature_c, humidity_pcnt. COLUMN may have a factor (power_w=P*1000) and may be
+    /// several that add up (power_w=P1+P2). order=dmy, mdy or ymd says how dates are written.
     #[arg(long, value_name = "WHAT=COLUMN", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Where the times were written: UTC, +01:00, Europe/Berlin
@@ -112,10 +117,10 @@ pub struct ImportArgs {
     #[arg(long, value_enum, default_value_t = RoleArg::Server)]
     pub role: RoleArg,
     /// Seconds to add to the files' times for the prime's time
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = parse_offset)]
     pub offset: Option<f64>,
     /// The offset is right within so many seconds
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = parse_bound)]
     pub bound: Option<f64>,
     /// The energy log
     #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
@@ -123,7 +128,28 @@ pub struct ImportArgs {
     /// Write over an older energy log
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub told: OutputArgs,
 }
+
+/// Seconds between two clocks.
+fn parse_offset(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok();
+    seconds
+        .filter(|s| s.abs() <= OFFSET_S_MAX)
+        .ok_or_else(|| format!("give seconds from -{OFFSET_S_MAX} to {OFFSET_S_MAX}"))
+}
+
+/// How far off an offset may be.
+fn parse_bound(text: &str) -> Result<f64, String> {
+    match parse_offset(text) {
+        Ok(seconds) if seconds >= 0.0 => Ok(seconds),
+        _ => Err(format!("give seconds from 0 to {OFFSET_S_MAX}")),
+    }
+}
+
+/// Two clocks may differ by ten years, in seconds.
+const OFFSET_S_MAX: f64 = 315_576_000.0;
 
 /// What a meter's power is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -207,6 +233,9 @@ pub struct ReduceArgs {
     /// Leave the last tenth of RUN out, as those do who filter by RUN alone
     #[arg(long)]
     pub without_tail: bool,
+    /// Lay the page out with templates of your own: see report --export-templates
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
 }
 
 /// The forms of a reduction.
@@ -245,20 +274,9 @@ pub struct SuiteArgs {
 
 /// `5`, `5s`, `250ms`, `2m`, `1h`.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(
-        text.find(|c: char| c.is_ascii_alphabetic())
-            .unwrap_or(text.len()),
-    );
-    let scale = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("give a time as 5, 5s, 250ms, 2m or 1h".into()),
-    };
-    match number.parse::<f64>() {
-        Ok(n) if (0.05..=8_640_000.0).contains(&(n * scale)) => {
-            Ok(Duration::from_secs_f64(n * scale))
+    match filermark_energy::setup::seconds(text) {
+        Some(seconds) if (0.05..=8_640_000.0).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
         }
         _ => Err("give a time from 50ms to 100 days, as 5, 5s, 250ms, 2m or 1h".into()),
     }

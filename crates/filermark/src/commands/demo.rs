@@ -52,7 +52,12 @@ pub fn demo(args: &DemoArgs) -> Ended {
         "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
         points * (args.seconds.as_secs_f64() + 1.2)
     );
-    let ended = run::carry_out(resolved, &args.output, &args.events);
+    let ended = run::carry_out(
+        resolved,
+        &args.output,
+        &args.events,
+        args.setup.energy.as_deref(),
+    );
     server.stop();
     ended
 }

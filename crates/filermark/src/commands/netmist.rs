@@ -44,7 +44,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
             eprintln!("{}", finding.message);
         }
     }
-    run::carry_out(resolved, &args.output, &args.events)
+    run::carry_out(resolved, &args.output, &args.events, None)
 }
 
 /// The flags and the options as the room of configuration wants them.

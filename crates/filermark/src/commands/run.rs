@@ -1,5 +1,6 @@
 //! `run`: the sweep.
 
+use super::energy::{Beside, Collected};
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
 use crate::copies::{Copy, write_heartbeat_log};
@@ -18,7 +19,7 @@ use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -33,12 +34,22 @@ pub fn run(args: &RunArgs) -> Ended {
             say_line(&finding.message);
         }
     }
-    carry_out(resolved, &args.output, &args.events)
+    carry_out(
+        resolved,
+        &args.output,
+        &args.events,
+        args.setup.energy.as_deref(),
+    )
 }
 
 /// Carries a plan out, prints its summary, and says where everything is. Whoever
-/// reads the events hears of it.
-pub fn carry_out(resolved: Resolved, output: &OutputArgs, wanted: &EventsArgs) -> Ended {
+/// reads the events hears of it. What the file at `energy` says is collected beside.
+pub fn carry_out(
+    resolved: Resolved,
+    output: &OutputArgs,
+    wanted: &EventsArgs,
+    energy: Option<&Path>,
+) -> Ended {
     let on_stdout = wanted.events == Some(Target::Stdout);
     if on_stdout && output.json {
         let sentence = "--events - and --json both want standard output: give --events a file";
@@ -56,16 +67,24 @@ pub fn carry_out(resolved: Resolved, output: &OutputArgs, wanted: &EventsArgs) -
         view: !(on_stdout && std::io::stdout().is_terminal()),
         no_color: output.no_color,
     };
-    let swept = sweep(resolved, facts, style, events.as_mut());
+    let swept = sweep_beside(resolved, facts, style, events.as_mut(), energy);
     let finished = swept
         .as_ref()
-        .map(|outcome| finish(outcome, output, on_stdout));
+        .map(|(outcome, collected)| -> Result<_, Failure> {
+            let done = finish(outcome, output, on_stdout)?;
+            if let Some(collected) = collected {
+                let collected = collected.as_ref().map_err(Failure::clone)?;
+                let to_stdout = !on_stdout && !output.json;
+                collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
+            }
+            Ok(done)
+        });
     let (code, report_path, failure) = match finished {
         Ok(Ok((code, page))) => (code, Some(page), None),
         Ok(Err(failure)) => (failure.code(), None, Some(failure)),
         Err(failure) => (failure.code(), None, Some(failure.clone())),
     };
-    let outcome = swept.as_ref().ok();
+    let outcome = swept.as_ref().ok().map(|(outcome, _)| outcome);
     let end = RunEnd {
         outcome: outcome.map(RunOutcome::outcome),
         reason: failure.as_ref().map(Failure::reason),
@@ -79,18 +98,39 @@ pub fn carry_out(resolved: Resolved, output: &OutputArgs, wanted: &EventsArgs) -
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
 
+/// The sweep, and what was collected beside it.
+fn sweep_beside(
+    resolved: Resolved,
+    facts: Facts,
+    style: TalkStyle,
+    events: Option<&mut Events>,
+    energy: Option<&Path>,
+) -> Result<(RunOutcome, Option<Result<Collected, Failure>>), Failure> {
+    let stop = StopFlag::new();
+    interrupt::on_interrupt(
+        stop.clone(),
+        "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
+    );
+    let start = |setup: &Path| Beside::start(setup, &resolved.work_dir, &resolved.suffix);
+    let beside = energy.map(start).transpose()?;
+    let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
+    let swept = rested.and_then(|()| sweep(resolved, facts, style, events, stop, beside.as_ref()));
+    let collected = beside.map(Beside::end);
+    if let (Err(_), Some(Ok(collected))) = (&swept, &collected) {
+        collected.forget();
+    }
+    swept.map(|outcome| (outcome, collected))
+}
+
 /// Makes the load points with the talk on stderr; writes all files.
 fn sweep(
     resolved: Resolved,
     facts: Facts,
     style: TalkStyle,
     mut events: Option<&mut Events>,
+    stop: StopFlag,
+    beside: Option<&Beside>,
 ) -> Result<RunOutcome, Failure> {
-    let stop = StopFlag::new();
-    interrupt::on_interrupt(
-        stop.clone(),
-        "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
-    );
     let dir = resolved.work_dir.clone();
     let netmist = resolved.netmist.clone();
     // The consoles of 2014 always show the bands; netmist's does when asked to.
@@ -124,6 +164,9 @@ fn sweep(
                 troubles.extend(events.trouble());
             }
             talk.hear(&progress);
+            if let Some(beside) = beside {
+                talk.see(|| beside.snapshot());
+            }
             for why in troubles {
                 talk.line(&why);
             }

@@ -48,8 +48,11 @@ struct Inner {
 
 /// What is drawn.
 enum Picture {
-    /// A run.
-    Run(Box<State>),
+    /// A run, and what is collected beside it.
+    Run {
+        state: Box<State>,
+        beside: Option<Box<Snapshot>>,
+    },
     /// What is collected beside runs, by itself.
     Energy {
         log: String,
@@ -61,14 +64,19 @@ enum Picture {
 impl Picture {
     fn stop(&mut self) {
         match self {
-            Self::Run(state) => state.stop(),
+            Self::Run { state, .. } => state.stop(),
             Self::Energy { ending, .. } => *ending = true,
         }
     }
 
     fn lines(&self, now: &Moment, style: Style) -> Vec<String> {
         match self {
-            Self::Run(state) => state.lines(now, style),
+            Self::Run { state, beside } => {
+                let mut lines = state.lines(now, style);
+                let beside = beside.iter();
+                lines.extend(beside.flat_map(|seen| energy::lines(seen, style)));
+                lines
+            }
             Self::Energy {
                 log,
                 now: seen,
@@ -144,7 +152,11 @@ pub struct View {
 impl View {
     /// Begins to draw a run; `None`: there can be no thread for it.
     pub fn start(state: State, colour: bool) -> Option<Self> {
-        Self::of(Picture::Run(Box::new(state)), colour)
+        let picture = Picture::Run {
+            state: Box::new(state),
+            beside: None,
+        };
+        Self::of(picture, colour)
     }
 
     /// Begins to draw a collection by its log's name; `None`: there can be no thread for it.
@@ -186,7 +198,7 @@ impl View {
     pub fn hear(&self, progress: &Progress<'_>) {
         let passed = self.shared.began.elapsed();
         self.shared.change(|picture| {
-            if let Picture::Run(state) = picture {
+            if let Picture::Run { state, .. } = picture {
                 state.hear(progress, passed);
             }
         });
@@ -194,10 +206,9 @@ impl View {
 
     /// Takes in what there is to be seen of a collection now.
     pub fn see(&self, snapshot: Snapshot) {
-        self.shared.change(|picture| {
-            if let Picture::Energy { now, .. } = picture {
-                **now = snapshot;
-            }
+        self.shared.change(|picture| match picture {
+            Picture::Energy { now, .. } => **now = snapshot,
+            Picture::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
         });
     }
 }

@@ -18,7 +18,12 @@ pub struct Device {
 impl Device {
     /// Gives every connection to `serve`, one at a time.
     pub fn start(serve: impl Fn(TcpStream) + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self::start_at(0, serve)
+    }
+
+    /// The same at a port, in a network of the test's own.
+    pub fn start_at(port: u16, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
         let address = listener.local_addr().expect("an address");
         let connections = Arc::new(AtomicUsize::new(0));
         let ended = Arc::new(AtomicBool::new(false));
@@ -106,7 +111,8 @@ impl Wattmeter {
         }
     }
 
-    fn answer(&self, line: &str) -> Option<String> {
+    /// What it says to a line, if anything.
+    pub fn answer(&self, line: &str) -> Option<String> {
         let mut items = self.items.lock().expect("items");
         if line == "*IDN?" {
             return Some("YOKOGAWA,WT310E,C2PG12345E,F1.04".into());

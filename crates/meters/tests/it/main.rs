@@ -6,6 +6,7 @@ mod redfish;
 mod redfish_service;
 mod scpi;
 mod snmp;
+mod vxi11;
 
 use filermark_energy::Quantity;
 use filermark_meters::{Meter, MeterError, Sample, open};

@@ -26,17 +26,29 @@ impl Area {
 
 /// Grid lines, tick labels and axis titles.
 pub fn axes(svg: &mut Svg, area: &Area, x: &Scale, y: &Scale, titles: (&str, &str)) {
+    let ticks = x.ticks(area.x_tick_count());
+    axes_at(svg, area, (x, &ticks), y, titles);
+}
+
+/// The same with the ticks of the x axis as they are given.
+pub fn axes_at(
+    svg: &mut Svg,
+    area: &Area,
+    (x, x_ticks): (&Scale, &[f64]),
+    y: &Scale,
+    titles: (&str, &str),
+) {
     for value in y.ticks(area.y_tick_count()) {
         let at = y.at(value);
         svg.line("grid", (area.left, at), (area.right, at));
         let label = (area.left - 8.0, at + 4.0);
         svg.text("tick", label, Anchor::End, &tick_label(value));
     }
-    for value in x.ticks(area.x_tick_count()) {
-        let at = x.at(value);
+    for value in x_ticks {
+        let at = x.at(*value);
         svg.line("grid faint", (at, area.top), (at, area.bottom));
         let label = (at, area.bottom + 18.0);
-        svg.text("tick", label, Anchor::Middle, &tick_label(value));
+        svg.text("tick", label, Anchor::Middle, &tick_label(*value));
     }
     svg.line("axis", (area.left, area.bottom), (area.right, area.bottom));
     svg.text(

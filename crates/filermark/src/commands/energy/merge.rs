@@ -1,9 +1,247 @@
-//! `energy merge`.
+//! `energy merge`: run records and energy logs into one merged log.
 
-use crate::cli::energy::MergeArgs;
+use super::output::NewLog;
+use crate::cli::energy::{LabArgs, MergeArgs};
 use crate::exit::{Ended, Failure};
+use crate::files::folder_of;
+use crate::live::say_line;
+use crate::product;
+use filermark_energy::foreign;
+use filermark_energy::log::{EnergyPhase, Head, Lab, Log, MergedRun, SCHEMA_VERSION};
+use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
+use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_model::units::counted;
+use filermark_results::{RunRecord, Timestamp, read_record, read_sfssum};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-/// Does it.
-pub fn merge(_args: &MergeArgs) -> Ended {
-    Err(Failure::Failed("energy merge: not built yet".into()))
+/// How much of a file is looked at to know what it is.
+const LOOK_LEN: u64 = 64 << 10;
+
+/// What a file of the command line is.
+enum Kind {
+    Record,
+    Log,
+    Foreign,
+}
+
+/// Merges, and says what became of the samples.
+pub fn merge(args: &MergeArgs) -> Ended {
+    let (runs, logs) = sort(args)?;
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        None => beside(&runs),
+    };
+    let merged = merge_into(
+        &runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>(),
+        &logs,
+        &MergeOptions {
+            lab: lab(&args.lab),
+            shift_s: args.shift,
+        },
+        &output,
+        args.force,
+    )?;
+    if let Some(csv) = &args.csv {
+        super::samples_csv::write(&output, csv, args.force)?;
+    }
+    tell(&merged, &runs, &output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Merges logs with runs into a new log at `output`.
+///
+/// # Errors
+/// A log cannot be read, or the merged one not be written; nothing is left then.
+pub fn merge_into(
+    runs: &[MergedRun],
+    logs: &[PathBuf],
+    options: &MergeOptions,
+    output: &Path,
+    force: bool,
+) -> Result<Merged, Failure> {
+    let inputs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
+    let open = |path: &PathBuf| Log::open(path).map_err(Failure::of);
+    let open: Vec<Log> = logs.iter().map(open).collect::<Result<_, _>>()?;
+    let new = NewLog::create(output, force, &inputs)?;
+    let (merged, _) =
+        merge_logs(head(), runs, open, options, new.writer()?).map_err(Failure::of)?;
+    new.keep()?;
+    Ok(merged)
+}
+
+/// The runs of a record, as [`merge_into`] takes them.
+pub fn run_of(record: &RunRecord, number: u32, path: &Path) -> MergedRun {
+    merged_run(record, number, &path.display().to_string())
+}
+
+/// The first line of a log that this program makes now.
+pub fn head() -> Head {
+    Head {
+        schema: SCHEMA_VERSION,
+        program: "filermark".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        started: Timestamp::now(),
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
+        notice: NOT_A_SPEC_RESULT.into(),
+        lab: Lab::default(),
+    }
+}
+
+/// What the options say of the lab.
+fn lab(args: &LabArgs) -> Lab {
+    Lab {
+        drives: args.drives,
+        raw_capacity_gb: args.raw_capacity,
+        nominal_voltage_v: args.nominal_voltage,
+        ports: args.ports.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Which files are runs, and which are logs.
+#[allow(clippy::type_complexity)]
+fn sort(args: &MergeArgs) -> Result<(Vec<(PathBuf, MergedRun)>, Vec<PathBuf>), Failure> {
+    let mut runs: Vec<(PathBuf, MergedRun)> = Vec::new();
+    let mut logs = Vec::new();
+    for path in &args.files {
+        let number = runs.len() as u32;
+        match kind(path).map_err(usage)? {
+            Kind::Log => logs.push(path.clone()),
+            Kind::Record => {
+                let record = read_record(path).map_err(|e| usage(e.to_string()))?;
+                runs.push((path.clone(), run_of(&record, number, path)));
+            }
+            Kind::Foreign => runs.push((path.clone(), foreign(path, number, args)?)),
+        }
+    }
+    let missing = match (runs.is_empty(), logs.is_empty()) {
+        (true, _) => "no run: give a run record (SUFFIX.run.jsonl), or another kit's sfslog",
+        (_, true) => "no energy log: give one of \"energy collect\" or \"energy import\"",
+        (false, false) => return Ok((runs, logs)),
+    };
+    Err(usage(missing.into()))
+}
+
+fn usage(sentence: String) -> Failure {
+    Failure::Usage(vec![sentence])
+}
+
+/// A foreign kit's log, with the summary that lies beside it.
+fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = File::open(path)
+        .map_err(|e| Failure::of(format!("{}: cannot be read: {e}", path.display())))?;
+    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
+        .map_err(|e| usage(e.to_string()))?;
+    run.run = number;
+    let beside = foreign::sfssum_names(&name).into_iter();
+    let beside = beside.map(|name| path.with_file_name(name));
+    if let Some(summary) = beside.into_iter().find(|path| path.is_file()) {
+        let read = read_sfssum(&summary).map_err(|e| usage(e.to_string()))?;
+        foreign::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
+        say_line(format!("loads and verdicts from {}", summary.display()));
+    }
+    Ok(run)
+}
+
+/// What people call the run of a foreign log: `sfslog.vda.txt` is `vda`.
+fn run_name(file: &str) -> String {
+    let stem = file.strip_prefix("sfslog").unwrap_or(file);
+    let stem = stem.trim_start_matches(['.', '_']);
+    let ends = [".txt", ".log"];
+    let stem = ends
+        .iter()
+        .find_map(|end| stem.strip_suffix(end))
+        .unwrap_or(stem);
+    match stem.is_empty() {
+        true => file.to_owned(),
+        false => stem.to_owned(),
+    }
+}
+
+/// What a file is, by its first line.
+fn kind(path: &Path) -> Result<Kind, String> {
+    let failed = |e: std::io::Error| format!("{}: cannot be read: {e}", path.display());
+    let file = File::open(path).map_err(failed)?;
+    let mut first = Vec::new();
+    let mut reader = BufReader::new(file).take(LOOK_LEN);
+    reader.read_until(b'\n', &mut first).map_err(failed)?;
+    let line = String::from_utf8_lossy(&first);
+    // A record's first line has the whole plan, and is longer than what is looked at.
+    Ok(match line.trim_start() {
+        line if line.starts_with("{\"type\":\"energy\"") => Kind::Log,
+        line if line.starts_with("{\"type\":\"run\"") => Kind::Record,
+        _ => Kind::Foreign,
+    })
+}
+
+fn beside(runs: &[(PathBuf, MergedRun)]) -> PathBuf {
+    match runs.first() {
+        Some((path, run)) => folder_of(path).join(format!("{}.merged.jsonl", run.name)),
+        None => PathBuf::from("merged.jsonl"),
+    }
+}
+
+/// The product: what became of the samples.
+fn tell(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
+    let mut text = format!(
+        "{} tagged, {} of them in RUN\n",
+        counted(merged.tagged, "sample"),
+        merged.in_run
+    );
+    for (_, run) in runs {
+        let measured = run.points.iter().filter(|p| p.measured().is_some()).count();
+        text += &format!(
+            "run {}: {}, {} measured\n",
+            run.name,
+            counted(run.points.len() as u64, "load point"),
+            measured
+        );
+    }
+    product::print(&text);
+    for sentence in troubles(merged, runs) {
+        say_line(format!("filermark: {sentence}"));
+    }
+    say_line(format!("merged: {}", output.display()));
+}
+
+/// What whoever merged should know.
+fn troubles(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
+    let mut said = merged.cut.clone();
+    let name = |number: u32| {
+        let run = runs.iter().find(|(_, run)| run.run == number);
+        run.map_or_else(|| number.to_string(), |(_, run)| run.name.clone())
+    };
+    for (a, b) in &merged.overlaps {
+        let (a, b) = (name(*a), name(*b));
+        said.push(format!(
+            "runs {a} and {b} went on at the same time: whose power it is, nobody can tell"
+        ));
+    }
+    if merged.outside > 0 {
+        said.push(format!(
+            "{} long before or after the runs left out",
+            counted(merged.outside, "sample")
+        ));
+    }
+    if merged.in_run == 0 {
+        let runs = runs.iter().flat_map(|(_, run)| &run.points);
+        let begins = runs.filter_map(|p| p.began(EnergyPhase::Run));
+        let (first, last) = (begins.clone().min(), begins.max());
+        let span = |span: Option<(Timestamp, Timestamp)>| match span {
+            Some((from, to)) => format!("{} to {}", from.readable(), to.readable()),
+            None => "nothing".into(),
+        };
+        said.push(format!(
+            "no sample lies in a RUN: samples are of {}, RUNs began from {}; is a time zone or a clock wrong (--shift)?",
+            span(merged.span),
+            span(first.zip(last))
+        ));
+    }
+    said
 }

@@ -1,11 +1,16 @@
 //! `energy`: power and traffic beside runs, and what they say of efficiency.
 
+mod beside;
 mod collect;
 mod import;
 mod merge;
+mod output;
 mod reduce;
+mod samples_csv;
 mod setup;
 mod suite;
+
+pub use beside::{Beside, Collected};
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};
 use crate::exit::Ended;

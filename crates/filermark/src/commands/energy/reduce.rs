@@ -1,9 +1,153 @@
-//! `energy reduce`.
+//! `energy reduce`: merged logs to efficiency tables, the best-foot-forward plan and the
+//! report.
 
-use crate::cli::energy::ReduceArgs;
+use crate::cli::energy::{ReduceArgs, ReduceFormat};
 use crate::exit::{Ended, Failure};
+use crate::files::{refuse_inputs, write_whole};
+use crate::live::say_line;
+use crate::product;
+use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
+use filermark_report::{Templates, energy};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-/// Does it.
-pub fn reduce(_args: &ReduceArgs) -> Ended {
-    Err(Failure::Failed("energy reduce: not built yet".into()))
+/// Reduces; prints the tables; writes what was asked for.
+pub fn reduce(args: &ReduceArgs) -> Ended {
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let outputs = Outputs::of(args)?;
+    for output in outputs.paths() {
+        refuse_inputs(output, &inputs)?;
+    }
+    let options = ReduceOptions {
+        without_tail: args.without_tail,
+    };
+    let reduction = reduce_files(&args.files, &options).map_err(Failure::of)?;
+    outputs.write(&reduction)?;
+    match args.format {
+        ReduceFormat::Text => print_text(&reduction),
+        ReduceFormat::Json => product::print_json(&energy::json(&reduction)),
+        ReduceFormat::Csv => product::print(&energy::csv(&reduction)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the tables for a terminal.
+pub fn print_text(reduction: &Reduction) {
+    product::print(&energy::text(reduction, product::width()));
+}
+
+/// Where page, workbook and table go.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    html: Option<PathBuf>,
+    xlsx: Option<PathBuf>,
+    csv: Option<PathBuf>,
+    /// What the page is laid out by.
+    templates: Templates,
+}
+
+impl Outputs {
+    /// All three, by a name that each adds its ending to.
+    pub fn named(name: &Path) -> Self {
+        let with = |ending: &str| {
+            let mut path = name.as_os_str().to_owned();
+            path.push(ending);
+            Some(PathBuf::from(path))
+        };
+        Self {
+            html: with(".html"),
+            xlsx: with(".xlsx"),
+            csv: with(".csv"),
+            templates: Templates::builtin(),
+        }
+    }
+
+    fn of(args: &ReduceArgs) -> Result<Self, Failure> {
+        let named = args.output.as_deref().map(Self::named).unwrap_or_default();
+        let templates = match &args.templates {
+            Some(dir) => {
+                Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?
+            }
+            None => Templates::builtin(),
+        };
+        // A file's own option goes before the common name.
+        let outputs = Self {
+            html: args.html.clone().or(named.html),
+            xlsx: args.xlsx.clone().or(named.xlsx),
+            csv: args.csv.clone().or(named.csv),
+            templates,
+        };
+        let paths: Vec<&PathBuf> = outputs.paths().collect();
+        for (i, path) in paths.iter().enumerate() {
+            if paths.iter().skip(i + 1).any(|other| other == path) {
+                let sentence = format!("{}: two files of one name are asked for", path.display());
+                return Err(Failure::Usage(vec![sentence]));
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.html.iter().chain(&self.xlsx).chain(&self.csv)
+    }
+
+    /// Writes them, and says where they are. All are made before the first is written.
+    ///
+    /// # Errors
+    /// One cannot be made or written.
+    pub fn write(&self, reduction: &Reduction) -> Result<(), Failure> {
+        let mut made: Vec<(&Path, Vec<u8>)> = Vec::new();
+        if let Some(path) = &self.html {
+            let page = energy::html_by(reduction, &self.templates).map_err(Failure::of)?;
+            made.push((path, page.into_bytes()));
+        }
+        if let Some(path) = &self.xlsx {
+            made.push((path, energy::xlsx(reduction).map_err(Failure::of)?));
+        }
+        if let Some(path) = &self.csv {
+            made.push((path, energy::csv(reduction).into_bytes()));
+        }
+        for (path, bytes) in made {
+            write_whole(path, &bytes).map_err(Failure::of)?;
+        }
+        for path in self.paths() {
+            say_line(format!("energy report: {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(html: Option<&str>, output: Option<&str>) -> ReduceArgs {
+        ReduceArgs {
+            files: Vec::new(),
+            format: ReduceFormat::Text,
+            html: html.map(PathBuf::from),
+            xlsx: None,
+            csv: None,
+            output: output.map(PathBuf::from),
+            without_tail: false,
+            templates: None,
+        }
+    }
+
+    #[test]
+    fn one_name_stands_for_three_files() {
+        let paths = |html, output| -> Result<Vec<String>, Failure> {
+            let outputs = Outputs::of(&args(html, output))?;
+            Ok(outputs.paths().map(|p| p.display().to_string()).collect())
+        };
+        assert!(paths(None, None).expect("none").is_empty());
+        let named = paths(None, Some("d/lab.1")).expect("three");
+        assert_eq!(named, ["d/lab.1.html", "d/lab.1.xlsx", "d/lab.1.csv"]);
+        let own = paths(Some("page.html"), Some("lab")).expect("three");
+        assert_eq!(own[0], "page.html");
+        assert!(matches!(
+            paths(Some("lab.csv"), Some("lab")),
+            Err(Failure::Usage(_))
+        ));
+    }
 }

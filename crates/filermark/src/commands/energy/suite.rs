@@ -1,9 +1,239 @@
-//! `energy suite`.
+//! `energy suite`: several workloads one after the other, each with its clean-up, and their
+//! reduction (seed 003, "Example script to run the 4 mandatory workloads"). What is done
+//! already is not done again.
 
+use super::reduce::{Outputs, print_text};
+use crate::cli::SourceArgs;
 use crate::cli::energy::SuiteArgs;
+use crate::cli::{EventsArgs, OutputArgs};
+use crate::commands::run;
 use crate::exit::{Ended, Failure};
+use crate::live::say_line;
+use crate::{interrupt, plain, product};
+use filermark_config::Resolved;
+use filermark_energy::reduce::{ReduceOptions, reduce_files};
+use filermark_results::{Outcome, fingerprint, read_record};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-/// Does it.
-pub fn suite(_args: &SuiteArgs) -> Ended {
-    Err(Failure::Failed("energy suite: not built yet".into()))
+/// The rc files of the four workloads, as seed 003 calls them.
+const RCS: [&str; 4] = [
+    "sfs_rc_swbuild",
+    "sfs_rc_vda",
+    "sfs_rc_vdi",
+    "sfs_rc_database",
+];
+
+/// A workload of the suite.
+struct Part {
+    rc: PathBuf,
+    resolved: Resolved,
+    state: State,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing is there.
+    ToDo,
+    /// A run was cut: its files are moved away, and it is run anew.
+    Cut,
+    /// Measured to its end.
+    Done,
+}
+
+/// Runs what is not done yet, then reduces all of it.
+pub fn suite(args: &SuiteArgs) -> Ended {
+    let parts = parts(args)?;
+    if args.dry_run {
+        for part in &parts {
+            let state = match part.state {
+                State::ToDo => "to be run",
+                State::Cut => "cut; to be run anew",
+                State::Done => "done",
+            };
+            let rc = part.rc.display();
+            product::print(&format!("{:<12} {rc:<24} {state}\n", part.resolved.suffix));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let count = parts.len();
+    let mut failed: Vec<String> = Vec::new();
+    let mut merged = Vec::new();
+    for (i, part) in parts.into_iter().enumerate() {
+        if interrupt::wished() {
+            return Err(Failure::Stopped);
+        }
+        let (suffix, dir) = (part.resolved.suffix.clone(), part.resolved.work_dir.clone());
+        let log = dir.join(format!("{suffix}.merged.jsonl"));
+        match measure(part, args, &format!("[{} of {count}] {suffix}", i + 1)) {
+            Ok(()) if log.exists() => merged.push(log),
+            Ok(()) => {}
+            Err(Failure::Stopped) => return Err(Failure::Stopped),
+            Err(failure) if args.keep_going => {
+                say_line(format!("filermark: {suffix}: {}", failure.reason()));
+                failed.push(suffix);
+            }
+            Err(failure) => return Err(with_hint(failure)),
+        }
+    }
+    reduce(args, &merged)?;
+    match failed.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Failure::Failed(format!(
+            "not measured: {}; the same command tries them again",
+            failed.join(", ")
+        ))),
+    }
+}
+
+/// Measures one workload, or says that it is done.
+fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
+    let (rc, suffix) = (part.rc.display().to_string(), part.resolved.suffix.clone());
+    match part.state {
+        State::Done => {
+            say_line(format!("{title}: done already ({rc})"));
+            return Ok(());
+        }
+        State::Cut => {
+            let kept = move_away(&part.resolved.work_dir, &suffix)?;
+            say_line(format!(
+                "{title}: a run that was cut is kept in {}",
+                kept.display()
+            ));
+        }
+        State::ToDo => {}
+    }
+    say_line(format!("{title}: {rc}"));
+    plain::listen_to_rooms(&part.resolved.debug, 0);
+    let output = OutputArgs::default();
+    let events = EventsArgs::default();
+    let code = run::carry_out(part.resolved, &output, &events, args.energy.as_deref())?;
+    match code == ExitCode::SUCCESS {
+        true => Ok(()),
+        false if interrupt::wished() => Err(Failure::Stopped),
+        false => Err(Failure::Failed(format!("{suffix}: the run failed"))),
+    }
+}
+
+/// The workloads of the command line, resolved: a mistake in the last is told before the
+/// first has run for hours.
+fn parts(args: &SuiteArgs) -> Result<Vec<Part>, Failure> {
+    let default = RCS.map(str::to_owned);
+    let rcs: &[String] = match args.rcs.is_empty() {
+        true => &default,
+        false => &args.rcs,
+    };
+    let mut parts: Vec<Part> = Vec::new();
+    for text in rcs {
+        let (suffix, rc) = match text.split_once('=') {
+            Some((suffix, rc)) => (suffix.to_owned(), PathBuf::from(rc)),
+            None => (suffix_of(text), PathBuf::from(text)),
+        };
+        let part = part(suffix, rc, args)?;
+        let same = |other: &&Part| other.resolved.suffix == part.resolved.suffix;
+        if let Some(other) = parts.iter().find(same) {
+            let sentence = format!(
+                "{} and {} both have the suffix {}; say SUFFIX=RC",
+                other.rc.display(),
+                part.rc.display(),
+                part.resolved.suffix
+            );
+            return Err(Failure::Usage(vec![sentence]));
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// `sfs_rc_vda` is `vda`; any other name is its own.
+fn suffix_of(rc: &str) -> String {
+    let name = Path::new(rc)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let rest = name
+        .strip_prefix("sfs_rc")
+        .map(|rest| rest.trim_start_matches(['_', '.', '-']));
+    let named = rest.filter(|rest| !rest.is_empty());
+    named.unwrap_or(&name).to_owned()
+}
+
+fn part(suffix: String, rc: PathBuf, args: &SuiteArgs) -> Result<Part, Failure> {
+    // Each workload needs the space that the one before had (seed 003).
+    let mut options = vec!["KEEP=no".to_owned()];
+    options.extend(args.options.iter().cloned());
+    let resolved = plain::resolved(&SourceArgs {
+        rc: Some(rc.clone()),
+        suffix: Some(suffix),
+        dir: args.dir.clone(),
+        options,
+        benchmarks: None,
+    })?;
+    let state = state(&resolved)?;
+    Ok(Part {
+        rc,
+        resolved,
+        state,
+    })
+}
+
+/// What is there of it.
+fn state(resolved: &Resolved) -> Result<State, Failure> {
+    let path = resolved
+        .work_dir
+        .join(format!("{}.run.jsonl", resolved.suffix));
+    if !path.exists() {
+        return Ok(State::ToDo);
+    }
+    let record = read_record(&path).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    if record.run.fingerprint != fingerprint(&resolved.plan) {
+        return Err(Failure::Usage(vec![format!(
+            "{}: this is a run of another plan than the rc file has now; move it away, or give another suffix (SUFFIX=RC) or directory (-d)",
+            path.display()
+        )]));
+    }
+    let complete = matches!(record.end, Some(end) if end.outcome == Outcome::Complete);
+    Ok(if complete { State::Done } else { State::Cut })
+}
+
+/// Moves the files of a run that was cut into a directory of their own; nothing is removed.
+fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, Failure> {
+    let failed = |e: std::io::Error| Failure::of(format!("{}: {e}", dir.display()));
+    let free = (1..).map(|n| dir.join(format!("{suffix}.cut{n}")));
+    let kept = free
+        .into_iter()
+        .find(|path| !path.exists())
+        .unwrap_or_default();
+    std::fs::create_dir(&kept).map_err(failed)?;
+    for ending in ["run.jsonl", "energy.jsonl", "merged.jsonl"] {
+        let name = format!("{suffix}.{ending}");
+        if dir.join(&name).exists() {
+            std::fs::rename(dir.join(&name), kept.join(&name)).map_err(failed)?;
+        }
+    }
+    Ok(kept)
+}
+
+/// The tables and the report of all workloads together.
+fn reduce(args: &SuiteArgs, merged: &[PathBuf]) -> Result<(), Failure> {
+    let Some(first) = merged.first() else {
+        if args.energy.is_some() {
+            say_line("nothing to reduce: no run has an energy log");
+        }
+        return Ok(());
+    };
+    let reduction = reduce_files(merged, &ReduceOptions::default()).map_err(Failure::of)?;
+    Outputs::named(&first.with_file_name("suite.energy")).write(&reduction)?;
+    print_text(&reduction);
+    Ok(())
+}
+
+fn with_hint(failure: Failure) -> Failure {
+    match failure {
+        Failure::Failed(reason) => Failure::Failed(format!(
+            "{reason}; what is done stays, the same command goes on from here (--keep-going: with the next workload)"
+        )),
+        other => other,
+    }
 }

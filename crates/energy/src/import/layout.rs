@@ -1,0 +1,360 @@
+//! Where a table's header is, what separates its cells, and which column is what.
+
+use super::Table;
+use super::columns::{self, Columns, Pick, What};
+use super::dates::Order;
+use super::names::{Named, named};
+use super::text::cells;
+use crate::reading::Quantity;
+use csv::StringRecord;
+
+/// Separators, the comma last: where another one is in use, it may be in figures.
+const SEPARATORS: [u8; 3] = *b"\t;,";
+/// Columns that are looked at.
+const COLUMNS_MAX: usize = 4096;
+
+/// Whose table it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Yokogawa's WTViewer: the table of seed 003 (facts.md 4.6).
+    WtViewer,
+    /// Yokogawa CW120 and CW121 (facts.md 4.6).
+    Cw12x,
+    /// Hioki's (facts.md 4.6).
+    Hioki,
+    /// Any other.
+    Other,
+}
+
+impl Form {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::WtViewer => "WTViewer table",
+            Self::Cw12x => "CW120/CW121 table",
+            Self::Hioki => "Hioki table",
+            Self::Other => "table",
+        }
+    }
+
+    /// The order of its dates, where the form says so.
+    pub(super) const fn order(self) -> Option<Order> {
+        match self {
+            Self::WtViewer => Some(Order::Mdy),
+            Self::Cw12x => Some(Order::Ymd),
+            Self::Hioki | Self::Other => None,
+        }
+    }
+
+    fn of(first_line: &str, header: &StringRecord) -> Self {
+        let has = |name: &str| header.iter().any(|cell| cell.eq_ignore_ascii_case(name));
+        if first_line.trim_start_matches('"').starts_with("CW12") && has("OUTPUT DATE") {
+            Self::Cw12x
+        } else if has("Store No.") && has("Millisecond") {
+            Self::WtViewer
+        } else if has("Etime") && has("Status") {
+            Self::Hioki
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Which columns make the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Two { date: usize, time: usize },
+    One(usize),
+    Unix(usize),
+}
+
+/// How to read a table.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) form: Form,
+    pub(super) separator: u8,
+    /// The line of the header; 0 where there is none.
+    pub(super) header_line: u64,
+    pub(super) header: StringRecord,
+    pub(super) when: When,
+    pub(super) milliseconds: Option<usize>,
+    pub(super) picks: Vec<Pick>,
+    /// What people should know of how it was understood.
+    pub(super) notes: Vec<String>,
+}
+
+impl Layout {
+    /// `power_w = WT1:P-1`, for the report.
+    pub(super) fn columns(&self) -> Vec<String> {
+        let name = |at: usize| match self.header.get(at).filter(|_| self.header_line > 0) {
+            Some(name) => name.to_owned(),
+            None => format!("column {}", at + 1),
+        };
+        let term = |(at, factor): &(usize, f64)| match *factor {
+            1.0 => name(*at),
+            factor => format!("{}*{factor}", name(*at)),
+        };
+        let pick = |pick: &Pick| {
+            let terms: Vec<_> = pick.terms.iter().map(term).collect();
+            let offset = match pick.offset {
+                0.0 => String::new(),
+                offset => format!("{offset:+}"),
+            };
+            format!("{} = {}{offset}", pick.quantity, terms.join("+"))
+        };
+        self.picks.iter().map(pick).collect()
+    }
+}
+
+/// Looks for the header in the first lines of a file, with their numbers.
+///
+/// # Errors
+/// The line, and why it is not found, and what to do.
+pub(super) fn find(
+    lines: &[(u64, String)],
+    table: Table,
+    columns: &Columns,
+) -> Result<Layout, (u64, String)> {
+    let first_line = lines.first().map_or("", |(_, text)| text.as_str());
+    let mut best: (usize, u64, String) = (0, 1, String::new());
+    let mut row = StringRecord::new();
+    for (number, text) in lines {
+        for separator in SEPARATORS {
+            cells(text, separator, &mut row);
+            if row.len() < 2 || row.len() > COLUMNS_MAX {
+                continue;
+            }
+            match try_row(&row, first_line, table, columns) {
+                Try::Found(mut layout) => {
+                    layout.separator = separator;
+                    layout.header_line = if layout.header_line == 0 { 0 } else { *number };
+                    return Ok(*layout);
+                }
+                Try::Refused(reason) => return Err((*number, reason)),
+                Try::No(known, lacking) => {
+                    if best.2.is_empty() || known > best.0 {
+                        let header: Vec<_> = row.iter().take(40).collect();
+                        let header = header.join(" | ");
+                        best = (known, *number, format!("{lacking}; it has: {header}"));
+                    }
+                }
+            }
+        }
+    }
+    let reason = match best.2.is_empty() {
+        true => {
+            "this is no table: no line has columns that are separated by comma, semicolon or tab"
+                .to_owned()
+        }
+        false => format!(
+            "{}. Name the columns: --columns date=NAME,time=NAME,{}=NAME (or their numbers from 1)",
+            best.2,
+            match table {
+                Table::Power => "power_w",
+                Table::Environment => "temperature_c",
+            }
+        ),
+    };
+    let short: String = reason.chars().take(1200).collect();
+    Err((best.1, short))
+}
+
+enum Try {
+    Found(Box<Layout>),
+    /// It is the header, and must not be guessed from.
+    Refused(String),
+    /// So many columns are known, and what is lacking.
+    No(usize, String),
+}
+
+fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns) -> Try {
+    let form = Form::of(first_line, row);
+    let guesses: Vec<Option<Named>> = row.iter().map(named).collect();
+    let known = guesses.iter().flatten().count();
+    let by_number = by_number_only(columns);
+    let chosen = match choose(row, columns) {
+        Ok(chosen) => chosen,
+        Err(part) => return Try::No(known, format!("no column is called \"{part}\"")),
+    };
+    let when = match chosen.when {
+        Some(when) => when,
+        None if columns.has_time() => {
+            return Try::No(
+                known,
+                "date and time, datetime, or unix must be named".into(),
+            );
+        }
+        None => match guess_time(&guesses) {
+            Some(when) => when,
+            None => return Try::No(known, "no column of time was found".into()),
+        },
+    };
+    let find = |what| {
+        guesses
+            .iter()
+            .position(|g| g.is_some_and(|g| g.what == what))
+    };
+    let milliseconds = chosen.milliseconds.or_else(|| match when {
+        When::Unix(_) => None,
+        _ if columns.has_time() => None,
+        _ => find(What::Milliseconds),
+    });
+    let mut notes = Vec::new();
+    let picks = if columns.has_quantities() {
+        chosen.picks
+    } else {
+        match guess_quantities(row, &guesses, table, &mut notes) {
+            Ok(picks) => picks,
+            Err(reason) => return Try::Refused(reason),
+        }
+    };
+    let wanted: &[Quantity] = match table {
+        Table::Power => &[Quantity::Power, Quantity::Energy],
+        Table::Environment => &[Quantity::Temperature, Quantity::Humidity],
+    };
+    let has_main = picks.iter().any(|p| wanted.contains(&p.quantity));
+    let is_chosen = columns.has_quantities() && !picks.is_empty();
+    if !has_main && !is_chosen {
+        let lacking = match table {
+            Table::Power => "no column of power was found",
+            Table::Environment => "no column of temperature or humidity was found",
+        };
+        return Try::No(known, lacking.into());
+    }
+    Try::Found(Box::new(Layout {
+        form,
+        separator: 0,
+        header_line: u64::from(!by_number),
+        header: row.clone(),
+        when,
+        milliseconds,
+        picks,
+        notes,
+    }))
+}
+
+/// Whether the user names every column that is needed by its number: then there need be no header.
+fn by_number_only(columns: &Columns) -> bool {
+    let number = |(_, text): &(What, String)| {
+        text.split('+').all(|part| {
+            let name = part.split('*').next().unwrap_or(part);
+            name.trim().parse::<usize>().is_ok()
+        })
+    };
+    columns.has_time() && columns.has_quantities() && columns.entries.iter().all(number)
+}
+
+#[derive(Default)]
+struct Chosen {
+    when: Option<When>,
+    milliseconds: Option<usize>,
+    picks: Vec<Pick>,
+}
+
+/// What the user names, in this row; the error is the name that it has not.
+fn choose(row: &StringRecord, columns: &Columns) -> Result<Chosen, String> {
+    let mut chosen = Chosen::default();
+    let (mut date, mut time) = (None, None);
+    for (what, text) in &columns.entries {
+        if let What::Of(quantity) = what {
+            chosen.picks.push(Pick {
+                quantity: *quantity,
+                terms: columns::terms(text, row)?,
+                offset: 0.0,
+            });
+            continue;
+        }
+        let at = columns::column(text, row).ok_or_else(|| text.clone())?;
+        match what {
+            What::Date => date = Some(at),
+            What::Time => time = Some(at),
+            What::Milliseconds => chosen.milliseconds = Some(at),
+            What::DateTime => chosen.when = Some(When::One(at)),
+            What::Unix => chosen.when = Some(When::Unix(at)),
+            What::Of(_) => {}
+        }
+    }
+    if let (Some(date), Some(time)) = (date, time) {
+        chosen.when = Some(When::Two { date, time });
+    }
+    Ok(chosen)
+}
+
+fn guess_time(guesses: &[Option<Named>]) -> Option<When> {
+    let find = |what| {
+        guesses
+            .iter()
+            .position(|g| g.is_some_and(|g| g.what == what))
+    };
+    if let (Some(date), Some(time)) = (find(What::Date), find(What::Time)) {
+        return Some(When::Two { date, time });
+    }
+    find(What::DateTime)
+        .map(When::One)
+        .or_else(|| find(What::Unix).map(When::Unix))
+        .or_else(|| find(What::Time).map(When::One))
+}
+
+/// One column for each quantity. Where several could be the one that matters nothing is
+/// guessed; of others the first voltage, frequency and distortion stand for all, since a
+/// supply has one, and the rest is left out and told.
+fn guess_quantities(
+    row: &StringRecord,
+    guesses: &[Option<Named>],
+    table: Table,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Pick>, String> {
+    let mut picks = Vec::new();
+    for quantity in Quantity::ALL {
+        let environmental = matches!(quantity, Quantity::Temperature | Quantity::Humidity);
+        if environmental != (table == Table::Environment) {
+            continue;
+        }
+        let is_it = |guess: &Named| guess.what == What::Of(quantity);
+        let mut found: Vec<(usize, &str, Named)> = Vec::new();
+        for (at, guess) in guesses.iter().enumerate() {
+            let name = row.get(at).unwrap_or("");
+            let Some(guess) = guess.filter(|g| is_it(g)) else {
+                continue;
+            };
+            match found.iter().any(|(_, other, _)| *other == name) {
+                true => notes.push(format!("{name} is there twice; the first column was read")),
+                false => found.push((at, name, guess)),
+            }
+        }
+        let Some((at, first, guess)) = found.first().copied() else {
+            continue;
+        };
+        if found.len() > 1 {
+            let names: Vec<_> = found.iter().map(|(_, name, _)| *name).collect();
+            let shown = names.join(", ");
+            match quantity {
+                Quantity::Power | Quantity::Temperature | Quantity::Humidity => {
+                    let sum = match quantity {
+                        Quantity::Power => {
+                            format!(" or, if they add up, {quantity}={}", names.join("+"))
+                        }
+                        _ => String::new(),
+                    };
+                    return Err(format!(
+                        "several columns could be {quantity}: {shown}; say which: --columns {quantity}={first}{sum}"
+                    ));
+                }
+                Quantity::Voltage | Quantity::Frequency | Quantity::VoltageDistortion => {
+                    notes.push(format!("of {shown} only {first} was read as {quantity}"));
+                }
+                _ => {
+                    notes.push(format!(
+                        "several columns could be {quantity}: {shown}; none was read"
+                    ));
+                    continue;
+                }
+            }
+        }
+        picks.push(Pick {
+            quantity,
+            terms: vec![(at, guess.factor)],
+            offset: guess.offset,
+        });
+    }
+    Ok(picks)
+}

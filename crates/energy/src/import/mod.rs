@@ -1,0 +1,135 @@
+//! Files that other programs have written, as lines of the energy log: what power meters
+//! and thermometers save ([`power_csv`]), and what sflowtool and captures hold of sFlow
+//! ([`sflowtool`], [`pcap`]).
+//!
+//! Nothing is kept of a file but what its next line needs, so a day of samples takes as
+//! little memory as an hour. What cannot be used is counted, the first with its line, and
+//! told as an event: a mean is never made of less than people believe. Within a source
+//! time goes forward; what goes back is dropped and told.
+
+mod batch;
+mod columns;
+pub(crate) mod dates;
+mod layout;
+mod names;
+mod power;
+mod report;
+mod row;
+pub(crate) mod text;
+mod traffic;
+
+pub use batch::port_sample;
+pub use columns::{Columns, ColumnsError};
+pub use power::power_csv;
+pub use report::{ImportReport, PortTotal};
+pub use traffic::{pcap, sflowtool};
+
+use crate::log::{ClockFacts, LogLine, Role, SourceKind, WriteError};
+use crate::sflow::Zone;
+use std::path::{Path, PathBuf};
+
+/// Where lines go: mostly [`crate::log::LogWriter::line`].
+pub type Sink<'a> = dyn FnMut(LogLine) -> Result<(), WriteError> + 'a;
+
+/// What the user says of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where its times were written; needed where they do not tell their offset.
+    pub zone: Option<Zone>,
+    /// Which column is what; of tables only.
+    pub columns: Columns,
+    /// Whose power, or where the sensor is.
+    pub role: Role,
+    /// How its clock stands to the prime's.
+    pub clock: ClockFacts,
+}
+
+/// Numbers of sources and interfaces that the log has not given away yet. One for a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ids {
+    /// The next source.
+    pub source: u32,
+    /// The next interface.
+    pub port: u32,
+}
+
+/// What a table is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A power meter's: it has to have power.
+    Power,
+    /// A thermometer's or hygrometer's: it has to have temperature or humidity.
+    Environment,
+}
+
+impl Table {
+    /// What the source is in the log.
+    pub const fn source(self) -> SourceKind {
+        match self {
+            Self::Power => SourceKind::Meter,
+            Self::Environment => SourceKind::Sensor,
+        }
+    }
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It cannot be read.
+    #[error("{path}: cannot be read: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What it holds cannot be used; with the next thing to try.
+    #[error("{path}:{line}: {reason}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The whole of it cannot be used; with the next thing to try.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The log cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl ImportError {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        let path = path.into();
+        Self::Io { path, source }
+    }
+
+    pub(crate) fn line(path: &Path, line: u64, reason: impl Into<String>) -> Self {
+        let (path, reason) = (path.into(), reason.into());
+        Self::Line { path, line, reason }
+    }
+
+    pub(crate) fn file(path: &Path, reason: impl Into<String>) -> Self {
+        let (path, reason) = (path.into(), reason.into());
+        Self::File { path, reason }
+    }
+}
+
+/// What people call a source that is a file: its name without the ending.
+pub(crate) fn source_name(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    filermark_results::text::one_line(&name.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod traffic_tests;

@@ -1,0 +1,197 @@
+//! A row of a table: when, and what was measured.
+
+use super::columns::Pick;
+use super::dates::{self, Fit, Order};
+use super::layout::{Form, Layout, When};
+use super::names;
+use crate::reading::Quantity;
+use crate::sflow::{LocalTimes, Zone};
+use csv::StringRecord;
+use filermark_results::Timestamp;
+use std::collections::BTreeMap;
+
+/// What meters write for "out of range" is above this: 9.91E+37, 9999.9E+99.
+const VALUE_MAX: f64 = 1e30;
+/// Characters of a cell that a message shows.
+const SHOWN: usize = 40;
+
+/// What a row gives.
+#[derive(Debug, PartialEq)]
+pub(super) enum Row {
+    /// Figures; a quantity that is missing has none.
+    Good(Timestamp, BTreeMap<Quantity, f64>),
+    /// The meter says that it was without power.
+    PowerOff(Option<Timestamp>),
+    /// A time that nobody can place, since no zone was given.
+    NoZone,
+    /// It cannot be used; why.
+    Bad(String),
+}
+
+/// Reads rows in their order.
+pub(super) struct Rows<'a> {
+    layout: &'a Layout,
+    order: Order,
+    times: LocalTimes,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(layout: &'a Layout, order: Order, zone: Option<Zone>) -> Self {
+        Self {
+            layout,
+            order,
+            times: LocalTimes::new(zone),
+        }
+    }
+
+    /// The next row.
+    pub(super) fn read(&mut self, row: &StringRecord) -> Row {
+        if self.layout.form == Form::Cw12x && row.get(0) == Some("POWER OFF") {
+            let (date, time) = (row.get(1).unwrap_or(""), row.get(2).unwrap_or(""));
+            return Row::PowerOff(self.two(date, time).ok());
+        }
+        let at = match self.when(row) {
+            Ok(at) => at,
+            Err(bad) => return bad,
+        };
+        let mut values = BTreeMap::new();
+        let mut first_missing = None;
+        for pick in &self.layout.picks {
+            match self.value(row, pick) {
+                Ok(value) => {
+                    values.insert(pick.quantity, value);
+                }
+                Err(reason) => {
+                    first_missing.get_or_insert((pick.quantity, reason));
+                }
+            }
+        }
+        let needed = |q: Quantity| match self.layout.main() {
+            Some(main) => q == main,
+            None => values.is_empty(),
+        };
+        match first_missing {
+            Some((quantity, reason)) if needed(quantity) => Row::Bad(reason),
+            _ if self.layout.main().is_some_and(|q| !values.contains_key(&q)) => {
+                Row::Bad("the figure that matters is missing".into())
+            }
+            _ => Row::Good(at, values),
+        }
+    }
+
+    fn when(&mut self, row: &StringRecord) -> Result<Timestamp, Row> {
+        let cell = |at: usize| row.get(at).unwrap_or("");
+        let at = match self.layout.when {
+            When::Unix(column) => return unix(cell(column)),
+            When::Two { date, time } => self.two(cell(date), cell(time))?,
+            When::One(column) => self.one(cell(column))?,
+        };
+        let Some(column) = self.layout.milliseconds else {
+            return Ok(at);
+        };
+        let text = cell(column);
+        let milliseconds = number(text, Quantity::Energy, self.layout.separator)
+            .filter(|ms| (0.0..1000.0).contains(ms))
+            .ok_or_else(|| Row::Bad(format!("milliseconds are \"{}\"", shown(text))))?;
+        Ok(at.plus_seconds(milliseconds / 1000.0))
+    }
+
+    fn two(&mut self, date: &str, time: &str) -> Result<Timestamp, Row> {
+        let (Some(day), Some(clock)) = (dates::date(date, self.order), dates::time(time)) else {
+            return Err(Row::Bad(format!(
+                "\"{}\", \"{}\" is no date and time",
+                shown(date),
+                shown(time)
+            )));
+        };
+        self.place(day.to_datetime(clock))
+    }
+
+    fn one(&mut self, text: &str) -> Result<Timestamp, Row> {
+        if has_offset(text) {
+            let read = self.times.read(text);
+            return read.ok_or_else(|| Row::Bad(format!("\"{}\" is no time", shown(text))));
+        }
+        match dates::date_time(text, self.order) {
+            Some(local) => self.place(local),
+            None => Err(Row::Bad(format!(
+                "\"{}\" is no date with a time",
+                shown(text)
+            ))),
+        }
+    }
+
+    fn place(&mut self, local: jiff::civil::DateTime) -> Result<Timestamp, Row> {
+        if !self.times.has_zone() {
+            return Err(Row::NoZone);
+        }
+        let never = || Row::Bad(format!("{local} never was there: clocks were set forward"));
+        self.times.place(local).ok_or_else(never)
+    }
+
+    fn value(&self, row: &StringRecord, pick: &Pick) -> Result<f64, String> {
+        let mut sum = pick.offset;
+        for (column, factor) in &pick.terms {
+            let cell = row.get(*column).unwrap_or("");
+            let value = number(cell, pick.quantity, self.layout.separator)
+                .ok_or_else(|| format!("{} is \"{}\"", pick.quantity, shown(cell)))?;
+            sum += value * factor;
+        }
+        match sum.abs() < VALUE_MAX {
+            true => Ok(sum),
+            false => Err(format!("{} is out of range", pick.quantity)),
+        }
+    }
+}
+
+impl Layout {
+    /// The quantity without which a row is of no use; `None`: any will do.
+    pub(super) fn main(&self) -> Option<Quantity> {
+        let has = |q: &Quantity| self.picks.iter().any(|p| p.quantity == *q);
+        [Quantity::Power, Quantity::Energy].into_iter().find(has)
+    }
+
+    /// What the row's date tells of the order of dates.
+    pub(super) fn fit(&self, row: &StringRecord) -> Fit {
+        let cell = |at: usize| row.get(at).unwrap_or("");
+        match self.when {
+            When::Unix(_) => Fit::Only(Order::Ymd),
+            When::Two { date, .. } => dates::fit(cell(date)),
+            When::One(column) if has_offset(cell(column)) => Fit::Only(Order::Ymd),
+            When::One(column) => {
+                dates::split(cell(column)).map_or(Fit::None, |(d, _)| dates::fit(d))
+            }
+        }
+    }
+}
+
+fn has_offset(text: &str) -> bool {
+    text.parse::<jiff::Timestamp>().is_ok()
+}
+
+/// Seconds since 1970, of this century and the next.
+fn unix(text: &str) -> Result<Timestamp, Row> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..7.3e9).contains(&seconds) => Ok(Timestamp::from_unix_seconds(seconds)),
+        _ => Err(Row::Bad(format!(
+            "\"{}\" is no time in seconds since 1970",
+            shown(text)
+        ))),
+    }
+}
+
+/// A figure; `230,29` where the comma does not separate cells.
+fn number(cell: &str, quantity: Quantity, separator: u8) -> Option<f64> {
+    let cell = names::without_unit(cell, quantity).trim();
+    let commas = cell.matches(',').count();
+    let value: f64 = match separator != b',' && commas == 1 && !cell.contains('.') {
+        true => cell.replace(',', ".").parse().ok()?,
+        false => cell.parse().ok()?,
+    };
+    (value.abs() < VALUE_MAX).then_some(value)
+}
+
+/// The beginning of a cell, for a message.
+fn shown(cell: &str) -> String {
+    filermark_results::text::one_line(&cell.chars().take(SHOWN).collect::<String>())
+}

@@ -1,0 +1,117 @@
+//! What `run --energy` does beside the run: collects, and at the end merges and reduces.
+
+use super::merge::{merge_into, run_of};
+use super::reduce::{Outputs, print_text};
+use crate::exit::Failure;
+use crate::live::say_line;
+use filermark_energy::merge::MergeOptions;
+use filermark_energy::reduce::{ReduceOptions, reduce_files};
+use filermark_energy::setup::Setup;
+use filermark_engine::driver::StopFlag;
+use filermark_meters::collect::{Collecting, Snapshot};
+use filermark_results::RunRecord;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often somebody looks whether the user wishes to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A collection that goes on beside a run.
+pub struct Beside {
+    collecting: Collecting,
+    log: PathBuf,
+    idle: Duration,
+}
+
+impl Beside {
+    /// Begins to collect what the file at `setup` says, into SUFFIX.energy.jsonl in `dir`.
+    ///
+    /// # Errors
+    /// The file makes no sense; a source does not answer; the log is there already.
+    pub fn start(setup: &Path, dir: &Path, suffix: &str) -> Result<Self, Failure> {
+        let setup = Setup::read(setup).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+        std::fs::create_dir_all(dir)
+            .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
+        let log = dir.join(format!("{suffix}.energy.jsonl"));
+        let collecting =
+            Collecting::start(&setup, &log, env!("CARGO_PKG_VERSION")).map_err(Failure::of)?;
+        Ok(Self {
+            collecting,
+            log,
+            idle: setup.idle,
+        })
+    }
+
+    /// Measures the server at rest, as long as the setup says.
+    ///
+    /// # Errors
+    /// The user wishes to stop.
+    pub fn rest(&self, stop: &StopFlag) -> Result<(), Failure> {
+        let began = Instant::now();
+        if !self.idle.is_zero() {
+            let seconds = self.idle.as_secs_f64();
+            say_line(format!("energy: the server at rest for {seconds} s"));
+        }
+        while began.elapsed() < self.idle {
+            if stop.is_raised() {
+                return Err(Failure::Stopped);
+            }
+            std::thread::sleep(LOOK.min(self.idle.saturating_sub(began.elapsed())));
+        }
+        Ok(())
+    }
+
+    /// What there is to be seen now.
+    pub fn snapshot(&self) -> Snapshot {
+        self.collecting.snapshot()
+    }
+
+    /// Ends the collection; the log stays.
+    ///
+    /// # Errors
+    /// It could not be written to its end.
+    pub fn end(self) -> Result<Collected, Failure> {
+        let summary = self.collecting.stop().map_err(Failure::of)?;
+        for trouble in &summary.troubles {
+            say_line(format!("energy: {trouble}"));
+        }
+        Ok(Collected { log: self.log })
+    }
+}
+
+/// The log of a run that is over.
+pub struct Collected {
+    log: PathBuf,
+}
+
+impl Collected {
+    /// Removes the log, which this run has made: it never came to a load point, and the next
+    /// one may have its name.
+    pub fn forget(&self) {
+        let _ = std::fs::remove_file(&self.log);
+    }
+
+    /// Merges it with the run, reduces it, writes the report beside the record. The tables
+    /// are printed on stdout where it is free.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn report(&self, record: &RunRecord, path: &Path, to_stdout: bool) -> Result<(), Failure> {
+        if record.points.is_empty() {
+            self.forget();
+            return Ok(());
+        }
+        let name = |ending: &str| path.with_file_name(format!("{}{ending}", record.run.suffix));
+        let merged = name(".merged.jsonl");
+        let runs = [run_of(record, 0, path)];
+        let logs = [self.log.clone()];
+        merge_into(&runs, &logs, &MergeOptions::default(), &merged, true)?;
+        let reduction = reduce_files(std::slice::from_ref(&merged), &ReduceOptions::default())
+            .map_err(Failure::of)?;
+        Outputs::named(&name(".energy")).write(&reduction)?;
+        if to_stdout {
+            print_text(&reduction);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! Lines over TCP: a command is a line, and so is an answer.
+
+use super::{LINE_LEN_MAX, Talk, receive, send, stream};
+use crate::meter::Trouble;
+use crate::waiting::Deadline;
+use std::net::{SocketAddr, TcpStream};
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Line {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Line {
+    /// To this address.
+    pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, Trouble> {
+        Ok(Self {
+            stream: stream(address, deadline)?,
+            buffer: Vec::new(),
+        })
+    }
+}
+
+impl Talk for Line {
+    fn tell(&mut self, words: &str, step: &'static str, deadline: Deadline) -> Result<(), Trouble> {
+        let line = format!("{words}\n");
+        send(&mut self.stream, line.as_bytes(), step, deadline)
+    }
+
+    fn hear(&mut self, step: &'static str, deadline: Deadline) -> Result<String, Trouble> {
+        loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+                if !self.buffer.is_empty() {
+                    return Err(Trouble::new(step, "it answered more than it was asked"));
+                }
+                let text = String::from_utf8(line).map(|text| text.trim().to_owned());
+                return text.map_err(|_| Trouble::new(step, "its answer is no text"));
+            }
+            if self.buffer.len() >= LINE_LEN_MAX {
+                let reason = format!("it answered {LINE_LEN_MAX} bytes without an end of line");
+                return Err(Trouble::new(step, reason));
+            }
+            let mut some = [0; 256];
+            let len = receive(&mut self.stream, &mut some, step, deadline)?;
+            self.buffer
+                .extend_from_slice(some.get(..len).unwrap_or(&[]));
+        }
+    }
+}

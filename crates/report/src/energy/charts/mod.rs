@@ -1,0 +1,12 @@
+//! The charts of the energy report, each a function to an SVG text.
+
+mod axis;
+mod curves;
+mod drives;
+mod thin;
+mod timeline;
+mod xy;
+
+pub use curves::{Curve, curves_chart};
+pub use drives::drives_chart;
+pub use timeline::{slices_table, timeline_chart};

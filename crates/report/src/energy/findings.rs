@@ -1,0 +1,122 @@
+//! The findings of all runs and load points: what matters most first.
+
+use super::words;
+use crate::view::said;
+use filermark_energy::reduce::{EnergyFinding, EnergyRule, Reduction};
+use filermark_model::Severity;
+use filermark_results::text::{one_line, severity_word};
+use serde::Serialize;
+
+/// A finding and where it belongs.
+pub struct Placed<'a> {
+    /// Place of the run in the reduction; `None`: all of it.
+    pub run: Option<usize>,
+    /// Load point, from 1; 0 for the run as a whole.
+    pub point: u32,
+    pub finding: &'a EnergyFinding,
+}
+
+/// The findings of one rule that matter equally, in words.
+#[derive(Debug, Serialize)]
+pub struct FindingView {
+    pub severity: &'static str,
+    pub rule: &'static str,
+    /// Where, and what.
+    pub said: Vec<(String, String)>,
+}
+
+/// All findings one by one: by severity, rule, run and load point.
+pub fn placed(reduction: &Reduction) -> Vec<Placed<'_>> {
+    let of = |run, point, findings| placed_in(run, point, findings);
+    let mut all: Vec<Placed<'_>> = of(None, 0, &reduction.findings).collect();
+    for (place, run) in reduction.workloads.iter().enumerate() {
+        all.extend(of(Some(place), 0, &run.findings));
+        for point in &run.points {
+            all.extend(of(Some(place), point.number, &point.findings));
+        }
+    }
+    all.sort_by_key(|p| {
+        (
+            std::cmp::Reverse(p.finding.severity),
+            p.finding.rule,
+            p.run,
+            p.point,
+        )
+    });
+    all
+}
+
+fn placed_in(
+    run: Option<usize>,
+    point: u32,
+    findings: &[EnergyFinding],
+) -> impl Iterator<Item = Placed<'_>> {
+    findings.iter().map(move |finding| Placed {
+        run,
+        point,
+        finding,
+    })
+}
+
+/// The findings by rule; the same words of one run once, with the load points.
+pub fn views(reduction: &Reduction) -> Vec<FindingView> {
+    let all = placed(reduction);
+    let key = |p: &Placed<'_>| -> (Severity, EnergyRule) { (p.finding.severity, p.finding.rule) };
+    let groups = all.chunk_by(|a, b| key(a) == key(b));
+    let view = |group: &[Placed<'_>]| FindingView {
+        severity: severity_word(group[0].finding.severity),
+        rule: words::rule(group[0].finding.rule),
+        said: group
+            .chunk_by(|a, b| a.run == b.run)
+            .flat_map(|of_run| said_of_run(reduction, of_run))
+            .collect(),
+    };
+    groups.map(view).collect()
+}
+
+fn said_of_run(reduction: &Reduction, group: &[Placed<'_>]) -> Vec<(String, String)> {
+    let messages: Vec<(u32, &str)> = group
+        .iter()
+        .map(|p| (p.point, p.finding.message.as_str()))
+        .collect();
+    let run = group.first().and_then(|p| run_name(reduction, p));
+    let with_run = |(place, words): (String, String)| {
+        let places = run.iter().map(|r| format!("run {r}"));
+        let places: Vec<String> = places.chain((!place.is_empty()).then_some(place)).collect();
+        (places.join(", "), words)
+    };
+    said(&messages).into_iter().map(with_run).collect()
+}
+
+/// The run's name that a finding belongs to.
+pub fn run_name(reduction: &Reduction, placed: &Placed<'_>) -> Option<String> {
+    let run = reduction.workloads.get(placed.run?)?;
+    Some(words::name(&run.name))
+}
+
+/// The sentence of a finding, on one line.
+pub fn message(placed: &Placed<'_>) -> String {
+    one_line(&placed.finding.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_energy::reduce::testing::reduction;
+
+    #[test]
+    fn what_matters_most_comes_first_and_once() {
+        let reduction = reduction();
+        let views = views(&reduction);
+        let severities: Vec<&str> = views.iter().map(|v| v.severity).collect();
+        assert_eq!(
+            severities,
+            [
+                "invalid", "invalid", "warning", "warning", "warning", "note"
+            ]
+        );
+        let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
+        assert_eq!(gap.said.len(), 1);
+        assert_eq!(gap.said[0].0, "run vdi, load points 3, 5");
+    }
+}

@@ -1,0 +1,135 @@
+//! The energy report as one self-contained HTML page.
+
+use super::charts::{Curve, curves_chart, drives_chart, slices_table, timeline_chart};
+use super::findings::{self, FindingView};
+use super::rows::{self, PHASE_ROWS_MAX, Table};
+use super::words;
+use crate::charts::Fit;
+use crate::html::Chart;
+use crate::templates::{TemplateError, Templates};
+use filermark_energy::reduce::{BestFoot, Reduction, WorkloadReduction};
+use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_results::text::one_line;
+use serde::Serialize;
+
+/// Most events of a run that are listed.
+const EVENTS_MAX: usize = 200;
+
+#[derive(Serialize)]
+struct Page {
+    simulated: bool,
+    runs: Vec<String>,
+    summary: Table,
+    plans: Vec<PlanView>,
+    efficiency: Option<Chart>,
+    operations: Option<Chart>,
+    power: Option<Chart>,
+    workloads: Vec<WorkloadView>,
+    findings: Vec<FindingView>,
+    sources: Table,
+    program: String,
+    notices: [&'static str; 2],
+    simulated_word: &'static str,
+}
+
+#[derive(Serialize)]
+struct PlanView {
+    benchmark: String,
+    chart: Option<Chart>,
+    measured: Table,
+    range: Vec<String>,
+    known: &'static str,
+    next: Vec<String>,
+    simulated: bool,
+}
+
+#[derive(Serialize)]
+struct WorkloadView {
+    id: usize,
+    title: String,
+    run: String,
+    began: Option<String>,
+    traffic: &'static str,
+    simulated: bool,
+    timeline: Option<Chart>,
+    slices: Option<Table>,
+    reduction: Table,
+    points: Table,
+    phases: Table,
+    phases_left_out: usize,
+    events: Vec<(String, String)>,
+    events_left_out: usize,
+}
+
+/// The page, laid out by the shipped template `energy.html`.
+///
+/// # Errors
+/// The template cannot be filled in: a defect.
+pub fn html(reduction: &Reduction) -> Result<String, TemplateError> {
+    html_by(reduction, &Templates::builtin())
+}
+
+/// The page, laid out by these templates' `energy.html`.
+///
+/// # Errors
+/// The template cannot be filled in; of a user's own, it names the line.
+pub fn html_by(reduction: &Reduction, templates: &Templates) -> Result<String, TemplateError> {
+    templates.render("energy.html", &page(reduction))
+}
+
+fn page(reduction: &Reduction) -> Page {
+    let runs = &reduction.workloads;
+    let curves = |curve, wide| Chart::of(wide, |fit| curves_chart(runs, curve, fit));
+    let plans = reduction.best_foot.iter().enumerate();
+    Page {
+        simulated: reduction.simulated,
+        runs: runs.iter().map(|r| words::name(&r.name)).collect(),
+        summary: rows::summary_table(runs),
+        plans: plans
+            .map(|(place, plan)| plan_view(reduction, place, plan))
+            .collect(),
+        efficiency: curves(Curve::Efficiency, Fit::Wide),
+        operations: curves(Curve::Operations, Fit::Half),
+        power: curves(Curve::Power, Fit::Half),
+        workloads: runs.iter().enumerate().map(workload_view).collect(),
+        findings: findings::views(reduction),
+        sources: rows::sources_table(reduction),
+        program: format!("filermark {}", env!("CARGO_PKG_VERSION")),
+        notices: [NOT_A_SPEC_RESULT, words::NO_PROGRAMME_RESULT],
+        simulated_word: words::SIMULATED,
+    }
+}
+
+fn plan_view(reduction: &Reduction, place: usize, plan: &BestFoot) -> PlanView {
+    PlanView {
+        benchmark: words::name(&plan.benchmark).to_uppercase(),
+        chart: Chart::of(Fit::Wide, |fit| drives_chart(plan, place, fit)),
+        measured: rows::drives_table(plan),
+        range: rows::range_sentences(plan),
+        known: rows::known(plan),
+        next: plan.next.iter().map(|n| one_line(n)).collect(),
+        simulated: rows::plan_is_simulated(reduction, plan),
+    }
+}
+
+fn workload_view((id, run): (usize, &WorkloadReduction)) -> WorkloadView {
+    let events = run.events.iter().take(EVENTS_MAX);
+    WorkloadView {
+        id,
+        title: words::title(run),
+        run: words::name(&run.name),
+        began: rows::began(run).map(|at| at.readable()),
+        traffic: words::traffic_from(run.traffic_from),
+        simulated: run.simulated,
+        timeline: Chart::of(Fit::Wide, |fit| timeline_chart(run, id, fit)),
+        slices: slices_table(run),
+        reduction: rows::reduction_table(run),
+        points: rows::point_table(run),
+        phases: rows::phase_table(run),
+        phases_left_out: run.phases.len().saturating_sub(PHASE_ROWS_MAX),
+        events: events
+            .map(|(at, message)| (at.readable(), one_line(message)))
+            .collect(),
+        events_left_out: run.events.len().saturating_sub(EVENTS_MAX),
+    }
+}

@@ -1,0 +1,30 @@
+//! The energy report: what merged logs say of efficiency, as a page, a text, tables and a
+//! workbook.
+//!
+//! [`html()`], [`text()`], [`csv()`], [`xlsx()`] and [`json()`] render one
+//! [`Reduction`](filermark_energy::reduce::Reduction) and know nothing else: no file of
+//! their own, no clock, and none of the arithmetic that made the figures. Made-up figures
+//! are marked in each of them, and wherever efficiency is shown with two decimals it is
+//! [`cut`](figures::cut), never rounded up.
+
+mod charts;
+mod csv;
+mod figures;
+mod findings;
+mod html;
+mod json;
+mod rows;
+mod text;
+mod words;
+mod xlsx;
+
+#[cfg(test)]
+mod tests;
+
+pub use csv::{CSV_COLUMNS, csv};
+pub use figures::{cut, efficiency};
+pub use html::{html, html_by};
+pub use json::{FORMAT, json};
+pub use text::text;
+pub use words::{NO_PROGRAMME_RESULT, SIMULATED};
+pub use xlsx::{WorkbookError, xlsx};

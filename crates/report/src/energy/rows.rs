@@ -1,0 +1,380 @@
+//! The tables of the energy report as texts; page and terminal lay out the same cells.
+
+use super::figures::{cut, efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::words;
+use filermark_energy::reduce::{
+    BestFoot, PointEfficiency, RangePoint, Reduction, Stats, TrafficFrom, WorkloadReduction,
+};
+use filermark_results::Timestamp;
+use serde::Serialize;
+
+/// A table: the head of its first column, (head, unit) of the others, and the rows.
+#[derive(Debug, Serialize)]
+pub struct Table {
+    pub first: &'static str,
+    pub heads: Vec<(String, String)>,
+    pub rows: Vec<Row>,
+}
+
+/// A row: what its figures are of, the cells, and a class of the style sheet.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub first: String,
+    pub cells: Vec<String>,
+    pub class: &'static str,
+}
+
+fn heads(heads: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(head, unit): &(&str, &str)| ((*head).to_owned(), (*unit).to_owned());
+    heads.iter().map(owned).collect()
+}
+
+/// MiB/s that the efficiency of a point is made of.
+pub fn mib_per_s(run: &WorkloadReduction, point: &PointEfficiency) -> Option<f64> {
+    match run.traffic_from {
+        TrafficFrom::Sflow => mean(point.traffic_mib_per_s),
+        TrafficFrom::Clients => sound(point.client_mib_per_s),
+        TrafficFrom::Nowhere => None,
+    }
+}
+
+/// The best load point of a run.
+pub fn best(run: &WorkloadReduction) -> Option<&PointEfficiency> {
+    run.points.get(run.best?)
+}
+
+/// The class of a load point's row.
+fn class(run: &WorkloadReduction, place: usize, point: &PointEfficiency) -> &'static str {
+    match (run.best == Some(place), point.valid) {
+        (true, _) => "peak",
+        (false, Some(false)) => "invalid",
+        _ => "",
+    }
+}
+
+/// The reduction table with the seed's columns, and no others.
+pub fn reduction_table(run: &WorkloadReduction) -> Table {
+    let row = |(place, point): (usize, &PointEfficiency)| Row {
+        first: point.number.to_string(),
+        cells: vec![
+            plain(mib_per_s(run, point)),
+            plain(mean(point.power_w)),
+            efficiency(point.mib_per_s_per_w),
+        ],
+        class: class(run, place, point),
+    };
+    Table {
+        first: "Run #",
+        heads: heads(&[
+            (words::traffic_head(run.traffic_from), ""),
+            ("Avg Power", ""),
+            ("MiB/sec/Watt", ""),
+        ]),
+        rows: run.points.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// All else that is known of the load points.
+pub fn point_table(run: &WorkloadReduction) -> Table {
+    let unit = words::name(&run.load_unit);
+    let mut all = vec![("load".to_owned(), unit)];
+    all.extend(heads(&[
+        ("achieved", "op/s"),
+        ("clients", "MiB/s"),
+        ("latency", "ms"),
+        ("least", "W"),
+        ("5\u{a0}%", "W"),
+        ("median", "W"),
+        ("95\u{a0}%", "W"),
+        ("most", "W"),
+        ("clients' power", "W"),
+        ("efficiency", "MiB/s per W"),
+        ("ops", "op/s per W"),
+        ("energy", "J per op"),
+        ("drift", "%"),
+        ("coverage", "%"),
+        ("inlet", "°C"),
+        ("humidity", "%"),
+        ("counts", ""),
+    ]));
+    let row = |(place, point): (usize, &PointEfficiency)| Row {
+        first: point.number.to_string(),
+        cells: point_cells(point),
+        class: class(run, place, point),
+    };
+    let mut table = Table {
+        first: "#",
+        heads: all,
+        rows: run.points.iter().enumerate().map(row).collect(),
+    };
+    drop_empty(&mut table, &["clients' power", "inlet", "humidity"]);
+    table
+}
+
+/// Takes columns out that few labs fill and that no row has a figure in.
+fn drop_empty(table: &mut Table, optional: &[&str]) {
+    for column in (0..table.heads.len()).rev() {
+        let is_optional = optional.contains(&table.heads[column].0.as_str());
+        let is_empty = |row: &Row| {
+            row.cells
+                .get(column)
+                .is_none_or(|c| c == super::figures::NONE)
+        };
+        if is_optional && table.rows.iter().all(is_empty) {
+            table.heads.remove(column);
+            for row in &mut table.rows {
+                if column < row.cells.len() {
+                    row.cells.remove(column);
+                }
+            }
+        }
+    }
+}
+
+fn point_cells(point: &PointEfficiency) -> Vec<String> {
+    let power = |of: fn(Stats) -> f64| short(point.power_w.map(of));
+    vec![
+        loads(point.load),
+        short(point.achieved_ops_per_s),
+        short(point.client_mib_per_s),
+        fixed(point.latency_ms_mean, 2),
+        power(|s| s.min),
+        power(|s| s.p5),
+        power(|s| s.p50),
+        power(|s| s.p95),
+        power(|s| s.max),
+        short(mean(point.client_power_w)),
+        // Small servers have no figure in two decimals.
+        sound(point.mib_per_s_per_w).map_or(super::figures::NONE.into(), |v| cut(v, 5)),
+        fixed(point.ops_per_s_per_w, 3),
+        fixed(point.joules_per_op, 3),
+        percent(point.power_w.map(|s| s.drift)),
+        percent(point.power_w.map(|s| s.coverage)),
+        fixed(mean(point.temperature_c), 1),
+        fixed(mean(point.humidity_pcnt), 1),
+        words::validity(point.valid).to_owned(),
+    ]
+}
+
+/// The seed's last table: a column for each workload, maximum efficiency in the first row.
+pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
+    let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
+        first: first.to_owned(),
+        cells: runs.iter().map(cell).collect(),
+        class: "",
+    };
+    let of_best = |of: &dyn Fn(&WorkloadReduction, &PointEfficiency) -> String,
+                   run: &WorkloadReduction| {
+        best(run).map_or(super::figures::NONE.to_owned(), |point| of(run, point))
+    };
+    let maximum = |run: &WorkloadReduction| {
+        let value = best(run).and_then(|p| sound(p.mib_per_s_per_w));
+        match value {
+            None => super::figures::NONE.to_owned(),
+            value => format!("{} MiB/sec/Watt", efficiency(value)),
+        }
+    };
+    let load = |run: &WorkloadReduction, point: &PointEfficiency| {
+        format!("{} ({})", point.number, words::load(run, point.load))
+    };
+    let drives = |run: &WorkloadReduction| loads(run.drives.map(f64::from));
+    let mut rows = vec![
+        row("Maximum Efficiency", &maximum),
+        row("Figures", &|r| figures_word(r).to_owned()),
+        row("at load point", &|r| of_best(&load, r)),
+        row("MiB/s", &|r| of_best(&|r, p| plain(mib_per_s(r, p)), r)),
+        row("W", &|r| of_best(&|_, p| plain(mean(p.power_w)), r)),
+        row("op/s per W", &|r| {
+            of_best(&|_, p| fixed(p.ops_per_s_per_w, 3), r)
+        }),
+        row("Idle power, W", &|r| plain(mean(r.idle))),
+        row("Ready idle, GB/W", &|r| efficiency(r.ready_idle_gb_per_w)),
+        row("Drives", &drives),
+        row("Traffic from", &|r| {
+            words::traffic_from(r.traffic_from).to_owned()
+        }),
+        row("Run", &|r| words::name(&r.name)),
+    ];
+    rows[0].class = "peak";
+    Table {
+        first: "Workloads",
+        heads: runs
+            .iter()
+            .map(|r| (words::title(r), String::new()))
+            .collect(),
+        rows,
+    }
+}
+
+/// Whether the figures of a run are measured.
+pub fn figures_word(run: &WorkloadReduction) -> &'static str {
+    let is_silent = |p: &PointEfficiency| p.power_w.is_none() && p.traffic_mib_per_s.is_none();
+    match (run.simulated, run.points.iter().all(is_silent)) {
+        (true, _) => words::SIMULATED,
+        (false, true) => "none",
+        (false, false) => "measured",
+    }
+}
+
+/// Efficiency by number of drives.
+pub fn drives_table(plan: &BestFoot) -> Table {
+    let row = |(place, one): (usize, &filermark_energy::reduce::DriveEfficiency)| Row {
+        first: one.drives.to_string(),
+        cells: vec![
+            efficiency(Some(one.mib_per_s_per_w)),
+            below_best(plan, one.mib_per_s_per_w),
+            words::name(&one.run),
+            standing(plan, place),
+        ],
+        class: match plan.best == Some(place) {
+            true => "peak",
+            false => "",
+        },
+    };
+    Table {
+        first: "drives",
+        heads: heads(&[
+            ("MiB/sec/Watt", ""),
+            ("of the best", "%"),
+            ("run", ""),
+            ("is", ""),
+        ]),
+        rows: plan.measured.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn below_best(plan: &BestFoot, value: f64) -> String {
+    let best = plan.best.and_then(|i| plan.measured.get(i));
+    let best = best.map(|b| b.mib_per_s_per_w).filter(|b| *b > 0.0);
+    percent(best.map(|b| value / b))
+}
+
+fn standing(plan: &BestFoot, place: usize) -> String {
+    let is_end = |end: &Option<RangePoint>| end.as_ref().and_then(|e| e.by_drives) == Some(place);
+    let mut words = Vec::new();
+    if plan.best == Some(place) {
+        words.push(match plan.enclosed {
+            true => "the best",
+            false => "the best so far",
+        });
+    }
+    if is_end(&plan.low) {
+        words.push("the low end by drives");
+    }
+    if is_end(&plan.high) {
+        words.push("the high end by drives");
+    }
+    words.join(", ")
+}
+
+/// How much the best is known.
+pub const fn known(plan: &BestFoot) -> &'static str {
+    match (plan.best, plan.enclosed) {
+        (None, _) => "Nothing was measured yet.",
+        (Some(_), true) => "The best has a worse neighbour on both sides.",
+        (Some(_), false) => {
+            "The best is not known yet: it has no worse neighbour on one side or both."
+        }
+    }
+}
+
+/// What the two ends of the range are: by number of drives, and by the 15 % rule.
+pub fn range_sentences(plan: &BestFoot) -> Vec<String> {
+    let ends = [
+        ("low", "-40 %", "fewer", &plan.low),
+        ("high", "+15 %", "more", &plan.high),
+    ];
+    let sentence = |(end, share, word, point): (&str, &str, &str, &Option<RangePoint>)| {
+        let point = point.as_ref()?;
+        let wanted = point.drives_wanted;
+        let by_drives = match point.by_drives.and_then(|i| plan.measured.get(i)) {
+            Some(one) => {
+                let run = words::name(&one.run);
+                format!("measured with {} drives as run {run}", one.drives)
+            }
+            None => "not measured yet".to_owned(),
+        };
+        let by_share = match sound(point.drives_15_pcnt_below) {
+            Some(drives) => format!("{} drives, between measured ones", fixed(Some(drives), 1)),
+            None => format!("not known, no run with {word} drives is 15 % below the best"),
+        };
+        Some(format!(
+            "The {end} end: {wanted} drives ({share} of the best), {by_drives}; by the 15 % rule: {by_share}."
+        ))
+    };
+    ends.into_iter().filter_map(sentence).collect()
+}
+
+/// Whether a run of the plan is made up; a run that was not given says nothing.
+pub fn plan_is_simulated(reduction: &Reduction, plan: &BestFoot) -> bool {
+    let of_plan = |run: &WorkloadReduction| plan.measured.iter().any(|d| d.run == run.name);
+    let runs = reduction.workloads.iter();
+    runs.filter(|r| of_plan(r)).any(|r| r.simulated)
+}
+
+/// The sources of all runs.
+pub fn sources_table(reduction: &Reduction) -> Table {
+    let of_run = |run: &WorkloadReduction| {
+        let title = words::title(run);
+        let row = |s: &filermark_energy::reduce::SourceView| Row {
+            first: words::name(&s.name),
+            cells: vec![
+                title.clone(),
+                words::name(&s.location),
+                words::name(&s.role),
+                filermark_results::text::one_line(&s.clock),
+                crate::format::count(s.samples),
+                match s.simulated {
+                    true => words::SIMULATED.to_owned(),
+                    false => "measured".to_owned(),
+                },
+            ],
+            class: "",
+        };
+        run.sources.iter().map(row).collect::<Vec<_>>()
+    };
+    Table {
+        first: "source",
+        heads: heads(&[
+            ("workload", ""),
+            ("read at", ""),
+            ("of", ""),
+            ("clock", ""),
+            ("samples", ""),
+            ("figures", ""),
+        ]),
+        rows: reduction.workloads.iter().flat_map(of_run).collect(),
+    }
+}
+
+/// Most rows of the table of phases.
+pub const PHASE_ROWS_MAX: usize = 1_000;
+
+/// When each phase began, and how long it was.
+pub fn phase_table(run: &WorkloadReduction) -> Table {
+    let row = |p: &filermark_energy::reduce::PhaseSpan| Row {
+        first: match p.point {
+            0 => "–".to_owned(),
+            n => n.to_string(),
+        },
+        cells: vec![
+            p.phase.name().to_owned(),
+            p.began.readable(),
+            fixed(Some(p.ended.seconds_since(p.began)), 1),
+        ],
+        class: "",
+    };
+    Table {
+        first: "point",
+        heads: heads(&[("phase", ""), ("began", ""), ("took", "s")]),
+        rows: run.phases.iter().take(PHASE_ROWS_MAX).map(row).collect(),
+    }
+}
+
+/// When the first of anything was measured.
+pub fn began(run: &WorkloadReduction) -> Option<Timestamp> {
+    let series = run.series.iter().filter_map(|s| s.values.first());
+    let phases = run.phases.iter().map(|p| p.began);
+    let points = run.points.iter().filter_map(|p| p.began);
+    phases.chain(series.map(|v| v.0)).chain(points).min()
+}
