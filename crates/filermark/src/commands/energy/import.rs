@@ -95,6 +95,7 @@ fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Fail
             RoleArg::Other => Role::Other,
         },
         clock: ClockFacts {
+            added_s: None,
             offset_s: args.offset.unwrap_or(0.0),
             bound_s: args.bound,
             how: match args.offset {

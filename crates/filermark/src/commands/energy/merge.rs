@@ -1,13 +1,12 @@
 //! `energy merge`: run records and energy logs into one merged log.
 
-use super::output::NewLog;
 use crate::cli::energy::{LabArgs, MergeArgs};
 use crate::exit::{Ended, Failure};
-use crate::files::folder_of;
+use crate::files::{Draft, folder_of, refuse_inputs};
 use crate::live::say_line;
 use crate::product;
 use filermark_energy::foreign;
-use filermark_energy::log::{EnergyPhase, Head, Lab, Log, MergedRun, SCHEMA_VERSION};
+use filermark_energy::log::{EnergyPhase, Head, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION};
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::units::counted;
@@ -65,10 +64,11 @@ pub fn merge_into(
     let inputs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
     let open = |path: &PathBuf| Log::open(path).map_err(Failure::of);
     let open: Vec<Log> = logs.iter().map(open).collect::<Result<_, _>>()?;
-    let new = NewLog::create(output, force, &inputs)?;
-    let (merged, _) =
-        merge_logs(head(), runs, open, options, new.writer()?).map_err(Failure::of)?;
-    new.keep()?;
+    refuse_inputs(output, &inputs)?;
+    let draft = Draft::new(output, force)?;
+    let writer = LogWriter::create(draft.path()).map_err(Failure::of)?;
+    let (merged, _) = merge_logs(head(), runs, open, options, writer).map_err(Failure::of)?;
+    draft.keep()?;
     Ok(merged)
 }
 

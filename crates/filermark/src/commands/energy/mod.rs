@@ -4,7 +4,6 @@ mod beside;
 mod collect;
 mod import;
 mod merge;
-mod output;
 mod reduce;
 mod samples_csv;
 mod setup;

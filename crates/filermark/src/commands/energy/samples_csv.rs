@@ -1,8 +1,8 @@
 //! The samples of a merged log as CSV, with run and phase in front, for those who go on in
 //! a spreadsheet (facts.md 4.3).
 
-use super::output::refuse_old;
 use crate::exit::Failure;
+use crate::files::Draft;
 use filermark_energy::log::{EnergyPhase, Log, LogLine, PortSample, Tag};
 use filermark_results::Timestamp;
 use std::collections::BTreeMap;
@@ -27,10 +27,10 @@ const HEADER: [&str; 8] = [
 /// # Errors
 /// The log cannot be read, or the table is there or cannot be written.
 pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), Failure> {
-    refuse_old(csv, force)?;
+    let draft = Draft::new(csv, force)?;
     let failed = |e: io::Error| Failure::of(format!("{}: cannot be written: {e}", csv.display()));
     let other = |e: csv::Error| failed(e.into());
-    let file = File::create(csv).map_err(failed)?;
+    let file = File::create(draft.path()).map_err(failed)?;
     let mut table = Table {
         out: csv::Writer::from_writer(file),
         names: BTreeMap::new(),
@@ -42,7 +42,8 @@ pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), Failure> {
     while let Some(line) = log.next_line().map_err(Failure::of)? {
         table.line(line).map_err(other)?;
     }
-    table.out.flush().map_err(failed)
+    table.out.flush().map_err(failed)?;
+    draft.keep()
 }
 
 struct Table {
