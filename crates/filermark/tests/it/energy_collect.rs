@@ -134,32 +134,34 @@ pub fn now() -> f64 {
     filermark_results::Timestamp::now().unix_seconds()
 }
 
-/// Makes load between quiet times while it is collected, and compares the bytes of the
-/// server's port with the kernel's.
-fn compare(switch: &Switch, load: impl FnOnce()) -> (Vec<LogLine>, String) {
+/// Makes load between quiet times while it is collected, and compares the bytes of both
+/// ports with the kernel's. The two need not agree with each other: the switch's datapath
+/// loses packets when it gets no processor. Gives the product.
+fn compare(switch: &Switch, load: impl FnOnce()) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     let log = dir.path().join(LOG);
-    let index = switch.if_index(Switch::SERVER).expect("its number");
-    let ports = index.to_string();
+    let hosts = [Switch::SERVER, Switch::CLIENT];
+    let [index, other] = hosts.map(|host| switch.if_index(host).expect("its number"));
     let command = switch.sandbox().command(PROGRAM);
-    let (mut collect, address) =
-        Going::collect(command, dir.path(), &["--ports", &ports, "--json"]);
+    let args = ["--ports", &index.to_string(), "--json"];
+    let (mut collect, address) = Going::collect(command, dir.path(), &args);
     let options = SflowOptions {
         polling_s: 1,
         sampling: 64,
     };
     switch.tell(address, options).expect("sFlow is on");
     let later_than = |when: f64| {
-        wait_for("a sample", || {
-            let found = samples(&lines(&log), index);
-            found.last().filter(|(end, _)| *end > when).copied()
-        })
+        wait_for("samples", || {
+            let lines = lines(&log);
+            let last = [index, other].map(|n| samples(&lines, n).last().map(|(end, _)| *end));
+            last.iter().all(|end| *end > Some(when)).then_some(())
+        });
     };
     later_than(0.0);
-    let before = switch.bytes(Switch::SERVER).expect("counts");
-    let begin = now();
+    let counts = || hosts.map(|host| switch.bytes(host).expect("counts"));
+    let (before, begin) = (counts(), now());
     load();
-    let after = switch.bytes(Switch::SERVER).expect("counts");
+    let after = counts();
     // An agent may hold back what it has read for a second.
     later_than(now() + 1.1);
     collect.signal(Signal::INT);
@@ -167,19 +169,22 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> (Vec<LogLine>, String) {
     assert_eq!(code, Some(0), "{product}");
     let lines = lines(&log);
     assert!(matches!(lines.last(), Some(LogLine::End(_))));
-    // All intervals that end after the beginning: what is in them before it is quiet.
-    let its = samples(&lines, index);
-    let its = its.iter().filter(|(end, _)| *end > begin);
-    let told: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
-    let kernel = (after.0 - before.0) + (after.1 - before.1);
-    let apart = (told as f64 - kernel as f64) / kernel as f64;
-    eprintln!(
-        "sFlow {told} bytes, the kernel {kernel} bytes, {:+.4} % apart",
-        apart * 100.0
-    );
-    assert!(kernel > 5 << 20, "{kernel} bytes are no load");
-    assert!(apart.abs() < 0.01, "sFlow {told}, the kernel {kernel}");
-    (lines, product)
+    for (at, index) in [index, other].into_iter().enumerate() {
+        // All intervals that end after the beginning: what is in them before it is quiet.
+        let its = samples(&lines, index);
+        let its = its.iter().filter(|(end, _)| *end > begin);
+        let told: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
+        let kernel = (after[at].0 - before[at].0) + (after[at].1 - before[at].1);
+        let apart = (told as f64 - kernel as f64) / kernel as f64;
+        eprintln!(
+            "{}: sFlow {told} bytes, the kernel {kernel} bytes, {:+.4} % apart",
+            hosts[at],
+            apart * 100.0
+        );
+        assert!(kernel > 5 << 20, "{kernel} bytes are no load");
+        assert!(apart.abs() < 0.01, "sFlow {told}, the kernel {kernel}");
+    }
+    product
 }
 
 pub fn switch() -> Option<Switch> {
@@ -192,7 +197,7 @@ fn a_transfer_through_a_switch_is_what_the_kernel_counts() {
     let _turn = beside_others();
     let Some(switch) = switch() else { return };
     let address = SocketAddr::from((Switch::address(Switch::SERVER), 2000));
-    let (_, product) = compare(&switch, || transfer(&switch, address, 60 << 20));
+    let product = compare(&switch, || transfer(&switch, address, 60 << 20));
     let product: serde_json::Value = serde_json::from_str(&product).expect("JSON");
     assert!(product["samples"].as_u64() > Some(0), "{product}");
     assert_eq!(product["troubles"], serde_json::json!([]), "{product}");
@@ -233,25 +238,10 @@ fn a_run_through_a_switch_is_what_the_kernel_counts() {
     let line = sweep.to_command();
     let mut run = switch.command(Switch::CLIENT, PROGRAM);
     run.args(line.get_args()).current_dir(sweep.dir());
-    let (lines, _) = compare(&switch, || {
+    compare(&switch, || {
         let run = run.env_remove("RUST_LOG").output().expect("it runs");
         assert!(run.status.success(), "{}", talk(&run));
     });
-    // The client's port told the same, the other way round.
-    let bytes = |host: &str| {
-        let index = switch.if_index(host).expect("its number");
-        let both = samples(&lines, index).into_iter();
-        both.fold((0, 0), |(input, output), (_, s)| {
-            let (i, o) = (s.in_bytes.expect("in"), s.out_bytes.expect("out"));
-            (input + i, output + o)
-        })
-    };
-    let (client, server) = (bytes(Switch::CLIENT), bytes(Switch::SERVER));
-    let near = |a: u64, b: u64| (a as f64 / b as f64 - 1.0).abs() < 0.02;
-    assert!(
-        near(client.0, server.1) && near(client.1, server.0),
-        "{client:?}, {server:?}"
-    );
 }
 
 /// The head of a datagram without samples.

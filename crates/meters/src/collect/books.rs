@@ -10,6 +10,7 @@ use filermark_energy::log::{EventKind, LogLine, PortSample, Traffic};
 use filermark_energy::sflow::datagram::Datagram;
 use filermark_energy::sflow::ports::{AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
 use filermark_energy::sflow::{Collector, Selection, TrafficSample};
+use filermark_model::units::counted;
 use filermark_results::Timestamp;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -224,8 +225,9 @@ impl Books {
             Topic::Lost(key) => (
                 EventKind::Gap,
                 format!(
-                    "agent {}: {n} datagrams lost on the way; bytes are counted all the same, over a longer interval",
-                    name(key)
+                    "agent {}: {} lost on the way; bytes are counted all the same, over a longer interval",
+                    name(key),
+                    counted(n, "datagram")
                 ),
             ),
             Topic::Restarted(key) => (
@@ -252,7 +254,7 @@ impl Books {
             ),
             Topic::Unreadable => (
                 EventKind::Bad,
-                format!("{n} datagrams are no sFlow version 5{first}"),
+                format!("{}: no sFlow version 5{first}", counted(n, "datagram")),
             ),
             Topic::Broken => (
                 EventKind::Bad,

@@ -13,6 +13,7 @@ use filermark_energy::log::{
     ClockFacts, EventKind, Head, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, Source, SourceKind,
 };
 use filermark_energy::setup::{Setup, SflowSetup, SourceSetup};
+use filermark_model::units::counted;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -219,27 +220,25 @@ impl Collecting {
             .collect();
         let steps = *lock(&running.ends.clock_steps);
         if steps > 0 {
-            troubles.push(format!(
-                "this host's clock was set meanwhile ({steps} times)"
-            ));
+            let times = counted(steps, "time");
+            troubles.push(format!("this host's clock was set meanwhile ({times})"));
         }
         let Some(totals) = *lock(&running.ends.totals) else {
             return troubles;
         };
         let sentences = [
-            (totals.lost, "datagrams of sFlow were lost on the way"),
-            (totals.unreadable, "datagrams were no sFlow version 5"),
+            (totals.lost, "datagram", "of sFlow lost on the way"),
+            (totals.unreadable, "datagram", "not sFlow version 5"),
             (
                 totals.not_written,
-                "samples were dropped: the disk was too slow",
+                "sample",
+                "dropped: the disk was too slow",
             ),
-            (
-                totals.no_number,
-                "samples were left out: too many interfaces",
-            ),
+            (totals.no_number, "sample", "left out: too many interfaces"),
         ];
-        let counted = sentences.iter().filter(|(n, _)| *n > 0);
-        troubles.extend(counted.map(|(n, what)| format!("{n} {what}")));
+        for (n, what, became) in sentences.into_iter().filter(|(n, ..)| *n > 0) {
+            troubles.push(format!("{} {became}", counted(n, what)));
+        }
         if totals.datagrams == 0 {
             let at = self
                 .listens

@@ -295,7 +295,7 @@ fn the_clock_of_the_host_is_watched() {
     assert!(events[0].1.contains("set back by 7.0 s"), "{events:?}");
     assert_eq!(
         summary.troubles,
-        ["this host's clock was set meanwhile (1 times)"]
+        ["this host's clock was set meanwhile (1 time)"]
     );
     let LogLine::Source(source) = &page.lines()[1] else {
         panic!("no source");
@@ -420,8 +420,8 @@ fn datagrams_become_samples_with_the_very_bytes() {
     assert_eq!(
         summary.troubles,
         [
-            "1 datagrams of sFlow were lost on the way",
-            "1 datagrams were no sFlow version 5"
+            "1 datagram of sFlow lost on the way",
+            "1 datagram not sFlow version 5"
         ]
     );
     let mut ports = Vec::new();
