@@ -206,11 +206,9 @@ impl View {
 
     /// Takes in what there is to be seen of a collection now.
     pub fn see(&self, snapshot: Snapshot) {
-        self.shared.change(|picture| {
-            match picture {
-                Picture::Energy { now, .. } => **now = snapshot,
-                Picture::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
-            }
+        self.shared.change(|picture| match picture {
+            Picture::Energy { now, .. } => **now = snapshot,
+            Picture::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
         });
     }
 }

@@ -29,6 +29,7 @@ mod compare;
 mod counts;
 mod disclosure;
 mod energy_collect;
+mod energy_reduce;
 mod events;
 mod examples;
 mod faults;
