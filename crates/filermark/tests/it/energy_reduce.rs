@@ -20,7 +20,7 @@ fn write_merged(path: &Path) {
     let _ = writeln!(
         log,
         "{{\"type\":\"run\",\"run\":0,\"name\":\"swbuild\",\"location\":\"r\",\"benchmark\":\
-         \"swbuild\",\"load_unit\":\"BUILDS\",\"points\":[{{\"number\":1,\"load\":10.0,\
+         \"swbuild\",\"load_unit\":\"BUILDS\",\"began\":\"2018-03-12T13:01:00Z\",\"points\":[{{\"number\":1,\"load\":10.0,\
          \"achieved_ops_per_s\":5000.0,\"client_mib_per_s\":3000.0,\"valid\":true,\
          \"phases\":[{}],\"run_ended\":\"{}\"}}]}}",
         phases.join(","),
