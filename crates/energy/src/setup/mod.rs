@@ -9,6 +9,8 @@ mod spec;
 mod url;
 
 pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, belongs, seconds};
+pub use read::OIDS_MAX;
+pub use spec::{Simulated, SourceSpec, SpecError};
 
 use crate::log::{Lab, Role};
 use crate::sflow::{Names, PortPattern, Selection, TimeBasis};

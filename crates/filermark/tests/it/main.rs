@@ -30,6 +30,7 @@ mod counts;
 mod disclosure;
 mod energy_collect;
 mod energy_import;
+mod energy_reduce;
 mod energy_run;
 mod events;
 mod examples;

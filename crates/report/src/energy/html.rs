@@ -2,6 +2,7 @@
 
 use super::charts::{Curve, curves_chart, drives_chart, slices_table, timeline_chart};
 use super::findings::{self, FindingView};
+use super::plan;
 use super::rows::{self, PHASE_ROWS_MAX, Table};
 use super::words;
 use crate::charts::Fit;
@@ -104,11 +105,11 @@ fn plan_view(reduction: &Reduction, place: usize, plan: &BestFoot) -> PlanView {
     PlanView {
         benchmark: words::name(&plan.benchmark).to_uppercase(),
         chart: Chart::of(Fit::Wide, |fit| drives_chart(plan, place, fit)),
-        measured: rows::drives_table(plan),
-        range: rows::range_sentences(plan),
-        known: rows::known(plan),
+        measured: plan::drives_table(plan),
+        range: plan::range_sentences(plan),
+        known: plan::known(plan),
         next: plan.next.iter().map(|n| one_line(n)).collect(),
-        simulated: rows::plan_is_simulated(reduction, plan),
+        simulated: plan::plan_is_simulated(reduction, plan),
     }
 }
 

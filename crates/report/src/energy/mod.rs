@@ -13,6 +13,7 @@ mod figures;
 mod findings;
 mod html;
 mod json;
+mod plan;
 mod rows;
 mod text;
 mod words;

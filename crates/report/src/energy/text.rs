@@ -1,6 +1,7 @@
 //! The energy report as plain text, for terminals and mail.
 
 use super::findings;
+use super::plan;
 use super::rows::{self, Table};
 use super::words;
 use crate::text::{heads, table};
@@ -48,12 +49,12 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
 
 fn plan_text(out: &mut String, reduction: &Reduction, plan: &BestFoot, width: usize) {
     let benchmark = words::name(&plan.benchmark).to_uppercase();
-    let mark = mark(rows::plan_is_simulated(reduction, plan));
+    let mark = mark(plan::plan_is_simulated(reduction, plan));
     out.push_str(&format!("\nBEST FOOT FORWARD, {benchmark}{mark}\n\n"));
-    out.push_str(&fitted(&rows::drives_table(plan), width));
-    let sentences = rows::range_sentences(plan);
+    out.push_str(&fitted(&plan::drives_table(plan), width));
+    let sentences = plan::range_sentences(plan);
     let next = plan.next.iter().map(|n| format!("Next: {}", one_line(n)));
-    for sentence in std::iter::once(rows::known(plan).to_owned())
+    for sentence in std::iter::once(plan::known(plan).to_owned())
         .chain(sentences)
         .chain(next)
     {

@@ -2,6 +2,8 @@
 //!
 //! The same reduction gives the same bytes: the workbook has no time of its own.
 
+mod cells;
+mod series;
 mod sheets;
 
 use filermark_energy::reduce::Reduction;
@@ -24,12 +26,12 @@ pub fn xlsx(reduction: &Reduction) -> Result<Vec<u8>, WorkbookError> {
         .set_comment(filermark_model::NOT_A_SPEC_RESULT)
         .set_creation_datetime(&fixed);
     book.set_properties(&properties);
-    let mut names = sheets::Names::default();
+    let mut names = cells::Names::default();
     sheets::summary(book.add_worksheet(), &mut names, reduction)?;
     for run in &reduction.workloads {
         sheets::workload(book.add_worksheet(), &mut names, run)?;
     }
-    sheets::series(book.add_worksheet(), &mut names, reduction)?;
+    series::series(book.add_worksheet(), &mut names, reduction)?;
     sheets::findings(book.add_worksheet(), &mut names, reduction)?;
     sheets::best_foot(book.add_worksheet(), &mut names, reduction)?;
     sheets::sources(book.add_worksheet(), &mut names, reduction)?;

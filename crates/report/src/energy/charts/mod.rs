@@ -3,10 +3,12 @@
 mod axis;
 mod curves;
 mod drives;
+mod slices;
 mod thin;
 mod timeline;
 mod xy;
 
 pub use curves::{Curve, curves_chart};
 pub use drives::drives_chart;
-pub use timeline::{slices_table, timeline_chart};
+pub use slices::slices_table;
+pub use timeline::timeline_chart;

@@ -4,8 +4,6 @@
 use super::axis::{span, y_axis};
 use super::thin::{Value, stretches};
 use crate::charts::{Area, Fit, legend};
-use crate::energy::figures::short;
-use crate::energy::rows::{Row, Table};
 use crate::energy::words;
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
@@ -23,10 +21,6 @@ const COLUMN_WIDTH: f64 = 2.0;
 const LEGEND_LEFT: f64 = 64.0;
 /// Narrower phases are not shaded.
 const BAND_WIDTH_MIN: f64 = 0.4;
-/// Rows of the table that stands for the chart.
-const SLICES: usize = 24;
-/// Columns of that table.
-const SLICE_COLUMNS_MAX: usize = 6;
 
 /// One of the charts above each other.
 struct Panel<'a> {
@@ -37,12 +31,12 @@ struct Panel<'a> {
 }
 
 /// Whether a line is a part of another one's sum.
-const fn is_part(kind: SeriesKind) -> bool {
+pub const fn is_part(kind: SeriesKind) -> bool {
     matches!(kind, SeriesKind::Meter | SeriesKind::Interface)
 }
 
 /// The lines of the run that are drawn: a single part is the sum.
-fn drawn(run: &WorkloadReduction) -> Vec<&Series> {
+pub fn drawn(run: &WorkloadReduction) -> Vec<&Series> {
     let of = |kind| run.series.iter().filter(move |s| s.kind == kind).count();
     let is_doubled = |s: &Series| match s.kind {
         SeriesKind::Meter => of(SeriesKind::Meter) == 1 && of(SeriesKind::Power) > 0,
@@ -85,7 +79,7 @@ fn panels<'a>(all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
 }
 
 /// From when to when there is anything.
-fn times(run: &WorkloadReduction, all: &[&Series]) -> Option<(f64, f64)> {
+pub fn times(run: &WorkloadReduction, all: &[&Series]) -> Option<(f64, f64)> {
     let ends = |s: &Series| [s.values.first(), s.values.last()].map(|v| v.map(|v| v.0));
     let of_series = all.iter().flat_map(|s| ends(s)).flatten();
     let of_phases = run.phases.iter().flat_map(|p| [p.began, p.ended]);
@@ -93,7 +87,7 @@ fn times(run: &WorkloadReduction, all: &[&Series]) -> Option<(f64, f64)> {
 }
 
 /// Seconds of a unit that suits so many seconds, and its name.
-const fn time_unit(seconds: f64) -> (f64, &'static str) {
+pub const fn time_unit(seconds: f64) -> (f64, &'static str) {
     match seconds {
         s if s <= 180.0 => (1.0, "seconds"),
         s if s <= 3.0 * 3_600.0 => (60.0, "minutes"),
@@ -241,7 +235,7 @@ fn draw_panel(
         return;
     };
     let (y, note) = y_axis(low, high, &area);
-    for value in y.ticks(((panel.height / 32.0) as usize).max(2)) {
+    for value in y.ticks(((panel.height / 32.0) as usize).max(3)) {
         let at = y.at(value);
         svg.line("grid", (area.left, at), (area.right, at));
         svg.text(
@@ -348,50 +342,4 @@ fn events(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f
         );
         svg.circle("event-mark", (x, 27.0), 4.0, &said);
     }
-}
-
-/// The chart's figures for those who do not see it: the time in equal parts, and the least
-/// and the greatest value of every line that is no part of another.
-pub fn slices_table(run: &WorkloadReduction) -> Option<Table> {
-    let all = drawn(run);
-    let (from, to) = times(run, &all)?;
-    let whole: Vec<&Series> = all.iter().copied().filter(|s| !is_part(s.kind)).collect();
-    let columns: Vec<&Series> = whole.into_iter().take(SLICE_COLUMNS_MAX).collect();
-    if columns.is_empty() {
-        return None;
-    }
-    let (unit_s, unit) = time_unit(to - from);
-    let length = (to - from) / SLICES as f64;
-    let row = |slice: usize| {
-        let begin = from + length * slice as f64;
-        // The very last value belongs to the last part.
-        let end = if slice + 1 == SLICES {
-            f64::INFINITY
-        } else {
-            begin + length
-        };
-        let cell = |s: &&Series| {
-            let within = s.values.iter().filter(|(at, _)| {
-                let at = at.unix_seconds();
-                at >= begin && at < end
-            });
-            match span(within.filter_map(|(_, v)| *v)) {
-                None => crate::energy::figures::NONE.to_owned(),
-                Some((low, high)) => format!("{} to {}", short(Some(low)), short(Some(high))),
-            }
-        };
-        Row {
-            first: format!("{:.1}", length * slice as f64 / unit_s),
-            cells: columns.iter().map(cell).collect(),
-            class: "",
-        }
-    };
-    Some(Table {
-        first: unit,
-        heads: columns
-            .iter()
-            .map(|s| (words::name(&s.label), words::name(&s.unit)))
-            .collect(),
-        rows: (0..SLICES).map(row).collect(),
-    })
 }

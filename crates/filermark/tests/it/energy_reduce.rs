@@ -1,0 +1,119 @@
+//! `energy reduce`: what it prints and writes, and what it refuses.
+
+use crate::{filermark, talk};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// RUN of one load point: 3000 MiB/s by the clients' count, a simulated meter with 1500 W.
+fn write_merged(path: &Path) {
+    let at = |s: u32| format!("2018-03-12T13:{:02}:{:02}.000000Z", s / 60, s % 60);
+    let mut log = String::from(
+        "{\"type\":\"energy\",\"schema\":1,\"program\":\"filermark\",\"version\":\"0\",\
+         \"started\":\"2018-03-12T13:00:00Z\",\"host\":\"lab\",\"notice\":\"n\"}\n\
+         {\"type\":\"source\",\"id\":0,\"kind\":\"meter\",\"name\":\"psu\",\
+         \"location\":\"sim:idle=1500\",\"simulated\":true}\n",
+    );
+    let phases: Vec<String> = [("PRE", 60), ("WARMUP", 60), ("RUN", 120), ("POST", 420)]
+        .iter()
+        .map(|(phase, s)| format!("{{\"phase\":\"{phase}\",\"at\":\"{}\"}}", at(*s)))
+        .collect();
+    let _ = writeln!(
+        log,
+        "{{\"type\":\"run\",\"run\":0,\"name\":\"swbuild\",\"location\":\"r\",\"benchmark\":\
+         \"swbuild\",\"load_unit\":\"BUILDS\",\"began\":\"2018-03-12T13:01:00Z\",\"points\":[{{\"number\":1,\"load\":10.0,\
+         \"achieved_ops_per_s\":5000.0,\"client_mib_per_s\":3000.0,\"valid\":true,\
+         \"phases\":[{}],\"run_ended\":\"{}\"}}]}}",
+        phases.join(","),
+        at(420)
+    );
+    for second in 0..480 {
+        let (point, phase) = match second {
+            0..60 => (0, "PRE_TEST"),
+            60..120 => (1, "WARMUP"),
+            120..420 => (1, "RUN"),
+            _ => (1, "POST"),
+        };
+        let _ = writeln!(
+            log,
+            "{{\"type\":\"readings\",\"source\":0,\"at\":\"{}\",\"values\":{{\"power_w\":1500.0}},\
+             \"tag\":{{\"run\":0,\"point\":{point},\"phase\":\"{phase}\"}}}}",
+            at(second)
+        );
+    }
+    let _ = writeln!(
+        log,
+        "{{\"type\":\"end\",\"at\":\"{}\",\"readings\":480,\"samples\":0}}",
+        at(480)
+    );
+    std::fs::write(path, log).expect("a log");
+}
+
+#[test]
+fn tables_are_printed_and_files_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    write_merged(&at("a.merged.jsonl"));
+    let done = filermark(
+        dir.path(),
+        &[
+            "energy",
+            "reduce",
+            "a.merged.jsonl",
+            "-o",
+            "lab.1",
+            "-f",
+            "csv",
+        ],
+    );
+    assert!(done.status.success(), "{}", talk(&done));
+    let table = String::from_utf8(done.stdout.clone()).expect("text");
+    assert_eq!(table.lines().count(), 2, "{table}");
+    let row = table.lines().nth(1).expect("a row");
+    assert!(
+        row.starts_with("swbuild,swbuild,1,10,BUILDS,3000,1500,2.00,2,"),
+        "{row}"
+    );
+    for name in ["lab.1.html", "lab.1.xlsx", "lab.1.csv"] {
+        assert!(talk(&done).contains(name) && at(name).is_file(), "{name}");
+    }
+    assert_eq!(std::fs::read(at("lab.1.csv")).expect("there"), done.stdout);
+    let page = std::fs::read_to_string(at("lab.1.html")).expect("there");
+    assert!(page.contains("2.00 MiB/sec/Watt") && page.contains("simulated figures"));
+
+    let text = filermark(dir.path(), &["energy", "reduce", "a.merged.jsonl"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(
+        text.contains("2.00 MiB/sec/Watt") && text.contains("SIMULATED"),
+        "{text}"
+    );
+
+    let json = filermark(
+        dir.path(),
+        &["energy", "reduce", "a.merged.jsonl", "-f", "json"],
+    );
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["maximum"][0]["mib_per_s_per_w_cut"], "2.00");
+    assert_eq!(json["simulated"], true);
+}
+
+#[test]
+fn nothing_is_written_over_a_log_or_twice() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let log = dir.path().join("lab.csv");
+    write_merged(&log);
+    let before = std::fs::read(&log).expect("there");
+    for args in [
+        vec!["lab.csv", "-o", "lab"],
+        vec!["lab.csv", "--html", "./lab.csv"],
+        vec!["lab.csv", "--html", "x", "--xlsx", "x"],
+    ] {
+        let refused = filermark(dir.path(), &[vec!["energy", "reduce"], args].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", talk(&refused));
+        assert!(refused.stdout.is_empty());
+    }
+    assert_eq!(std::fs::read(&log).expect("there"), before);
+    assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
+    let gone = filermark(dir.path(), &["energy", "reduce", "none.jsonl"]);
+    assert_eq!(gone.status.code(), Some(1));
+    assert!(talk(&gone).contains("none.jsonl"), "{}", talk(&gone));
+}
