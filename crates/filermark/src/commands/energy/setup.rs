@@ -1,8 +1,8 @@
 //! What is to be collected, from a file and from options.
 
 use crate::exit::Failure;
-use filermark_energy::log::Role;
-use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec};
+use filermark_energy::log::{Role, SourceKind};
+use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
 use filermark_energy::sflow::{PortPattern, Selection};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -31,6 +31,7 @@ pub fn read(file: Option<&Path>, also: &Also<'_>) -> Result<Setup, Failure> {
         None => Setup::default(),
     };
     add_sflow(&mut setup, also)?;
+    check(also)?;
     add_sources(&mut setup, also);
     Ok(setup)
 }
@@ -52,6 +53,22 @@ fn add_sflow(setup: &mut Setup, also: &Also<'_>) -> Result<(), Failure> {
     sflow.ports.extend(also.ports.iter().cloned());
     sflow.selection = Selection::new(sflow.ports.clone(), sflow.selection.names.clone());
     setup.lab.ports = sflow.ports.iter().map(ToString::to_string).collect();
+    Ok(())
+}
+
+/// A thermometer among the meters would be found by nobody.
+fn check(also: &Also<'_>) -> Result<(), Failure> {
+    let lists = [
+        ("--meter", also.meters, SourceKind::Meter),
+        ("--client-meter", also.client_meters, SourceKind::Meter),
+        ("--temp", also.sensors, SourceKind::Sensor),
+    ];
+    for (option, specs, kind) in lists {
+        for spec in specs {
+            belongs(spec, kind)
+                .map_err(|reason| Failure::Usage(vec![format!("{option} {spec}: {reason}")]))?;
+        }
+    }
     Ok(())
 }
 
