@@ -2,6 +2,7 @@
 
 pub mod agents;
 mod codec;
+mod day;
 mod fill;
 mod memory;
 mod mounted;
@@ -74,6 +75,11 @@ const PARTS: &[Part] = &[
         name: "sflow",
         about: "collecting sFlow: decoded, made rates of, written",
         measure: sflow::measure,
+    },
+    Part {
+        name: "day",
+        about: "a day of 100 interfaces merged with a run, and reduced",
+        measure: day::measure,
     },
     Part {
         name: "codec",
