@@ -546,8 +546,11 @@ fn no_interval_goes_across_a_clock_that_was_set() {
 #[test]
 fn a_port_that_is_taken_is_told() {
     let first = socket::listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
-    let mut setup = Setup::default();
-    setup.sflow = Some(SflowSetup::new(first.local_addr().expect("an address")));
+    let address = first.local_addr().expect("an address");
+    let setup = Setup {
+        sflow: Some(SflowSetup::new(address)),
+        ..Setup::default()
+    };
     let dir = tempfile::tempdir().expect("a directory");
     let log = dir.path().join("lab.energy.jsonl");
     let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("it is taken");
