@@ -1,10 +1,12 @@
 //! A collection as a whole, with meters and clocks of the tests' own.
 
+use super::books::Books;
 use super::clock::{Clock, HostClock};
 use super::collecting::{Collecting, Parts};
 use super::now::Now;
 use super::socket;
 use super::source::Wanted;
+use super::writer::Outbox;
 use super::{CollectError, Snapshot};
 use crate::meter::{Meter, MeterError, Sample};
 use filermark_energy::Quantity;
@@ -12,7 +14,7 @@ use filermark_energy::log::{
     ClockFacts, EventKind, Head, Lab, Log, LogLine, LogWriter, Role, Source, SourceKind,
 };
 use filermark_energy::setup::{Setup, SflowSetup};
-use filermark_energy::sflow::{Names, PortPattern, Selection};
+use filermark_energy::sflow::{Names, PortPattern, Selection, TimeBasis};
 use filermark_results::Timestamp;
 use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -282,6 +284,7 @@ fn the_clock_of_the_host_is_watched() {
         offset_s: 2.5,
         bound_s: Some(0.25),
         how: "against prime:6344".into(),
+        ..ClockFacts::default()
     };
     let collecting = Collecting::begin(parts).expect("begins");
     // The watch has looked once when it waits for the second look; the step is between two.
@@ -461,6 +464,52 @@ fn datagrams_become_samples_with_the_very_bytes() {
 }
 
 #[test]
+fn what_a_slow_disk_costs_is_counted_and_told() {
+    let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
+    let (outbox, posts) = Outbox::new(Arc::new(Now::default()), clock);
+    let selection = Selection::default();
+    let mut books = Books::new(0, selection, TimeBasis::default(), outbox.clone());
+    let ports = 500;
+    let mut sequence = 0;
+    // Nobody takes anything from the way to the disk.
+    while books.totals().not_written == 0 {
+        sequence += 1;
+        assert!(sequence < 5000, "the way to the disk has no limit");
+        let octets = u64::from(sequence) * 1000;
+        let bytes = datagram([10, 0, 0, 1], sequence, sequence * 1000, ports, octets);
+        std::thread::sleep(Duration::from_millis(1));
+        books.datagram([127, 0, 0, 1].into(), &bytes);
+        assert!(books.look(), "the writer is there");
+    }
+    let reader = std::thread::spawn(move || posts.iter().flatten().collect::<Vec<LogLine>>());
+    drop(outbox);
+    let totals = books.end();
+    let lines = reader.join().expect("no panic");
+    let mut written = 0;
+    let mut events = Vec::new();
+    let mut declared = 0;
+    for line in lines {
+        match line {
+            LogLine::Port(_) => declared += 1,
+            LogLine::Traffic(traffic) => {
+                assert!(traffic.samples.len() <= 4096);
+                written += traffic.samples.len() as u64;
+            }
+            LogLine::Event(event) => events.push((event.what, event.message)),
+            _ => {}
+        }
+    }
+    assert_eq!(declared, ports);
+    assert_eq!(
+        written + totals.not_written,
+        u64::from(sequence - 1) * u64::from(ports)
+    );
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].0, EventKind::Bad);
+    assert!(events[0].1.contains("the disk is too slow"), "{events:?}");
+}
+
+#[test]
 fn no_interval_goes_across_a_clock_that_was_set() {
     let (page, clock) = (Page::default(), set_clock());
     let (collecting, sender) = with_sflow(clock.clone(), &page);
@@ -497,8 +546,11 @@ fn no_interval_goes_across_a_clock_that_was_set() {
 #[test]
 fn a_port_that_is_taken_is_told() {
     let first = socket::listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
-    let mut setup = Setup::default();
-    setup.sflow = Some(SflowSetup::new(first.local_addr().expect("an address")));
+    let address = first.local_addr().expect("an address");
+    let setup = Setup {
+        sflow: Some(SflowSetup::new(address)),
+        ..Setup::default()
+    };
     let dir = tempfile::tempdir().expect("a directory");
     let log = dir.path().join("lab.energy.jsonl");
     let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("it is taken");
