@@ -10,7 +10,6 @@ use filermark_energy::log::{
 use filermark_energy::merge::{MergeOptions, merge};
 use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_results::Timestamp;
-use std::io;
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,16 +23,16 @@ const BEGAN_S: f64 = 1_800_000_000.0;
 
 /// Merges the day, then reduces it with one interface chosen.
 pub fn measure(rounds: u32) -> Measured {
-    let dir = tempfile::tempdir()?;
+    let dir = tempfile::tempdir().map_err(said)?;
     let (log, merged) = (dir.path().join("day"), dir.path().join("merged"));
-    write(&log).map_err(io::Error::other)?;
-    let mib = log.metadata()?.len() as f64 / 1_048_576.0;
+    write(&log).map_err(said)?;
+    let mib = log.metadata().map_err(said)?.len() as f64 / 1_048_576.0;
     let (mut merging, mut reducing) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let _ = std::fs::remove_file(&merged);
         let began = Instant::now();
-        let open = Log::open(&log).map_err(io::Error::other)?;
-        let out = LogWriter::create(&merged).map_err(io::Error::other)?;
+        let open = Log::open(&log).map_err(said)?;
+        let out = LogWriter::create(&merged).map_err(said)?;
         let options = MergeOptions {
             lab: Lab {
                 ports: vec!["1".into()],
@@ -41,15 +40,15 @@ pub fn measure(rounds: u32) -> Measured {
             },
             shift_s: 0.0,
         };
-        let done = merge(head(), &[run()], vec![open], &options, out).map_err(io::Error::other)?;
+        let done = merge(head(), &[run()], vec![open], &options, out).map_err(said)?;
         merging.push(began.elapsed().as_secs_f64());
         let samples = u64::from(PORTS) * SECONDS as u64;
         if done.0.tagged < samples {
-            return Err(io::Error::other("samples are missing").into());
+            return Err("samples are missing".into());
         }
         let began = Instant::now();
         let paths = [merged.clone()];
-        reduce_files(&paths, &ReduceOptions::default()).map_err(io::Error::other)?;
+        reduce_files(&paths, &ReduceOptions::default()).map_err(said)?;
         reducing.push(began.elapsed().as_secs_f64());
     }
     Ok(vec![
@@ -58,6 +57,10 @@ pub fn measure(rounds: u32) -> Measured {
         Figure::new("the same, reduced with one interface chosen", "s", reducing),
         Figure::new("the day's log", "MiB", vec![mib]),
     ])
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
 fn at(second: f64) -> Timestamp {

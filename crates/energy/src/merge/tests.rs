@@ -94,7 +94,10 @@ fn every_sample_gets_the_phase_of_its_moment_whatever_its_clock_says() {
     );
     let begin = first.plus_seconds(-20.0);
     for offset_s in [0.0, 3600.0] {
-        let (merged, lines) = merged(&[run.clone()], &[log_text(begin, 2000, offset_s)]);
+        let (merged, lines) = merged(
+            std::slice::from_ref(&run),
+            &[log_text(begin, 2000, offset_s)],
+        );
         assert_eq!(merged.tagged + merged.outside, 4000);
         let mut power = 0;
         let mut expected_of = |at: Timestamp, tag: Tag| {

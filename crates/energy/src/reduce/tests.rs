@@ -265,7 +265,10 @@ fn of_rule(findings: &[EnergyFinding], rule: EnergyRule) -> Vec<&EnergyFinding> 
 }
 
 /// One load point with meters that say `watts` every `step` seconds of RUN.
-fn metered(meters: &[(u32, Role, &dyn Fn(f64) -> Option<f64>)], step: usize) -> WorkloadReduction {
+/// A meter: its number, its role, what it says at a second.
+type Metered<'a> = (u32, Role, &'a dyn Fn(f64) -> Option<f64>);
+
+fn metered(meters: &[Metered<'_>], step: usize) -> WorkloadReduction {
     let mut lines = Lines::new(lab(&[]), run(1));
     for (id, role, _) in meters {
         lines.source(*id, SourceKind::Meter, *role);
