@@ -49,6 +49,8 @@ Examples:
   filermark template swbuild > sfs_rc         the same for a mounted file system
   filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
                                               nfs3-1997, nfs3-2001 likewise; TCP=off: UDP
+  filermark run -r sfs_rc --energy energy.toml  with power meters and a switch's sFlow:
+                                              MiB/s per W
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
@@ -57,7 +59,8 @@ Examples:
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
 SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
 sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
-sfslog_SUFFIX.log and client-logs.SUFFIX.
+sfslog_SUFFIX.log and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl,
+SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
 3: compare found what --fail-on names; 130: interrupted.";

@@ -10,6 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The last word of somebody who does not wait. Agents notice that they are alone.
 const LEFT: &str = "left at once: agents that are alone remove what they made; `filermark stop` with the same suffix (-s) finds what stays";
 
+/// The same where there is nobody else.
+const LEFT_ALONE: &str = "left at once: what was being written may lack its end";
+/// The signals that are heard.
+const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
 /// Who is to stop at the next signal.
 struct Wish {
     stop: StopFlag,
@@ -18,6 +23,8 @@ struct Wish {
     count: u32,
     /// The signals that end the program when they are not the first.
     at_once: &'static [i32],
+    /// The last word then.
+    left: &'static str,
 }
 
 /// What goes on now: of several runs, one after the other, the last that asked.
@@ -28,14 +35,19 @@ static WISHED: AtomicBool = AtomicBool::new(false);
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
-    watch(stop, move || first_word, &[SIGINT, SIGTERM, SIGHUP]);
+    watch(stop, move || first_word, &EVERY, LEFT);
+}
+
+/// The same for what has no agents.
+pub fn on_interrupt_alone(stop: StopFlag, first_word: &'static str) {
+    watch(stop, move || first_word, &EVERY, LEFT_ALONE);
 }
 
 /// The same for an agent, which only Ctrl-C ends at once: a prime or an operator that
 /// asks again must not end it in the middle of its tidying. What is said first is
 /// known only then.
 pub fn on_wish_to_end(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
-    watch(stop, first_word, &[SIGINT]);
+    watch(stop, first_word, &[SIGINT], LEFT);
 }
 
 /// Whether the user has wished to stop, at any time since the program began to listen.
@@ -51,17 +63,19 @@ fn watch(
     stop: StopFlag,
     first_word: impl Fn() -> &'static str + Send + 'static,
     at_once: &'static [i32],
+    left: &'static str,
 ) {
     let before = wish().replace(Wish {
         stop,
         first_word: Box::new(first_word),
         count: 0,
         at_once,
+        left,
     });
     if before.is_some() {
         return;
     }
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else {
+    let Ok(mut signals) = Signals::new(EVERY) else {
         return;
     };
     let watch = move || signals.forever().for_each(hear);
@@ -80,7 +94,7 @@ fn hear(signal: i32) {
     }
     if wish.count > 1 {
         live::leave();
-        live::say_line(LEFT);
+        live::say_line(wish.left);
         std::process::exit(i32::from(crate::exit::INTERRUPTED));
     }
     wish.stop.raise();

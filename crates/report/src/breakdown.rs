@@ -1,8 +1,7 @@
 //! The figures behind the views beyond the classics, as texts for the template: what
 //! a chart shows stands in a table too, for those who do not see it.
 //!
-//! Nothing records energy yet. Its view will be one more of these, and one more field
-//! of the page.
+//! What was measured beside a run has a page of its own (`energy`).
 
 use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles_ns};
 use crate::format::{count, ms, number, rate};

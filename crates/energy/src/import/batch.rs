@@ -25,28 +25,6 @@ const WAITING_MAX: usize = 1 << 16;
 const PORTS_MAX: u32 = 100_000;
 const MIB: f64 = 1_048_576.0;
 
-/// A sample as a line of the log has it, which begins at `from`. Bytes and packets are
-/// the rate times the seconds, so whole numbers as the counters had them. Bad packets are
-/// known where errors and discards of both directions are.
-pub fn port_sample(sample: &TrafficSample, from: Timestamp, port: u32) -> PortSample {
-    let count = |rate: Option<f64>| {
-        let count = (rate? * sample.seconds).round();
-        (0.0..1.8e19).contains(&count).then_some(count as u64)
-    };
-    let both = [&sample.input, &sample.output];
-    let bad = both.iter().try_fold(0.0, |sum, rates| {
-        Some(sum + rates.errors_per_s? + rates.discards_per_s?)
-    });
-    PortSample {
-        after_us: (sample.at.seconds_since(from) * 1e6).round() as i64,
-        interval_us: ((sample.seconds * 1e6).round() as u64).max(1),
-        port,
-        in_bytes: count(sample.input.bytes_per_s),
-        out_bytes: count(sample.output.bytes_per_s),
-        bad_packets: count(bad),
-    }
-}
-
 /// By time; what came first of one time stays first.
 #[derive(Debug)]
 struct Waiting {
@@ -241,7 +219,7 @@ impl<'a, 'b> Batches<'a, 'b> {
         if self.line.is_empty() {
             self.line_from = next.at;
         }
-        let sample = port_sample(&next.sample, self.line_from, next.port);
+        let sample = PortSample::of(&next.sample, next.port, self.line_from);
         if let Some(total) = self.totals.get_mut(&next.port) {
             total.in_mib += sample.in_bytes.unwrap_or(0) as f64 / MIB;
             total.out_mib += sample.out_bytes.unwrap_or(0) as f64 / MIB;

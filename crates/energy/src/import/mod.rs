@@ -18,7 +18,6 @@ mod row;
 pub(crate) mod text;
 mod traffic;
 
-pub use batch::port_sample;
 pub use columns::{Columns, ColumnsError};
 pub use power::power_csv;
 pub use report::{ImportReport, PortTotal};

@@ -307,14 +307,14 @@ impl PortSample {
     /// What an agent's counters gave, of the interface with this number. `base` is the
     /// line's time.
     pub fn of(sample: &TrafficSample, port: u32, base: Timestamp) -> Self {
-        let bad = sample.input.bad_packets.into_iter();
+        let bad = sample.input.bad_packets.zip(sample.output.bad_packets);
         Self {
             after_us: (sample.at.seconds_since(base) * 1e6).round() as i64,
             interval_us: ((sample.seconds * 1e6).round() as u64).max(1),
             port,
             in_bytes: sample.input.bytes,
             out_bytes: sample.output.bytes,
-            bad_packets: bad.chain(sample.output.bad_packets).reduce(|a, b| a + b),
+            bad_packets: bad.map(|(input, output)| input.saturating_add(output)),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Bytes from anybody.
 
 use crate::encode::*;
+use filermark_energy::log::Log;
+use filermark_energy::reduce::{ReduceOptions, reduce_logs};
+use filermark_energy::setup::Setup;
 use filermark_energy::sflow::counters::InterfaceCounters;
 use filermark_energy::sflow::datagram::{Interface, Source};
 use filermark_energy::sflow::{Collector, PortOptions};
@@ -99,6 +102,19 @@ fn sound_messages_pass_every_target() {
     }
 }
 
+/// What the seeds of logs and setups are read as, so that fuzzing begins beyond the door.
+#[test]
+fn seeds_of_logs_and_setups_are_sound() {
+    let path = std::path::Path::new("seed");
+    Setup::parse(SETUP, path).expect("a setup");
+    let log = Log::new(MERGED.as_bytes(), path);
+    let reduced = reduce_logs(vec![log], &ReduceOptions::default()).expect("a reduction");
+    assert_eq!(reduced.workloads[0].points.len(), 2);
+}
+
+const SETUP: &str = include_str!("../fixtures/energy.toml");
+const MERGED: &str = include_str!("../fixtures/merged.jsonl");
+
 /// Seeds of the targets that take text.
 fn text_seeds(corpus: &std::path::Path) {
     let wt = include_str!("../fixtures/wtviewer-training.csv");
@@ -110,6 +126,8 @@ fn text_seeds(corpus: &std::path::Path) {
         ("power_csv", "cw", cw),
         ("power_csv", "hioki", hioki),
         ("sfslog", "training", log),
+        ("energy_log", "merged", MERGED),
+        ("energy_setup", "all", SETUP),
     ] {
         let dir = corpus.join(target);
         std::fs::create_dir_all(&dir).expect("a folder for seeds");

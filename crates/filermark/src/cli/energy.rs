@@ -43,7 +43,7 @@ pub enum EnergyCommand {
 /// What is collected: a file, options, or both.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SetupArgs {
-    /// What to collect, as a file
+    /// Collect power and traffic meanwhile, as this file says
     #[arg(long, value_name = "FILE")]
     pub energy: Option<PathBuf>,
 }

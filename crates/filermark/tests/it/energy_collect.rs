@@ -414,16 +414,24 @@ fn the_clock_of_the_prime_is_asked() {
 fn a_person_sees_the_busiest_interfaces() {
     let _turn = beside_others();
     let dir = tempfile::tempdir().expect("a directory");
-    let holder = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = holder.local_addr().expect("an address");
-    // The program takes it over; nobody else gets it by chance in between.
-    drop(holder);
     let mut command = Command::new(PROGRAM);
     command
-        .args(["energy", "collect", "--ports", "1", "--sflow"])
-        .arg(address.to_string())
+        .args(["energy", "collect", "--ports", "1"])
+        .args(["--sflow", "127.0.0.1:0"])
         .current_dir(dir.path());
     let mut terminal = Terminal::of(&command, 100, &[]);
+    let listens = |line: &String| {
+        let place = line.strip_prefix("listening for sFlow on udp://")?;
+        place.trim().parse::<SocketAddr>().ok()
+    };
+    terminal.wait_until("where it listens", |lines| {
+        lines.iter().any(|l| listens(l).is_some())
+    });
+    let address = terminal
+        .lines()
+        .iter()
+        .find_map(listens)
+        .expect("an address");
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let sequence = Mutex::new(0);
     terminal.wait_until("the view", |lines| {

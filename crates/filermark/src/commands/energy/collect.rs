@@ -29,7 +29,7 @@ pub fn collect(args: &CollectArgs) -> Ended {
         None => ClockFacts::default(),
     };
     let stop = StopFlag::new();
-    interrupt::on_interrupt(stop.clone(), "ending; everything is read once more");
+    interrupt::on_interrupt_alone(stop.clone(), "ending; everything is read once more");
     let version = env!("CARGO_PKG_VERSION");
     let collecting = Collecting::start_beside(&setup, &args.output, version, &host_clock)
         .map_err(Failure::of)?;

@@ -40,7 +40,7 @@ pub fn import(args: &ImportArgs) -> Ended {
     refuse_inputs(&args.output, &inputs)?;
     let draft = Draft::new(&args.output, args.force)?;
     let stop = StopFlag::new();
-    interrupt::on_interrupt(stop.clone(), "stopping: nothing is kept of the log");
+    interrupt::on_interrupt_alone(stop.clone(), "stopping: nothing is kept of the log");
     let mut writer = LogWriter::create(draft.path()).map_err(Failure::of)?;
     let reports = lines(&files, &options, &stop, &mut |line| writer.line(&line));
     let reports = reports.map_err(|error| match stop.is_raised() {
