@@ -47,7 +47,8 @@ pub fn merge(args: &MergeArgs) -> Ended {
         super::samples_csv::write(&output, csv, args.force)?;
     }
     tell(&merged, &runs, &output);
-    Ok(ExitCode::SUCCESS)
+    // The log is there, for those who look what is wrong; a script must not go on with it.
+    Ok(ExitCode::from(u8::from(merged.in_run == 0)))
 }
 
 /// Merges logs with runs into a new log at `output`.
