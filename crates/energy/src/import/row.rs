@@ -50,6 +50,12 @@ impl<'a> Rows<'a> {
             let (date, time) = (row.get(1).unwrap_or(""), row.get(2).unwrap_or(""));
             return Row::PowerOff(self.two(date, time).ok());
         }
+        let titles = self.layout.header.len();
+        // A decimal or thousands comma in a file of commas cuts a figure in two.
+        let more = row.iter().skip(titles).any(|cell| !cell.is_empty());
+        if self.layout.header_line > 0 && more {
+            return Row::Bad(format!("{} cells under {titles} titles", row.len()));
+        }
         let at = match self.when(row) {
             Ok(at) => at,
             Err(bad) => return bad,
