@@ -176,7 +176,7 @@ impl Now {
     /// Meters and sensors that are silent, or were not there for a time.
     pub fn absences(&self, now: Duration) -> Vec<Absence> {
         let state = self.lock();
-        let all = state.sources.iter().map(|s| Absence {
+        let all = state.in_order().into_iter().map(|s| Absence {
             name: s.source.name.clone(),
             silent: s.is_silent(now),
             lost: s.lost(now),
@@ -192,7 +192,7 @@ impl Now {
             power_w: state.power_w(Role::Server, now),
             client_power_w: state.power_w(Role::Client, now),
             traffic_mib_per_s: ports.and_then(|ports| ports.chosen_mib_per_s(now)),
-            sources: state.sources.iter().map(|s| s.shown(now)).collect(),
+            sources: state.in_order().iter().map(|s| s.shown(now)).collect(),
             ports: ports.map(|ports| ports.busiest(now)).unwrap_or_default(),
             datagrams: state.datagrams,
             listens: None,
@@ -202,6 +202,13 @@ impl Now {
 }
 
 impl State {
+    /// The sources as the setup has them, whoever answered first.
+    fn in_order(&self) -> Vec<&Measuring> {
+        let mut sources: Vec<&Measuring> = self.sources.iter().collect();
+        sources.sort_by_key(|measuring| measuring.source.id);
+        sources
+    }
+
     /// All meters of a role added up; `None` while one is silent, and where there is none.
     fn power_w(&self, role: Role, now: Duration) -> Option<f64> {
         let of_role = |s: &&Measuring| s.source.kind == SourceKind::Meter && s.source.role == role;
