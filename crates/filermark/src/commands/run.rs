@@ -166,6 +166,7 @@ fn sweep(
             talk.hear(&progress);
             if let Some(beside) = beside {
                 talk.see(|| beside.snapshot());
+                troubles.extend(beside.news());
             }
             for why in troubles {
                 talk.line(&why);

@@ -33,6 +33,12 @@ impl Beside {
         std::fs::create_dir_all(dir)
             .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
         let log = dir.join(format!("{suffix}.energy.jsonl"));
+        if log.exists() {
+            return Err(Failure::Usage(vec![format!(
+                "{} exists already: an energy log is never overwritten; choose another suffix (-s) or move it away",
+                log.display()
+            )]));
+        }
         let collecting =
             Collecting::start(&setup, &log, env!("CARGO_PKG_VERSION")).map_err(Failure::of)?;
         Ok(Self {
@@ -56,6 +62,7 @@ impl Beside {
             if stop.is_raised() {
                 return Err(Failure::Stopped);
             }
+            self.news().for_each(say_line);
             std::thread::sleep(LOOK.min(self.idle.saturating_sub(began.elapsed())));
         }
         Ok(())
@@ -66,11 +73,18 @@ impl Beside {
         self.collecting.snapshot()
     }
 
+    /// What has happened to the sources since this was asked last.
+    pub fn news(&self) -> impl Iterator<Item = String> {
+        let news = self.collecting.news().into_iter();
+        news.map(|sentence| format!("energy: {sentence}"))
+    }
+
     /// Ends the collection; the log stays.
     ///
     /// # Errors
     /// It could not be written to its end.
     pub fn end(self) -> Result<Collected, Failure> {
+        self.news().for_each(say_line);
         let summary = self.collecting.stop().map_err(Failure::of)?;
         for trouble in &summary.troubles {
             say_line(format!("energy: {trouble}"));
