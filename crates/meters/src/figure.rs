@@ -98,7 +98,12 @@ fn number(word: &str) -> Option<(f64, &str)> {
 fn decimal_comma(number: f64, rest: &str) -> Option<String> {
     let fraction = rest.strip_prefix(',')?;
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    (digits > 0).then(|| format!("{number}.{}", &fraction[..digits]))
+    match digits {
+        0 => None,
+        // `1,234` may be either.
+        3 => Some("it without commas".into()),
+        _ => Some(format!("{number}.{}", &fraction[..digits])),
+    }
 }
 
 fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
@@ -158,6 +163,7 @@ mod tests {
             ("220 BTU/h", "no unit"),
             ("220,5 W", "a decimal comma? print 220.5"),
             ("power 220,5W", "print 220.5"),
+            ("1,234 W", "print it without commas"),
             ("220 C", "no unit"),
             ("12:30", "no unit"),
         ] {

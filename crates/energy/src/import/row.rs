@@ -139,8 +139,14 @@ impl<'a> Rows<'a> {
         let mut sum = pick.offset;
         for (column, factor) in &pick.terms {
             let cell = row.get(*column).unwrap_or("");
-            let value = number(cell, pick.quantity, self.layout.separator)
-                .ok_or_else(|| format!("{} is \"{}\"", pick.quantity, shown(cell)))?;
+            let value = number(cell, pick.quantity, self.layout.separator).ok_or_else(|| {
+                format!(
+                    "{} is \"{}\"{}",
+                    pick.quantity,
+                    shown(cell),
+                    thousands(cell)
+                )
+            })?;
             sum += value * factor;
         }
         match sum.abs() < VALUE_MAX {
@@ -195,6 +201,18 @@ fn number(cell: &str, quantity: Quantity, separator: u8) -> Option<f64> {
         false => cell.parse().ok()?,
     };
     (value.abs() < VALUE_MAX).then_some(value)
+}
+
+/// What to do about `1,234.5`, `1.234,5` and `1'234.5`, where that is what a cell has.
+fn thousands(cell: &str) -> &'static str {
+    let figure: String = cell
+        .chars()
+        .filter(|c| !matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}' | ' '))
+        .collect();
+    match figure.len() >= 4 && figure.bytes().all(|b| b.is_ascii_digit()) {
+        true => "; a thousands separator? export the figures without it",
+        false => "",
+    }
 }
 
 /// The beginning of a cell, for a message.

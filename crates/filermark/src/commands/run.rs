@@ -166,6 +166,7 @@ fn sweep(
             if let Some(beside) = beside {
                 talk.see(|| beside.snapshot());
                 troubles.extend(beside.trouble());
+                troubles.extend(beside.news());
             }
             for why in troubles {
                 talk.line(&why);

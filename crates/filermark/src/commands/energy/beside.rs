@@ -69,6 +69,7 @@ impl Beside {
             if stop.is_raised() {
                 return Err(Failure::Stopped);
             }
+            self.news().for_each(say_line);
             std::thread::sleep(LOOK.min(self.idle.saturating_sub(began.elapsed())));
         }
         Ok(())
@@ -77,6 +78,12 @@ impl Beside {
     /// What there is to be seen now.
     pub fn snapshot(&self) -> Snapshot {
         self.collecting.snapshot()
+    }
+
+    /// What has happened to the sources since this was asked last.
+    pub fn news(&self) -> impl Iterator<Item = String> {
+        let news = self.collecting.news().into_iter();
+        news.map(|sentence| format!("energy: {sentence}"))
     }
 
     /// Why nothing is written any more, said once.
@@ -88,6 +95,7 @@ impl Beside {
 
     /// Ends the collection; the log stays, also one that could not be written to its end.
     pub fn end(self) -> Collected {
+        self.news().for_each(say_line);
         let failure = match self.collecting.stop() {
             Ok(summary) => {
                 for trouble in &summary.troubles {

@@ -5,7 +5,7 @@ use crate::exit::{Ended, Failure};
 use crate::files::{Draft, folder_of, refuse_inputs};
 use crate::live::say_line;
 use crate::product;
-use filermark_energy::foreign;
+use filermark_energy::foreign::{self, ForeignError};
 use filermark_energy::log::{EnergyPhase, Head, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION};
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -137,6 +137,7 @@ fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
     let mut runs: Vec<(PathBuf, MergedRun)> = Vec::new();
     let mut logs = Vec::new();
     let mut hosts = Vec::new();
+    let mut any_foreign = false;
     for path in &args.files {
         let number = runs.len() as u32;
         match kind(path).map_err(usage)? {
@@ -146,8 +147,16 @@ fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
                 hosts.extend(prime_hosts(&record));
                 runs.push((path.clone(), run_of(&record, number, path)));
             }
-            Kind::Foreign => runs.push((path.clone(), foreign(path, number, args)?)),
+            Kind::Foreign => {
+                any_foreign = true;
+                runs.push((path.clone(), foreign(path, number, args)?));
+            }
         }
+    }
+    if args.zone.is_some() && !any_foreign {
+        say_line(
+            "--zone has no use here: no log of another kit is among the files, and the times of energy logs are set when they are imported (energy import --zone)",
+        );
     }
     let missing = match (runs.is_empty(), logs.is_empty()) {
         (true, _) => "no run: give a run record (SUFFIX.run.jsonl), or another kit's sfslog",
@@ -166,8 +175,15 @@ fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Fail
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = File::open(path)
         .map_err(|e| Failure::of(format!("{}: cannot be read: {e}", path.display())))?;
-    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
-        .map_err(|e| usage(e.to_string()))?;
+    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name)).map_err(
+        |e| match own_suffix(path, &name, &e) {
+            Some(suffix) => usage(format!(
+                "{}: this is Filermark's own, and has no times of phases; give {suffix}.run.jsonl",
+                path.display()
+            )),
+            None => usage(e.to_string()),
+        },
+    )?;
     run.run = number;
     let beside = foreign::sfssum_names(&name).into_iter();
     let beside = beside.map(|name| path.with_file_name(name));
@@ -177,6 +193,19 @@ fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Fail
         say_line(format!("loads and verdicts from {}", summary.display()));
     }
     Ok(run)
+}
+
+/// The suffix, where a file that has no load point is `sfslog.SUFFIX` of a run of ours.
+fn own_suffix(path: &Path, name: &str, why: &ForeignError) -> Option<String> {
+    let suffix = name.strip_prefix("sfslog.")?;
+    let ForeignError::NoPoint(_) = why else {
+        return None;
+    };
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOK_LEN).read_to_end(&mut first));
+    let is_ours = read.is_ok() && String::from_utf8_lossy(&first).contains("Filermark");
+    let record = path.with_file_name(format!("{suffix}.run.jsonl"));
+    (is_ours || record.is_file()).then(|| suffix.to_owned())
 }
 
 /// What people call the run of a foreign log: `sfslog.vda.txt` is `vda`.
