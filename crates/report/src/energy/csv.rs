@@ -1,7 +1,7 @@
 //! The load points as CSV: one row each, fixed columns, described in
 //! docs/src/reference/energy-formats.md.
 
-use super::figures::{cut, mean, sound};
+use super::figures::{efficiency, mean, sound};
 use super::rows::mib_per_s;
 use filermark_energy::reduce::Reduction;
 use filermark_energy::reduce::{PointEfficiency, Stats, TrafficFrom, WorkloadReduction};
@@ -81,7 +81,7 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         one_line(&run.load_unit),
         number(mib_per_s(run, point)),
         power(|s| s.mean),
-        sound(point.mib_per_s_per_w).map_or(String::new(), |v| cut(v, 2)),
+        sound(point.mib_per_s_per_w).map_or(String::new(), |v| efficiency(Some(v))),
         number(point.mib_per_s_per_w),
         number(point.ops_per_s_per_w),
         number(point.joules_per_op),

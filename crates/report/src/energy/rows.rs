@@ -1,6 +1,6 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
-use super::figures::{cut, efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
 use super::words;
 use filermark_energy::reduce::{PointEfficiency, Reduction, Stats, TrafficFrom, WorkloadReduction};
 use filermark_results::Timestamp;
@@ -142,8 +142,7 @@ fn point_cells(point: &PointEfficiency) -> Vec<String> {
         power(|s| s.p95),
         power(|s| s.max),
         short(mean(point.client_power_w)),
-        // Small servers have no figure in two decimals.
-        sound(point.mib_per_s_per_w).map_or(super::figures::NONE.into(), |v| cut(v, 5)),
+        efficiency(point.mib_per_s_per_w),
         fixed(point.ops_per_s_per_w, 3),
         fixed(point.joules_per_op, 3),
         percent(point.power_w.map(|s| s.drift)),

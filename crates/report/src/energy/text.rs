@@ -41,7 +41,7 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
         false => out.push_str(&fitted(&sources, width)),
     }
     out.push_str(&format!(
-        "\nMiB/s per W are cut to two decimals, never rounded up.\n{NOT_A_SPEC_RESULT}\n{}\n",
+        "\nMiB/s per W are cut to two decimals (three digits below 1), never rounded up.\n{NOT_A_SPEC_RESULT}\n{}\n",
         words::NO_PROGRAMME_RESULT
     ));
     out

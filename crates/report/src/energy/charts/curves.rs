@@ -2,7 +2,7 @@
 
 use super::xy::{Line, Mark, Sheet, xy_chart};
 use crate::charts::Fit;
-use crate::energy::figures::{cut, mean, short, sound};
+use crate::energy::figures::{efficiency, mean, short, sound};
 use crate::energy::words;
 use filermark_energy::reduce::{PointEfficiency, WorkloadReduction};
 
@@ -57,7 +57,7 @@ impl Curve {
 
     fn text(self, value: f64) -> String {
         match self {
-            Self::Efficiency => cut(value, 2),
+            Self::Efficiency => efficiency(Some(value)),
             Self::Operations | Self::Power => short(Some(value)),
         }
     }
