@@ -88,16 +88,17 @@ pub fn point_table(run: &WorkloadReduction) -> Table {
         ("clients' power", "W"),
         ("efficiency", "MiB/s per W"),
         ("ops", "op/s per W"),
-        ("energy", "J per op"),
+        ("per op", "J"),
         ("drift", "%"),
         ("coverage", "%"),
         ("inlet", "°C"),
         ("humidity", "%"),
-        ("counts", ""),
+        ("run counts", ""),
+        ("energy", ""),
     ]));
     let row = |(place, point): (usize, &PointEfficiency)| Row {
         first: point.number.to_string(),
-        cells: point_cells(point),
+        cells: point_cells(run, point),
         class: class(run, place, point),
     };
     let mut table = Table {
@@ -129,7 +130,7 @@ fn drop_empty(table: &mut Table, optional: &[&str]) {
     }
 }
 
-fn point_cells(point: &PointEfficiency) -> Vec<String> {
+fn point_cells(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<String> {
     let power = |of: fn(Stats) -> f64| short(point.power_w.map(of));
     vec![
         loads(point.load),
@@ -149,7 +150,8 @@ fn point_cells(point: &PointEfficiency) -> Vec<String> {
         percent(point.power_w.map(|s| s.coverage)),
         fixed(mean(point.temperature_c), 1),
         fixed(mean(point.humidity_pcnt), 1),
-        words::validity(point.valid).to_owned(),
+        words::run_counts(point.valid).to_owned(),
+        words::energy_verdict(run, point).to_owned(),
     ]
 }
 

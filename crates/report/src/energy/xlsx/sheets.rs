@@ -91,10 +91,11 @@ pub fn workload(sheet: &mut Worksheet, names: &mut Names, run: &WorkloadReductio
         "J per op",
         "inlet, °C",
         "humidity, %",
-        "counts",
+        "run counts",
         "RUN began (UTC)",
         "RUN ended (UTC)",
         "figures",
+        "energy",
     ];
     let row = begin(
         sheet,
@@ -133,10 +134,11 @@ fn point_row(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<Cell> {
         Cell::Number(point.joules_per_op, LONG),
         Cell::Number(mean(point.temperature_c), "0.0"),
         Cell::Number(mean(point.humidity_pcnt), "0.0"),
-        text(words::validity(point.valid)),
+        text(words::run_counts(point.valid)),
         Cell::Time(point.began),
         Cell::Time(point.ended),
         text(rows::figures_word(run)),
+        text(words::energy_verdict(run, point)),
     ]
 }
 
