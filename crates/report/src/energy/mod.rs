@@ -7,12 +7,14 @@
 //! are marked in each of them, and wherever efficiency is shown with few digits
 //! ([`efficiency`](figures::efficiency())) it is cut, never rounded up.
 
+mod alike;
 mod charts;
 mod csv;
 mod figures;
 mod findings;
 mod html;
 mod json;
+mod names;
 mod plan;
 mod rows;
 mod text;

@@ -1,6 +1,7 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
 use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::names::{self, RunNames};
 use super::words;
 use filermark_energy::reduce::{PointEfficiency, Reduction, Stats, TrafficFrom, WorkloadReduction};
 use filermark_results::Timestamp;
@@ -157,6 +158,7 @@ fn point_cells(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<String> 
 
 /// The seed's last table: a column for each workload, maximum efficiency in the first row.
 pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
+    let called = names::of_runs(runs);
     let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
         first: first.to_owned(),
         cells: runs.iter().map(cell).collect(),
@@ -192,14 +194,18 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
         row("Traffic from", &|r| {
             words::traffic_from(r.traffic_from).to_owned()
         }),
-        row("Run", &|r| words::name(&r.name)),
     ];
+    rows.push(Row {
+        first: "Run".to_owned(),
+        cells: called.iter().map(|c| c.run.clone()).collect(),
+        class: "",
+    });
     rows[0].class = "peak";
     Table {
         first: "Workloads",
-        heads: runs
-            .iter()
-            .map(|r| (words::title(r), String::new()))
+        heads: called
+            .into_iter()
+            .map(|c| (c.title, String::new()))
             .collect(),
         rows,
     }
@@ -217,10 +223,11 @@ pub fn figures_word(run: &WorkloadReduction) -> &'static str {
 
 /// The sources of all runs.
 pub fn sources_table(reduction: &Reduction) -> Table {
-    let of_run = |run: &WorkloadReduction| {
-        let title = words::title(run);
+    let called = names::of_runs(&reduction.workloads);
+    let of_run = |(run, called): (&WorkloadReduction, &RunNames)| {
+        let title = &called.title;
         let row = |s: &filermark_energy::reduce::SourceView| Row {
-            first: words::name(&s.name),
+            first: names::source(run, &s.name),
             cells: vec![
                 title.clone(),
                 words::name(&s.location),
@@ -246,7 +253,12 @@ pub fn sources_table(reduction: &Reduction) -> Table {
             ("samples", ""),
             ("figures", ""),
         ]),
-        rows: reduction.workloads.iter().flat_map(of_run).collect(),
+        rows: reduction
+            .workloads
+            .iter()
+            .zip(&called)
+            .flat_map(of_run)
+            .collect(),
     }
 }
 

@@ -14,6 +14,9 @@ pub const SIMULATED: &str = "simulated figures";
 pub const NO_PROGRAMME_RESULT: &str =
     "It is not a result of any efficiency programme, and no such programme has looked at it.";
 
+/// Where the rules are described.
+pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes from: the documentation's reference/energy-rules.md. The rules are made after those of efficiency programmes, e.g. SNIA Emerald's file-access measurement.";
+
 /// Most characters of a name that a table or a legend shows.
 const NAME_CHARS_MAX: usize = 60;
 
@@ -26,15 +29,6 @@ pub fn name(text: &str) -> String {
             let kept: String = line.chars().take(NAME_CHARS_MAX - 1).collect();
             format!("{kept}…")
         }
-    }
-}
-
-/// What a workload is called above its figures: its benchmark, or its run where a foreign
-/// log does not tell the benchmark.
-pub fn title(run: &WorkloadReduction) -> String {
-    match run.benchmark.is_empty() {
-        true => name(&run.name),
-        false => name(&run.benchmark).to_uppercase(),
     }
 }
 
