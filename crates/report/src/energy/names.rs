@@ -15,6 +15,16 @@ pub struct RunNames {
     pub run: String,
 }
 
+impl RunNames {
+    /// Both, where the title does not have the run already.
+    pub fn both(&self) -> String {
+        match self.title.contains(&self.run) {
+            true => self.title.clone(),
+            false => format!("{}, run {}", self.title, self.run),
+        }
+    }
+}
+
 /// The names of all runs, in their order.
 pub fn of_runs(runs: &[WorkloadReduction]) -> Vec<RunNames> {
     let suffixes = suffixes(runs);

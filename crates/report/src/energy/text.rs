@@ -78,8 +78,7 @@ fn mark(simulated: bool) -> String {
 
 fn run_text(out: &mut String, run: &WorkloadReduction, called: &RunNames, width: usize) {
     let mark = mark(run.simulated);
-    let title = &called.title;
-    out.push_str(&format!("\n{title}, run {}{mark}\n", called.run));
+    out.push_str(&format!("\n{}{mark}\n", called.both()));
     if let Some(began) = rows::began(run) {
         out.push_str(&format!("From {}. ", began.readable()));
     }

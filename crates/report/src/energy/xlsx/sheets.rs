@@ -74,7 +74,7 @@ pub fn workload(
         true => called.title.clone(),
         false => format!("{} {}", called.title, called.run),
     };
-    let heading = format!("{}, run {}", called.title, called.run);
+    let heading = called.both();
     let traffic_head = words::traffic_head(run.traffic_from);
     let heads = [
         "Run #",
