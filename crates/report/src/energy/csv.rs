@@ -1,7 +1,7 @@
 //! The load points as CSV: one row each, fixed columns, described in
 //! docs/src/reference/energy-formats.md.
 
-use super::figures::{cut, mean, sound};
+use super::figures::{efficiency, mean, sound};
 use super::rows::mib_per_s;
 use filermark_energy::reduce::Reduction;
 use filermark_energy::reduce::{PointEfficiency, Stats, TrafficFrom, WorkloadReduction};
@@ -11,7 +11,7 @@ use filermark_results::text::one_line;
 
 /// The columns, in their order; units last. Readers go by the names: more may be added
 /// behind.
-pub const CSV_COLUMNS: [&str; 40] = [
+pub const CSV_COLUMNS: [&str; 41] = [
     "run",
     "benchmark",
     "point",
@@ -52,6 +52,7 @@ pub const CSV_COLUMNS: [&str; 40] = [
     "findings",
     "simulated",
     "notice",
+    "energy",
 ];
 
 /// The table, with its heads.
@@ -70,18 +71,18 @@ pub fn csv(reduction: &Reduction) -> String {
 }
 
 /// The cells of a load point, in the order of [`CSV_COLUMNS`].
-fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [String; 40] {
+fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [String; 41] {
     let power = |of: fn(Stats) -> f64| number(point.power_w.map(of));
     let traffic = |of: fn(Stats) -> f64| number(point.traffic_mib_per_s.map(of));
     [
-        one_line(&run.name),
-        one_line(&run.benchmark),
+        outside(&run.name),
+        outside(&run.benchmark),
         point.number.to_string(),
         number(point.load),
-        one_line(&run.load_unit),
+        outside(&run.load_unit),
         number(mib_per_s(run, point)),
         power(|s| s.mean),
-        sound(point.mib_per_s_per_w).map_or(String::new(), |v| cut(v, 2)),
+        sound(point.mib_per_s_per_w).map_or(String::new(), |v| efficiency(Some(v))),
         number(point.mib_per_s_per_w),
         number(point.ops_per_s_per_w),
         number(point.joules_per_op),
@@ -116,7 +117,19 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         findings(point),
         run.simulated.to_string(),
         NOT_A_SPEC_RESULT.to_owned(),
+        super::words::energy_verdict(run, point).to_owned(),
     ]
+}
+
+/// A text from outside, on one line. What a spreadsheet would take for a formula gets an
+/// apostrophe in front; figures are never such texts.
+fn outside(text: &str) -> String {
+    let line = one_line(text);
+    let would_run = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match would_run(text) || would_run(&line) {
+        true => format!("'{line}"),
+        false => line,
+    }
 }
 
 /// All digits of a figure; nothing where there is none.
@@ -165,6 +178,12 @@ mod tests {
     fn names_stay_in_their_cell() {
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("plain"), "plain");
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {
+            assert!(outside(formula).starts_with('\''), "{formula}");
+        }
+        assert_eq!(outside("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+        assert_eq!(outside("run-1"), "run-1");
+        assert_eq!(number(Some(-0.5)), "-0.5");
         assert_eq!(number(Some(f64::NAN)), "");
         assert_eq!(number(Some(0.1)), "0.1");
     }

@@ -24,9 +24,21 @@ pub fn cut(value: f64, decimals: usize) -> String {
     }
 }
 
-/// MiB/s per W as tables show it: two decimals, [`cut`]. What is no number is `–`.
+/// MiB/s per W as every form shows it, [`cut`] and never rounded up: two decimals, and three
+/// significant digits below 1, where small servers would have none in two decimals. What is
+/// no number is `–`.
 pub fn efficiency(value: Option<f64>) -> String {
-    sound(value).map_or(NONE.into(), |v| cut(v, 2))
+    sound(value).map_or(NONE.into(), |v| cut(v, efficiency_decimals(v)))
+}
+
+/// Decimals that leave three significant digits of a value below 1; two of all others, and
+/// of one that is nothing in the nine decimals that [`cut`] looks at.
+fn efficiency_decimals(value: f64) -> usize {
+    let fraction = format!("{:.9}", value.abs());
+    match fraction.strip_prefix("0.") {
+        Some(digits) => digits.find(|c| c != '0').map_or(2, |zeros| zeros + 3),
+        None => 2,
+    }
 }
 
 /// Only a figure that is one.
@@ -93,13 +105,29 @@ mod tests {
             (1.999_999_999_999_999_8, "2.00"),
             (1.999_99, "1.99"),
             (0.0, "0.00"),
-            (0.009, "0.00"),
             (8.61, "8.61"),
             (123_456.789, "123456.78"),
         ] {
             assert_eq!(cut(value, 2), shown, "{value}");
         }
         assert_eq!(cut(7.99, 0), "7");
+        for (value, shown) in [
+            (3.3289, "3.32"),
+            (1.0, "1.00"),
+            (0.999_999_999_9, "1.00"),
+            (0.999_99, "0.999"),
+            (0.5, "0.500"),
+            (0.033_49, "0.0334"),
+            (0.009_05, "0.00905"),
+            (0.009_059_9, "0.00905"),
+            (0.000_012_349, "0.0000123"),
+            (0.000_000_012_3, "0.000000012"),
+            (1e-12, "0.00"),
+            (0.0, "0.00"),
+            (-0.033_49, "-0.0334"),
+        ] {
+            assert_eq!(efficiency(Some(value)), shown, "{value}");
+        }
         assert_eq!(efficiency(None), NONE);
         assert_eq!(efficiency(Some(f64::NAN)), NONE);
         assert_eq!(efficiency(Some(f64::INFINITY)), NONE);

@@ -1,11 +1,16 @@
 //! The findings of all runs and load points: what matters most first.
 
+use super::alike::alike;
+use super::names::{self, RunNames};
 use super::words;
 use crate::view::said;
 use filermark_energy::reduce::{EnergyFinding, EnergyRule, Reduction};
 use filermark_model::Severity;
 use filermark_results::text::{one_line, severity_word};
 use serde::Serialize;
+
+/// Longer lists of runs and load points begin anew.
+const PLACES_LENGTH_MAX: usize = 2_000;
 
 /// A finding and where it belongs.
 pub struct Placed<'a> {
@@ -58,28 +63,47 @@ fn placed_in(
     })
 }
 
-/// The findings by rule; the same words of one run once, with the load points.
+/// The findings by rule; the same words once, with the runs and load points.
 pub fn views(reduction: &Reduction) -> Vec<FindingView> {
     let all = placed(reduction);
+    let called = names::of_runs(&reduction.workloads);
     let key = |p: &Placed<'_>| -> (Severity, EnergyRule) { (p.finding.severity, p.finding.rule) };
     let groups = all.chunk_by(|a, b| key(a) == key(b));
     let view = |group: &[Placed<'_>]| FindingView {
         severity: severity_word(group[0].finding.severity),
         rule: words::rule(group[0].finding.rule),
-        said: group
-            .chunk_by(|a, b| a.run == b.run)
-            .flat_map(|of_run| said_of_run(reduction, of_run))
-            .collect(),
+        said: of_all_runs(
+            group
+                .chunk_by(|a, b| a.run == b.run)
+                .flat_map(|of_run| said_of_run(&called, of_run)),
+        ),
     };
     groups.map(view).collect()
 }
 
-fn said_of_run(reduction: &Reduction, group: &[Placed<'_>]) -> Vec<(String, String)> {
+/// What is said of several runs in the same words, once with all places.
+fn of_all_runs(all: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut joined: Vec<(String, String)> = Vec::new();
+    for (place, words) in all {
+        let known = joined.iter_mut().find(|(known, said)| {
+            *said == words && !known.is_empty() && known.len() < PLACES_LENGTH_MAX
+        });
+        match known {
+            Some((known, _)) => *known = format!("{known}; {place}"),
+            None => joined.push((place, words)),
+        }
+    }
+    joined
+}
+
+fn said_of_run(called: &[RunNames], group: &[Placed<'_>]) -> Vec<(String, String)> {
     let messages: Vec<(u32, &str)> = group
         .iter()
         .map(|p| (p.point, p.finding.message.as_str()))
         .collect();
-    let run = group.first().and_then(|p| run_name(reduction, p));
+    let run = group.first().and_then(|p| run_name(called, p));
+    let messages = alike(&messages);
+    let messages: Vec<(u32, &str)> = messages.iter().map(|(n, m)| (*n, m.as_str())).collect();
     let with_run = |(place, words): (String, String)| {
         let places = run.iter().map(|r| format!("run {r}"));
         let places: Vec<String> = places.chain((!place.is_empty()).then_some(place)).collect();
@@ -89,9 +113,8 @@ fn said_of_run(reduction: &Reduction, group: &[Placed<'_>]) -> Vec<(String, Stri
 }
 
 /// The run's name that a finding belongs to.
-pub fn run_name(reduction: &Reduction, placed: &Placed<'_>) -> Option<String> {
-    let run = reduction.workloads.get(placed.run?)?;
-    Some(words::name(&run.name))
+pub fn run_name(called: &[RunNames], placed: &Placed<'_>) -> Option<String> {
+    Some(called.get(placed.run?)?.run.clone())
 }
 
 /// The sentence of a finding, on one line.
@@ -109,14 +132,30 @@ mod tests {
         let reduction = reduction();
         let views = views(&reduction);
         let severities: Vec<&str> = views.iter().map(|v| v.severity).collect();
-        assert_eq!(
-            severities,
-            [
-                "invalid", "invalid", "warning", "warning", "warning", "note"
-            ]
-        );
+        assert_eq!(severities[..3], ["invalid"; 3]);
+        assert_eq!(severities[3..], ["warning", "warning", "warning", "note"]);
         let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
         assert_eq!(gap.said.len(), 1);
         assert_eq!(gap.said[0].0, "run vdi, load points 3, 5");
+    }
+
+    #[test]
+    fn one_sentence_of_many_load_points_and_runs_is_said_once() {
+        let mut reduction = reduction();
+        for run in &mut reduction.workloads[..2] {
+            for point in &mut run.points {
+                let n = point.number;
+                point.findings = vec![EnergyFinding {
+                    rule: EnergyRule::Gap,
+                    severity: Severity::Warning,
+                    message: format!("power: samples cover {} % of RUN", 10 * n - 10),
+                }];
+            }
+        }
+        let views = views(&reduction);
+        let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
+        let place = "run swbuild, load points 1 to 10; run vdi, load points 1 to 10";
+        let words = "power: samples cover 0 to 90 % of RUN";
+        assert_eq!(gap.said, [(place.to_owned(), words.to_owned())]);
     }
 }

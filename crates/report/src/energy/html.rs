@@ -2,6 +2,7 @@
 
 use super::charts::{Curve, curves_chart, drives_chart, slices_table, timeline_chart};
 use super::findings::{self, FindingView};
+use super::names::{self, RunNames};
 use super::plan;
 use super::rows::{self, PHASE_ROWS_MAX, Table};
 use super::words;
@@ -15,6 +16,8 @@ use serde::Serialize;
 
 /// Most events of a run that are listed.
 const EVENTS_MAX: usize = 200;
+/// Longer suffixes are no link.
+const LINK_LENGTH_MAX: usize = 100;
 
 #[derive(Serialize)]
 struct Page {
@@ -22,6 +25,8 @@ struct Page {
     runs: Vec<String>,
     summary: Table,
     plans: Vec<PlanView>,
+    /// Of benchmarks with one number of drives: what is to be measured.
+    single: Vec<String>,
     efficiency: Option<Chart>,
     operations: Option<Chart>,
     power: Option<Chart>,
@@ -31,6 +36,7 @@ struct Page {
     program: String,
     notices: [&'static str; 2],
     simulated_word: &'static str,
+    rules_page: &'static str,
 }
 
 #[derive(Serialize)]
@@ -49,6 +55,8 @@ struct WorkloadView {
     id: usize,
     title: String,
     run: String,
+    /// The run's own page, which lies beside this one where both were made in one go.
+    page: Option<String>,
     began: Option<String>,
     traffic: &'static str,
     simulated: bool,
@@ -80,24 +88,37 @@ pub fn html_by(reduction: &Reduction, templates: &Templates) -> Result<String, T
 
 fn page(reduction: &Reduction) -> Page {
     let runs = &reduction.workloads;
+    let called = names::of_runs(runs);
     let curves = |curve, wide| Chart::of(wide, |fit| curves_chart(runs, curve, fit));
     let plans = reduction.best_foot.iter().enumerate();
+    let plans = plans.filter(|(_, plan)| plan::single(plan).is_none());
     Page {
         simulated: reduction.simulated,
-        runs: runs.iter().map(|r| words::name(&r.name)).collect(),
+        runs: called.iter().map(|c| c.run.clone()).collect(),
         summary: rows::summary_table(runs),
         plans: plans
             .map(|(place, plan)| plan_view(reduction, place, plan))
             .collect(),
+        single: reduction
+            .best_foot
+            .iter()
+            .filter_map(plan::single)
+            .collect(),
         efficiency: curves(Curve::Efficiency, Fit::Wide),
         operations: curves(Curve::Operations, Fit::Half),
         power: curves(Curve::Power, Fit::Half),
-        workloads: runs.iter().enumerate().map(workload_view).collect(),
+        workloads: runs
+            .iter()
+            .zip(&called)
+            .enumerate()
+            .map(workload_view)
+            .collect(),
         findings: findings::views(reduction),
         sources: rows::sources_table(reduction),
         program: format!("filermark {}", env!("CARGO_PKG_VERSION")),
         notices: [NOT_A_SPEC_RESULT, words::NO_PROGRAMME_RESULT],
         simulated_word: words::SIMULATED,
+        rules_page: words::RULES_PAGE,
     }
 }
 
@@ -113,16 +134,17 @@ fn plan_view(reduction: &Reduction, place: usize, plan: &BestFoot) -> PlanView {
     }
 }
 
-fn workload_view((id, run): (usize, &WorkloadReduction)) -> WorkloadView {
+fn workload_view((id, (run, called)): (usize, (&WorkloadReduction, &RunNames))) -> WorkloadView {
     let events = run.events.iter().take(EVENTS_MAX);
     WorkloadView {
         id,
-        title: words::title(run),
-        run: words::name(&run.name),
+        title: called.title.clone(),
+        run: called.run.clone(),
+        page: run_page(run),
         began: rows::began(run).map(|at| at.readable()),
         traffic: words::traffic_from(run.traffic_from),
         simulated: run.simulated,
-        timeline: Chart::of(Fit::Wide, |fit| timeline_chart(run, id, fit)),
+        timeline: Chart::of(Fit::Wide, |fit| timeline_chart(run, called, id, fit)),
         slices: slices_table(run),
         reduction: rows::reduction_table(run),
         points: rows::point_table(run),
@@ -133,4 +155,13 @@ fn workload_view((id, run): (usize, &WorkloadReduction)) -> WorkloadView {
             .collect(),
         events_left_out: run.events.len().saturating_sub(EVENTS_MAX),
     }
+}
+
+/// The file of the run's own report, where its suffix is plain enough for a link.
+fn run_page(run: &WorkloadReduction) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_link = run.name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && run.name.len() <= LINK_LENGTH_MAX
+        && run.name.chars().all(is_plain);
+    is_link.then(|| format!("{}.html", run.name))
 }

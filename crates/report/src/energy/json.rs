@@ -3,7 +3,7 @@
 use super::figures::{efficiency, sound};
 use super::rows::best;
 use super::words;
-use filermark_energy::reduce::Reduction;
+use filermark_energy::reduce::{Reduction, WorkloadReduction};
 use filermark_model::NOT_A_SPEC_RESULT;
 use serde_json::{Value, json};
 
@@ -33,8 +33,18 @@ pub fn json(reduction: &Reduction) -> Value {
         "programme_notice": words::NO_PROGRAMME_RESULT,
         "simulated": reduction.simulated,
         "maximum": maximum.collect::<Vec<_>>(),
-        "workloads": reduction.workloads,
+        "workloads": reduction.workloads.iter().map(workload).collect::<Vec<_>>(),
         "best_foot": reduction.best_foot,
         "findings": reduction.findings,
     })
+}
+
+/// A run with all that the reduction knows, and what the energy side says of each point.
+fn workload(run: &WorkloadReduction) -> Value {
+    let mut all = json!(run);
+    let points = all["points"].as_array_mut().into_iter().flatten();
+    for (value, point) in points.zip(&run.points) {
+        value["energy"] = words::energy_verdict(run, point).into();
+    }
+    all
 }

@@ -4,15 +4,17 @@
 //! [`html()`], [`text()`], [`csv()`], [`xlsx()`] and [`json()`] render one
 //! [`Reduction`](filermark_energy::reduce::Reduction) and know nothing else: no file of
 //! their own, no clock, and none of the arithmetic that made the figures. Made-up figures
-//! are marked in each of them, and wherever efficiency is shown with two decimals it is
-//! [`cut`](figures::cut), never rounded up.
+//! are marked in each of them, and wherever efficiency is shown with few digits
+//! ([`efficiency`](figures::efficiency())) it is cut, never rounded up.
 
+mod alike;
 mod charts;
 mod csv;
 mod figures;
 mod findings;
 mod html;
 mod json;
+mod names;
 mod plan;
 mod rows;
 mod text;

@@ -58,6 +58,28 @@ fn standing(plan: &BestFoot, place: usize) -> String {
     words.join(", ")
 }
 
+/// All that is to be said of a single number of drives; `None` where there are more.
+pub fn single(plan: &BestFoot) -> Option<String> {
+    let [one] = plan.measured.as_slice() else {
+        return None;
+    };
+    let wanted = [&plan.low, &plan.high].into_iter().flatten();
+    let wanted = wanted.map(|end| end.drives_wanted);
+    let others: Vec<String> = wanted
+        .filter(|drives| *drives != one.drives)
+        .map(|drives| drives.to_string())
+        .collect();
+    let others = match others.is_empty() {
+        true => "fewer and more".to_owned(),
+        false => others.join(" and "),
+    };
+    let benchmark = words::name(&plan.benchmark).to_uppercase();
+    Some(format!(
+        "Best foot forward, {benchmark}: one number of drives was measured ({}); measure others: {others} drives.",
+        one.drives
+    ))
+}
+
 /// How much the best is known.
 pub const fn known(plan: &BestFoot) -> &'static str {
     match (plan.best, plan.enclosed) {

@@ -1,6 +1,7 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
-use super::figures::{cut, efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::names::{self, RunNames};
 use super::words;
 use filermark_energy::reduce::{PointEfficiency, Reduction, Stats, TrafficFrom, WorkloadReduction};
 use filermark_results::Timestamp;
@@ -86,18 +87,18 @@ pub fn point_table(run: &WorkloadReduction) -> Table {
         ("95\u{a0}%", "W"),
         ("most", "W"),
         ("clients' power", "W"),
-        ("efficiency", "MiB/s per W"),
         ("ops", "op/s per W"),
-        ("energy", "J per op"),
+        ("per op", "J"),
         ("drift", "%"),
         ("coverage", "%"),
         ("inlet", "°C"),
         ("humidity", "%"),
-        ("counts", ""),
+        ("run counts", ""),
+        ("energy", ""),
     ]));
     let row = |(place, point): (usize, &PointEfficiency)| Row {
         first: point.number.to_string(),
-        cells: point_cells(point),
+        cells: point_cells(run, point),
         class: class(run, place, point),
     };
     let mut table = Table {
@@ -129,7 +130,7 @@ fn drop_empty(table: &mut Table, optional: &[&str]) {
     }
 }
 
-fn point_cells(point: &PointEfficiency) -> Vec<String> {
+fn point_cells(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<String> {
     let power = |of: fn(Stats) -> f64| short(point.power_w.map(of));
     vec![
         loads(point.load),
@@ -142,20 +143,20 @@ fn point_cells(point: &PointEfficiency) -> Vec<String> {
         power(|s| s.p95),
         power(|s| s.max),
         short(mean(point.client_power_w)),
-        // Small servers have no figure in two decimals.
-        sound(point.mib_per_s_per_w).map_or(super::figures::NONE.into(), |v| cut(v, 5)),
         fixed(point.ops_per_s_per_w, 3),
         fixed(point.joules_per_op, 3),
         percent(point.power_w.map(|s| s.drift)),
         percent(point.power_w.map(|s| s.coverage)),
         fixed(mean(point.temperature_c), 1),
         fixed(mean(point.humidity_pcnt), 1),
-        words::validity(point.valid).to_owned(),
+        words::run_counts(point.valid).to_owned(),
+        words::energy_verdict(run, point).to_owned(),
     ]
 }
 
 /// The seed's last table: a column for each workload, maximum efficiency in the first row.
 pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
+    let called = names::of_runs(runs);
     let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
         first: first.to_owned(),
         cells: runs.iter().map(cell).collect(),
@@ -191,14 +192,18 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
         row("Traffic from", &|r| {
             words::traffic_from(r.traffic_from).to_owned()
         }),
-        row("Run", &|r| words::name(&r.name)),
     ];
+    rows.push(Row {
+        first: "Run".to_owned(),
+        cells: called.iter().map(|c| c.run.clone()).collect(),
+        class: "",
+    });
     rows[0].class = "peak";
     Table {
         first: "Workloads",
-        heads: runs
-            .iter()
-            .map(|r| (words::title(r), String::new()))
+        heads: called
+            .into_iter()
+            .map(|c| (c.title, String::new()))
             .collect(),
         rows,
     }
@@ -216,10 +221,11 @@ pub fn figures_word(run: &WorkloadReduction) -> &'static str {
 
 /// The sources of all runs.
 pub fn sources_table(reduction: &Reduction) -> Table {
-    let of_run = |run: &WorkloadReduction| {
-        let title = words::title(run);
+    let called = names::of_runs(&reduction.workloads);
+    let of_run = |(run, called): (&WorkloadReduction, &RunNames)| {
+        let title = &called.title;
         let row = |s: &filermark_energy::reduce::SourceView| Row {
-            first: words::name(&s.name),
+            first: names::source(run, &s.name),
             cells: vec![
                 title.clone(),
                 words::name(&s.location),
@@ -245,7 +251,12 @@ pub fn sources_table(reduction: &Reduction) -> Table {
             ("samples", ""),
             ("figures", ""),
         ]),
-        rows: reduction.workloads.iter().flat_map(of_run).collect(),
+        rows: reduction
+            .workloads
+            .iter()
+            .zip(&called)
+            .flat_map(of_run)
+            .collect(),
     }
 }
 

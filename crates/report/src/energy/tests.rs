@@ -150,6 +150,53 @@ fn the_json_is_as_its_schema_says() {
     assert!(schemas.validate(&wrong, index).is_err());
 }
 
+#[test]
+fn one_number_of_drives_is_a_sentence_and_no_section() {
+    let mut reduction = reduction();
+    let plan = &mut reduction.best_foot[0];
+    plan.measured = vec![plan.measured.remove(2)];
+    (plan.best, plan.enclosed) = (Some(0), false);
+    let sentence = "Best foot forward, SWBUILD: one number of drives was measured (24); measure others: 14 and 28 drives.";
+    let page = html(&reduction).unwrap();
+    assert!(page.contains(sentence) && !page.contains("id=\"best-foot\""));
+    assert!(!page.contains("Measure next"));
+    let text = text(&reduction, 100);
+    assert!(text.contains(sentence) && !text.contains("BEST FOOT FORWARD"));
+}
+
+#[test]
+fn runs_of_one_name_are_told_apart_in_every_rendering() {
+    let mut reduction = reduction();
+    reduction.workloads.truncate(1);
+    let mut second = reduction.workloads[0].clone();
+    second.drives = Some(36);
+    reduction.workloads.push(second);
+    let page = html(&reduction).unwrap();
+    let book = workbook(&reduction);
+    for drives in [24, 36] {
+        let title = format!("SWBUILD, {drives} drives");
+        // Contents, heading of the workload, head of the summary, legend, time line.
+        assert!(page.matches(&title).count() >= 5, "{title}");
+        assert!(text(&reduction, 100).contains(&format!("{title}, run swbuild, {drives} drives")));
+        assert!(
+            book.contains(&format!("<sheet name=\"{title}\"")),
+            "{title}"
+        );
+    }
+}
+
+#[test]
+fn only_plain_suffixes_are_links_to_the_runs_page() {
+    let mut reduction = reduction();
+    let page = html(&reduction).unwrap();
+    assert!(page.contains("<a href=\"swbuild.html\">swbuild.html</a>"));
+    for name in ["../secret", "javascript:alert(1)//", ".hidden", "", "a b"] {
+        reduction.workloads[0].name = name.into();
+        let page = html(&reduction).unwrap();
+        assert!(!page.contains(&format!("href=\"{name}.html")), "{name}");
+    }
+}
+
 /// A run of which only the name is known.
 fn bare(name: &str) -> WorkloadReduction {
     let mut run = reduction().workloads.remove(3);

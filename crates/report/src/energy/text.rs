@@ -1,6 +1,7 @@
 //! The energy report as plain text, for terminals and mail.
 
 use super::findings;
+use super::names::{self, RunNames};
 use super::plan;
 use super::rows::{self, Table};
 use super::words;
@@ -27,11 +28,16 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
         true => out.push_str("No run was given.\n"),
         false => out.push_str(&fitted(&rows::summary_table(&reduction.workloads), width)),
     }
-    for plan in &reduction.best_foot {
+    for sentence in reduction.best_foot.iter().filter_map(plan::single) {
+        out.push_str(&format!("\n{sentence}\n"));
+    }
+    let plans = reduction.best_foot.iter();
+    for plan in plans.filter(|plan| plan::single(plan).is_none()) {
         plan_text(&mut out, reduction, plan, width);
     }
-    for run in &reduction.workloads {
-        run_text(&mut out, run, width);
+    let called = names::of_runs(&reduction.workloads);
+    for (run, called) in reduction.workloads.iter().zip(&called) {
+        run_text(&mut out, run, called, width);
     }
     findings_text(&mut out, reduction);
     out.push_str("\nSOURCES\n\n");
@@ -41,7 +47,7 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
         false => out.push_str(&fitted(&sources, width)),
     }
     out.push_str(&format!(
-        "\nMiB/s per W are cut to two decimals, never rounded up.\n{NOT_A_SPEC_RESULT}\n{}\n",
+        "\nMiB/s per W are cut to two decimals (three digits below 1), never rounded up.\n{NOT_A_SPEC_RESULT}\n{}\n",
         words::NO_PROGRAMME_RESULT
     ));
     out
@@ -70,13 +76,9 @@ fn mark(simulated: bool) -> String {
     }
 }
 
-fn run_text(out: &mut String, run: &WorkloadReduction, width: usize) {
-    let title = words::title(run);
+fn run_text(out: &mut String, run: &WorkloadReduction, called: &RunNames, width: usize) {
     let mark = mark(run.simulated);
-    out.push_str(&format!(
-        "\n{title}, run {}{mark}\n",
-        words::name(&run.name)
-    ));
+    out.push_str(&format!("\n{}{mark}\n", called.both()));
     if let Some(began) = rows::began(run) {
         out.push_str(&format!("From {}. ", began.readable()));
     }
@@ -104,7 +106,8 @@ fn run_text(out: &mut String, run: &WorkloadReduction, width: usize) {
 fn findings_text(out: &mut String, reduction: &Reduction) {
     out.push_str("\nFINDINGS\n\n");
     let views = findings::views(reduction);
-    if views.is_empty() {
+    let has_any = !views.is_empty();
+    if !has_any {
         out.push_str("Nothing unusual was noticed.\n");
     }
     for view in views {
@@ -116,6 +119,9 @@ fn findings_text(out: &mut String, reduction: &Reduction) {
             };
             out.push_str(&format!("  - {place}{message}\n"));
         }
+    }
+    if has_any {
+        out.push_str(&format!("\n{}\n", words::RULES_PAGE));
     }
 }
 

@@ -1,8 +1,11 @@
 //! What enumerations and runs are called in the energy report.
 
 use super::figures::{NONE, plain};
-use filermark_energy::reduce::{EnergyRule, SeriesKind, TrafficFrom, WorkloadReduction};
-use filermark_results::text::one_line;
+use filermark_energy::reduce::{
+    EnergyRule, PointEfficiency, SeriesKind, TrafficFrom, WorkloadReduction,
+};
+use filermark_model::Severity;
+use filermark_results::text::{one_line, severity_word};
 
 /// Stands beside figures that a simulator made up.
 pub const SIMULATED: &str = "simulated figures";
@@ -10,6 +13,9 @@ pub const SIMULATED: &str = "simulated figures";
 /// What else the report is not.
 pub const NO_PROGRAMME_RESULT: &str =
     "It is not a result of any efficiency programme, and no such programme has looked at it.";
+
+/// Where the rules are described.
+pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes from: the documentation's reference/energy-rules.md. The rules are made after those of efficiency programmes, e.g. SNIA Emerald's file-access measurement.";
 
 /// Most characters of a name that a table or a legend shows.
 const NAME_CHARS_MAX: usize = 60;
@@ -23,15 +29,6 @@ pub fn name(text: &str) -> String {
             let kept: String = line.chars().take(NAME_CHARS_MAX - 1).collect();
             format!("{kept}…")
         }
-    }
-}
-
-/// What a workload is called above its figures: its benchmark, or its run where a foreign
-/// log does not tell the benchmark.
-pub fn title(run: &WorkloadReduction) -> String {
-    match run.benchmark.is_empty() {
-        true => name(&run.name),
-        false => name(&run.benchmark).to_uppercase(),
     }
 }
 
@@ -62,12 +59,23 @@ pub const fn traffic_head(from: TrafficFrom) -> &'static str {
     }
 }
 
-/// Whether a load point counts.
-pub const fn validity(valid: Option<bool>) -> &'static str {
+/// Whether a load point counts by the run's own rules; they know nothing of energy.
+pub const fn run_counts(valid: Option<bool>) -> &'static str {
     match valid {
-        Some(true) => "VALID",
-        Some(false) => "INVALID",
+        Some(true) => "yes",
+        Some(false) => "no",
         None => "not told",
+    }
+}
+
+/// What the energy side says of a load point: the worst of its findings and of its run's.
+/// That the run itself does not count the point is the run's verdict, and not repeated.
+pub fn energy_verdict(run: &WorkloadReduction, point: &PointEfficiency) -> &'static str {
+    let all = point.findings.iter().chain(&run.findings);
+    let of_energy = all.filter(|f| f.rule != EnergyRule::PointInvalid);
+    match of_energy.map(|f| f.severity).max() {
+        None | Some(Severity::Note) => "ok",
+        Some(worst) => severity_word(worst),
     }
 }
 
@@ -127,6 +135,25 @@ mod tests {
         ] {
             assert_eq!(serde_json::json!(known), rule(known));
         }
+    }
+
+    #[test]
+    fn the_energy_sides_verdict_is_not_the_runs() {
+        let reduction = filermark_energy::reduce::testing::reduction();
+        let mut run = reduction.workloads[1].clone();
+        let verdicts = |run: &WorkloadReduction| -> Vec<&str> {
+            let points = run.points.iter();
+            points.map(|p| energy_verdict(run, p)).collect()
+        };
+        let told = verdicts(&run);
+        assert_eq!(told[..5], ["ok", "ok", "warning", "invalid", "warning"]);
+        // Without the energy side's own finding only the run's is left.
+        run.points[3].findings.remove(0);
+        assert_eq!(verdicts(&run)[3], "ok");
+        run.findings = run.points[2].findings.clone();
+        run.findings[0].rule = EnergyRule::Overlap;
+        run.findings[0].severity = Severity::Invalid;
+        assert!(verdicts(&run).iter().all(|v| *v == "invalid"));
     }
 
     #[test]

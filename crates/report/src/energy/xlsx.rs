@@ -28,8 +28,9 @@ pub fn xlsx(reduction: &Reduction) -> Result<Vec<u8>, WorkbookError> {
     book.set_properties(&properties);
     let mut names = cells::Names::default();
     sheets::summary(book.add_worksheet(), &mut names, reduction)?;
-    for run in &reduction.workloads {
-        sheets::workload(book.add_worksheet(), &mut names, run)?;
+    let called = super::names::of_runs(&reduction.workloads);
+    for (run, called) in reduction.workloads.iter().zip(&called) {
+        sheets::workload(book.add_worksheet(), &mut names, run, called)?;
     }
     series::series(book.add_worksheet(), &mut names, reduction)?;
     sheets::findings(book.add_worksheet(), &mut names, reduction)?;

@@ -2,7 +2,8 @@
 
 use super::xy::{Line, Mark, Sheet, xy_chart};
 use crate::charts::Fit;
-use crate::energy::figures::{cut, mean, short, sound};
+use crate::energy::figures::{efficiency, mean, short, sound};
+use crate::energy::names::{self, RunNames};
 use crate::energy::words;
 use filermark_energy::reduce::{PointEfficiency, WorkloadReduction};
 
@@ -57,7 +58,7 @@ impl Curve {
 
     fn text(self, value: f64) -> String {
         match self {
-            Self::Efficiency => cut(value, 2),
+            Self::Efficiency => efficiency(Some(value)),
             Self::Operations | Self::Power => short(Some(value)),
         }
     }
@@ -66,14 +67,16 @@ impl Curve {
 /// A line for each run over percent of its greatest load; `None` where no load point has
 /// the figure.
 pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Option<String> {
-    let with_figures = runs.iter().filter(|r| !marks(r, curve).is_empty());
+    let called = names::of_runs(runs);
+    let all = runs.iter().zip(&called);
+    let with_figures = all.filter(|(run, called)| !marks(run, called, curve).is_empty());
     let lines: Vec<Line> = with_figures
         .take(RUNS_MAX)
         .enumerate()
-        .map(|(i, run)| Line {
+        .map(|(i, (run, called))| Line {
             class: CLASSES[i % CLASSES.len()],
-            label: label(run, runs),
-            marks: marks(run, curve),
+            label: label(run, called),
+            marks: marks(run, called, curve),
         })
         .collect();
     let sheet = Sheet {
@@ -90,21 +93,15 @@ pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Optio
     xy_chart(&sheet, &lines)
 }
 
-/// The benchmark, the run where several have the same, and that it is made up.
-fn label(run: &WorkloadReduction, all: &[WorkloadReduction]) -> String {
-    let title = words::title(run);
-    let is_alone = all.iter().filter(|r| r.benchmark == run.benchmark).count() < 2;
-    let name = match is_alone || run.benchmark.is_empty() {
-        true => title,
-        false => format!("{title} {}", words::name(&run.name)),
-    };
+/// What the run is called, and that it is made up.
+fn label(run: &WorkloadReduction, called: &RunNames) -> String {
     match run.simulated {
-        true => format!("{name} ({})", words::SIMULATED),
-        false => name,
+        true => format!("{} ({})", called.title, words::SIMULATED),
+        false => called.title.clone(),
     }
 }
 
-fn marks(run: &WorkloadReduction, curve: Curve) -> Vec<Mark> {
+fn marks(run: &WorkloadReduction, called: &RunNames, curve: Curve) -> Vec<Mark> {
     let loads = load_percents(run);
     let mark = |(point, load): (&PointEfficiency, Option<f64>)| {
         let value = curve.value(point)?;
@@ -115,9 +112,9 @@ fn marks(run: &WorkloadReduction, curve: Curve) -> Vec<Mark> {
             valid,
             title: format!(
                 "{} load point {}{}, {}: {} {}",
-                words::title(run),
+                called.title,
                 point.number,
-                if valid { "" } else { ", INVALID" },
+                if valid { "" } else { ", does not count" },
                 words::load(run, point.load),
                 curve.text(value),
                 curve.unit()

@@ -2,7 +2,7 @@
 
 use super::xy::{Guide, Line, Mark, Sheet, xy_chart};
 use crate::charts::Fit;
-use crate::energy::figures::cut;
+use crate::energy::figures::efficiency;
 use crate::energy::words;
 use filermark_energy::reduce::{BestFoot, DriveEfficiency};
 
@@ -23,7 +23,7 @@ pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
                 "{} drives{}: {} MiB/s per W, run {}",
                 one.drives,
                 if is_best { ", the best" } else { "" },
-                cut(one.mib_per_s_per_w, 2),
+                efficiency(Some(one.mib_per_s_per_w)),
                 words::name(&one.run)
             ),
         }

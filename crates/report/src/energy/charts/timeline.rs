@@ -4,6 +4,7 @@
 use super::axis::{span, y_axis};
 use super::thin::{Value, stretches};
 use crate::charts::{Area, Fit, legend};
+use crate::energy::names::{self, RunNames};
 use crate::energy::words;
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
@@ -19,11 +20,14 @@ const EVENTS_MAX: usize = 60;
 const COLUMN_WIDTH: f64 = 2.0;
 /// Where a panel's legend begins, from its left: before it stands the unit.
 const LEGEND_LEFT: f64 = 64.0;
+/// What the time before the first load point is called.
+const AT_REST: &str = "at rest";
 /// Narrower phases are not shaded.
 const BAND_WIDTH_MIN: f64 = 0.4;
 
 /// One of the charts above each other.
 struct Panel<'a> {
+    run: &'a WorkloadReduction,
     unit: &'a str,
     series: Vec<&'a Series>,
     left_out: usize,
@@ -48,7 +52,7 @@ pub fn drawn(run: &WorkloadReduction) -> Vec<&Series> {
     series.filter(|s| has_values(s) && !is_doubled(s)).collect()
 }
 
-fn panels<'a>(all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
+fn panels<'a>(run: &'a WorkloadReduction, all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
     use SeriesKind as K;
     let tall = if fit == Fit::Narrow { 110.0 } else { 130.0 };
     // Parts have a panel of their own: beside them a sum's little changes could not be seen.
@@ -68,6 +72,7 @@ fn panels<'a>(all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
         let left_out = series.len().saturating_sub(LINES_MAX);
         series.truncate(LINES_MAX);
         Panel {
+            run,
             unit,
             series,
             left_out,
@@ -96,9 +101,14 @@ pub const fn time_unit(seconds: f64) -> (f64, &'static str) {
 }
 
 /// The chart; `place` is that of the run in the reduction. `None` where there is no series.
-pub fn timeline_chart(run: &WorkloadReduction, place: usize, fit: Fit) -> Option<String> {
+pub fn timeline_chart(
+    run: &WorkloadReduction,
+    called: &RunNames,
+    place: usize,
+    fit: Fit,
+) -> Option<String> {
     let all = drawn(run);
-    let panels = panels(&all, fit);
+    let panels = panels(run, &all, fit);
     let (from, to) = times(run, &all)?;
     if panels.is_empty() {
         return None;
@@ -112,7 +122,7 @@ pub fn timeline_chart(run: &WorkloadReduction, place: usize, fit: Fit) -> Option
     let (unit_s, unit) = time_unit(to - from);
     let x = Scale::exact(0.0, (to - from) / unit_s, left, right);
     let began = Timestamp::from_unix_seconds(from).readable();
-    let mut title = format!("Power and traffic of {} over time", words::title(run));
+    let mut title = format!("Power and traffic of {} over time", called.title);
     if run.simulated {
         title = format!("{title}, {}", words::SIMULATED);
     }
@@ -195,7 +205,8 @@ fn legend_entries(panel: &Panel<'_>) -> Vec<(String, String)> {
         }
     };
     let classes: Vec<String> = panel.series.iter().map(class).collect();
-    let labels = panel.series.iter().map(|s| words::name(&s.label));
+    let labels = panel.series.iter();
+    let labels = labels.map(|s| names::source(panel.run, &s.label));
     let mut entries: Vec<(String, String)> = classes.into_iter().zip(labels).collect();
     if panel.left_out > 0 {
         let more = format!("and {} more, not drawn", panel.left_out);
@@ -280,7 +291,7 @@ fn draw_series(svg: &mut Svg, series: &Series, class: &str, axis: &TimeAxis<'_>,
     }
 }
 
-/// Shades INIT, WARMUP and RUN, and numbers the load points above.
+/// Shades the time at rest, INIT, WARMUP and RUN, and numbers the load points above.
 fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f64) {
     let mut numbered_to = f64::NEG_INFINITY;
     for phase in &run.phases {
@@ -297,10 +308,18 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
                 &said(phase),
             );
         }
-        let label = phase.point.to_string();
+        let label = match phase.phase {
+            EnergyPhase::PreTest => AT_REST.to_owned(),
+            EnergyPhase::Run => phase.point.to_string(),
+            _ => continue,
+        };
         let wide = 8.0 * label.len() as f64 + 6.0;
+        // A label that is wider than its phase would stand over load: the legend has it.
+        if phase.phase == EnergyPhase::PreTest && to - from < wide {
+            continue;
+        }
         let middle = (from + to) / 2.0;
-        if phase.phase == EnergyPhase::Run && middle - wide / 2.0 >= numbered_to {
+        if middle - wide / 2.0 >= numbered_to {
             svg.text("band-label", (middle, 18.0), Anchor::Middle, &label);
             numbered_to = middle + wide / 2.0;
         }
@@ -310,21 +329,23 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
 
 const fn band_class(phase: EnergyPhase) -> Option<&'static str> {
     match phase {
+        EnergyPhase::PreTest => Some("band band-rest"),
         EnergyPhase::Init => Some("band band-init"),
         EnergyPhase::Warmup => Some("band band-warmup"),
         EnergyPhase::Run => Some("band band-run"),
         EnergyPhase::RunTail => Some("band band-tail"),
-        EnergyPhase::PreTest | EnergyPhase::Pre | EnergyPhase::Post => None,
+        EnergyPhase::Pre | EnergyPhase::Post => None,
     }
 }
 
 fn said(phase: &PhaseSpan) -> String {
     let seconds = phase.ended.seconds_since(phase.began);
     let began = phase.began.readable();
-    format!(
-        "load point {}, {}: {began}, {seconds:.0} s",
-        phase.point, phase.phase
-    )
+    let what = match phase.phase {
+        EnergyPhase::PreTest => AT_REST.to_owned(),
+        other => format!("load point {}, {other}", phase.point),
+    };
+    format!("{what}: {began}, {seconds:.0} s")
 }
 
 fn events(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f64) {

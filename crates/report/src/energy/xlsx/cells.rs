@@ -1,6 +1,6 @@
 //! Cells, rows, heads and names of sheets.
 
-use super::super::figures::{cut, sound};
+use super::super::figures::{efficiency, sound};
 use super::super::words;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::Timestamp;
@@ -71,10 +71,11 @@ pub fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
 }
 
-/// MiB/s per W, cut to two decimals: a spreadsheet would round it.
+/// MiB/s per W with the digits that the other forms show: a spreadsheet would round it.
 pub fn cut_cell(value: Option<f64>) -> Cell {
-    let cut = sound(value).and_then(|v| cut(v, 2).parse().ok());
-    Cell::Number(cut, SHORT)
+    let cut = sound(value).and_then(|v| efficiency(Some(v)).parse().ok());
+    let is_small = cut.is_some_and(|v: f64| v != 0.0 && v.abs() < 1.0);
+    Cell::Number(cut, if is_small { "General" } else { SHORT })
 }
 
 /// Title, notice and heads; gives the row behind them.

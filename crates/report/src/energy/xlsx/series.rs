@@ -1,6 +1,6 @@
 //! The sheet of series.
 
-use super::super::{rows, words};
+use super::super::{names as called_names, rows, words};
 use super::cells::{Cell, Done, Names, SHORT, begin, text, title, write_row};
 use filermark_energy::reduce::{Reduction, Series, SeriesKind, WorkloadReduction};
 use filermark_results::Timestamp;
@@ -34,7 +34,8 @@ pub fn series(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -
         &heads,
     )?;
     sheet.set_column_width(2, 24)?;
-    for run in &reduction.workloads {
+    let called = called_names::of_runs(&reduction.workloads);
+    for (run, called) in reduction.workloads.iter().zip(&called) {
         let began = rows::began(run);
         for (at, values) in by_time(run, &columns) {
             if row as usize > SERIES_ROWS_MAX {
@@ -43,8 +44,8 @@ pub fn series(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -
             }
             let seconds = began.map(|began| at.seconds_since(began));
             let mut cells = vec![
-                text(words::title(run)),
-                text(words::name(&run.name)),
+                text(called.title.clone()),
+                text(called.run.clone()),
                 Cell::Time(Some(at)),
                 Cell::Number(seconds, "0.000"),
                 text(rows::figures_word(run)),

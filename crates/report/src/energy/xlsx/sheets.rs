@@ -1,6 +1,7 @@
 //! The sheets of tables.
 
 use super::super::figures::mean;
+use super::super::names::{RunNames, of_runs};
 use super::super::rows::{self, best, mib_per_s};
 use super::super::{csv::traffic_word, findings as found, plan, words};
 use super::cells::{
@@ -35,14 +36,16 @@ pub fn summary(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) 
             "Figures",
         ],
     )?;
-    write_rows(sheet, row, reduction.workloads.iter().map(summary_row))
+    let called = of_runs(&reduction.workloads);
+    let rows = reduction.workloads.iter().zip(&called);
+    write_rows(sheet, row, rows.map(summary_row))
 }
 
-fn summary_row(run: &WorkloadReduction) -> Vec<Cell> {
+fn summary_row((run, called): (&WorkloadReduction, &RunNames)) -> Vec<Cell> {
     let point = best(run);
     vec![
-        text(words::title(run)),
-        text(words::name(&run.name)),
+        text(called.title.clone()),
+        text(called.run.clone()),
         cut_cell(point.and_then(|p| p.mib_per_s_per_w)),
         Cell::Number(point.and_then(|p| p.mib_per_s_per_w), LONG),
         Cell::Number(point.map(|p| f64::from(p.number)), WHOLE),
@@ -59,13 +62,19 @@ fn summary_row(run: &WorkloadReduction) -> Vec<Cell> {
     ]
 }
 
-pub fn workload(sheet: &mut Worksheet, names: &mut Names, run: &WorkloadReduction) -> Done {
-    let benchmark = words::title(run);
-    let name = match run.benchmark.eq_ignore_ascii_case(&run.name) {
-        true => benchmark.clone(),
-        false => format!("{benchmark} {}", run.name),
+pub fn workload(
+    sheet: &mut Worksheet,
+    names: &mut Names,
+    run: &WorkloadReduction,
+    called: &RunNames,
+) -> Done {
+    let has_run =
+        called.title.contains(&called.run) || run.benchmark.eq_ignore_ascii_case(&run.name);
+    let name = match has_run {
+        true => called.title.clone(),
+        false => format!("{} {}", called.title, called.run),
     };
-    let heading = format!("{benchmark}, run {}", words::name(&run.name));
+    let heading = called.both();
     let traffic_head = words::traffic_head(run.traffic_from);
     let heads = [
         "Run #",
@@ -91,10 +100,11 @@ pub fn workload(sheet: &mut Worksheet, names: &mut Names, run: &WorkloadReductio
         "J per op",
         "inlet, °C",
         "humidity, %",
-        "counts",
+        "run counts",
         "RUN began (UTC)",
         "RUN ended (UTC)",
         "figures",
+        "energy",
     ];
     let row = begin(
         sheet,
@@ -133,10 +143,11 @@ fn point_row(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<Cell> {
         Cell::Number(point.joules_per_op, LONG),
         Cell::Number(mean(point.temperature_c), "0.0"),
         Cell::Number(mean(point.humidity_pcnt), "0.0"),
-        text(words::validity(point.valid)),
+        text(words::run_counts(point.valid)),
         Cell::Time(point.began),
         Cell::Time(point.ended),
         text(rows::figures_word(run)),
+        text(words::energy_verdict(run, point)),
     ]
 }
 
@@ -148,12 +159,13 @@ pub fn findings(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction)
         &["Severity", "Rule", "Run", "Load point", "What"],
     )?;
     sheet.set_column_width(4, 100)?;
+    let called = of_runs(&reduction.workloads);
     let rows = found::placed(reduction).into_iter().map(|placed| {
         let point = (placed.point > 0).then(|| f64::from(placed.point));
         vec![
             text(severity_word(placed.finding.severity)),
             text(words::rule(placed.finding.rule)),
-            text(found::run_name(reduction, &placed).unwrap_or_default()),
+            text(found::run_name(&called, &placed).unwrap_or_default()),
             Cell::Number(point, WHOLE),
             text(found::message(&placed)),
         ]
@@ -220,12 +232,12 @@ pub fn sources(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) 
     )?;
     sheet.set_column_width(3, 40)?;
     sheet.set_column_width(5, 50)?;
-    let of_run = |run: &WorkloadReduction| {
-        let (title, name) = (words::title(run), words::name(&run.name));
+    let called = of_runs(&reduction.workloads);
+    let of_run = |(run, called): (&WorkloadReduction, &RunNames)| {
         let row = |source: &filermark_energy::reduce::SourceView| {
             vec![
-                text(title.clone()),
-                text(name.clone()),
+                text(called.title.clone()),
+                text(called.run.clone()),
                 text(source.name.clone()),
                 text(source.location.clone()),
                 text(source.role.clone()),
@@ -239,5 +251,6 @@ pub fn sources(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) 
         };
         run.sources.iter().map(row).collect::<Vec<_>>()
     };
-    write_rows(sheet, row, reduction.workloads.iter().flat_map(of_run))
+    let runs = reduction.workloads.iter().zip(&called);
+    write_rows(sheet, row, runs.flat_map(of_run))
 }
