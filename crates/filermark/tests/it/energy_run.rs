@@ -208,6 +208,22 @@ fn a_suite_goes_on_where_it_was_cut() {
     assert!(said.contains("one: done already"), "{said}");
     assert!(result.join("two.cut1/two.run.jsonl").exists());
     assert!(result.join("two.cut1/two.energy.jsonl").exists());
+    // What is missing of a run that is done is made again, and missed where it cannot be.
+    std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
+    let again = suite(&[]);
+    assert!(again.status.success(), "{}", talk(&again));
+    assert!(result.join("one.merged.jsonl").exists());
+    std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
+    std::fs::remove_file(result.join("one.energy.jsonl")).expect("removed");
+    let without = suite(&["--keep-going"]);
+    assert_eq!(without.status.code(), Some(1), "{}", talk(&without));
+    assert!(talk(&without).contains("one was measured without --energy"));
+    // A log without a record is what a suite leaves that is killed while the server rests.
+    std::fs::remove_file(result.join("one.run.jsonl")).expect("removed");
+    std::fs::write(result.join("one.energy.jsonl"), "").expect("written");
+    let again = suite(&[]);
+    assert!(again.status.success(), "{}", talk(&again));
+    assert!(result.join("one.cut1/one.energy.jsonl").exists());
     // Another plan under the same name is refused before anything runs.
     write("sfs_rc_two", &rc.replace("2000", "4000"));
     let other = suite(&[]);

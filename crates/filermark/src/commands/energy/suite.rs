@@ -2,6 +2,7 @@
 //! reduction (seed 003, "Example script to run the 4 mandatory workloads"). What is done
 //! already is not done again.
 
+use super::merge::{merge_into, run_of};
 use super::reduce::{Outputs, print_text};
 use crate::cli::SourceArgs;
 use crate::cli::energy::SuiteArgs;
@@ -12,6 +13,7 @@ use crate::live::say_line;
 use crate::{interrupt, plain, product};
 use filermark_config::Resolved;
 use filermark_energy::log::{Lab, Log, LogLine};
+use filermark_energy::merge::MergeOptions;
 use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_energy::setup::Setup;
 use filermark_results::{Outcome, fingerprint, read_record};
@@ -102,7 +104,10 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
     match part.state {
         State::Done => {
             say_line(format!("{title}: done already ({rc})"));
-            return Ok(());
+            return match args.energy {
+                Some(_) => merge_again(&part.resolved.work_dir, &suffix),
+                None => Ok(()),
+            };
         }
         State::Cut => {
             let kept = move_away(&part.resolved.work_dir, &suffix)?;
@@ -123,6 +128,27 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
         false if interrupt::wished() => Err(Failure::Stopped),
         false => Err(Failure::Failed(format!("{suffix}: the run failed"))),
     }
+}
+
+/// A run that is done, and whose merged log is missing: its report failed, or was removed.
+fn merge_again(dir: &Path, suffix: &str) -> Result<(), Failure> {
+    let place = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
+    let (record, log, merged) = (place("run"), place("energy"), place("merged"));
+    if merged.exists() {
+        return Ok(());
+    }
+    if !log.exists() {
+        return Err(Failure::Failed(format!(
+            "{suffix} was measured without --energy: {} is not there; move {} away to measure it again",
+            log.display(),
+            record.display()
+        )));
+    }
+    let read = read_record(&record).map_err(Failure::of)?;
+    let runs = [run_of(&read, 0, &record)];
+    merge_into(&runs, &[log], &MergeOptions::default(), &merged, false)?;
+    say_line(format!("merged: {}", merged.display()));
+    Ok(())
 }
 
 /// The workloads of the command line, resolved: a mistake in the last is told before the
@@ -193,7 +219,15 @@ fn state(resolved: &Resolved) -> Result<State, Failure> {
         .work_dir
         .join(format!("{}.run.jsonl", resolved.suffix));
     if !path.exists() {
-        return Ok(State::ToDo);
+        // A suite that was ended while the server rested leaves a log without a record.
+        let log = resolved
+            .work_dir
+            .join(format!("{}.energy.jsonl", resolved.suffix));
+        return Ok(if log.exists() {
+            State::Cut
+        } else {
+            State::ToDo
+        });
     }
     let record = read_record(&path).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
     // One that never came to a load point has nothing that another plan could not have.
@@ -217,10 +251,8 @@ fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
     let (dir, suffix) = (&part.resolved.work_dir, &part.resolved.suffix);
     let log = dir.join(format!("{suffix}.merged.jsonl"));
     if !log.exists() {
-        return Some(format!(
-            "{suffix} was measured without --energy, or not merged: it is not in the report; \"filermark energy merge\" makes {}",
-            log.display()
-        ));
+        // It is merged, or missed, when its turn comes.
+        return None;
     }
     let its = match Log::open(&log).map(|mut log| log.next()) {
         Ok(Some(Ok(LogLine::Energy(head)))) => head.lab,
