@@ -3,7 +3,7 @@
 use super::Table;
 use super::columns::{self, Columns, Pick, What};
 use super::dates::Order;
-use super::names::{Named, named};
+use super::names::{Named, named, other_unit};
 use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
@@ -260,7 +260,7 @@ fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
             // `*1` says that the header is wrong.
             let is_said = factor != 1.0 || !whole && part.ends_with("*1");
             let name = row.get(at).unwrap_or("");
-            let Some(scale) = names::other_unit(name, *quantity).filter(|_| !is_said) else {
+            let Some(scale) = other_unit(name, *quantity).filter(|_| !is_said) else {
                 continue;
             };
             let how = match scale {
