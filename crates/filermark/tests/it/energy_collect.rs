@@ -404,7 +404,35 @@ fn what_cannot_be_collected_is_refused_in_words() {
         assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
         assert!(output.stdout.is_empty());
     }
-    assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 0);
+    // What does not answer says what to try; its name stands there once.
+    std::fs::write(
+        dir.path().join("energy.toml"),
+        "[[meter]]\nat = \"scpi://127.0.0.1:1\"\n",
+    )
+    .expect("written");
+    for (args, what) in [
+        (
+            &["--energy", "energy.toml"][..],
+            "filermark: scpi://127.0.0.1:1: connect: ",
+        ),
+        (
+            &["--meter", "redfish+http://127.0.0.1:1/redfish/v1/Chassis/1"],
+            "is the service on, and is this its port (http://127.0.0.1:1)?",
+        ),
+        (
+            &["--meter", "cmd:false"],
+            "and said nothing; try it in a shell",
+        ),
+        (
+            &["--meter", "cmd:echo 220,5 W"],
+            "a decimal comma? print 220.5",
+        ),
+    ] {
+        let output = filermark(dir.path(), &[&["energy", "collect"], args].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", talk(&output));
+        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
 }
 
 #[test]
