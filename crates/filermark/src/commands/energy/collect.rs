@@ -150,7 +150,9 @@ fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option
         if let Some(failure) = collecting.failure() {
             return Some(failure);
         }
-        collecting.news().into_iter().for_each(say_line);
+        if !args.quiet {
+            collecting.news().into_iter().for_each(say_line);
+        }
         let left = match args.seconds.map(|seconds| seconds.checked_sub(passed)) {
             Some(None) => return None,
             Some(Some(left)) => left,
