@@ -2,7 +2,7 @@
 
 use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN, SourceSpec};
+use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN};
 use filermark_energy::sflow::{PortPattern, Zone};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -62,13 +62,13 @@ pub struct CollectArgs {
     pub ports: Vec<PortPattern>,
     /// A power meter of the server; may be repeated, they add up
     #[arg(long, value_name = "SOURCE")]
-    pub meter: Vec<SourceSpec>,
+    pub meter: Vec<String>,
     /// A power meter of the clients; may be repeated
     #[arg(long, value_name = "SOURCE")]
-    pub client_meter: Vec<SourceSpec>,
+    pub client_meter: Vec<String>,
     /// A sensor of temperature or humidity; may be repeated
     #[arg(long, value_name = "SOURCE")]
-    pub temp: Vec<SourceSpec>,
+    pub temp: Vec<String>,
     /// How often meters and sensors are read
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     pub interval: Duration,

@@ -340,7 +340,7 @@ mod tests {
         let seen = lines(&now, style(24, Charset::Unicode));
         assert_eq!(
             seen.last().map(String::as_str),
-            Some("         refused; is…")
+            Some("         refused; is it…")
         );
         assert!(seen.iter().all(|line| columns(line) <= 24), "{seen:?}");
         assert_eq!(sentence(&now), "traffic: nothing yet on 127.0.0.1:6343");

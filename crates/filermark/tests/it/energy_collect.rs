@@ -338,7 +338,7 @@ fn what_cannot_be_collected_is_told_at_once() {
     );
     assert!(!dir.path().join("second.jsonl").exists());
     let again = filermark(dir.path(), &["energy", "collect", "--sflow", "127.0.0.1:0"]);
-    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(again.status.code(), Some(2));
     assert!(talk(&again).contains("exists already"), "{}", talk(&again));
     first.signal(Signal::TERM);
     let (code, product) = first.end();
@@ -347,6 +347,92 @@ fn what_cannot_be_collected_is_told_at_once() {
         product.contains("trouble: no datagram of sFlow came"),
         "{product}"
     );
+}
+
+#[test]
+fn a_meter_that_goes_away_is_told_when_it_does_and_at_the_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(PROGRAM);
+    let file = dir.path().join("watts");
+    std::fs::write(&file, "220\n").expect("written");
+    command
+        .args(["energy", "collect", "--interval", "100ms"])
+        .args(["--meter", "cmd:cat watts"])
+        .current_dir(dir.path());
+    let mut collect = Going::start(command);
+    collect.wait_said("Ctrl-C ends it");
+    std::fs::remove_file(&file).expect("there");
+    let why = collect.wait_said("meter1: cmd:cat watts: run the command: ");
+    assert!(why.contains("exit status: 1"), "{why}");
+    std::fs::write(&file, "221\n").expect("written");
+    collect.wait_said("meter1: answers again after ");
+    collect.signal(Signal::INT);
+    let (code, product) = collect.end();
+    assert_eq!(code, Some(0));
+    let trouble = "trouble: meter1: ";
+    assert!(
+        product.contains(trouble) && product.contains(" s without an answer in all"),
+        "{product}"
+    );
+    assert!(collect.wait_said("last: ").contains("meter1 22"));
+}
+
+#[test]
+fn what_cannot_be_collected_is_refused_in_words() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (args, what) in [
+        (&["--temp", "cmd:echo 22"][..], "write cmd+temperature_c:"),
+        (
+            &["--meter", "cmd+temperature_c:echo 22"],
+            "put it under [[sensor]]",
+        ),
+        (
+            &["--client-meter", "sim:idle=40,quantity=humidity_pcnt"],
+            "put it under [[sensor]]",
+        ),
+        (&["--meter", "sim:", "--interval", "11m"], "50ms to 10m"),
+        (&["--meter", "sim:", "--interval", "10ms"], "50ms to 10m"),
+        (&["--meter", "sim:", "--seconds", "3000h"], "100 days"),
+        (&["--sflow", "6343"], "0.0.0.0:6343"),
+        (
+            &["--sflow", "127.0.0.1:0", "--ports", "10.0.0.248-24"],
+            "write 10.0.0.248/24",
+        ),
+    ] {
+        let output = filermark(dir.path(), &[&["energy", "collect"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", talk(&output));
+        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
+        assert!(output.stdout.is_empty());
+    }
+    // What does not answer says what to try; its name stands there once.
+    std::fs::write(
+        dir.path().join("energy.toml"),
+        "[[meter]]\nat = \"scpi://127.0.0.1:1\"\n",
+    )
+    .expect("written");
+    for (args, what) in [
+        (
+            &["--energy", "energy.toml"][..],
+            "filermark: scpi://127.0.0.1:1: connect: ",
+        ),
+        (
+            &["--meter", "redfish+http://127.0.0.1:1/redfish/v1/Chassis/1"],
+            "is the service on, and is this its port (http://127.0.0.1:1)?",
+        ),
+        (
+            &["--meter", "cmd:false"],
+            "and said nothing; try it in a shell",
+        ),
+        (
+            &["--meter", "cmd:echo 220,5 W"],
+            "a decimal comma? print 220.5",
+        ),
+    ] {
+        let output = filermark(dir.path(), &[&["energy", "collect"], args].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", talk(&output));
+        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
 }
 
 #[test]

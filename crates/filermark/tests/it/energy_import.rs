@@ -177,6 +177,8 @@ fn an_older_log_stays_unless_it_is_forced() {
 #[test]
 fn what_cannot_be_is_refused_in_words() {
     let dir = lab();
+    let kilowatts = "Datum;Zeit;Leistung (kW)\n04.03.2018;10:00:00;0,5\n";
+    fs::write(dir.path().join("kw.csv"), kilowatts).expect("written");
     let before = names(dir.path());
     for (args, code, what) in [
         (&["-o", "x"][..], 2, "nothing to import"),
@@ -238,6 +240,18 @@ fn what_cannot_be_is_refused_in_words() {
             &["--power", "wt.csv", "--offset", "inf"],
             2,
             "give seconds from",
+        ),
+        (
+            &[
+                "--power",
+                "kw.csv",
+                "--zone",
+                "UTC",
+                "--columns",
+                "power_w=Leistung (kW)",
+            ],
+            1,
+            "write power_w=Leistung (kW)*1000",
         ),
         (&["--pcap", "wt.csv"], 1, "neither pcap nor pcapng"),
         (

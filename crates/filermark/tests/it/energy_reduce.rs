@@ -113,6 +113,17 @@ fn nothing_is_written_over_a_log_or_twice() {
     }
     assert_eq!(std::fs::read(&log).expect("there"), before);
     assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
+    // Somebody's file is not written over, unless it is said.
+    let page = dir.path().join("page.html");
+    std::fs::write(&page, "mine").expect("written");
+    let args = ["energy", "reduce", "lab.csv", "--html", "page.html"];
+    let refused = filermark(dir.path(), &args);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(talk(&refused).contains("--force"), "{}", talk(&refused));
+    assert_eq!(std::fs::read(&page).expect("there"), b"mine");
+    let forced = filermark(dir.path(), &[&args[..], &["--force"]].concat());
+    assert!(forced.status.success(), "{}", talk(&forced));
+    assert!(std::fs::metadata(&page).expect("there").len() > 500);
     let gone = filermark(dir.path(), &["energy", "reduce", "none.jsonl"]);
     assert_eq!(gone.status.code(), Some(1));
     assert!(talk(&gone).contains("none.jsonl"), "{}", talk(&gone));

@@ -208,6 +208,64 @@ fn a_suite_goes_on_where_it_was_cut() {
     assert!(said.contains("one: done already"), "{said}");
     assert!(result.join("two.cut1/two.run.jsonl").exists());
     assert!(result.join("two.cut1/two.energy.jsonl").exists());
+    // What the file says of the lab since is told; nothing is merged again by itself.
+    let merged = std::fs::read(result.join("one.merged.jsonl")).expect("there");
+    let setup = "drives = 24\nidle = 0\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n";
+    write("energy.toml", setup);
+    let later = talk(&suite(&["--dry-run"]));
+    assert!(later.contains("one: drives is 24 (unsaid)"), "{later}");
+    let command = later
+        .split_once("to merge again: filermark ")
+        .expect("a command")
+        .1;
+    let command = command.lines().next().expect("a line").replace('\'', "");
+    let again = filermark(dir.path(), &command.split_whitespace().collect::<Vec<_>>());
+    assert!(again.status.success(), "{command}: {}", talk(&again));
+    assert_ne!(
+        merged,
+        std::fs::read(result.join("one.merged.jsonl")).expect("there")
+    );
+    let later = talk(&suite(&["--dry-run"]));
+    assert!(!later.contains("one: drives"), "{later}");
+    assert!(later.contains("two: drives"), "{later}");
+    // A file that is not there is told before anything runs.
+    std::fs::remove_file(dir.path().join("energy.toml")).expect("there");
+    let none = suite(&["--dry-run"]);
+    assert_eq!(none.status.code(), Some(2), "{}", talk(&none));
+    assert!(talk(&none).contains("energy.toml"), "{}", talk(&none));
+    write("energy.toml", setup);
+    // Our own log of the classical kind cannot be merged; a zone without a foreign log is idle.
+    write(
+        "result/sfslog.one",
+        "Filermark Aggregate Results for 2 Client(s)\n",
+    );
+    let own = filermark(
+        dir.path(),
+        &[
+            "energy",
+            "merge",
+            "result/sfslog.one",
+            "result/one.energy.jsonl",
+        ],
+    );
+    assert_eq!(own.status.code(), Some(2));
+    assert!(talk(&own).contains("give one.run.jsonl"), "{}", talk(&own));
+    let args = [
+        "energy",
+        "merge",
+        "result/one.run.jsonl",
+        "result/one.energy.jsonl",
+    ];
+    let zone = filermark(
+        dir.path(),
+        &[&args[..], &["--zone", "UTC", "-o", "z.jsonl"]].concat(),
+    );
+    assert!(zone.status.success(), "{}", talk(&zone));
+    assert!(
+        talk(&zone).contains("--zone has no use here"),
+        "{}",
+        talk(&zone)
+    );
     // What is missing of a run that is done is made again, and missed where it cannot be.
     std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
     let again = suite(&[]);
@@ -229,4 +287,32 @@ fn a_suite_goes_on_where_it_was_cut() {
     let other = suite(&[]);
     assert_eq!(other.status.code(), Some(2), "{}", talk(&other));
     assert!(String::from_utf8_lossy(&other.stderr).contains("another plan"));
+    // Unless it never came to a load point.
+    std::fs::write(&record, cut[0].to_owned() + "\n").expect("written");
+    let failed = suite(&["--dry-run"]);
+    let text = String::from_utf8_lossy(&failed.stdout).into_owned();
+    assert!(
+        text.contains("cut; to be run anew"),
+        "{text}{}",
+        talk(&failed)
+    );
+    // An energy log alone blocks a run; the sentence names the option that helps.
+    write("sfs_rc_three", &(rc.to_owned() + "SUFFIX=three\n"));
+    write("result/three.energy.jsonl", "older");
+    let args = [
+        "run",
+        "-r",
+        "sfs_rc_three",
+        "-s",
+        "three",
+        "--energy",
+        "energy.toml",
+    ];
+    let blocked = filermark(dir.path(), &args);
+    assert_eq!(blocked.status.code(), Some(2), "{}", talk(&blocked));
+    assert!(
+        talk(&blocked).contains("another suffix (-s)"),
+        "{}",
+        talk(&blocked)
+    );
 }

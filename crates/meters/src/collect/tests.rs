@@ -564,8 +564,7 @@ fn what_is_not_sflow_is_told_once() {
     let (collecting, sender) = with_sflow(Arc::new(HostClock::new()), &page);
     assert!(collecting.snapshot().listens.is_some());
     sender.send(b"garbage").expect("sent");
-    // The thread has taken it when it is told as trouble at the end; it looks often.
-    std::thread::sleep(Duration::from_millis(300));
+    wait_for("the event", || collecting.snapshot().trouble.is_some());
     let summary = collecting.stop().expect("a whole log");
     let [trouble] = summary.troubles.as_slice() else {
         panic!("{:?}", summary.troubles);
@@ -584,7 +583,7 @@ fn what_is_not_sflow_is_told_once() {
         .filter(|(what, _)| *what == EventKind::Lost);
     assert_eq!(
         lost.map(|(_, said)| said).collect::<Vec<_>>(),
-        [trouble.clone()]
+        std::slice::from_ref(trouble)
     );
 }
 

@@ -7,7 +7,7 @@ use crate::live::{self, View, energy, say_line};
 use crate::{interrupt, product, talk};
 use filermark_cluster::wall_offset;
 use filermark_energy::log::{ClockFacts, WriteError};
-use filermark_energy::setup::{Setup, SourceSetup};
+use filermark_energy::setup::{Setup, SourceSetup, SourceSpec};
 use filermark_engine::driver::StopFlag;
 use filermark_meters::collect::{Collecting, Summary};
 use filermark_model::units::counted;
@@ -60,12 +60,17 @@ pub fn collect(args: &CollectArgs) -> Ended {
 
 /// The file and the options together.
 fn setup(args: &CollectArgs) -> Result<Setup, Failure> {
+    let (meters, client_meters) = (
+        specs("--meter", &args.meter)?,
+        specs("--client-meter", &args.client_meter)?,
+    );
+    let sensors = specs("--temp", &args.temp)?;
     let also = Also {
         sflow: args.sflow,
         ports: &args.ports,
-        meters: &args.meter,
-        client_meters: &args.client_meter,
-        sensors: &args.temp,
+        meters: &meters,
+        client_meters: &client_meters,
+        sensors: &sensors,
         interval: args.interval,
     };
     let setup = setup::read(args.setup.energy.as_deref(), &also)?;
@@ -75,6 +80,16 @@ fn setup(args: &CollectArgs) -> Result<Setup, Failure> {
         ]));
     }
     Ok(setup)
+}
+
+/// Sources of an option. They are read here since clap shows what was typed where it is
+/// wrong, with its password.
+fn specs(option: &str, words: &[String]) -> Result<Vec<SourceSpec>, Failure> {
+    let read = |word: &String| {
+        let spec = word.parse::<SourceSpec>();
+        spec.map_err(|error| Failure::Usage(vec![format!("{option} {error}")]))
+    };
+    words.iter().map(read).collect()
 }
 
 /// How this host's clock stands to the prime's.
@@ -150,7 +165,9 @@ fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option
         if let Some(failure) = collecting.failure() {
             return Some(failure);
         }
-        collecting.news().into_iter().for_each(say_line);
+        if !args.quiet {
+            collecting.news().into_iter().for_each(say_line);
+        }
         let left = match args.seconds.map(|seconds| seconds.checked_sub(passed)) {
             Some(None) => return None,
             Some(Some(left)) => left,
