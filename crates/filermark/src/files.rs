@@ -166,7 +166,11 @@ impl Drop for Draft {
     }
 }
 
-fn refuse_older(target: &Path, force: bool) -> Result<(), Failure> {
+/// Refuses to write over a file, unless it was said, or where none can be.
+///
+/// # Errors
+/// There is one and `force` is not said, or it is no regular file.
+pub fn refuse_older(target: &Path, force: bool) -> Result<(), Failure> {
     let shown = target.display();
     let sentence = match fs::metadata(target) {
         Err(_) => return Ok(()),

@@ -89,7 +89,11 @@ impl Source for Command {
             .map_err(|e| Trouble::new(STEP, e.to_string()))?;
         if !status.success() {
             let complaint = tame(String::from_utf8_lossy(&said.errors).trim(), 200);
-            return Err(Trouble::new(STEP, format!("{status}: {complaint}")));
+            let reason = match complaint.is_empty() {
+                true => format!("it ended with {status} and said nothing; try it in a shell"),
+                false => format!("it ended with {status}: {complaint}"),
+            };
+            return Err(Trouble::new(STEP, reason));
         }
         let text = String::from_utf8_lossy(&said.output);
         let value = figure::the_one(&text, self.quantity);

@@ -59,6 +59,10 @@ pub(crate) fn the_one(text: &str, quantity: Quantity) -> Result<f64, String> {
             "" => words.get(at + 1).copied().unwrap_or_default(),
             unit => unit,
         };
+        if let Some(wanted) = decimal_comma(number, unit) {
+            let shown = tame(line, 80);
+            return Err(format!("\"{shown}\": a decimal comma? print {wanted}"));
+        }
         found = Some((number, unit));
     }
     let Some((number, unit)) = found else {
@@ -88,6 +92,18 @@ fn number(word: &str) -> Option<(f64, &str)> {
         }
     }
     None
+}
+
+/// `220.5` of `220,5`, or of `220,5W`.
+fn decimal_comma(number: f64, rest: &str) -> Option<String> {
+    let fraction = rest.strip_prefix(',')?;
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    match digits {
+        0 => None,
+        // `1,234` may be either.
+        3 => Some("it without commas".into()),
+        _ => Some(format!("{number}.{}", &fraction[..digits])),
+    }
 }
 
 fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
@@ -145,6 +161,9 @@ mod tests {
             ("1e999", "no finite"),
             ("220 W of 800 W", "more than one"),
             ("220 BTU/h", "no unit"),
+            ("220,5 W", "a decimal comma? print 220.5"),
+            ("power 220,5W", "print 220.5"),
+            ("1,234 W", "print it without commas"),
             ("220 C", "no unit"),
             ("12:30", "no unit"),
         ] {

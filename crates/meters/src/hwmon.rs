@@ -62,7 +62,7 @@ impl Hwmon {
         if sensors.is_empty() {
             let reason = match all.is_empty() {
                 true => format!(
-                    "{} has none of power, temperature or humidity",
+                    "{} has none of power, temperature or humidity; use rapl:, cmd: or a meter",
                     root.display()
                 ),
                 false => format!("there is none like that; there are {}", listed(&all)),
@@ -105,7 +105,13 @@ fn read(sensor: &Sensor) -> Result<f64, Trouble> {
 /// Every sensor that there is.
 fn all(root: &Path) -> Result<Vec<Sensor>, Trouble> {
     let entries = fs::read_dir(root)
-        .map_err(|error| Trouble::new(STEP, format!("{}: {error}", root.display())))?;
+        .map_err(|error| {
+            let reason = format!(
+                "{}: {error}; has this host no sensors (a virtual machine, a container)? use rapl:, cmd: or a meter",
+                root.display()
+            );
+            Trouble::new(STEP, reason)
+        })?;
     let mut dirs: Vec<PathBuf> = entries
         .flatten()
         .map(|e| e.path())

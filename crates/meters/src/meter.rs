@@ -58,6 +58,17 @@ pub struct MeterError {
     pub reason: String,
 }
 
+impl MeterError {
+    /// The sentence for a source that people call `name`; where that is its location, the
+    /// location stands there once.
+    pub fn of_source(&self, name: &str) -> String {
+        match name == self.source_name {
+            true => self.to_string(),
+            false => format!("{name}: {self}"),
+        }
+    }
+}
+
 /// What went wrong inside a meter, before its name is put to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {

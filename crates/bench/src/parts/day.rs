@@ -38,7 +38,7 @@ pub fn measure(rounds: u32) -> Measured {
                 ports: vec!["1".into()],
                 ..Lab::default()
             },
-            shift_s: 0.0,
+            ..MergeOptions::default()
         };
         let done = merge(head(), &[run()], vec![open], &options, out).map_err(said)?;
         merging.push(began.elapsed().as_secs_f64());

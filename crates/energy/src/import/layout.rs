@@ -3,7 +3,7 @@
 use super::Table;
 use super::columns::{self, Columns, Pick, What};
 use super::dates::Order;
-use super::names::{Named, named};
+use super::names::{Named, named, other_unit};
 use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
@@ -175,6 +175,9 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
         Ok(chosen) => chosen,
         Err(part) => return Try::No(known, format!("no column is called \"{part}\"")),
     };
+    if !by_number && let Err(reason) = same_units(row, columns) {
+        return Try::Refused(reason);
+    }
     let when = match chosen.when {
         Some(when) => when,
         None if columns.has_time() => {
@@ -241,6 +244,37 @@ fn by_number_only(columns: &Columns) -> bool {
         })
     };
     columns.has_time() && columns.has_quantities() && columns.entries.iter().all(number)
+}
+
+/// A column that the user names is read as it is: kilowatts would pass for watts.
+fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
+    for (what, text) in &columns.entries {
+        let What::Of(quantity) = what else { continue };
+        let whole = columns::column(text, row).is_some();
+        let parts = match whole {
+            true => vec![text.as_str()],
+            false => text.split('+').map(str::trim).collect(),
+        };
+        let terms = columns::terms(text, row).unwrap_or_default();
+        for (part, (at, factor)) in parts.iter().zip(terms) {
+            // `*1` says that the header is wrong.
+            let is_said = factor != 1.0 || !whole && part.ends_with("*1");
+            let name = row.get(at).unwrap_or("");
+            let Some(scale) = other_unit(name, *quantity).filter(|_| !is_said) else {
+                continue;
+            };
+            let how = match scale {
+                Some(scale) => format!("write {quantity}={part}*{scale}"),
+                None => {
+                    format!("leave {quantity} out: such a column is found and converted by itself")
+                }
+            };
+            return Err(format!(
+                "the header of {name} names another unit than {quantity} has; {how} (or *1 after the name, if the header is wrong)"
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Default)]

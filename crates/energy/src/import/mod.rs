@@ -122,6 +122,12 @@ impl ImportError {
     }
 }
 
+/// Where a file is, whole: files of one name in two folders are two sources.
+pub(crate) fn whole_path(path: &Path) -> String {
+    let whole = std::fs::canonicalize(path);
+    whole.as_deref().unwrap_or(path).display().to_string()
+}
+
 /// What people call a source that is a file: its name without the ending.
 pub(crate) fn source_name(path: &Path) -> String {
     let name = path.file_stem().unwrap_or(path.as_os_str());

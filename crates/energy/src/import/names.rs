@@ -42,6 +42,29 @@ const UNITS: [(&str, Quantity, f64); 27] = [
     ("% rh", Quantity::Humidity, 1.0),
 ];
 
+/// Whether the name has a unit of the quantity that is not the quantity's own, and what
+/// makes the own of it; `Some(None)`: no factor alone does.
+pub(super) fn other_unit(name: &str, quantity: Quantity) -> Option<Option<f64>> {
+    let name = name.trim();
+    let lower = name.to_lowercase();
+    let (base, unit) = base_and_unit(&lower);
+    // A thousandth and a million differ by their case only.
+    let ending = |unit: &str| {
+        let bare = name.trim_end_matches([')', ']']).trim_end();
+        bare.strip_suffix(unit)
+            .is_some_and(|rest| rest.ends_with([' ', '_', '(', '[']))
+    };
+    if quantity == Quantity::Power && (ending("mW") || ending("MW")) {
+        return Some(Some(if ending("mW") { 0.001 } else { 1_000_000.0 }));
+    }
+    let named = by_unit(base, unit?).filter(|named| named.what == What::Of(quantity))?;
+    match (named.factor == 1.0, named.offset == 0.0) {
+        (true, true) => None,
+        (_, true) => Some(Some(named.factor)),
+        (_, false) => Some(None),
+    }
+}
+
 /// What the name says; `None`: nothing that is used here.
 pub(super) fn named(name: &str) -> Option<Named> {
     let name = name.trim().to_lowercase();
@@ -193,6 +216,25 @@ mod tests {
                 ..
             } => Some((quantity, factor)),
             _ => None,
+        }
+    }
+
+    #[test]
+    fn a_unit_that_is_not_the_quantitys_own_is_seen() {
+        for (name, quantity, wanted) in [
+            ("Leistung (kW)", Quantity::Power, Some(Some(1000.0))),
+            ("Draw [kW]", Quantity::Power, Some(Some(1000.0))),
+            ("P (mW)", Quantity::Power, Some(Some(0.001))),
+            ("P [MW]", Quantity::Power, Some(Some(1e6))),
+            ("S kVA", Quantity::ApparentPower, Some(Some(1000.0))),
+            ("Wp (Wh)", Quantity::Energy, Some(Some(3600.0))),
+            ("Inlet (°F)", Quantity::Temperature, Some(None)),
+            ("Leistung (W)", Quantity::Power, None),
+            ("Leistung", Quantity::Power, None),
+            ("Power (kW)", Quantity::Voltage, None),
+            ("", Quantity::Power, None),
+        ] {
+            assert_eq!(other_unit(name, quantity), wanted, "{name}");
         }
     }
 

@@ -52,7 +52,7 @@ pub fn power_csv<R: Read + Seek>(
         id: ids.source,
         kind: table.source(),
         name: source_name(path),
-        location: path.display().to_string(),
+        location: super::whole_path(path),
         role: options.role,
         simulated: false,
         interval_s: None,

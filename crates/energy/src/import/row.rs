@@ -50,6 +50,12 @@ impl<'a> Rows<'a> {
             let (date, time) = (row.get(1).unwrap_or(""), row.get(2).unwrap_or(""));
             return Row::PowerOff(self.two(date, time).ok());
         }
+        let titles = self.layout.header.len();
+        // A decimal or thousands comma in a file of commas cuts a figure in two.
+        let more = row.iter().skip(titles).any(|cell| !cell.is_empty());
+        if self.layout.header_line > 0 && more {
+            return Row::Bad(format!("{} cells under {titles} titles", row.len()));
+        }
         let at = match self.when(row) {
             Ok(at) => at,
             Err(bad) => return bad,
@@ -133,8 +139,14 @@ impl<'a> Rows<'a> {
         let mut sum = pick.offset;
         for (column, factor) in &pick.terms {
             let cell = row.get(*column).unwrap_or("");
-            let value = number(cell, pick.quantity, self.layout.separator)
-                .ok_or_else(|| format!("{} is \"{}\"", pick.quantity, shown(cell)))?;
+            let value = number(cell, pick.quantity, self.layout.separator).ok_or_else(|| {
+                format!(
+                    "{} is \"{}\"{}",
+                    pick.quantity,
+                    shown(cell),
+                    thousands(cell)
+                )
+            })?;
             sum += value * factor;
         }
         match sum.abs() < VALUE_MAX {
@@ -189,6 +201,18 @@ fn number(cell: &str, quantity: Quantity, separator: u8) -> Option<f64> {
         false => cell.parse().ok()?,
     };
     (value.abs() < VALUE_MAX).then_some(value)
+}
+
+/// What to do about `1,234.5`, `1.234,5` and `1'234.5`, where that is what a cell has.
+fn thousands(cell: &str) -> &'static str {
+    let figure: String = cell
+        .chars()
+        .filter(|c| !matches!(c, ',' | '.' | '\'' | '\u{a0}' | '\u{202f}' | ' '))
+        .collect();
+    match figure.len() >= 4 && figure.bytes().all(|b| b.is_ascii_digit()) {
+        true => "; a thousands separator? export the figures without it",
+        false => "",
+    }
 }
 
 /// The beginning of a cell, for a message.

@@ -187,7 +187,7 @@ fn begin(
         id,
         kind: SourceKind::Sflow,
         name: source_name(path),
-        location: path.display().to_string(),
+        location: super::whole_path(path),
         role: options.role,
         simulated: false,
         interval_s: None,

@@ -3,8 +3,8 @@
 use super::declared::{Declared, Numbers};
 use super::timeline::{Timeline, end_of};
 use crate::log::{
-    Head, Lab, Log, LogLine, LogWriter, MergedRun, PortSample, ReadError, Readings, Tag, Traffic,
-    WriteError,
+    EventKind, Head, Lab, Log, LogEvent, LogLine, LogWriter, MergedRun, PortSample, ReadError,
+    Readings, Source, Tag, Traffic, WriteError,
 };
 use filermark_results::Timestamp;
 use std::io::{BufRead, Write};
@@ -22,6 +22,9 @@ pub struct MergeOptions {
     pub lab: Lab,
     /// Seconds to add to the times of all logs, besides what they say themselves.
     pub shift_s: f64,
+    /// Hosts whose clock is the prime's, or was held against it. A log of another host
+    /// whose clock nobody measured has no known bound. `None`: all are.
+    pub prime_hosts: Option<Vec<String>>,
 }
 
 /// What became of the samples.
@@ -50,6 +53,9 @@ pub enum MergeError {
     /// The merged log cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// Logs say different things of the lab.
+    #[error("{0}")]
+    Lab(String),
 }
 
 /// Merges logs with runs into `out`, whose last line is written too.
@@ -72,9 +78,11 @@ pub fn merge<R: BufRead, W: Write>(
         out,
     };
     let mut logs = logs;
-    tagger.begin(head, runs, &mut logs, &options.lab)?;
-    for log in logs {
-        tagger.log(log)?;
+    let hosts = tagger.begin(head, runs, &mut logs, &options.lab)?;
+    for (log, host) in logs.into_iter().zip(hosts) {
+        let known = options.prime_hosts.as_ref();
+        let stranger = known.is_some_and(|known| !known.contains(&host));
+        tagger.log(log, stranger.then_some(host.as_str()))?;
     }
     tagger.merged.overlaps = tagger.timeline.overlaps().to_vec();
     let output = tagger.out.end(Timestamp::now())?;
@@ -100,44 +108,70 @@ fn kept(runs: &[MergedRun]) -> Option<(Timestamp, Timestamp)> {
 }
 
 impl<W: Write> Tagger<W> {
-    /// The first lines: of the heads of all logs what they say of the lab.
+    /// The first lines: of the heads of all logs what they say of the lab. Gives the hosts
+    /// on which the logs were written.
     fn begin<R: BufRead>(
         &mut self,
         mut head: Head,
         runs: &[MergedRun],
         logs: &mut [Log<R>],
         lab: &Lab,
-    ) -> Result<(), MergeError> {
-        head.lab = lab.clone();
+    ) -> Result<Vec<String>, MergeError> {
+        let mut labs = Vec::new();
+        let mut hosts = Vec::new();
         for log in logs {
             if let Some(LogLine::Energy(its)) = log.next_line()? {
-                fill(&mut head.lab, its.lab);
+                labs.push(its.lab);
+                hosts.push(its.host);
             }
         }
+        head.lab = one_lab(lab, &labs)?;
         self.out.line(&LogLine::Energy(Box::new(head)))?;
         for run in runs {
             self.out.line(&LogLine::Run(Box::new(run.clone())))?;
         }
-        Ok(())
+        Ok(hosts)
     }
 
-    fn log<R: BufRead>(&mut self, mut log: Log<R>) -> Result<(), MergeError> {
+    /// `stranger`: the host on which the log was written, if its clock is not the prime's.
+    fn log<R: BufRead>(
+        &mut self,
+        mut log: Log<R>,
+        stranger: Option<&str>,
+    ) -> Result<(), MergeError> {
         let mut declared = Declared::default();
+        let mut whole = false;
         while let Some(line) = log.next_line()? {
-            self.line(line, &mut declared)?;
+            whole = matches!(line, LogLine::End(_));
+            self.line(line, &mut declared, stranger)?;
         }
-        if let Some(line) = log.cut() {
-            let path = log.path().display();
-            let sentence = format!("{path}:{line}: the last line was cut and is left out");
-            self.merged.cut.push(sentence);
-        }
+        let path = log.path().display();
+        let sentence = match (log.cut(), whole) {
+            (Some(line), _) => format!("{path}:{line}: the last line was cut and is left out"),
+            (None, false) => format!("{path}: it has no end: collecting was cut, or goes on"),
+            (None, true) => return Ok(()),
+        };
+        let at = self.merged.span.map_or_else(Timestamp::now, |span| span.1);
+        self.out.line(&LogLine::Event(LogEvent {
+            at,
+            source: None,
+            what: EventKind::Bad,
+            message: sentence.clone(),
+        }))?;
+        self.merged.cut.push(sentence);
         Ok(())
     }
 
-    fn line(&mut self, line: LogLine, declared: &mut Declared) -> Result<(), MergeError> {
+    fn line(
+        &mut self,
+        line: LogLine,
+        declared: &mut Declared,
+        stranger: Option<&str>,
+    ) -> Result<(), MergeError> {
         match line {
             LogLine::Source(source) => {
-                let source = declared.source(source, self.shift_s, &mut self.numbers);
+                let mut source = declared.source(source, self.shift_s, &mut self.numbers);
+                estrange(&mut source, stranger);
                 self.out.line(&LogLine::Source(source))?;
             }
             LogLine::Port(port) => {
@@ -233,12 +267,57 @@ impl<W: Write> Tagger<W> {
     }
 }
 
+/// A host's own clock is the prime's only if somebody looked: then there is an offset.
+fn estrange(source: &mut Source, host: Option<&str>) {
+    let Some(host) = host else { return };
+    let measured = source.clock.added_s.is_some_and(|seconds| seconds != 0.0);
+    if source.clock.bound_s.is_some() && !measured {
+        source.clock.bound_s = None;
+        source.clock.how = format!(
+            "read on {host}, whose clock nobody held against the prime's ({})",
+            source.clock.how
+        );
+    }
+}
+
+/// What the user says wins; what logs say is put together, and must not differ.
+fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
+    let mut lab = said.clone();
+    for its in logs {
+        fill(&mut lab, its.clone());
+    }
+    for its in logs {
+        let differ =
+            |name: &str, option: &str, one: Option<f64>, other: Option<f64>| match one.zip(other) {
+                Some((one, other)) if one != other => Err(MergeError::Lab(format!(
+                    "the logs do not agree on {name}: {one} and {other}; say which with {option}"
+                ))),
+                _ => Ok(()),
+            };
+        if said.drives.is_none() {
+            let (one, other) = (lab.drives.map(f64::from), its.drives.map(f64::from));
+            differ("drives", "--drives", one, other)?;
+        }
+        if said.raw_capacity_gb.is_none() {
+            let (one, other) = (lab.raw_capacity_gb, its.raw_capacity_gb);
+            differ("the raw capacity", "--raw-capacity", one, other)?;
+        }
+        if said.nominal_voltage_v.is_none() {
+            let (one, other) = (lab.nominal_voltage_v, its.nominal_voltage_v);
+            differ("the nominal voltage", "--nominal-voltage", one, other)?;
+        }
+        if said.ports.is_empty() {
+            let missing = its.ports.iter().filter(|port| !lab.ports.contains(port));
+            let missing: Vec<String> = missing.cloned().collect();
+            lab.ports.extend(missing);
+        }
+    }
+    Ok(lab)
+}
+
 /// What is not said yet is as the log says.
 fn fill(lab: &mut Lab, its: Lab) {
     lab.drives = lab.drives.or(its.drives);
     lab.raw_capacity_gb = lab.raw_capacity_gb.or(its.raw_capacity_gb);
     lab.nominal_voltage_v = lab.nominal_voltage_v.or(its.nominal_voltage_v);
-    if lab.ports.is_empty() {
-        lab.ports = its.ports;
-    }
 }

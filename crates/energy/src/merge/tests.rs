@@ -1,6 +1,6 @@
 use super::*;
 use crate::log::{
-    EnergyPhase, Head, Log, LogLine, LogWriter, MergedRun, Port, PortSample, Readings, Source,
+    EnergyPhase, Head, Lab, Log, LogLine, LogWriter, MergedRun, Port, PortSample, Readings, Source,
     SourceKind, Tag, Traffic,
 };
 use crate::reading::Quantity;
@@ -154,6 +154,77 @@ fn logs_keep_their_sources_and_ports_apart() {
         })
         .collect();
     assert_eq!(ports, [(0, 1), (1, 3)]);
+}
+
+/// A log with something to say of the lab, on a host.
+fn log_of(lab: Lab, host: &str, begin: Timestamp) -> Vec<u8> {
+    let text = String::from_utf8(log_text(begin, 30, 0.0)).expect("text");
+    let (_, rest) = text.split_once('\n').expect("a first line");
+    let mut first = head(begin);
+    (first.lab, first.host) = (lab, host.into());
+    let first = serde_json::to_string(&LogLine::Energy(Box::new(first))).expect("JSON");
+    format!(
+        "{first}\n{}",
+        rest.replace(
+            "\"clock\":{\"offset_s\":0.0}",
+            "\"clock\":{\"offset_s\":0.0,\"bound_s\":0.1}"
+        )
+    )
+    .into_bytes()
+}
+
+#[test]
+fn what_logs_say_of_the_lab_is_put_together_or_refused() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let lab = |drives: Option<u32>, port: &str| Lab {
+        drives,
+        ports: vec![port.into()],
+        ..Lab::default()
+    };
+    let go = |first: Lab, second: Lab, options: MergeOptions| {
+        let text = [first, second].map(|lab| log_of(lab, "lab1", run.began));
+        let open = |text: Vec<u8>| Log::new(std::io::Cursor::new(text), Path::new("log"));
+        let out = LogWriter::new(Vec::new(), Path::new("merged"));
+        let runs = std::slice::from_ref(&run);
+        merge(head(run.began), runs, text.map(open).into(), &options, out)
+    };
+    let lines = |text: &[u8]| -> Vec<LogLine> {
+        Log::new(text, Path::new("merged"))
+            .map(|line| line.expect("a line"))
+            .collect()
+    };
+    let plain = MergeOptions::default();
+    let (_, text) = go(lab(Some(24), "1/1"), lab(None, "2/1"), plain.clone()).expect("merged");
+    let LogLine::Energy(first) = &lines(&text)[0] else {
+        panic!("no head")
+    };
+    assert_eq!(
+        (first.lab.drives, &first.lab.ports[..]),
+        (Some(24), &["1/1".to_owned(), "2/1".into()][..])
+    );
+    let error = go(lab(Some(24), "1"), lab(Some(28), "1"), plain.clone()).expect_err("differ");
+    assert!(
+        error
+            .to_string()
+            .contains("24 and 28; say which with --drives"),
+        "{error}"
+    );
+
+    // A stranger's clock has no bound that anybody knows.
+    let bounds = |hosts: &[&str]| -> Vec<bool> {
+        let options = MergeOptions {
+            prime_hosts: Some(hosts.iter().map(|h| (*h).to_owned()).collect()),
+            ..plain.clone()
+        };
+        let (_, text) = go(lab(None, "1"), lab(None, "1"), options).expect("merged");
+        let sources = lines(&text).into_iter().filter_map(|line| match line {
+            LogLine::Source(source) => Some(source.clock.bound_s.is_some()),
+            _ => None,
+        });
+        sources.collect()
+    };
+    assert_eq!(bounds(&["lab1"]), [true; 4]);
+    assert_eq!(bounds(&["prime"]), [false; 4]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::gather::Gathered;
 use super::point::Parts;
 use super::rules::finding;
-use super::workload::reduce_run;
+use super::workload::{forget_best, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
 use crate::log::{Log, MergedRun, ReadError};
 use crate::merge::end_of;
@@ -93,6 +93,7 @@ fn overlaps(
         let names: Vec<String> = over.map(|(_, other)| other.0.clone()).collect();
         if !names.is_empty() {
             workload.findings.push(whole::overlapping(&names));
+            forget_best(workload);
         }
     }
 }

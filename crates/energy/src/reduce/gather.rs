@@ -203,7 +203,7 @@ impl Gathered {
     /// The figures of every source of a role that has them, by what people call it; a meter
     /// that two logs have is one.
     pub(super) fn parts(&self, role: Role, quantity: Quantity) -> BTreeMap<String, Part> {
-        let mut parts: BTreeMap<(String, String), Vec<(f64, f64)>> = BTreeMap::new();
+        let mut parts: BTreeMap<(String, String), Joined> = BTreeMap::new();
         let of_role = |data: &&SourceData| data.source.role == role;
         for data in self.sources.values().filter(of_role) {
             let declared = data.source.kind == SourceKind::Meter && quantity == Quantity::Power;
@@ -214,13 +214,15 @@ impl Gathered {
                 None => continue,
             };
             let key = (data.source.name.clone(), data.source.location.clone());
-            parts.entry(key).or_default().extend_from_slice(moments);
+            let joined = parts.entry(key).or_default();
+            joined.take(moments);
+            joined.asked_s = joined.asked_s.or(data.source.interval_s);
         }
-        let one = |((name, location), mut moments): ((String, String), Vec<(f64, f64)>)| {
-            moments.sort_by(|a, b| a.0.total_cmp(&b.0));
-            moments.dedup_by(|later, first| later.0 <= first.0);
+        let one = |((name, location), joined): ((String, String), Joined)| {
+            let moments = joined.moments;
             let all = Steps::of_moments(&moments, None);
-            let interval_s = Some(all.interval_s()).filter(|s| *s > 0.0);
+            let asked = joined.asked_s.filter(|s| s.is_finite() && *s > 0.0);
+            let interval_s = asked.or(Some(all.interval_s()).filter(|s| *s > 0.0));
             let label = match name == location {
                 true => name,
                 false => format!("{name} ({location})"),
@@ -229,6 +231,7 @@ impl Gathered {
                 moments,
                 interval_s,
                 all,
+                contradicts: joined.contradicts,
             };
             (label, part)
         };
@@ -236,10 +239,47 @@ impl Gathered {
     }
 }
 
+/// What logs say of one meter, put together.
+#[derive(Default)]
+struct Joined {
+    moments: Vec<(f64, f64)>,
+    asked_s: Option<f64>,
+    contradicts: bool,
+}
+
+impl Joined {
+    /// Another log's. Where both speak of one time the first counts; they contradict each
+    /// other unless they are the same, moment by moment.
+    fn take(&mut self, moments: &[(f64, f64)]) {
+        let ends = |m: &[(f64, f64)]| Some((m.first()?.0, m.last()?.0));
+        let Some((known, new)) = ends(&self.moments).zip(ends(moments)) else {
+            self.moments.extend_from_slice(moments);
+            return;
+        };
+        let overlap = known.0 <= new.1 && new.0 <= known.1;
+        if overlap {
+            self.contradicts |= self.moments != moments;
+            let outside = moments.iter().filter(|m| m.0 < known.0 || m.0 > known.1);
+            let outside: Vec<(f64, f64)> = outside.copied().collect();
+            self.moments.extend(outside);
+        } else {
+            self.moments.extend_from_slice(moments);
+        }
+        self.moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.moments.dedup_by(|later, first| later.0 <= first.0);
+    }
+}
+
+/// So many samples tell how far apart samples are.
+const INTERVAL_SAMPLES_MIN: usize = 3;
+
 /// What one meter says of one quantity.
 pub(super) struct Part {
     pub moments: Vec<(f64, f64)>,
+    /// As it was asked for, or the usual one of all.
     pub interval_s: Option<f64>,
+    /// Two logs say different things of one time.
+    pub contradicts: bool,
     /// All of it, for charts.
     pub all: Steps,
 }
@@ -250,7 +290,10 @@ impl Part {
         let begin = self.moments.partition_point(|m| m.0 < from);
         let end = self.moments.partition_point(|m| m.0 <= to);
         let moments = self.moments.get(begin..end).unwrap_or_default();
-        Steps::of_moments(moments, self.interval_s).cut(from, to)
+        // Idle may have been measured at another pace.
+        let own = moments.len() >= INTERVAL_SAMPLES_MIN;
+        let interval_s = self.interval_s.filter(|_| !own);
+        Steps::of_moments(moments, interval_s).cut(from, to)
     }
 }
 

@@ -29,14 +29,17 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(log: &Gathered) -> Self {
         let mut traffic_over = 0;
-        let chosen = log.ports.values().filter(|port| port.chosen);
-        let traffic = chosen
-            .map(|port| {
-                let (steps, over) = Steps::of_pieces(port.pieces.iter().copied());
-                traffic_over += over;
-                (port.label.clone(), steps)
-            })
-            .collect();
+        let mut traffic = BTreeMap::new();
+        for ((_, index), port) in log.ports.iter().filter(|(_, port)| port.chosen) {
+            let (steps, over) = Steps::of_pieces(port.pieces.iter().copied());
+            traffic_over += over;
+            // Two interfaces may have one name, as the legs of a bundle have.
+            let label = match traffic.contains_key(&port.label) {
+                false => port.label.clone(),
+                true => format!("{} (interface {index})", port.label),
+            };
+            traffic.insert(label, steps);
+        }
         let server = |quantity| log.parts(Role::Server, quantity);
         Self {
             power: server(Quantity::Power),
@@ -165,7 +168,8 @@ fn findings(
         let is_silent = |steps: &Steps| steps.wholly_within(from, to).is_empty();
         let silent = parts.traffic.iter().filter(|(_, steps)| is_silent(steps));
         let silent: Vec<String> = silent.map(|(label, _)| label.clone()).collect();
-        found.extend(rules::traffic(point.traffic_mib_per_s.as_ref(), &silent));
+        let traffic = point.traffic_mib_per_s.as_ref();
+        found.extend(rules::traffic(traffic, &silent, to - from));
     }
     found.extend(rules::environment(
         point.temperature_c.as_ref(),
@@ -184,6 +188,7 @@ fn findings(
         }
     }
     found.extend(rules::events(&log.events, &log.sources, from, to));
+    found.extend(rules::negative(&parts.power, from, to));
     if point.valid == Some(false) {
         found.push(rules::point_invalid());
     }

@@ -1,6 +1,7 @@
 //! The rules: each looks at a figure, a limit of the programme, and says what is to be said.
 
 use super::gather::SourceData;
+use super::point::PartMap;
 use super::programme::programme;
 use super::{EnergyFinding, EnergyRule, Stats};
 use crate::log::{EventKind, LogEvent};
@@ -74,7 +75,7 @@ pub(super) fn power(
 }
 
 /// Traffic of the chosen interfaces over RUN.
-pub(super) fn traffic(stats: Option<&Stats>, silent: &[String]) -> Vec<EnergyFinding> {
+pub(super) fn traffic(stats: Option<&Stats>, silent: &[String], run_s: f64) -> Vec<EnergyFinding> {
     let Some(stats) = stats else {
         let message = match silent.is_empty() {
             false => format!(
@@ -88,12 +89,29 @@ pub(super) fn traffic(stats: Option<&Stats>, silent: &[String]) -> Vec<EnergyFin
     let drift = &programme().traffic_drift_pcnt_max;
     [
         sample_interval("sFlow counters", stats),
-        coverage("sFlow counters", stats),
+        edges(stats, run_s),
         stability("traffic", stats, drift.value),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A meter that is clamped the wrong way round, or does not measure.
+pub(super) fn negative(parts: &PartMap, from: f64, to: f64) -> Option<EnergyFinding> {
+    let below = |part: &&super::gather::Part| {
+        let stats = part.between(from, to).stats(from, to);
+        stats.is_some_and(|stats| stats.min < 0.0 || stats.max <= 0.0)
+    };
+    let below = parts.iter().filter(|(_, part)| below(part));
+    let names: Vec<String> = below.map(|(label, _)| label.clone()).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!(
+            "{}: power is not above 0 W throughout RUN: is a clamp the wrong way round, or a column misread?",
+            list(&names)
+        );
+        finding(EnergyRule::Data, Severity::Invalid, message)
+    })
 }
 
 fn sample_interval(what: &str, stats: &Stats) -> Option<EnergyFinding> {
@@ -111,12 +129,29 @@ fn sample_interval(what: &str, stats: &Stats) -> Option<EnergyFinding> {
 
 fn coverage(what: &str, stats: &Stats) -> Option<EnergyFinding> {
     let limit = programme().coverage_pcnt_min.value;
-    let covered = stats.coverage * 100.0;
+    let covered = (stats.coverage * 100.0).floor();
     (covered < limit).then(|| {
         let message = format!(
-            "{what}: samples cover {covered:.0} % of RUN, less than {limit} %: the mean is of that part only"
+            "{what}: samples cover {covered} % of RUN, less than {limit} %: the mean is of that part only, and the point does not count here"
         );
-        finding(EnergyRule::Gap, Severity::Warning, message)
+        finding(EnergyRule::Gap, Severity::Invalid, message)
+    })
+}
+
+/// Intervals that lie over the ends of RUN are left out, two at most: that is no gap.
+fn edges(stats: &Stats, run_s: f64) -> Option<EnergyFinding> {
+    let limit = programme().coverage_pcnt_min.value;
+    let with_edges = stats.coverage + 2.0 * stats.interval_s / run_s;
+    if with_edges * 100.0 < limit {
+        return coverage("sFlow counters", stats);
+    }
+    (stats.coverage * 100.0 < limit).then(|| {
+        let message = format!(
+            "sFlow counters cover {:.0} % of RUN, since intervals over its ends are left out; poll oftener than every {:.1} s, or run longer",
+            (stats.coverage * 100.0).floor(),
+            stats.interval_s
+        );
+        finding(EnergyRule::Gap, Severity::Note, message)
     })
 }
 
@@ -225,11 +260,10 @@ pub(super) fn events(
     for event in events.iter().filter(within) {
         let (rule, word) = match event.what {
             EventKind::Lost => (EnergyRule::Gap, "lost"),
-            EventKind::ClockJump => (EnergyRule::Clock, "clock"),
             EventKind::Bad => (EnergyRule::Data, "bad"),
             EventKind::Gap => (EnergyRule::Data, "gap"),
             EventKind::Restart => (EnergyRule::Data, "restart"),
-            EventKind::Back | EventKind::Note => continue,
+            EventKind::Back | EventKind::Note | EventKind::ClockJump => continue,
         };
         let name = event.source.and_then(|id| sources.get(&id));
         let of = name.map(|data| format!("{}: ", data.source.name));

@@ -5,11 +5,15 @@ use super::point::Parts;
 use super::programme::programme;
 use super::rules::{finding, list};
 use super::{EnergyFinding, EnergyRule, WorkloadReduction};
-use crate::log::{EventKind, MergedRun};
-use crate::merge::{Timeline, end_of};
+use crate::log::{EventKind, MergedRun, Role, Source, SourceKind};
+use crate::merge::Timeline;
+use crate::sflow::{PortPattern, Selection};
 use filermark_model::Severity;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+/// Most jumps of clocks that are told.
+const EVENTS_SHOWN: usize = 10;
 /// Most interfaces that are listed by their traffic.
 const BUSY_MAX: usize = 6;
 /// Load points may be off an even spacing by so much of a step.
@@ -21,13 +25,18 @@ pub(super) fn findings(
     parts: &Parts,
     run: &MergedRun,
     workload: &WorkloadReduction,
+    without_tail: bool,
 ) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
+    found.extend(same_meter(log, parts));
+    found.extend(against_clients(workload));
+    found.extend(stuck(log, parts));
+    found.extend(without_tail.then(tail));
     found.extend(simulated(log));
     found.extend(overlap(log, run));
     found.extend(clocks(log));
     found.extend(ports(log, parts, run));
-    found.extend(data(log, run));
+    found.extend(data(log));
     found.extend(load_points(run));
     found.extend(environment(parts));
     found.extend(idle(parts, workload));
@@ -104,14 +113,31 @@ fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     let seen: Vec<(IpAddr, u32)> = log.ports.keys().copied().collect();
     let unheard = log.selection.unmatched(&seen).map(ToString::to_string);
     let unheard: Vec<String> = unheard.collect();
-    if !unheard.is_empty() && !seen.is_empty() {
+    if !unheard.is_empty() {
         let message = format!(
             "chosen, and never heard of: {}; is it misspelt? Its traffic is missing in all figures",
             list(&unheard)
         );
         say(Severity::Invalid, message);
     }
-    if parts.traffic.is_empty() && !seen.is_empty() {
+    let chosen = !log.head.lab.ports.is_empty();
+    let heard = log
+        .sources
+        .values()
+        .any(|d| d.source.kind == SourceKind::Sflow);
+    if !chosen && seen.is_empty() && heard {
+        let message =
+            "a collector of sFlow is in the log and heard of no interface: MiB/s are the clients'";
+        say(Severity::Warning, message.into());
+    }
+    for (pattern, agents) in ambiguous(log) {
+        let message = format!(
+            "{pattern} is an interface of several agents ({}), and all are counted; say AGENT/{pattern} for one",
+            list(&agents)
+        );
+        say(Severity::Warning, message);
+    }
+    if !chosen && !seen.is_empty() {
         let message = format!(
             "no interface is chosen as facing the server, so MiB/s are the clients'; choose with --ports ({})",
             busiest(log, run)
@@ -157,8 +183,105 @@ fn busiest(log: &Gathered, run: &MergedRun) -> String {
     format!("in RUN: {}", shown.join(", "))
 }
 
+/// Choices without an agent that fit several agents' interfaces.
+fn ambiguous(log: &Gathered) -> Vec<(String, Vec<String>)> {
+    let several = |text: &String| {
+        let pattern: PortPattern = text.parse().ok()?;
+        if pattern.agent.is_some() {
+            return None;
+        }
+        let one = Selection::new(vec![pattern], log.selection.names.clone());
+        let fits = log.ports.keys().filter(|(agent, n)| one.has(*agent, *n));
+        let agents: BTreeSet<String> = fits.map(|(agent, _)| agent.to_string()).collect();
+        (agents.len() > 1).then(|| (text.clone(), agents.into_iter().collect()))
+    };
+    log.head.lab.ports.iter().filter_map(several).collect()
+}
+
+/// One meter in two logs that disagree, or under two names.
+fn same_meter(log: &Gathered, parts: &Parts) -> Vec<EnergyFinding> {
+    let contradict = parts.power.iter().filter(|(_, part)| part.contradicts);
+    let names: Vec<String> = contradict.map(|(label, _)| label.clone()).collect();
+    let mut found = Vec::new();
+    if !names.is_empty() {
+        let message = format!(
+            "two logs have {}, and say different things of one time: are they two meters? Give them different names; until then only the first counts",
+            list(&names)
+        );
+        found.push(finding(EnergyRule::Data, Severity::Invalid, message));
+    }
+    let mut by_place: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let meters = log.sources.values().map(|data| &data.source);
+    let real = |source: &&Source| {
+        source.kind == SourceKind::Meter && source.role == Role::Server && !source.simulated
+    };
+    for source in meters.filter(real) {
+        let names = by_place.entry(&source.location).or_default();
+        names.insert(&source.name);
+    }
+    for (place, names) in by_place.into_iter().filter(|(_, names)| names.len() > 1) {
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let message = format!(
+            "{place} is counted under several names ({}): if it is one meter, its power is added up more than once",
+            list(&names)
+        );
+        found.push(finding(EnergyRule::Data, Severity::Invalid, message));
+    }
+    found
+}
+
+/// What the switch counts is a little more than what clients read and wrote.
+fn against_clients(workload: &WorkloadReduction) -> Option<EnergyFinding> {
+    const LESS: f64 = 0.9;
+    const MORE: f64 = 1.8;
+    let both = workload.points.iter().filter_map(|point| {
+        let clients = point.client_mib_per_s.filter(|mib| *mib >= 1.0)?;
+        Some((point.number, point.traffic_mib_per_s?.mean / clients))
+    });
+    let off: Vec<(u32, f64)> = both.filter(|(_, r)| *r < LESS || *r > MORE).collect();
+    let (_, ratio) = *off.first()?;
+    let numbers: Vec<String> = off.iter().map(|(n, _)| n.to_string()).collect();
+    let why = match ratio < LESS {
+        true => "is a link to the server missing, or the wrong interface chosen?",
+        false => {
+            "is traffic counted twice (both ends of a link chosen), or are operations so small?"
+        }
+    };
+    let message = format!(
+        "the switch counted {ratio:.2} times what clients read and wrote (load point {}): {why}",
+        list(&numbers)
+    );
+    Some(finding(EnergyRule::Ports, Severity::Warning, message))
+}
+
+/// A meter that always says the same does not measure.
+fn stuck(log: &Gathered, parts: &Parts) -> Option<EnergyFinding> {
+    const SAMPLES_MIN: usize = 30;
+    if log.sources.values().any(|data| data.source.simulated) {
+        return None;
+    }
+    let same = |moments: &[(f64, f64)]| {
+        let first = moments.first().map(|m| m.1);
+        moments.len() >= SAMPLES_MIN && moments.iter().all(|m| Some(m.1) == first)
+    };
+    let stuck = parts.power.iter().filter(|(_, part)| same(&part.moments));
+    let names: Vec<String> = stuck.map(|(label, _)| label.clone()).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!(
+            "{} said the same in every sample: does it measure?",
+            list(&names)
+        );
+        finding(EnergyRule::Data, Severity::Note, message)
+    })
+}
+
+fn tail() -> EnergyFinding {
+    let message = "power and the switch's traffic are over the first 90 % of RUN, operations and the clients' MiB/s over all of it";
+    finding(EnergyRule::Coverage, Severity::Note, message.into())
+}
+
 /// What was lost or could not be read, over the whole log.
-fn data(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
+fn data(log: &Gathered) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     if let Some(line) = log.cut {
         let message = format!("line {line} of the merged log was cut and is left out");
@@ -168,10 +291,18 @@ fn data(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
         let message = format!("{} more events are not shown", log.events_left_out);
         found.push(finding(EnergyRule::Data, Severity::Note, message));
     }
-    let (began, ended) = (run.began, end_of(run));
-    let jumps = log.events.iter().filter(|e| e.what == EventKind::ClockJump);
-    for jump in jumps.filter(|e| e.at >= began && e.at <= ended) {
-        let message = format!("{}: times before and after do not fit", jump.message);
+    // The time of a jump is wrong on one side of it, so it is told wherever it seems to lie.
+    for jump in log
+        .events
+        .iter()
+        .filter(|e| e.what == EventKind::ClockJump)
+        .take(EVENTS_SHOWN)
+    {
+        let message = format!(
+            "{} (at {}): times before and after do not fit, samples may lie in the wrong phase",
+            jump.message,
+            jump.at.readable()
+        );
         found.push(finding(EnergyRule::Clock, Severity::Warning, message));
     }
     let bad = log.events.iter().filter(|e| e.what == EventKind::Bad);

@@ -3,10 +3,12 @@
 use super::gather::{Gathered, SourceData};
 use super::point::{Parts, reduce_point, sum_between};
 use super::{
-    PhaseSpan, PointEfficiency, SourceView, Stats, TrafficFrom, WorkloadReduction, series, whole,
+    EnergyFinding, EnergyRule, PhaseSpan, PointEfficiency, SourceView, Stats, TrafficFrom,
+    WorkloadReduction, series, whole,
 };
 use crate::log::{ClockFacts, EnergyPhase, MergedRun, SourceKind};
 use crate::merge::end_of;
+use filermark_model::Severity;
 use filermark_results::Timestamp;
 
 /// Most events of a page.
@@ -53,13 +55,29 @@ pub(super) fn reduce_run(
         findings: Vec::new(),
         simulated: log.sources.values().any(|data| data.source.simulated),
     };
-    workload.findings = whole::findings(log, parts, run, &workload);
+    workload.findings = whole::findings(log, parts, run, &workload, without_tail);
+    forget_best(&mut workload);
     workload
+}
+
+/// Whether figures count: made-up ones do so far as anything of them does.
+fn counts(findings: &[EnergyFinding]) -> bool {
+    !findings
+        .iter()
+        .any(|f| f.severity == Severity::Invalid && f.rule != EnergyRule::Simulated)
+}
+
+/// A run that does not count has no best point.
+pub(super) fn forget_best(workload: &mut WorkloadReduction) {
+    if !counts(&workload.findings) {
+        workload.best = None;
+    }
 }
 
 /// Whose MiB/s count: a switch's if one was asked for chosen interfaces, else the clients'.
 fn traffic_from(log: &Gathered, run: &MergedRun) -> TrafficFrom {
-    let chosen = log.ports.values().any(|port| port.chosen);
+    // Ports that were chosen and not heard of are no reason to take another's count.
+    let chosen = !log.head.lab.ports.is_empty();
     let clients = run.points.iter().any(|p| p.client_mib_per_s.is_some());
     match (chosen, clients) {
         (true, _) => TrafficFrom::Sflow,
@@ -68,12 +86,10 @@ fn traffic_from(log: &Gathered, run: &MergedRun) -> TrafficFrom {
     }
 }
 
-/// The point of most MiB/s per W, of those that count.
+/// The point of most MiB/s per W, of those that count: no finding says otherwise.
 fn best(points: &[PointEfficiency]) -> Option<usize> {
-    let counted = points
-        .iter()
-        .enumerate()
-        .filter(|(_, p)| p.valid != Some(false));
+    let counted = points.iter().enumerate();
+    let counted = counted.filter(|(_, p)| p.valid != Some(false) && counts(&p.findings));
     let figures = counted.filter_map(|(i, p)| Some((i, p.mib_per_s_per_w?)));
     figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
 }

@@ -29,10 +29,30 @@ pub enum Which {
 
 /// Text that names no ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "\"{0}\" names no ports; give an ifIndex as 24, a range as 1-4, a name, or one of these after an agent's address as 10.0.0.248/24"
-)]
-pub struct NoPorts(String);
+#[error("\"{text}\" names no ports; {hint}")]
+pub struct NoPorts {
+    text: String,
+    hint: String,
+}
+
+impl NoPorts {
+    fn new(text: &str) -> Self {
+        let hint = "give an ifIndex as 24, a range as 1-4, a name, or one of these after an agent's address as 10.0.0.248/24";
+        Self {
+            text: text.to_owned(),
+            hint: hint.to_owned(),
+        }
+    }
+
+    /// An address where a name should be: no interface has such a name.
+    fn address(text: &str, agent: IpAddr, port: &str) -> Self {
+        let port = if port.is_empty() { "24" } else { port };
+        Self {
+            text: text.to_owned(),
+            hint: format!("an agent's address stands before a slash: write {agent}/{port}"),
+        }
+    }
+}
 
 impl FromStr for PortPattern {
     type Err = NoPorts;
@@ -46,10 +66,16 @@ impl FromStr for PortPattern {
             None => (None, text.trim()),
         };
         let (first, last) = port.split_once('-').unwrap_or((port, port));
+        if agent.is_none()
+            && let Ok(address) = first.trim().parse::<IpAddr>()
+        {
+            let port = port.split_once('-').map_or("", |(_, last)| last.trim());
+            return Err(NoPorts::address(text, address, port));
+        }
         let which = match (first.trim().parse(), last.trim().parse()) {
             (Ok(first), Ok(last)) if first <= last => Which::Range(first, last),
-            (Ok(_), Ok(_)) => return Err(NoPorts(text.to_owned())),
-            _ if port.is_empty() => return Err(NoPorts(text.to_owned())),
+            (Ok(_), Ok(_)) => return Err(NoPorts::new(text)),
+            _ if port.is_empty() => return Err(NoPorts::new(text)),
             _ => Which::Name(port.to_owned()),
         };
         Ok(Self { agent, which })
@@ -192,6 +218,14 @@ mod tests {
                 .expect_err("no ports")
                 .to_string();
             assert!(error.contains("names no ports"), "{error}");
+        }
+        for (text, wanted) in [
+            ("10.0.0.248-24", "write 10.0.0.248/24"),
+            ("10.0.0.248", "write 10.0.0.248/24"),
+            ("fe80::1-3", "write fe80::1/3"),
+        ] {
+            let error = text.parse::<PortPattern>().expect_err(text).to_string();
+            assert!(error.contains(wanted), "{error}");
         }
     }
 }

@@ -11,6 +11,11 @@ use std::net::IpAddr;
 const PACKET_BYTES_MIN: u64 = 14;
 /// A rate of so many times the interface's speed cannot be.
 const SPEED_LEEWAY: f64 = 1.5;
+/// What is possible where the interface does not tell its speed, in bits per second.
+const SPEED_MAX: f64 = 3.2e12;
+/// An agent may hold a reading back for so long, so that an interval seems shorter than it
+/// was (sFlow version 5, section 5), in seconds.
+const HELD_BACK_S: f64 = 1.0;
 /// ifDirection of an interface that sends and receives by turns.
 const HALF_DUPLEX: u32 = 2;
 
@@ -242,6 +247,8 @@ pub(super) fn rates(
 ) -> Option<(Rates, Rates)> {
     let speed = speed(to);
     let bytes_max = speed.map_or(f64::MAX, |bits| bits as f64 / 8.0 * seconds * SPEED_LEEWAY);
+    let fastest = speed.map_or(SPEED_MAX, |bits| bits as f64) / 8.0 * SPEED_LEEWAY;
+    let possible = fastest * (seconds + HELD_BACK_S);
     let incoming = Steps::between(input(from), input(to));
     let outgoing = Steps::between(output(from), output(to));
     let both = [&incoming, &outgoing];
@@ -252,7 +259,8 @@ pub(super) fn rates(
     } else {
         incoming.backs() + outgoing.backs() <= 1 && both.iter().all(|s| s.small(bytes_max))
     };
-    if !sound {
+    let passed = |steps: &Steps| amount(steps.octets).unwrap_or(0) as f64;
+    if !sound || both.iter().any(|steps| passed(steps) > possible) {
         return None;
     }
     let (mut incoming, mut outgoing) = (incoming.rates(seconds), outgoing.rates(seconds));

@@ -2,9 +2,10 @@
 
 use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use filermark_energy::setup::SourceSpec;
+use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN, SourceSpec};
 use filermark_energy::sflow::{PortPattern, Zone};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub struct CollectArgs {
     #[command(flatten)]
     pub setup: SetupArgs,
     /// Listen for sFlow here
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_listen)]
     pub sflow: Option<SocketAddr>,
     /// Interfaces that face the server: 24, 1-3, NAME, AGENT/24; may be repeated
     #[arg(long, value_name = "PORTS", value_delimiter = ',')]
@@ -72,7 +73,7 @@ pub struct CollectArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     pub interval: Duration,
     /// End after so long; without it, when interrupted
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub seconds: Option<Duration>,
     /// Measure the offset to the prime's clock: HOST:PORT of `filermark clock` there
     #[arg(long, value_name = "HOST:PORT")]
@@ -169,13 +170,13 @@ pub struct LabArgs {
     #[arg(long, value_name = "PORTS", value_delimiter = ',')]
     pub ports: Vec<PortPattern>,
     /// Storage devices of the server
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_drives)]
     pub drives: Option<u32>,
     /// Raw capacity of the server, in GB (10^9 bytes)
-    #[arg(long, value_name = "GB")]
+    #[arg(long, value_name = "GB", value_parser = parse_capacity)]
     pub raw_capacity: Option<f64>,
     /// Nominal voltage of the supply
-    #[arg(long, value_name = "V")]
+    #[arg(long, value_name = "V", value_parser = parse_voltage)]
     pub nominal_voltage: Option<f64>,
 }
 
@@ -230,6 +231,9 @@ pub struct ReduceArgs {
     /// Write page, workbook and table as NAME.html, NAME.xlsx, NAME.csv
     #[arg(short, long, value_name = "NAME")]
     pub output: Option<PathBuf>,
+    /// Write over older files
+    #[arg(long)]
+    pub force: bool,
     /// Leave the last tenth of RUN out, as those do who filter by RUN alone
     #[arg(long)]
     pub without_tail: bool,
@@ -272,12 +276,81 @@ pub struct SuiteArgs {
     pub keep_going: bool,
 }
 
-/// `5`, `5s`, `250ms`, `2m`, `1h`.
-pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    match filermark_energy::setup::seconds(text) {
-        Some(seconds) if (0.05..=8_640_000.0).contains(&seconds) => {
-            Ok(Duration::from_secs_f64(seconds))
+/// How often a source is read: `5`, `5s`, `250ms`, `2m`; the range is that of the file.
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let sentence = "give a time from 50ms to 10m, as 1, 5s, 250ms or 2m";
+    parse_time(text, INTERVAL_MIN..=INTERVAL_MAX).ok_or_else(|| sentence.into())
+}
+
+/// How long is collected: `30`, `30s`, `2m`, `1h`.
+fn parse_span(text: &str) -> Result<Duration, String> {
+    let sentence = "give a time from 50ms to 100 days, as 30, 30s, 2m or 1h";
+    parse_time(text, INTERVAL_MIN..=SPAN_MAX).ok_or_else(|| sentence.into())
+}
+
+fn parse_time(text: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
+    let seconds = filermark_energy::setup::seconds(text)?;
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    range.contains(&time).then_some(time)
+}
+
+/// A collection is no longer than this: 100 days.
+const SPAN_MAX: Duration = Duration::from_secs(8_640_000);
+
+/// Where it is listened.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let sentence =
+        "give an address and a port, as 0.0.0.0:6343 (every address of this host) or [::]:6343";
+    text.parse().map_err(|_| sentence.into())
+}
+
+/// Storage devices.
+fn parse_drives(text: &str) -> Result<u32, String> {
+    let drives = text.parse().ok().filter(|drives| *drives > 0);
+    drives.ok_or_else(|| "give a whole number from 1, as 24; leave it out if unknown".into())
+}
+
+/// GB.
+fn parse_capacity(text: &str) -> Result<f64, String> {
+    let sentence = "give a number of GB (10^9 bytes) above 0 without a unit: 8 TB are 8000";
+    positive(text).ok_or_else(|| sentence.into())
+}
+
+/// V.
+fn parse_voltage(text: &str) -> Result<f64, String> {
+    positive(text).ok_or_else(|| "give a number of V above 0 without a unit, as 230".into())
+}
+
+fn positive(text: &str) -> Option<f64> {
+    let number = text.parse::<f64>().ok();
+    number.filter(|n| n.is_finite() && *n > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_figure_is_told_with_its_form() {
+        assert_eq!(parse_interval("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_span("1h"), Ok(Duration::from_secs(3600)));
+        for bad in ["20ms", "11m", "1h", "inf", "NaN", "x", ""] {
+            let said = parse_interval(bad).expect_err(bad);
+            assert!(said.contains("10m"), "{said}");
         }
-        _ => Err("give a time from 50ms to 100 days, as 5, 5s, 250ms, 2m or 1h".into()),
+        assert!(parse_span("101000h").is_err());
+        assert_eq!(parse_drives("24"), Ok(24));
+        assert!(parse_drives("zero").expect_err("a word").contains("as 24"));
+        assert!(parse_drives("0").is_err());
+        assert_eq!(parse_capacity("48.5"), Ok(48.5));
+        for bad in ["8TB", "0", "-1", "inf", "NaN"] {
+            assert!(parse_capacity(bad).expect_err(bad).contains("8000"));
+        }
+        assert!(parse_voltage("230V").is_err());
+        assert!(
+            parse_listen("6343")
+                .expect_err("a port")
+                .contains("0.0.0.0:6343")
+        );
     }
 }

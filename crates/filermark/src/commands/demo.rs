@@ -7,6 +7,7 @@ use super::run;
 use crate::cli::DemoArgs;
 use crate::exit::{Ended, Failure};
 use filermark_config::{Sources, resolve};
+use filermark_energy::setup::Setup;
 use filermark_server::{EXPORT, Server, ServerOptions};
 
 /// What the demo's "disk" takes per operation: 200 microseconds in the mean of
@@ -47,10 +48,17 @@ pub fn demo(args: &DemoArgs) -> Ended {
     sources.set("demo", "SUFFIX", &suffix);
     sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
     let resolved = resolve(&sources)?;
+    let rest = match &args.setup.energy {
+        Some(file) => {
+            let setup = Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+            setup.idle.as_secs_f64()
+        }
+        None => 0.0,
+    };
     let points = resolved.plan.points.len() as f64;
     eprintln!(
         "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
-        points * (args.seconds.as_secs_f64() + 1.2)
+        rest + points * (args.seconds.as_secs_f64() + 1.2)
     );
     let ended = run::carry_out(
         resolved,

@@ -73,7 +73,6 @@ pub fn carry_out(
         .map(|(outcome, collected)| -> Result<_, Failure> {
             let done = finish(outcome, output, on_stdout)?;
             if let Some(collected) = collected {
-                let collected = collected.as_ref().map_err(Failure::clone)?;
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
             }
@@ -105,7 +104,7 @@ fn sweep_beside(
     style: TalkStyle,
     events: Option<&mut Events>,
     energy: Option<&Path>,
-) -> Result<(RunOutcome, Option<Result<Collected, Failure>>), Failure> {
+) -> Result<(RunOutcome, Option<Collected>), Failure> {
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -116,8 +115,8 @@ fn sweep_beside(
     let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
     let swept = rested.and_then(|()| sweep(resolved, facts, style, events, stop, beside.as_ref()));
     let collected = beside.map(Beside::end);
-    if let (Err(_), Some(Ok(collected))) = (&swept, &collected) {
-        collected.forget();
+    if let (Err(_), Some(collected)) = (&swept, &collected) {
+        collected.forget_failed_start();
     }
     swept.map(|outcome| (outcome, collected))
 }
@@ -166,6 +165,8 @@ fn sweep(
             talk.hear(&progress);
             if let Some(beside) = beside {
                 talk.see(|| beside.snapshot());
+                troubles.extend(beside.trouble());
+                troubles.extend(beside.news());
             }
             for why in troubles {
                 talk.line(&why);

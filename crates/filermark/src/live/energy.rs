@@ -2,7 +2,7 @@
 //! interfaces, trouble. Pure, as [`super::draw`] is: the same snapshot gives the same text.
 
 use super::draw::Style;
-use super::text::{Line, Paint, clock, columns, number};
+use super::text::{Charset, Line, Paint, clock, columns, number};
 use filermark_meters::collect::{PortNow, Snapshot};
 use filermark_model::units::counted;
 use filermark_results::text::one_line;
@@ -10,6 +10,10 @@ use std::time::Duration;
 
 /// Interfaces that are shown.
 const PORTS_SHOWN: usize = 5;
+/// Most lines of a trouble.
+const TROUBLE_ROWS: usize = 3;
+/// Columns of a label at the beginning of a line.
+const LABEL: usize = 9;
 /// Columns of a bar of utilisation.
 const BAR: usize = 10;
 /// Longest name of an interface or a source that is shown whole.
@@ -42,11 +46,8 @@ pub fn lines(now: &Snapshot, style: Style) -> Vec<String> {
     lines.extend(sources(now));
     lines.extend(traffic(now));
     lines.extend(ports(&now.ports, style));
-    if let Some(trouble) = &now.trouble {
-        let mut line = Line::new("trouble");
-        line.add(Paint::Bad, one_line(trouble));
-        lines.push(line);
-    }
+    let troubles = now.trouble.iter();
+    lines.extend(troubles.flat_map(|sentence| trouble(&one_line(sentence), style)));
     let text = lines
         .iter()
         .map(|line| line.render(style.width, style.colour));
@@ -76,6 +77,12 @@ pub fn sentence(now: &Snapshot) -> String {
             .map(|rate| format!("{} MiB/s", number(rate, 1))),
     );
     let (came, lost) = now.datagrams;
+    if came == 0
+        && now.ports.is_empty()
+        && let Some(listens) = now.listens
+    {
+        parts.push(format!("traffic: nothing yet on {listens}"));
+    }
     if came > 0 || !now.ports.is_empty() {
         parts.push(counted(came, "datagram"));
     }
@@ -128,10 +135,12 @@ fn sources(now: &Snapshot) -> Option<Line> {
 /// What goes through the chosen interfaces, and what became of datagrams.
 fn traffic(now: &Snapshot) -> Option<Line> {
     let (came, lost) = now.datagrams;
-    if came == 0 && now.ports.is_empty() && now.traffic_mib_per_s.is_none() {
-        return None;
-    }
     let mut line = Line::new("traffic");
+    if came == 0 && now.ports.is_empty() && now.traffic_mib_per_s.is_none() {
+        let listens = now.listens?;
+        line.add(Paint::Bad, format!("nothing yet on {listens}"));
+        return Some(line);
+    }
     match now.traffic_mib_per_s {
         Some(rate) => line.add(Paint::Strong, format!("{} MiB/s", number(rate, 1))),
         None => line.add(Paint::Faint, "no chosen interface has a rate"),
@@ -184,6 +193,43 @@ fn ports(ports: &[PortNow], style: Style) -> Vec<Line> {
     shown.iter().enumerate().map(line).collect()
 }
 
+/// What went wrong last: its beginning says which source, its end what to try, so that it
+/// takes several lines where it must.
+fn trouble(sentence: &str, style: Style) -> Vec<Line> {
+    let mut rows = vec![String::new()];
+    let room = style.width.saturating_sub(LABEL).max(1);
+    for word in sentence.split(' ') {
+        let last = rows.last_mut();
+        match last.filter(|row| row.is_empty() || columns(row) + 1 + columns(word) <= room) {
+            Some(row) if row.is_empty() => row.push_str(word),
+            Some(row) => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            None => rows.push(word.to_owned()),
+        }
+    }
+    let dots = match style.charset {
+        Charset::Unicode => "…",
+        Charset::Ascii => "...",
+    };
+    let all = rows.len();
+    rows.truncate(TROUBLE_ROWS);
+    for (at, row) in rows.iter_mut().enumerate() {
+        let cut = columns(row) > room || all > TROUBLE_ROWS && at + 1 == TROUBLE_ROWS;
+        if cut {
+            while columns(row) + columns(dots) > room && row.pop().is_some() {}
+            row.push_str(dots);
+        }
+    }
+    let line = |(at, row): (usize, String)| {
+        let mut line = Line::new(if at == 0 { "trouble" } else { "" });
+        line.add(Paint::Bad, row);
+        line
+    };
+    rows.into_iter().enumerate().map(line).collect()
+}
+
 /// Its label, cut to what a line has room for.
 fn name(port: &PortNow) -> String {
     let mut name = one_line(&port.label);
@@ -195,7 +241,6 @@ fn name(port: &PortNow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::Charset;
     use super::*;
     use filermark_meters::collect::SourceNow;
 
@@ -240,6 +285,7 @@ mod tests {
                 port("10.0.0.248 interface 3", false, 1.5, None),
             ],
             datagrams: (1234, 3),
+            listens: None,
             trouble: Some("rack: no answer\x1b[2J".into()),
         }
     }
@@ -273,6 +319,31 @@ mod tests {
         assert_eq!(seen.len(), 3 + PORTS_SHOWN + 1);
         assert!(seen[0].contains("SIMULATED"));
         assert!(sentence(&now).contains("wt310 535.2 W (simulated)"));
+    }
+
+    #[test]
+    fn a_long_trouble_takes_lines_and_ends_in_dots() {
+        let now = Snapshot {
+            trouble: Some("wt310: connect: Connection refused; is it the line port?".into()),
+            listens: "127.0.0.1:6343".parse().ok(),
+            ..Snapshot::default()
+        };
+        assert_eq!(
+            lines(&now, style(34, Charset::Ascii)),
+            [
+                " traffic nothing yet on 127.0.0.1:",
+                " trouble wt310: connect:",
+                "         Connection refused; is it",
+                "         the line port?",
+            ]
+        );
+        let seen = lines(&now, style(24, Charset::Unicode));
+        assert_eq!(
+            seen.last().map(String::as_str),
+            Some("         refused; is…")
+        );
+        assert!(seen.iter().all(|line| columns(line) <= 24), "{seen:?}");
+        assert_eq!(sentence(&now), "traffic: nothing yet on 127.0.0.1:6343");
     }
 
     #[test]

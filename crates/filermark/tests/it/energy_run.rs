@@ -111,6 +111,7 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         .map(|(from, to)| (from.unix_seconds(), to.unix_seconds()))
         .collect();
     assert_eq!(runs.len(), 2);
+    let (mut told_by_all, mut counted_by_all) = (0.0, 0.0);
     for (from, to) in runs {
         let within = samples(&lines, index).into_iter().filter_map(|(end, s)| {
             let begin = end - s.interval_us as f64 / 1e6;
@@ -129,9 +130,14 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
             apart * 100.0,
             covered * 100.0
         );
-        assert!(apart.abs() < 0.01, "{apart}");
+        // A reading that is late by a tenth of a second on a busy machine is 1 % of such a
+        // short time; over both RUNs it evens out.
+        assert!(apart.abs() < 0.03, "{apart}");
         assert!(covered > 0.8, "{covered}");
+        (told_by_all, counted_by_all) = (told_by_all + told as f64, counted_by_all + kernel);
     }
+    let apart = told_by_all / counted_by_all - 1.0;
+    assert!(apart.abs() < 0.01, "{apart}");
 }
 
 /// The figures of the reduction hang together.

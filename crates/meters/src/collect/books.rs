@@ -12,7 +12,7 @@ use filermark_energy::sflow::ports::{AgentKey, PortCounts, PortOptions, Ports, T
 use filermark_energy::sflow::{Collector, Selection, TrafficSample};
 use filermark_model::units::counted;
 use filermark_results::Timestamp;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// A line has no more samples than this.
@@ -69,6 +69,25 @@ pub(super) struct Totals {
     pub not_written: u64,
     /// Samples of interfaces that got no number.
     pub no_number: u64,
+}
+
+impl Totals {
+    /// What is to be said where not one datagram of version 5 has come.
+    pub fn nothing_came(&self, listens: Option<SocketAddr>) -> Option<String> {
+        if self.datagrams > 0 {
+            return None;
+        }
+        let at = listens.map_or_else(String::new, |at| format!(" on {at}"));
+        Some(match self.unreadable {
+            0 => format!(
+                "no datagram of sFlow came{at}: see that the switch sends to this host, and that no firewall is between"
+            ),
+            n => format!(
+                "no datagram of sFlow version 5 came{at}, but {} of something else: set the switch to sFlow version 5",
+                counted(n, "datagram")
+            ),
+        })
+    }
 }
 
 impl Books {
@@ -197,9 +216,17 @@ impl Books {
         true
     }
 
-    /// Hands everything over, for which it waits.
-    pub fn end(mut self) -> Totals {
+    /// Hands everything over, for which it waits. Where nothing came at `listens`, the log
+    /// says so: whoever reduces it must know that there is no traffic, and not that none was
+    /// asked for.
+    pub fn end(mut self, listens: Option<SocketAddr>) -> Totals {
         self.tell(true);
+        if let Some(nothing) = self.totals.nothing_came(listens) {
+            let line = self
+                .outbox
+                .event(Some(self.source), EventKind::Lost, nothing);
+            self.pending.push(line);
+        }
         self.hand_over(true);
         self.totals
     }

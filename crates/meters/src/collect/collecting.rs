@@ -2,7 +2,7 @@
 
 use super::books::{Books, Totals};
 use super::clock::{Clock, HostClock, StepWatch};
-use super::now::Now;
+use super::now::{Absence, Now};
 use super::socket;
 use super::source::{SourceReader, Wanted, beside};
 use super::stop::Stop;
@@ -162,9 +162,9 @@ impl Collecting {
             let source = sflow_source(next_id, &setup, collecting.listens, &parts.host_clock);
             outbox.send(vec![LogLine::Source(source)]);
             let books = Books::new(next_id, setup.selection, setup.time_basis, outbox.clone());
-            let ends = running.ends.clone();
+            let (ends, listens) = (running.ends.clone(), collecting.listens);
             running.spawn("energy-sflow", breath.clone(), move |stop| {
-                let totals = receive(&socket, books, stop);
+                let totals = receive(&socket, listens, books, stop);
                 put(&ends.totals, Some(totals));
             })?;
         }
@@ -183,7 +183,16 @@ impl Collecting {
 
     /// What there is to be seen now.
     pub fn snapshot(&self) -> Snapshot {
-        self.now.snapshot(self.clock.passed())
+        Snapshot {
+            listens: self.listens,
+            ..self.now.snapshot(self.clock.passed())
+        }
+    }
+
+    /// Sentences of what has happened since this was asked last: a meter that does not
+    /// answer, and that does again.
+    pub fn news(&self) -> Vec<String> {
+        self.now.take_news()
     }
 
     /// Why nothing is written any more, if so: the collection should be stopped.
@@ -197,7 +206,7 @@ impl Collecting {
     /// The log could not be written to its end.
     pub fn stop(mut self) -> Result<Summary, CollectError> {
         let running = self.running.take();
-        let silent = self.now.silent(self.clock.passed());
+        let absences = self.now.absences(self.clock.passed());
         let Some(running) = running else {
             return Err(CollectError("the collection has ended already".into()));
         };
@@ -209,15 +218,12 @@ impl Collecting {
         Ok(Summary {
             readings,
             samples,
-            troubles: self.troubles(&running, silent),
+            troubles: self.troubles(&running, absences),
         })
     }
 
-    fn troubles(&self, running: &Running, silent: Vec<String>) -> Vec<String> {
-        let mut troubles: Vec<String> = silent
-            .into_iter()
-            .map(|name| format!("{name}: did not answer any more at the end"))
-            .collect();
+    fn troubles(&self, running: &Running, absences: Vec<Absence>) -> Vec<String> {
+        let mut troubles: Vec<String> = absences.iter().map(absent).collect();
         let steps = *lock(&running.ends.clock_steps);
         if steps > 0 {
             let times = counted(steps, "time");
@@ -226,9 +232,15 @@ impl Collecting {
         let Some(totals) = *lock(&running.ends.totals) else {
             return troubles;
         };
+        let nothing = totals.nothing_came(self.listens);
+        // Where nothing of version 5 came, one sentence says what came instead.
+        let unreadable = match nothing.is_some() {
+            true => 0,
+            false => totals.unreadable,
+        };
         let sentences = [
             (totals.lost, "datagram", "of sFlow lost on the way"),
-            (totals.unreadable, "datagram", "not sFlow version 5"),
+            (unreadable, "datagram", "not sFlow version 5"),
             (
                 totals.not_written,
                 "sample",
@@ -239,13 +251,8 @@ impl Collecting {
         for (n, what, became) in sentences.into_iter().filter(|(n, ..)| *n > 0) {
             troubles.push(format!("{} {became}", counted(n, what)));
         }
-        if totals.datagrams == 0 {
-            let at = self
-                .listens
-                .map_or_else(String::new, |at| format!(" on {at}"));
-            troubles.push(format!(
-                "no datagram of sFlow came{at}: see that the switch sends to this host, and that no firewall is between"
-            ));
+        if let Some(nothing) = nothing {
+            troubles.push(nothing);
         } else {
             let unheard = self.now.with_ports(|ports| ports.unheard());
             for ports in unheard.unwrap_or_default() {
@@ -315,6 +322,18 @@ impl Running {
         }
         lock(&self.ends.written)
             .ok_or_else(|| CollectError("the log was not written to its end".into()))
+    }
+}
+
+/// A source that was not there for a time, in words.
+fn absent(of: &Absence) -> String {
+    let (name, lost_s) = (&of.name, of.lost.as_secs_f64());
+    match (of.silent, of.lost.is_zero()) {
+        (true, true) => format!("{name}: did not answer any more at the end"),
+        (true, false) => format!(
+            "{name}: did not answer any more at the end; {lost_s:.1} s without an answer in all"
+        ),
+        (false, _) => format!("{name}: {lost_s:.1} s without an answer in all"),
     }
 }
 
@@ -395,7 +414,7 @@ fn wanted(
     let sources = meters.chain(sensors).zip(0..);
     let opened = sources.map(|((kind, source), id)| {
         let meter = open(&source.at, ANSWER_MAX, traffic.clone())
-            .map_err(|error| CollectError(format!("{}: {error}", source.name)))?;
+            .map_err(|error| CollectError(error.of_source(&source.name)))?;
         Ok(Wanted {
             source: line_of(id, kind, source),
             interval: source.interval,
@@ -448,7 +467,7 @@ fn first_readings(
     for (name, answer) in answers {
         match answer {
             Ok(reader) => readers.push(reader),
-            Err(error) => failures.push(format!("{name}: {error}")),
+            Err(error) => failures.push(error.of_source(&name)),
         }
     }
     match failures.is_empty() {
@@ -482,7 +501,12 @@ fn sflow_source(
 }
 
 /// Takes datagrams in until the collection ends.
-fn receive(socket: &UdpSocket, mut books: Books, stop: &Stop) -> Totals {
+fn receive(
+    socket: &UdpSocket,
+    listens: Option<SocketAddr>,
+    mut books: Books,
+    stop: &Stop,
+) -> Totals {
     let mut buffer = vec![0; DATAGRAM_MAX];
     while !stop.is_raised() {
         match socket.recv_from(&mut buffer) {
@@ -500,7 +524,7 @@ fn receive(socket: &UdpSocket, mut books: Books, stop: &Stop) -> Totals {
             return books.totals();
         }
     }
-    books.end()
+    books.end(listens)
 }
 
 fn is_nothing(error: &io::Error) -> bool {

@@ -31,10 +31,12 @@ pub struct Snapshot {
     pub traffic_mib_per_s: Option<f64>,
     /// Every meter and sensor.
     pub sources: Vec<SourceNow>,
-    /// The busiest interfaces first, [`TOP_PORTS`] at most.
+    /// The chosen interfaces first, then the busiest, [`TOP_PORTS`] at most.
     pub ports: Vec<PortNow>,
     /// Datagrams that came, and that were lost on the way.
     pub datagrams: (u64, u64),
+    /// Where sFlow is listened for; `None`: it is not.
+    pub listens: Option<std::net::SocketAddr>,
     /// The last thing that went wrong.
     pub trouble: Option<String>,
 }

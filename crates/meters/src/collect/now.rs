@@ -4,7 +4,7 @@ use super::ports::PortTable;
 use super::{Snapshot, SourceNow};
 use filermark_energy::Quantity;
 use filermark_energy::log::{Role, Source, SourceKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ use std::time::Duration;
 const SILENT_INTERVALS: u32 = 3;
 /// But not before this: a meter may be a little late.
 const SILENT_MIN: Duration = Duration::from_secs(1);
+/// Most sentences that wait to be said; of more, the oldest go.
+const NEWS_MAX: usize = 64;
 /// One that has failed is silent after this, however long its interval.
 const FAILED_MAX: Duration = Duration::from_secs(15);
 
@@ -25,6 +27,7 @@ struct State {
     ports: Option<PortTable>,
     datagrams: (u64, u64),
     trouble: Option<String>,
+    news: VecDeque<String>,
     failure: Option<String>,
 }
 
@@ -39,9 +42,27 @@ struct Measuring {
     joules: Option<(Duration, f64)>,
     power_w: Option<f64>,
     failing_since: Option<Duration>,
+    /// How long it did not answer, without what goes on now.
+    lost: Duration,
+}
+
+/// How a source was found at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Absence {
+    /// What people call it.
+    pub name: String,
+    /// It is silent now.
+    pub silent: bool,
+    /// How long it did not answer, from each first failure to the next answer.
+    pub lost: Duration,
 }
 
 impl Measuring {
+    fn lost(&self, now: Duration) -> Duration {
+        let ongoing = self.failing_since.map(|since| now.saturating_sub(since));
+        self.lost + ongoing.unwrap_or_default()
+    }
+
     fn is_silent(&self, now: Duration) -> bool {
         let limit = (self.interval * SILENT_INTERVALS).max(SILENT_MIN);
         let old = |(at, _): &(Duration, _)| now.saturating_sub(*at) > limit;
@@ -75,6 +96,7 @@ impl Now {
             joules: None,
             power_w: None,
             failing_since: None,
+            lost: Duration::ZERO,
         });
         state.sources.len() - 1
     }
@@ -93,6 +115,7 @@ impl Now {
         measuring.power_w = values.get(&Quantity::Power).copied().or(passed);
         measuring.joules = counted;
         measuring.last = Some((at, values.clone()));
+        measuring.lost = measuring.lost(at);
         measuring.failing_since = None;
     }
 
@@ -124,6 +147,20 @@ impl Now {
         self.lock().trouble = Some(sentence);
     }
 
+    /// A sentence that whoever is there should read now.
+    pub fn news(&self, sentence: String) {
+        let mut state = self.lock();
+        if state.news.len() >= NEWS_MAX {
+            state.news.pop_front();
+        }
+        state.news.push_back(sentence);
+    }
+
+    /// The sentences since the last time, the oldest first.
+    pub fn take_news(&self) -> Vec<String> {
+        self.lock().news.drain(..).collect()
+    }
+
     /// The log cannot be written any more.
     pub fn set_failure(&self, sentence: String) {
         let mut state = self.lock();
@@ -136,11 +173,15 @@ impl Now {
         self.lock().failure.clone()
     }
 
-    /// Meters and sensors that are silent.
-    pub fn silent(&self, now: Duration) -> Vec<String> {
+    /// Meters and sensors that are silent, or were not there for a time.
+    pub fn absences(&self, now: Duration) -> Vec<Absence> {
         let state = self.lock();
-        let silent = state.sources.iter().filter(|s| s.is_silent(now));
-        silent.map(|s| s.source.name.clone()).collect()
+        let all = state.in_order().into_iter().map(|s| Absence {
+            name: s.source.name.clone(),
+            silent: s.is_silent(now),
+            lost: s.lost(now),
+        });
+        all.filter(|a| a.silent || !a.lost.is_zero()).collect()
     }
 
     /// What there is to be seen.
@@ -151,15 +192,23 @@ impl Now {
             power_w: state.power_w(Role::Server, now),
             client_power_w: state.power_w(Role::Client, now),
             traffic_mib_per_s: ports.and_then(|ports| ports.chosen_mib_per_s(now)),
-            sources: state.sources.iter().map(|s| s.shown(now)).collect(),
+            sources: state.in_order().iter().map(|s| s.shown(now)).collect(),
             ports: ports.map(|ports| ports.busiest(now)).unwrap_or_default(),
             datagrams: state.datagrams,
+            listens: None,
             trouble: state.trouble.clone(),
         }
     }
 }
 
 impl State {
+    /// The sources as the setup has them, whoever answered first.
+    fn in_order(&self) -> Vec<&Measuring> {
+        let mut sources: Vec<&Measuring> = self.sources.iter().collect();
+        sources.sort_by_key(|measuring| measuring.source.id);
+        sources
+    }
+
     /// All meters of a role added up; `None` while one is silent, and where there is none.
     fn power_w(&self, role: Role, now: Duration) -> Option<f64> {
         let of_role = |s: &&Measuring| s.source.kind == SourceKind::Meter && s.source.role == role;

@@ -96,12 +96,13 @@ impl PortTable {
         rates.reduce(|a, b| a + b)
     }
 
-    /// The busiest of now, the busiest first.
+    /// The chosen ones first, then the busiest of now.
     pub fn busiest(&self, now: Duration) -> Vec<PortNow> {
         let mut fresh: Vec<&Last> = self.last.iter().filter(|p| p.is_fresh(now)).collect();
         let rate = |last: &Last| last.sample.mib_per_s().unwrap_or(0.0);
         fresh.sort_by(|a, b| {
-            let order = rate(b).total_cmp(&rate(a));
+            let order = b.chosen.cmp(&a.chosen);
+            let order = order.then_with(|| rate(b).total_cmp(&rate(a)));
             order.then_with(|| a.key.cmp(&b.key))
         });
         fresh.truncate(TOP_PORTS);

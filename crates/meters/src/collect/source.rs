@@ -174,6 +174,7 @@ impl SourceReader {
                 self.name,
                 now.saturating_sub(since).as_secs_f64()
             );
+            self.outbox.now.news(message.clone());
             lines.push(
                 self.outbox
                     .event(Some(self.source), EventKind::Back, message),
@@ -198,7 +199,8 @@ impl SourceReader {
             return true;
         }
         self.lost_since = Some(now);
-        let message = format!("{}: {error}", self.name);
+        let message = error.of_source(&self.name);
+        self.outbox.now.news(message.clone());
         let line = self
             .outbox
             .event(Some(self.source), EventKind::Lost, message);

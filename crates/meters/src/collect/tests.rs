@@ -66,10 +66,12 @@ impl Meter for Fake {
 struct SetClock {
     host: HostClock,
     set_s: AtomicI64,
+    looks: AtomicUsize,
 }
 
 impl Clock for SetClock {
     fn now(&self) -> Timestamp {
+        self.looks.fetch_add(1, Ordering::SeqCst);
         let set_s = self.set_s.load(Ordering::SeqCst) as f64;
         self.host.now().plus_seconds(set_s)
     }
@@ -83,6 +85,7 @@ fn set_clock() -> Arc<SetClock> {
     Arc::new(SetClock {
         host: HostClock::new(),
         set_s: AtomicI64::new(0),
+        looks: AtomicUsize::new(0),
     })
 }
 
@@ -189,8 +192,17 @@ fn a_meter_that_stops_is_told_once_and_so_is_its_return() {
     );
     on.store(true, Ordering::SeqCst);
     wait_for("its return", || snapshot().power_w == Some(500.0));
+    let news = collecting.news();
+    assert_eq!(news.len(), 2, "{news:?}");
+    assert!(news[0].contains("no answer") && news[1].contains("answers again after"));
     let summary = collecting.stop().expect("a whole log");
-    assert_eq!(summary.troubles, Vec::<String>::new());
+    let [absent] = summary.troubles.as_slice() else {
+        panic!("{:?}", summary.troubles);
+    };
+    let seconds = absent.strip_prefix("meter 0: ").expect("its name");
+    let seconds = seconds.strip_suffix(" s without an answer in all");
+    let seconds: f64 = seconds.expect("the sum").parse().expect("a number");
+    assert!((1.0..60.0).contains(&seconds), "{absent}");
     let events = page.events();
     let kinds: Vec<EventKind> = events.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(kinds, [EventKind::Lost, EventKind::Back], "{events:?}");
@@ -246,9 +258,9 @@ fn readings_keep_their_times_and_a_slow_answer_is_told() {
     });
     collecting.stop().expect("a whole log");
     let events = page.events();
-    assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(events[0].0, EventKind::Note);
-    assert!(events[0].1.contains("3 readings left out"), "{events:?}");
+    // A busy machine leaves more out.
+    let told = |e: &(EventKind, String)| e.0 == EventKind::Note && e.1.contains("left out");
+    assert!(events.iter().any(told), "{events:?}");
     let times = page.lines().into_iter().filter_map(|line| match line {
         LogLine::Readings(r) => Some((r.at.unix_seconds(), r.values[&Quantity::Power])),
         _ => None,
@@ -287,8 +299,11 @@ fn the_clock_of_the_host_is_watched() {
         ..ClockFacts::default()
     };
     let collecting = Collecting::begin(parts).expect("begins");
-    // The watch has looked once when it waits for the second look; the step is between two.
-    std::thread::sleep(Duration::from_millis(300));
+    // The watch looks every quarter of a second, nobody else more than once a second: of so
+    // many looks some are its own. The step must lie between two of them.
+    wait_for("looks of the watch", || {
+        clock.looks.load(Ordering::SeqCst) >= 16
+    });
     clock.set_s.store(-7, Ordering::SeqCst);
     wait_for("an event", || collecting.snapshot().trouble.is_some());
     let summary = collecting.stop().expect("a whole log");
@@ -483,7 +498,7 @@ fn what_a_slow_disk_costs_is_counted_and_told() {
     }
     let reader = std::thread::spawn(move || posts.iter().flatten().collect::<Vec<LogLine>>());
     drop(outbox);
-    let totals = books.end();
+    let totals = books.end(None);
     let lines = reader.join().expect("no panic");
     let mut written = 0;
     let mut events = Vec::new();
@@ -544,6 +559,36 @@ fn no_interval_goes_across_a_clock_that_was_set() {
 }
 
 #[test]
+fn what_is_not_sflow_is_told_once() {
+    let page = Page::default();
+    let (collecting, sender) = with_sflow(Arc::new(HostClock::new()), &page);
+    assert!(collecting.snapshot().listens.is_some());
+    sender.send(b"garbage").expect("sent");
+    // The thread has taken it when it is told as trouble at the end; it looks often.
+    std::thread::sleep(Duration::from_millis(300));
+    let summary = collecting.stop().expect("a whole log");
+    let [trouble] = summary.troubles.as_slice() else {
+        panic!("{:?}", summary.troubles);
+    };
+    assert!(
+        trouble.starts_with("no datagram of sFlow version 5 came on 127.0.0.1:"),
+        "{trouble}"
+    );
+    assert!(
+        trouble.contains("1 datagram of something else"),
+        "{trouble}"
+    );
+    let lost = page
+        .events()
+        .into_iter()
+        .filter(|(what, _)| *what == EventKind::Lost);
+    assert_eq!(
+        lost.map(|(_, said)| said).collect::<Vec<_>>(),
+        [trouble.clone()]
+    );
+}
+
+#[test]
 fn a_port_that_is_taken_is_told() {
     let first = socket::listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let address = first.local_addr().expect("an address");
@@ -563,6 +608,8 @@ fn a_port_that_is_taken_is_told() {
     let collecting = Collecting::start(&setup, &log, "0").expect("it is free now");
     let summary = collecting.stop().expect("a whole log");
     assert!(summary.troubles[0].starts_with("no datagram of sFlow came on 127.0.0.1:"));
+    let text = std::fs::read_to_string(&log).expect("a log");
+    assert!(text.contains("\"lost\"") && text.contains("no datagram of sFlow came"));
     let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("a log is there");
     assert!(why.contains("exists already"), "{why}");
 }

@@ -200,6 +200,13 @@ impl Client {
                     );
                     return Trouble::new("check the certificate", reason);
                 }
+                if low.contains("connection refused") {
+                    let reason = format!(
+                        "{text}; is the service on, and is this its port ({})? redfish+http:// is without TLS",
+                        self.base
+                    );
+                    return Trouble::new("connect", reason);
+                }
                 Trouble::new(STEP, text)
             }
         }

@@ -16,7 +16,7 @@ impl Line {
     /// To this address.
     pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, Trouble> {
         Ok(Self {
-            stream: stream(address, deadline)?,
+            stream: stream(address, "the meter's line port", deadline)?,
             buffer: Vec::new(),
         })
     }

@@ -149,16 +149,13 @@ fn set_up(link: &mut dyn Talk, element: u32, deadline: Deadline) -> Result<(), T
     Ok(())
 }
 
-/// Connects, within the limit.
-fn stream(address: SocketAddr, deadline: Deadline) -> Result<TcpStream, Trouble> {
+/// Connects, within the limit, to what the address should be.
+fn stream(address: SocketAddr, what: &str, deadline: Deadline) -> Result<TcpStream, Trouble> {
     const STEP: &str = "connect";
     let stream = TcpStream::connect_timeout(&address, deadline.left(STEP)?);
     stream.map_err(|error| match error.kind() {
         ErrorKind::TimedOut => deadline.passed(STEP),
-        _ => Trouble::new(
-            STEP,
-            format!("{error}; is {address} the meter's line port?"),
-        ),
+        _ => Trouble::new(STEP, format!("{error}; is {address} {what}?")),
     })
 }
 

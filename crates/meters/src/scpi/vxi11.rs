@@ -43,7 +43,8 @@ impl Vxi11 {
     ) -> Result<Self, Trouble> {
         if ask_portmapper {
             const STEP: &str = "ask the portmapper";
-            let mut calls = Calls::connect(address, deadline)?;
+            let what = "the portmapper of a meter with VXI-11 (vxi11://HOST:PORT goes past it, scpi:// is the line port)";
+            let mut calls = Calls::connect(address, what, deadline)?;
             let mut reply = calls.call(GETPORT, &[CORE, 1, 6, 0], &[], STEP, deadline)?;
             let port = u16::try_from(reply.word(STEP)?).unwrap_or(0);
             if port == 0 {
@@ -53,7 +54,7 @@ impl Vxi11 {
             address.set_port(port);
         }
         const STEP: &str = "make a link";
-        let mut calls = Calls::connect(address, deadline)?;
+        let mut calls = Calls::connect(address, "the meter's port of VXI-11", deadline)?;
         // Number of the client, no lock, no wait for a lock, the device.
         let mut reply = calls.call(CREATE_LINK, &[1, 0, 0], DEVICE, STEP, deadline)?;
         accepted(reply.word(STEP)?, STEP)?;
@@ -126,9 +127,9 @@ struct Calls {
 }
 
 impl Calls {
-    fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, Trouble> {
+    fn connect(address: SocketAddr, what: &str, deadline: Deadline) -> Result<Self, Trouble> {
         Ok(Self {
-            stream: stream(address, deadline)?,
+            stream: stream(address, what, deadline)?,
             last: 0,
         })
     }

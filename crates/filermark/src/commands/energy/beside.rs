@@ -9,7 +9,8 @@ use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_energy::setup::Setup;
 use filermark_engine::driver::StopFlag;
 use filermark_meters::collect::{Collecting, Snapshot};
-use filermark_results::RunRecord;
+use filermark_results::{RunRecord, read_record};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ pub struct Beside {
     collecting: Collecting,
     log: PathBuf,
     idle: Duration,
+    /// Whether it was said that the log cannot be written any more.
+    told: Cell<bool>,
 }
 
 impl Beside {
@@ -33,12 +36,22 @@ impl Beside {
         std::fs::create_dir_all(dir)
             .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
         let log = dir.join(format!("{suffix}.energy.jsonl"));
+        let merged = dir.join(format!("{suffix}.merged.jsonl"));
+        for old in [&log, &merged] {
+            if old.exists() {
+                return Err(Failure::Usage(vec![format!(
+                    "{} is there already: choose another suffix (-s) or directory (-d), or move it away",
+                    old.display()
+                )]));
+            }
+        }
         let collecting =
             Collecting::start(&setup, &log, env!("CARGO_PKG_VERSION")).map_err(Failure::of)?;
         Ok(Self {
             collecting,
             log,
             idle: setup.idle,
+            told: Cell::new(false),
         })
     }
 
@@ -56,6 +69,7 @@ impl Beside {
             if stop.is_raised() {
                 return Err(Failure::Stopped);
             }
+            self.news().for_each(say_line);
             std::thread::sleep(LOOK.min(self.idle.saturating_sub(began.elapsed())));
         }
         Ok(())
@@ -66,29 +80,61 @@ impl Beside {
         self.collecting.snapshot()
     }
 
-    /// Ends the collection; the log stays.
-    ///
-    /// # Errors
-    /// It could not be written to its end.
-    pub fn end(self) -> Result<Collected, Failure> {
-        let summary = self.collecting.stop().map_err(Failure::of)?;
-        for trouble in &summary.troubles {
-            say_line(format!("energy: {trouble}"));
+    /// What has happened to the sources since this was asked last.
+    pub fn news(&self) -> impl Iterator<Item = String> {
+        let news = self.collecting.news().into_iter();
+        news.map(|sentence| format!("energy: {sentence}"))
+    }
+
+    /// Why nothing is written any more, said once.
+    pub fn trouble(&self) -> Option<String> {
+        let failure = self.collecting.failure()?;
+        let first = !self.told.replace(true);
+        first.then(|| format!("energy: {failure}; the run goes on, and nothing more is collected"))
+    }
+
+    /// Ends the collection; the log stays, also one that could not be written to its end.
+    pub fn end(self) -> Collected {
+        self.news().for_each(say_line);
+        let failure = match self.collecting.stop() {
+            Ok(summary) => {
+                for trouble in &summary.troubles {
+                    say_line(format!("energy: {trouble}"));
+                }
+                None
+            }
+            Err(error) => Some(Failure::of(error)),
+        };
+        Collected {
+            log: self.log,
+            failure,
         }
-        Ok(Collected { log: self.log })
     }
 }
 
 /// The log of a run that is over.
 pub struct Collected {
     log: PathBuf,
+    /// Why it was not written to its end.
+    failure: Option<Failure>,
 }
 
 impl Collected {
-    /// Removes the log, which this run has made: it never came to a load point, and the next
-    /// one may have its name.
-    pub fn forget(&self) {
-        let _ = std::fs::remove_file(&self.log);
+    /// Removes the log, which this run has made, if the run never came to a load point: the
+    /// next one may have its name. Otherwise says what can be done with it.
+    pub fn forget_failed_start(&self) {
+        let record = self.log.with_extension("").with_extension("run.jsonl");
+        match read_record(&record) {
+            Ok(read) if !read.points.is_empty() => say_line(format!(
+                "energy: {} stays; filermark energy merge {} {}",
+                self.log.display(),
+                record.display(),
+                self.log.display()
+            )),
+            _ => {
+                let _ = std::fs::remove_file(&self.log);
+            }
+        }
     }
 
     /// Merges it with the run, reduces it, writes the report beside the record. The tables
@@ -98,8 +144,8 @@ impl Collected {
     /// A file cannot be read or written.
     pub fn report(&self, record: &RunRecord, path: &Path, to_stdout: bool) -> Result<(), Failure> {
         if record.points.is_empty() {
-            self.forget();
-            return Ok(());
+            self.forget_failed_start();
+            return self.failure.clone().map_or(Ok(()), Err);
         }
         let name = |ending: &str| path.with_file_name(format!("{}{ending}", record.run.suffix));
         let merged = name(".merged.jsonl");
@@ -112,6 +158,6 @@ impl Collected {
         if to_stdout {
             print_text(&reduction);
         }
-        Ok(())
+        self.failure.clone().map_or(Ok(()), Err)
     }
 }

@@ -6,7 +6,7 @@ use crate::exit::{Ended, Failure};
 use crate::live::{self, View, energy, say_line};
 use crate::{interrupt, product, talk};
 use filermark_cluster::wall_offset;
-use filermark_energy::log::ClockFacts;
+use filermark_energy::log::{ClockFacts, WriteError};
 use filermark_energy::setup::{Setup, SourceSetup};
 use filermark_engine::driver::StopFlag;
 use filermark_meters::collect::{Collecting, Summary};
@@ -24,6 +24,11 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// Collects until it is interrupted, or for as long as was asked.
 pub fn collect(args: &CollectArgs) -> Ended {
     let setup = setup(args)?;
+    if args.output.exists() {
+        return Err(Failure::Usage(vec![
+            WriteError::Exists(args.output.clone()).to_string(),
+        ]));
+    }
     let host_clock = match &args.clock {
         Some(place) => host_clock(place)?,
         None => ClockFacts::default(),
@@ -37,7 +42,12 @@ pub fn collect(args: &CollectArgs) -> Ended {
         tell_what(&setup, args, &collecting, &host_clock);
     }
     let failure = watch(args, &collecting, &stop);
-    let simulated = collecting.snapshot().sources.iter().any(|s| s.simulated);
+    let last = collecting.snapshot();
+    let simulated = last.sources.iter().any(|s| s.simulated);
+    if !args.quiet {
+        // The view is gone; its last figures stay.
+        say_line(format!("last: {}", energy::sentence(&last)));
+    }
     let summary = collecting.stop().map_err(Failure::of);
     if let Some(failure) = failure {
         return Err(Failure::Failed(failure));
@@ -140,6 +150,7 @@ fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option
         if let Some(failure) = collecting.failure() {
             return Some(failure);
         }
+        collecting.news().into_iter().for_each(say_line);
         let left = match args.seconds.map(|seconds| seconds.checked_sub(passed)) {
             Some(None) => return None,
             Some(Some(left)) => left,

@@ -5,7 +5,7 @@ use crate::exit::{Ended, Failure};
 use crate::files::{Draft, folder_of, refuse_inputs};
 use crate::live::say_line;
 use crate::product;
-use filermark_energy::foreign;
+use filermark_energy::foreign::{self, ForeignError};
 use filermark_energy::log::{EnergyPhase, Head, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION};
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -19,6 +19,9 @@ use std::process::ExitCode;
 /// How much of a file is looked at to know what it is.
 const LOOK_LEN: u64 = 64 << 10;
 
+/// Longest shift, in seconds.
+const SHIFT_MAX_S: f64 = 315_360_000.0;
+
 /// What a file of the command line is.
 enum Kind {
     Record,
@@ -28,17 +31,39 @@ enum Kind {
 
 /// Merges, and says what became of the samples.
 pub fn merge(args: &MergeArgs) -> Ended {
-    let (runs, logs) = sort(args)?;
+    if !args.shift.is_finite() || args.shift.abs() > SHIFT_MAX_S {
+        return Err(usage(format!(
+            "--shift {}: give seconds, at most {SHIFT_MAX_S} (ten years)",
+            args.shift
+        )));
+    }
+    let (runs, logs, hosts) = sort(args)?;
     let output = match &args.output {
         Some(output) => output.clone(),
-        None => beside(&runs),
+        None => beside(&runs)?,
     };
+    let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    for place in [Some(&output), args.csv.as_ref()].into_iter().flatten() {
+        refuse_inputs(place, &inputs)?;
+        // Told before hours of samples are read.
+        Draft::new(place, args.force)?;
+    }
+    if args
+        .csv
+        .as_ref()
+        .is_some_and(|csv| same_place(csv, &output))
+    {
+        return Err(usage(
+            "--csv and -o name the same file; give two names".into(),
+        ));
+    }
     let merged = merge_into(
         &runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>(),
         &logs,
         &MergeOptions {
             lab: lab(&args.lab),
             shift_s: args.shift,
+            prime_hosts: Some(hosts),
         },
         &output,
         args.force,
@@ -104,26 +129,39 @@ fn lab(args: &LabArgs) -> Lab {
     }
 }
 
+/// Runs, logs, and the hosts that are known to be the prime's.
+type Sorted = (Vec<(PathBuf, MergedRun)>, Vec<PathBuf>, Vec<String>);
+
 /// Which files are runs, and which are logs.
-#[allow(clippy::type_complexity)]
-fn sort(args: &MergeArgs) -> Result<(Vec<(PathBuf, MergedRun)>, Vec<PathBuf>), Failure> {
+fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
     let mut runs: Vec<(PathBuf, MergedRun)> = Vec::new();
     let mut logs = Vec::new();
+    let mut hosts = Vec::new();
+    let mut any_foreign = false;
     for path in &args.files {
         let number = runs.len() as u32;
         match kind(path).map_err(usage)? {
             Kind::Log => logs.push(path.clone()),
             Kind::Record => {
                 let record = read_record(path).map_err(|e| usage(e.to_string()))?;
+                hosts.extend(prime_hosts(&record));
                 runs.push((path.clone(), run_of(&record, number, path)));
             }
-            Kind::Foreign => runs.push((path.clone(), foreign(path, number, args)?)),
+            Kind::Foreign => {
+                any_foreign = true;
+                runs.push((path.clone(), foreign(path, number, args)?));
+            }
         }
+    }
+    if args.zone.is_some() && !any_foreign {
+        say_line(
+            "--zone has no use here: no log of another kit is among the files, and the times of energy logs are set when they are imported (energy import --zone)",
+        );
     }
     let missing = match (runs.is_empty(), logs.is_empty()) {
         (true, _) => "no run: give a run record (SUFFIX.run.jsonl), or another kit's sfslog",
         (_, true) => "no energy log: give one of \"energy collect\" or \"energy import\"",
-        (false, false) => return Ok((runs, logs)),
+        (false, false) => return Ok((runs, logs, hosts)),
     };
     Err(usage(missing.into()))
 }
@@ -137,8 +175,15 @@ fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Fail
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = File::open(path)
         .map_err(|e| Failure::of(format!("{}: cannot be read: {e}", path.display())))?;
-    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
-        .map_err(|e| usage(e.to_string()))?;
+    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name)).map_err(
+        |e| match own_suffix(path, &name, &e) {
+            Some(suffix) => usage(format!(
+                "{}: this is Filermark's own, and has no times of phases; give {suffix}.run.jsonl",
+                path.display()
+            )),
+            None => usage(e.to_string()),
+        },
+    )?;
     run.run = number;
     let beside = foreign::sfssum_names(&name).into_iter();
     let beside = beside.map(|name| path.with_file_name(name));
@@ -150,10 +195,23 @@ fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Fail
     Ok(run)
 }
 
+/// The suffix, where a file that has no load point is `sfslog.SUFFIX` of a run of ours.
+fn own_suffix(path: &Path, name: &str, why: &ForeignError) -> Option<String> {
+    let suffix = name.strip_prefix("sfslog.")?;
+    let ForeignError::NoPoint(_) = why else {
+        return None;
+    };
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOK_LEN).read_to_end(&mut first));
+    let is_ours = read.is_ok() && String::from_utf8_lossy(&first).contains("Filermark");
+    let record = path.with_file_name(format!("{suffix}.run.jsonl"));
+    (is_ours || record.is_file()).then(|| suffix.to_owned())
+}
+
 /// What people call the run of a foreign log: `sfslog.vda.txt` is `vda`.
 fn run_name(file: &str) -> String {
     let stem = file.strip_prefix("sfslog").unwrap_or(file);
-    let stem = stem.trim_start_matches(['.', '_']);
+    let stem = stem.trim_start_matches(['.', '_', '-']);
     let ends = [".txt", ".log"];
     let stem = ends
         .iter()
@@ -168,6 +226,10 @@ fn run_name(file: &str) -> String {
 /// What a file is, by its first line.
 fn kind(path: &Path) -> Result<Kind, String> {
     let failed = |e: std::io::Error| format!("{}: cannot be read: {e}", path.display());
+    // A pipe or a device may never end.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{}: this is no regular file", path.display()));
+    }
     let file = File::open(path).map_err(failed)?;
     let mut first = Vec::new();
     let mut reader = BufReader::new(file).take(LOOK_LEN);
@@ -181,11 +243,41 @@ fn kind(path: &Path) -> Result<Kind, String> {
     })
 }
 
-fn beside(runs: &[(PathBuf, MergedRun)]) -> PathBuf {
-    match runs.first() {
-        Some((path, run)) => folder_of(path).join(format!("{}.merged.jsonl", run.name)),
-        None => PathBuf::from("merged.jsonl"),
+/// The host that the prime is known to have run on: that of the only client. Of several
+/// nobody can tell.
+fn prime_hosts(record: &RunRecord) -> Option<String> {
+    match &record.environments[..] {
+        [only] => Some(only.host.clone()),
+        _ => None,
     }
+}
+
+/// Where the merged log goes: beside the first run, by its name. A record is somebody
+/// else's, and its name may be a path.
+fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, Failure> {
+    let Some((path, run)) = runs.first() else {
+        return Ok(PathBuf::from("merged.jsonl"));
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let begins_well = run
+        .name
+        .starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    match begins_well && run.name.chars().all(is_plain) {
+        true => Ok(folder_of(path).join(format!("{}.merged.jsonl", run.name))),
+        false => Err(usage(format!(
+            "{}: the run's name \"{}\" makes no name of a file; say where the merged log goes (-o)",
+            path.display(),
+            filermark_results::text::one_line(&run.name)
+        ))),
+    }
+}
+
+fn same_place(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let folder = std::fs::canonicalize(folder_of(path));
+        folder.ok().zip(path.file_name().map(ToOwned::to_owned))
+    };
+    whole(a).is_some_and(|place| Some(place) == whole(b))
 }
 
 /// The product: what became of the samples.

@@ -3,7 +3,7 @@
 
 use crate::cli::energy::{ReduceArgs, ReduceFormat};
 use crate::exit::{Ended, Failure};
-use crate::files::{refuse_inputs, write_whole};
+use crate::files::{refuse_inputs, refuse_older, write_whole};
 use crate::live::say_line;
 use crate::product;
 use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
@@ -17,6 +17,10 @@ pub fn reduce(args: &ReduceArgs) -> Ended {
     let outputs = Outputs::of(args)?;
     for output in outputs.paths() {
         refuse_inputs(output, &inputs)?;
+        // A pipe or a device is written into; nothing of it is lost.
+        if output.is_file() {
+            refuse_older(output, args.force)?;
+        }
     }
     let options = ReduceOptions {
         without_tail: args.without_tail,
@@ -129,6 +133,7 @@ mod tests {
             xlsx: None,
             csv: None,
             output: output.map(PathBuf::from),
+            force: false,
             without_tail: false,
             templates: None,
         }

@@ -30,7 +30,7 @@ pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), Failure> {
     let draft = Draft::new(csv, force)?;
     let failed = |e: io::Error| Failure::of(format!("{}: cannot be written: {e}", csv.display()));
     let other = |e: csv::Error| failed(e.into());
-    let file = File::create(draft.path()).map_err(failed)?;
+    let file = File::create_new(draft.path()).map_err(failed)?;
     let mut table = Table {
         out: csv::Writer::from_writer(file),
         names: BTreeMap::new(),

@@ -11,7 +11,9 @@ use crate::exit::{Ended, Failure};
 use crate::live::say_line;
 use crate::{interrupt, plain, product};
 use filermark_config::Resolved;
+use filermark_energy::log::{Lab, Log, LogLine};
 use filermark_energy::reduce::{ReduceOptions, reduce_files};
+use filermark_energy::setup::Setup;
 use filermark_results::{Outcome, fingerprint, read_record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +38,7 @@ struct Part {
 enum State {
     /// Nothing is there.
     ToDo,
-    /// A run was cut: its files are moved away, and it is run anew.
+    /// A run was cut, or never came to a load point: its files are moved away, and it is run anew.
     Cut,
     /// Measured to its end.
     Done,
@@ -44,7 +46,14 @@ enum State {
 
 /// Runs what is not done yet, then reduces all of it.
 pub fn suite(args: &SuiteArgs) -> Ended {
+    let setup = match &args.energy {
+        Some(file) => Some(Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?),
+        None => None,
+    };
     let parts = parts(args)?;
+    for sentence in parts.iter().filter_map(|part| later(part, setup.as_ref())) {
+        say_line(format!("filermark: {sentence}"));
+    }
     if args.dry_run {
         for part in &parts {
             let state = match part.state {
@@ -187,6 +196,10 @@ fn state(resolved: &Resolved) -> Result<State, Failure> {
         return Ok(State::ToDo);
     }
     let record = read_record(&path).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    // One that never came to a load point has nothing that another plan could not have.
+    if record.points.is_empty() {
+        return Ok(State::Cut);
+    }
     if record.run.fingerprint != fingerprint(&resolved.plan) {
         return Err(Failure::Usage(vec![format!(
             "{}: this is a run of another plan than the rc file has now; move it away, or give another suffix (SUFFIX=RC) or directory (-d)",
@@ -195,6 +208,72 @@ fn state(resolved: &Resolved) -> Result<State, Failure> {
     }
     let complete = matches!(record.end, Some(end) if end.outcome == Outcome::Complete);
     Ok(if complete { State::Done } else { State::Cut })
+}
+
+/// Where a part is done: what the file of the collection says now, and its merged log does
+/// not. Nothing is merged again by itself.
+fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
+    let setup = setup.filter(|_| part.state == State::Done)?;
+    let (dir, suffix) = (&part.resolved.work_dir, &part.resolved.suffix);
+    let log = dir.join(format!("{suffix}.merged.jsonl"));
+    if !log.exists() {
+        return Some(format!(
+            "{suffix} was measured without --energy, or not merged: it is not in the report; \"filermark energy merge\" makes {}",
+            log.display()
+        ));
+    }
+    let its = match Log::open(&log).map(|mut log| log.next()) {
+        Ok(Some(Ok(LogLine::Energy(head)))) => head.lab,
+        // The reduction says what is wrong with it.
+        _ => return None,
+    };
+    let changes = changes(&setup.lab, &its);
+    if changes.is_empty() {
+        return None;
+    }
+    let (said, options): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    let at = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
+    Some(format!(
+        "{suffix}: {} since it was merged, which stays as it is; to merge again: filermark energy merge {} {} {} -o {} --force",
+        said.join(", "),
+        at("run").display(),
+        at("energy").display(),
+        options.join(" "),
+        log.display()
+    ))
+}
+
+/// What is said of the lab now and was not: in words, and as an option of `energy merge`.
+/// What is not said any more cannot be taken out, and is no change.
+fn changes(now: &Lab, merged: &Lab) -> Vec<(String, String)> {
+    let shown = |value: Option<f64>| value.map(|value| value.to_string());
+    let (drives, were) = (now.drives.map(f64::from), merged.drives.map(f64::from));
+    let ports = |lab: &Lab| (!lab.ports.is_empty()).then(|| lab.ports.join(","));
+    let fields = [
+        ("drives", "--drives", shown(drives), shown(were)),
+        (
+            "raw_capacity_gb",
+            "--raw-capacity",
+            shown(now.raw_capacity_gb),
+            shown(merged.raw_capacity_gb),
+        ),
+        (
+            "nominal_voltage_v",
+            "--nominal-voltage",
+            shown(now.nominal_voltage_v),
+            shown(merged.nominal_voltage_v),
+        ),
+        ("ports", "--ports", ports(now), ports(merged)),
+    ];
+    let differ = fields.into_iter().filter_map(|(name, option, now, was)| {
+        let new = now.filter(|new| was.as_ref() != Some(new))?;
+        let was = was.map_or_else(|| "unsaid".to_owned(), |was| format!("was {was}"));
+        Some((
+            format!("{name} is {new} ({was})"),
+            format!("{option} '{new}'"),
+        ))
+    });
+    differ.collect()
 }
 
 /// Moves the files of a run that was cut into a directory of their own; nothing is removed.
