@@ -186,6 +186,18 @@ fn runs_of_one_name_are_told_apart_in_every_rendering() {
 }
 
 #[test]
+fn the_time_at_rest_is_shaded_where_the_log_has_no_phase_of_it() {
+    let mut reduction = reduction();
+    reduction.workloads.truncate(1);
+    let run = &mut reduction.workloads[0];
+    run.phases.retain(|p| p.point > 0);
+    let label = "at rest: 2018-03-12 13:14:26 UTC, 600 s";
+    assert!(html(&reduction).unwrap().contains(label));
+    reduction.workloads[0].idle = None;
+    assert!(!html(&reduction).unwrap().contains(label));
+}
+
+#[test]
 fn only_plain_suffixes_are_links_to_the_runs_page() {
     let mut reduction = reduction();
     let page = html(&reduction).unwrap();

@@ -294,7 +294,8 @@ fn draw_series(svg: &mut Svg, series: &Series, class: &str, axis: &TimeAxis<'_>,
 /// Shades the time at rest, INIT, WARMUP and RUN, and numbers the load points above.
 fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f64) {
     let mut numbered_to = f64::NEG_INFINITY;
-    for phase in &run.phases {
+    let at_rest = at_rest(run, axis.span.0);
+    for phase in at_rest.iter().chain(&run.phases) {
         let Some(class) = band_class(phase.phase) else {
             continue;
         };
@@ -325,6 +326,20 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
         }
     }
     svg.text("tick", (2.0, 18.0), Anchor::Start, "point");
+}
+
+/// The time before the first load point, where it has power and is not a phase of the log:
+/// merged logs have the phases of runs only.
+fn at_rest(run: &WorkloadReduction, from: f64) -> Option<PhaseSpan> {
+    run.idle?;
+    let ended = run.phases.iter().map(|p| p.began).min()?;
+    let began = Timestamp::from_unix_seconds(from);
+    (began < ended).then_some(PhaseSpan {
+        point: 0,
+        phase: EnergyPhase::PreTest,
+        began,
+        ended,
+    })
 }
 
 const fn band_class(phase: EnergyPhase) -> Option<&'static str> {
