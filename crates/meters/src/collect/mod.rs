@@ -1,8 +1,8 @@
 //! Reads all sources at once and writes their log.
 //!
-//! A thread for each meter and sensor ([`source`]), one for the socket of sFlow
-//! ([`socket`], [`books`]), one that sees when the clock is set, and one that writes
-//! ([`writer`]). [`now`] is what all of them tell the live view. Every queue, table and
+//! A thread for each meter and sensor (`source`), one for the socket of sFlow
+//! (`socket`, `books`), one that sees when the clock is set, and one that writes
+//! (`writer`). `now` is what all of them tell the live view. Every queue, table and
 //! count has a limit; what does not fit is counted and told.
 
 mod books;
