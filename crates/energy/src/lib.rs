@@ -14,4 +14,7 @@ pub mod reduce;
 pub mod setup;
 pub mod sflow;
 
-pub use reading::{Quantity, Reading};
+pub use reading::Quantity;
+
+/// Bytes of a MiB, as rates count them.
+pub const MIB: f64 = 1_048_576.0;

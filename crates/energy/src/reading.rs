@@ -1,6 +1,5 @@
-//! A figure that something has measured, and when.
+//! What can be measured, each with its unit.
 
-use filermark_results::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -75,17 +74,6 @@ impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-/// One figure of one source.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
-    /// When, by the clock of the source (or of the reader, where it has none).
-    pub at: Timestamp,
-    /// What.
-    pub quantity: Quantity,
-    /// How much, in the unit of the quantity; always finite.
-    pub value: f64,
 }
 
 #[cfg(test)]

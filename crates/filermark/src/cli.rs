@@ -231,6 +231,7 @@ Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
   filermark run -r sfs_rc -s mine --events - | jq -c .type
+  filermark run -r sfs_rc -s watts --energy energy.toml    MiB/s per W, too
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
 Ctrl-C ends a run: what was measured is kept, what was made on the server is removed.")]

@@ -3,6 +3,7 @@
 
 use super::report::PortTotal;
 use super::{Ids, ImportError, Sink};
+use crate::MIB;
 use crate::log::{LogLine, Port, PortSample, Traffic};
 use crate::sflow::TrafficSample;
 use filermark_results::Timestamp;
@@ -23,7 +24,6 @@ const OVERLAP_SECONDS_MAX: f64 = 0.001;
 const WAITING_MAX: usize = 1 << 16;
 /// Interfaces of a log. Readers believe no more.
 const PORTS_MAX: u32 = 100_000;
-const MIB: f64 = 1_048_576.0;
 
 /// By time; what came first of one time stays first.
 #[derive(Debug)]

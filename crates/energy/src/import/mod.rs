@@ -23,7 +23,7 @@ pub use power::power_csv;
 pub use report::{ImportReport, PortTotal};
 pub use traffic::{pcap, sflowtool};
 
-use crate::log::{ClockFacts, LogLine, Role, SourceKind, WriteError};
+use crate::log::{ClockFacts, LogLine, Role, Source, SourceKind, WriteError};
 use crate::sflow::Zone;
 use std::path::{Path, PathBuf};
 
@@ -122,14 +122,35 @@ impl ImportError {
     }
 }
 
+/// The next source of a log, which is a file.
+pub(crate) fn file_source(
+    path: &Path,
+    kind: SourceKind,
+    options: &Options,
+    ids: &mut Ids,
+) -> Source {
+    let id = ids.source;
+    ids.source += 1;
+    Source {
+        id,
+        kind,
+        name: source_name(path),
+        location: whole_path(path),
+        role: options.role,
+        simulated: false,
+        interval_s: None,
+        clock: options.clock.clone(),
+    }
+}
+
 /// Where a file is, whole: files of one name in two folders are two sources.
-pub(crate) fn whole_path(path: &Path) -> String {
+fn whole_path(path: &Path) -> String {
     let whole = std::fs::canonicalize(path);
     whole.as_deref().unwrap_or(path).display().to_string()
 }
 
 /// What people call a source that is a file: its name without the ending.
-pub(crate) fn source_name(path: &Path) -> String {
+fn source_name(path: &Path) -> String {
     let name = path.file_stem().unwrap_or(path.as_os_str());
     filermark_results::text::one_line(&name.to_string_lossy())
 }

@@ -5,7 +5,7 @@ use super::layout::{self, Layout};
 use super::report::{Events, event};
 use super::row::{Row, Rows};
 use super::text::{LINE_LEN_MAX, Lines, cells};
-use super::{Ids, ImportError, ImportReport, Options, Sink, Table, source_name};
+use super::{Ids, ImportError, ImportReport, Options, Sink, Table};
 use crate::log::{EventKind, LogLine, Readings, Source};
 use crate::reading::Quantity;
 use csv::StringRecord;
@@ -48,17 +48,7 @@ pub fn power_csv<R: Read + Seek>(
     reader.seek(SeekFrom::Start(0)).map_err(io)?;
     let order = order(path, &mut reader, &layout, options, &mut notes)?;
     reader.seek(SeekFrom::Start(0)).map_err(io)?;
-    let source = Source {
-        id: ids.source,
-        kind: table.source(),
-        name: source_name(path),
-        location: super::whole_path(path),
-        role: options.role,
-        simulated: false,
-        interval_s: None,
-        clock: options.clock.clone(),
-    };
-    ids.source += 1;
+    let source = super::file_source(path, table.source(), options, ids);
     let report = ImportReport {
         path: path.into(),
         form: layout.form.name().into(),

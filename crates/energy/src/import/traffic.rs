@@ -2,7 +2,7 @@
 
 use super::batch::Batches;
 use super::report::{Events, event};
-use super::{Ids, ImportError, ImportReport, Options, Sink, source_name};
+use super::{Ids, ImportError, ImportReport, Options, Sink};
 use crate::log::{EventKind, LogLine, SourceKind};
 use crate::sflow::capture::{self, Packets};
 use crate::sflow::sflowtool::{Lines, Reader, Row};
@@ -181,18 +181,9 @@ fn begin(
     ids: &mut Ids,
     sink: &mut Sink<'_>,
 ) -> Result<u32, ImportError> {
-    let id = ids.source;
-    ids.source += 1;
-    sink(LogLine::Source(crate::log::Source {
-        id,
-        kind: SourceKind::Sflow,
-        name: source_name(path),
-        location: super::whole_path(path),
-        role: options.role,
-        simulated: false,
-        interval_s: None,
-        clock: options.clock.clone(),
-    }))?;
+    let source = super::file_source(path, SourceKind::Sflow, options, ids);
+    let id = source.id;
+    sink(LogLine::Source(source))?;
     Ok(id)
 }
 

@@ -103,7 +103,7 @@ fn throughput(stats: &PointStats) -> (Option<f64>, Vec<f64>) {
         let at = usize::try_from(interval.second).ok().map(|s| s / step);
         if let Some(sum) = at.and_then(|at| mib.get_mut(at)) {
             let bytes = interval.read_bytes.saturating_add(interval.written_bytes);
-            *sum += bytes as f64 / (1024.0 * 1024.0) / step as f64;
+            *sum += bytes as f64 / crate::MIB / step as f64;
         }
     }
     match mib.is_empty() {

@@ -180,7 +180,7 @@ impl Gathered {
                 data.pieces.push(Piece {
                     from: to - seconds,
                     to,
-                    value: bytes as f64 / (1024.0 * 1024.0) / seconds,
+                    value: bytes as f64 / crate::MIB / seconds,
                 });
                 self.held += 1;
             }

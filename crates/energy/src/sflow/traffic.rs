@@ -48,7 +48,7 @@ impl TrafficSample {
 
     /// MiB per second in both directions, as efficiency counts them.
     pub fn mib_per_s(&self) -> Option<f64> {
-        self.bytes_per_s().map(|bytes| bytes / 1_048_576.0)
+        self.bytes_per_s().map(|bytes| bytes / crate::MIB)
     }
 }
 

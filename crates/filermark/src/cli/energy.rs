@@ -16,9 +16,9 @@ use std::time::Duration;
 Examples:
   filermark run -r sfs_rc_vda -s vda --energy energy.toml      collects by itself
   filermark energy collect --sflow 0.0.0.0:6343 --meter scpi://meter:10001 -o lab.energy.jsonl
-  filermark energy import --sflowtool sflowdata.txt --power wt.csv --zone Europe/Berlin -o lab.energy.jsonl
+  filermark energy import --sflowtool sflowdata.txt --power wt.csv --zone Europe/Berlin
   filermark energy merge vda.run.jsonl lab.energy.jsonl --ports 10.0.0.248/24
-  filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl vdi.merged.jsonl database.merged.jsonl
+  filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl -o four
   filermark energy suite --energy energy.toml                  the four workloads, resumable")]
 pub struct EnergyArgs {
     /// What to do
@@ -60,13 +60,14 @@ pub struct CollectArgs {
     /// Interfaces that face the server: 24, 1-3, NAME, AGENT/24; may be repeated
     #[arg(long, value_name = "PORTS", value_delimiter = ',')]
     pub ports: Vec<PortPattern>,
-    /// A power meter of the server; may be repeated, they add up
+    /// A power meter of the server, may be repeated, they add up: scpi://HOST, vxi11://HOST,
+    /// redfish://HOST/PATH, snmp://HOST/OID, hwmon:, rapl:, cmd:COMMAND, sim:idle=200
     #[arg(long, value_name = "SOURCE")]
     pub meter: Vec<String>,
     /// A power meter of the clients; may be repeated
     #[arg(long, value_name = "SOURCE")]
     pub client_meter: Vec<String>,
-    /// A sensor of temperature or humidity; may be repeated
+    /// A sensor of temperature or humidity, likewise: cmd+temperature_c:COMMAND, hwmon:CHIP
     #[arg(long, value_name = "SOURCE")]
     pub temp: Vec<String>,
     /// How often meters and sensors are read

@@ -225,15 +225,21 @@ fn transfer(switch: &Switch, address: SocketAddr, size: usize) {
     assert_eq!(server.join().expect("the server"), size as u64);
 }
 
-#[test]
-fn a_run_through_a_switch_is_what_the_kernel_counts() {
-    let _turn = beside_others();
-    let Some(switch) = switch() else { return };
+/// The embedded server on the switch's server host, ready.
+pub fn serve_on(switch: &Switch) -> (Going, SocketAddr) {
     let address = SocketAddr::from((Switch::address(Switch::SERVER), 2049));
     let mut serve = switch.command(Switch::SERVER, PROGRAM);
     serve.args(["serve", "--no-udp", "--listen", &address.to_string()]);
     let server = Going::start(serve);
     server.wait_said("to mount it:");
+    (server, address)
+}
+
+#[test]
+fn a_run_through_a_switch_is_what_the_kernel_counts() {
+    let _turn = beside_others();
+    let Some(switch) = switch() else { return };
+    let (_server, address) = serve_on(&switch);
     let sweep = Sweep::at(address).set("LOAD", 300).set("RUNTIME", 5);
     let line = sweep.to_command();
     let mut run = switch.command(Switch::CLIENT, PROGRAM);

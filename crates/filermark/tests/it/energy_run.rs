@@ -1,7 +1,7 @@
 //! `run --energy`: a sweep through a switch with a made-up meter, to the report; and the
 //! suite of several.
 
-use crate::energy_collect::{Going, lines, now, samples, switch};
+use crate::energy_collect::{Going, lines, now, samples, serve_on, switch};
 use crate::sweep::{PROGRAM, Sweep};
 use crate::turns::beside_others;
 use crate::{filermark, talk};
@@ -49,11 +49,7 @@ fn counted(seen: &[(f64, f64)], at: f64) -> f64 {
 fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
     let _turn = beside_others();
     let Some(switch) = switch() else { return };
-    let address = SocketAddr::from((Switch::address(Switch::SERVER), 2049));
-    let mut serve = switch.command(Switch::SERVER, PROGRAM);
-    serve.args(["serve", "--no-udp", "--listen", &address.to_string()]);
-    let server = Going::start(serve);
-    server.wait_said("to mount it:");
+    let (_server, address) = serve_on(&switch);
     let sweep = Sweep::at(address)
         .set("LOAD", "400 800")
         .set("PROCS", 8)

@@ -1,6 +1,7 @@
 //! Numbers of interfaces in the log, and what each was doing last.
 
 use super::{PortNow, TOP_PORTS};
+use filermark_energy::MIB;
 use filermark_energy::log::Port;
 use filermark_energy::sflow::{Selection, TrafficSample};
 use std::collections::HashMap;
@@ -119,7 +120,6 @@ impl PortTable {
 
 impl Last {
     fn shown(&self) -> PortNow {
-        const MIB: f64 = 1_048_576.0;
         let (input, output) = (&self.sample.input, &self.sample.output);
         let used = input.utilisation.into_iter().chain(output.utilisation);
         PortNow {

@@ -3,6 +3,7 @@
 
 use crate::exit::Failure;
 use crate::files::Draft;
+use filermark_energy::MIB;
 use filermark_energy::log::{EnergyPhase, Log, LogLine, PortSample, Tag};
 use filermark_results::Timestamp;
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ impl Table {
     fn traffic(&mut self, tag: Option<Tag>, at: Timestamp, sample: &PortSample) -> csv::Result<()> {
         let name = self.ports.get(&sample.port).cloned().unwrap_or_default();
         let seconds = sample.interval_us as f64 / 1e6;
-        let rate = |bytes: u64| bytes as f64 / 1_048_576.0 / seconds;
+        let rate = |bytes: u64| bytes as f64 / MIB / seconds;
         let figures = [
             ("in_mib_per_s", sample.in_bytes),
             ("out_mib_per_s", sample.out_bytes),
