@@ -73,6 +73,24 @@ pub enum Rule {
     ClientStart,
     /// Others can read a password.
     SecretExposed,
+    /// Operations were never answered: the response times are lower bounds.
+    OpenOperations,
+    /// Closed pacing: starts that were due were not made.
+    MissedLoad,
+    /// The generator itself stood still.
+    GeneratorStalled,
+    /// Reads were answered from the client's own memory.
+    ClientCache,
+    /// Rate or response time changed over RUN.
+    Unsteady,
+    /// A limit of STOP_IF was exceeded; the run ended.
+    EmergencyStop,
+    /// A read ended early where data had been written.
+    DataLost,
+    /// The server's free space changed otherwise than the bytes written.
+    SpaceUsed,
+    /// The working set fits into the server's memory.
+    ServerMemory,
 }
 
 impl Rule {
@@ -106,6 +124,15 @@ impl Rule {
             Self::ClientLost => "client-lost",
             Self::ClientStart => "client-start",
             Self::SecretExposed => "secret-exposed",
+            Self::OpenOperations => "open-operations",
+            Self::MissedLoad => "missed-load",
+            Self::GeneratorStalled => "generator-stalled",
+            Self::ClientCache => "client-cache",
+            Self::Unsteady => "unsteady",
+            Self::EmergencyStop => "emergency-stop",
+            Self::DataLost => "data-lost",
+            Self::SpaceUsed => "space-used",
+            Self::ServerMemory => "server-memory",
         }
     }
 }
