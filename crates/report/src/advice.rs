@@ -81,6 +81,33 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Use clients that are near the prime and not loaded; a jump host may be far away."
         }
         Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
+        Rule::OpenOperations => {
+            "The server or the network left operations unanswered: see its log for this time. Take the response times as lower bounds, and measure again."
+        }
+        Rule::MissedLoad => {
+            "Take the response-time percentiles as lower bounds. Lower LOAD, raise PROCS, or use open pacing (PACING=open) to see what users would wait."
+        }
+        Rule::GeneratorStalled => {
+            "Keep the client host free of other work, do not suspend or pause it while it measures, and measure this point again."
+        }
+        Rule::ClientCache => {
+            "Use a file set larger than the client's memory, direct I/O, or a protocol driver (NFS, SMB), so that the server answers and not the client."
+        }
+        Rule::Unsteady => {
+            "Lengthen WARMUP_TIME (or set it to auto) and RUNTIME, find out what changed on the server meanwhile, and measure again."
+        }
+        Rule::EmergencyStop => {
+            "Find out why the limit was exceeded before running again; lower LOAD, or change STOP_IF if the limit was too strict."
+        }
+        Rule::DataLost => {
+            "The server lost data that it had acknowledged. Stop using it for anything valuable until this is explained."
+        }
+        Rule::SpaceUsed => {
+            "See whether the server compresses or deduplicates, and whether others use the same file system; state it beside the result."
+        }
+        Rule::ServerMemory => {
+            "Raise LOAD or the file set until the working set is several times the server's memory, if the result is to show its disks."
+        }
     }
 }
 
