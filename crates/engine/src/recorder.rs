@@ -157,6 +157,7 @@ pub(crate) fn count_in(now: &mut Interval, outcome: &Outcome, service: Nanos, re
     now.read_bytes += outcome.read_bytes;
     now.written_bytes += outcome.written_bytes;
     now.service_sum_ns += service.0;
+    now.response_sum_ns += response.0;
     now.response_max_ns = now.response_max_ns.max(response.0);
     now.service_log2_us[Interval::log2_slot(service.0)] += 1;
 }

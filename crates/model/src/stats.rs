@@ -80,6 +80,10 @@ pub struct Interval {
     pub written_bytes: u64,
     /// Sum of the service times, in nanoseconds.
     pub service_sum_ns: u64,
+    /// Sum of the response times, in nanoseconds; 0 in records of versions that did not
+    /// keep it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub response_sum_ns: u64,
     /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
     /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds
@@ -95,6 +99,7 @@ impl Interval {
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
         self.service_sum_ns = self.service_sum_ns.saturating_add(other.service_sum_ns);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
         for (mine, theirs) in self.service_log2_us.iter_mut().zip(other.service_log2_us) {
             *mine = mine.saturating_add(theirs);
@@ -109,6 +114,14 @@ impl Interval {
         }
     }
 
+    /// The mean response time in nanoseconds; zero when nothing succeeded.
+    pub fn response_mean_ns(&self) -> f64 {
+        match self.success_count {
+            0 => 0.0,
+            n => self.response_sum_ns as f64 / n as f64,
+        }
+    }
+
     /// The entry of [`Interval::service_log2_us`] for a latency in nanoseconds.
     #[inline]
     pub const fn log2_slot(latency_ns: u64) -> usize {
@@ -119,6 +132,10 @@ impl Interval {
         };
         if slot < 24 { slot } else { 23 }
     }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// One proc's share of the work.

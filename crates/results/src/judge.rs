@@ -8,6 +8,7 @@
 mod composite;
 
 use crate::figures::{Planned, is_background};
+use crate::steadiness::{self, Change};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::{ComponentStats, PointStats, ProcStats};
 use filermark_model::units::counted;
@@ -156,7 +157,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         plan,
         core_count,
     };
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 13] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 14] = [
         data_verify,
         errors,
         response_limit,
@@ -170,6 +171,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         saturated,
         lateness,
         generator_busy,
+        unsteady,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
     findings.extend(told_by(&case, Rule::ServerEvent, SERVER_COUNTERS));
@@ -466,6 +468,44 @@ fn generator_busy(case: &Case<'_>) -> Option<Finding> {
         Finding::new(Rule::GeneratorBusy, Severity::Warning, message)
             .with_limit(pcnt, GENERATOR_PCNT_MAX, OWN)
     })
+}
+
+/// A trend over RUN, or thirds that differ: the figures depend on when they were taken.
+fn unsteady(case: &Case<'_>) -> Option<Finding> {
+    let found = steadiness::of_point(case.stats);
+    let real = |change: Option<Change>| change.filter(Change::is_real);
+    let (rate, response) = (real(found.rate), real(found.response));
+    let moved = |size: f64| if size < 0.0 { "fell" } else { "rose" };
+    let of_rate = rate.map(|c| {
+        let (first, last) = c.means;
+        let size = 100.0 * c.size();
+        let (moved, size) = (moved(size), size.abs());
+        format!("the rate {moved} by {size:.1} %, from {first:.1} op/s in the first third of RUN to {last:.1} op/s in the last")
+    });
+    let of_response = response.map(|c| {
+        let (first, last) = (c.means.0 / 1e6, c.means.1 / 1e6);
+        let size = 100.0 * c.size();
+        let (moved, size) = (moved(size), size.abs());
+        format!("the mean response time {moved} by {size:.1} %, from {first:.3} ms in the first third of RUN to {last:.3} ms in the last")
+    });
+    let told: Vec<String> = of_rate.into_iter().chain(of_response).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let sizes = [rate, response].into_iter().flatten();
+    let largest = sizes.map(|c| c.size().abs()).fold(0.0, f64::max);
+    let message = format!(
+        "{}: the figures depend on how long RUN was; raise WARMUP_TIME, or see what the server did meanwhile",
+        told.join("; ")
+    );
+    let limit = 100.0 * steadiness::TREND_MAX;
+    Some(
+        Finding::new(Rule::Unsteady, Severity::Warning, message).with_limit(
+            100.0 * largest,
+            limit,
+            OWN,
+        ),
+    )
 }
 
 fn data_verify(case: &Case<'_>) -> Option<Finding> {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::{plan, quiet_point};
 use filermark_model::plan::Limits;
+use filermark_model::stats::Interval;
 use filermark_model::{Nanos, Op, OpsPerSec};
 
 const LOAD: LoadPoint = LoadPoint {
@@ -177,4 +178,54 @@ fn wrong_data_and_server_events_are_told() {
 fn short_windows_are_noted() {
     let found = said(&quiet_point(1000.0, 5), &plan());
     assert_eq!(found, [(Rule::ShortRun, Severity::Note)]);
+}
+
+/// A point with a series of 30 seconds, each made by `of_second`.
+fn by_second(of_second: impl Fn(i64) -> Interval) -> Vec<Finding> {
+    let (mut stats, plan) = (quiet_point(1000.0, 30), plan());
+    stats.intervals = (0..30).map(of_second).collect();
+    judge(&stats, LOAD, &plan, 4)
+}
+
+#[test]
+fn a_rate_that_falls_through_run_is_unsteady() {
+    let falling = |share: f64| {
+        by_second(|second| Interval {
+            second,
+            success_count: (1_000.0 * (1.0 - share * second as f64 / 30.0)) as u64,
+            ..Interval::default()
+        })
+    };
+    assert_eq!(falling(0.03), []);
+    let found = falling(0.2);
+    let [unsteady] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        (unsteady.rule, unsteady.severity),
+        (Rule::Unsteady, Severity::Warning)
+    );
+    assert!(
+        unsteady.message.starts_with("the rate fell by 21."),
+        "{unsteady}"
+    );
+}
+
+#[test]
+fn a_response_time_that_rises_through_run_is_unsteady() {
+    let found = by_second(|second| Interval {
+        second,
+        success_count: 1_000,
+        response_sum_ns: 1_000 * (1_000_000 + 20_000 * second as u64),
+        ..Interval::default()
+    });
+    let [unsteady] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(
+        unsteady
+            .message
+            .starts_with("the mean response time rose by 45.0 %, from 1.090 ms"),
+        "{unsteady}"
+    );
 }

@@ -34,6 +34,7 @@ pub mod sfssum_reader;
 pub mod sfssum_txt;
 pub mod sfssum_xml;
 pub mod start;
+pub mod steadiness;
 pub mod text;
 pub mod time;
 pub mod timeline;

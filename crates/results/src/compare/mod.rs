@@ -17,7 +17,7 @@ mod scatter;
 mod standing;
 #[cfg(test)]
 mod standing_tests;
-mod student;
+pub(crate) mod student;
 mod sweep;
 #[cfg(test)]
 mod tests;
