@@ -20,7 +20,7 @@ pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
-use filermark_server::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
@@ -257,6 +257,7 @@ Examples:
   filermark serve                                  an empty /export on 127.0.0.1:2049
   filermark serve --listen '[::1]:0' --portmap     the port is chosen and printed
   filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
+  filermark serve --delay exp:2ms --stop 3s/60s    random delays, and a server that stands still
   filermark serve --null                           canned replies: the generator's limit
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
@@ -277,12 +278,16 @@ pub struct ServeArgs {
     /// Take no requests in datagrams (UDP), only by TCP
     #[arg(long)]
     pub no_udp: bool,
-    /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms
+    /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms; exp:2ms;
+    /// lognormal:MEDIAN,SIGMA; bimodal:1ms,50ms,1%
     #[arg(long, value_name = "SPEC")]
     pub delay: Option<DelaySpec>,
     /// Serve delays one after the other, as a single disk would
     #[arg(long)]
     pub queue: bool,
+    /// Answer nothing for a while, again and again: 3s/60s stops for 3 s every 60 s
+    #[arg(long, value_name = "LENGTH/PERIOD")]
+    pub stop: Option<StopSpec>,
     /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
     #[arg(long, value_name = "SPEC")]
     pub error: Option<ErrorSpec>,
@@ -448,7 +453,7 @@ mod tests {
             "filermark preflight -r sfs_rc -s mine -o LOAD=1 --json --no-color -v",
             "filermark validate -r sfs_rc -s mine -v 1",
             "filermark run -r sfs_rc -s mine -d DIR -o A=1 -o B=2 --json -vv --no-color",
-            "filermark serve --null --delay 5ms --listen 127.0.0.1:0 --listen [::1]:0",
+            "filermark serve --null --delay lognormal:5ms,0.5,READ=bimodal:1ms,50ms,1% --stop 3s/60s --listen 127.0.0.1:0 --listen [::1]:0",
             "filermark serve --error READ=NFS3ERR_IO@0.5% --drop reply@1% --short 4096 --unstable=verf@100 --capacity 8G --readonly",
             "filermark clock --listen 127.0.0.1:0 --listen [::]:2010 --json",
             "filermark install -r sfs_rc --json",
@@ -501,6 +506,7 @@ mod tests {
             "filermark subedit -b -z -o sub.zip",
             "filermark subedit -o sub.xml --reason because",
             "filermark serve --delay 5parsecs",
+            "filermark serve --stop 3s",
             "filermark serve --error READ@1%",
             "filermark serve --null --readonly",
             "filermark serve --capacity 0",

@@ -1,6 +1,6 @@
 //! What a server is told when it starts, and why it may not start.
 
-use crate::faults::{DelaySpec, DropSpec, ErrorSpec, UnstableSpec};
+use crate::faults::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
@@ -40,6 +40,8 @@ pub struct ServerOptions {
     pub delay: DelaySpec,
     /// Delays are served one after the other, as by a single disk: under load, requests queue.
     pub queue: bool,
+    /// Times in which the server stands still.
+    pub stop: Option<StopSpec>,
     /// Requests answered with an error instead of being done.
     pub errors: ErrorSpec,
     /// Connections and replies lost.
@@ -78,6 +80,7 @@ impl Default for ServerOptions {
             portmap: false,
             delay: DelaySpec::default(),
             queue: false,
+            stop: None,
             errors: ErrorSpec::default(),
             drop: DropSpec::default(),
             unstable: UnstableSpec::default(),

@@ -2,7 +2,8 @@
 
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
-use crate::reactor::{Inbox, Reactor, bind_datagrams, listen};
+use crate::lateness::{self, Lateness};
+use crate::reactor::{Inbox, Reactor, bind_datagrams, listen, now_ns};
 use crate::stats::{Counters, ServerStats};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -84,7 +85,7 @@ impl Server {
             counters: Vec::new(),
             threads: Vec::new(),
         };
-        let shared = Arc::new(Shared::new(options));
+        let shared = Arc::new(Shared::new(options, now_ns()));
         let mut listeners = Some(listeners);
         for (index, datagrams) in datagrams.into_iter().enumerate() {
             // Dropping the server on an error stops the threads that run already.
@@ -142,6 +143,11 @@ impl RunningServer {
             stats.add(counters);
         }
         stats
+    }
+
+    /// How exactly replies that were held back have left so far; `None` where there were none.
+    pub fn lateness(&self) -> Option<Lateness> {
+        lateness::of(self.counters.iter().map(|counters| &counters.lateness))
     }
 
     /// Closes all connections and ends; returns the final figures.

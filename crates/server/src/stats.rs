@@ -1,6 +1,7 @@
 //! Exact counts of what was served, per procedure.
 
 use crate::faults::PROCEDURES;
+use crate::lateness::Recorder;
 use filermark_onc::nfs2;
 use filermark_onc::nfs3::Procedure;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,8 @@ macro_rules! counters {
             pub(crate) nfs2: [Counter; nfs2::Procedure::COUNT],
             pub(crate) mount: [Counter; MOUNT_PROCEDURES],
             $(pub(crate) $name: Counter,)*
+            /// How late the replies left that were held back.
+            pub(crate) lateness: Recorder,
         }
 
         /// What a server has done so far. Counts are of requests received: repeated ones count

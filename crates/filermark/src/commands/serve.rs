@@ -4,7 +4,10 @@ use crate::cli::ServeArgs;
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_engine::driver::StopFlag;
-use filermark_server::{EXPORT, Procedure, Procedure2, RunningServer, Server, ServerOptions};
+use filermark_server::{
+    EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions,
+};
+use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,6 +59,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
         udp: !args.no_udp,
         delay: args.delay.clone().unwrap_or_default(),
         queue: args.queue,
+        stop: args.stop,
         errors: args.error.clone().unwrap_or_default(),
         drop: args.drop.unwrap_or_default(),
         unstable: args.unstable.unwrap_or_default(),
@@ -79,12 +83,40 @@ fn tell(server: &RunningServer, args: &ServeArgs) {
         .iter()
         .map(|p| (format!("v2 {}", p.name()), stats.of2(*p)));
     let counts = new.chain(old).filter(|(_, n)| *n > 0);
+    let lateness = server.lateness();
     if args.output.json {
-        let map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
+        let mut map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
+        if let Some(lateness) = lateness {
+            map.insert("held_back".to_owned(), lateness_json(&lateness));
+        }
         product::print_json(&map.into());
     } else {
         for (procedure, n) in counts {
             product::print(&format!("{procedure:<12} {n}\n"));
         }
+        if let Some(lateness) = lateness {
+            product::print(&lateness_line(&lateness));
+        }
     }
+}
+
+/// How exactly the replies left that were held back.
+fn lateness_line(lateness: &Lateness) -> String {
+    let us = |ns: f64| ns / 1e3;
+    format!(
+        "held back    {}; left late by: mean {:.1} us, p99 {:.1} us, max {:.1} us\n",
+        lateness.count,
+        us(lateness.mean_ns),
+        us(lateness.p99_ns as f64),
+        us(lateness.max_ns as f64),
+    )
+}
+
+fn lateness_json(lateness: &Lateness) -> Value {
+    json!({
+        "count": lateness.count,
+        "lateness_ns_mean": lateness.mean_ns.round() as u64,
+        "lateness_ns_p99": lateness.p99_ns,
+        "lateness_ns_max": lateness.max_ns,
+    })
 }

@@ -245,6 +245,8 @@ fn serve_says_where_it_is_and_what_it_was_asked() {
         .command("serve")
         .arg("--listen")
         .arg("127.0.0.1:0")
+        .arg("--delay")
+        .arg("ACCESS=uniform:10us-20us")
         .arg("--json");
     let mut server = serve.start();
     server.wait_for("mount -t nfs");
@@ -273,4 +275,10 @@ fn serve_says_where_it_is_and_what_it_was_asked() {
         "{counts}"
     );
     assert_eq!(count("MKDIR"), count("RMDIR"), "{counts}");
+    // Each reply that was held back is in the figures of its lateness.
+    let held_back = &counts["held_back"];
+    assert_eq!(held_back["count"], counts["ACCESS"], "{counts}");
+    let lateness = |name: &str| held_back[name].as_u64().expect(name);
+    assert!(lateness("lateness_ns_mean") <= lateness("lateness_ns_max"));
+    assert!(lateness("lateness_ns_p99") <= lateness("lateness_ns_max"));
 }

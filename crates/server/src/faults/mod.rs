@@ -3,15 +3,18 @@
 //!
 //! `spec` reads what a user asks for; `Faults` decides, request by request. Every decision
 //! depends only on the seed and on how many requests the rule has seen, never on threads or
-//! time, so that the same run meets the same faults. It must not know sockets.
+//! time, so that the same run meets the same faults; but for stops, which depend on the time
+//! that the caller passes in. It must not know sockets.
 
+mod delay;
 mod spec;
+mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use spec::{
-    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec,
-};
+pub use delay::{Delay, DelaySpec};
+pub use spec::{DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec};
+pub use stop::StopSpec;
 
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +77,9 @@ pub(crate) struct Faults {
     delays_seen: AtomicU64,
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
     queue_free_at: Option<AtomicU64>,
+    stop: Option<StopSpec>,
+    /// From when the stops are counted, on the monotonic clock.
+    started_ns: u64,
     errors: Vec<(Procedure, Nfsstat3, Draw)>,
     swallow_call: Option<Draw>,
     swallow: Option<Draw>,
@@ -90,18 +96,31 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// When a reply that came in at `received_ns` and is held back for `delay_ns` is due.
+    /// When the reply to a request that came in at `received_ns` leaves, where it is held back for
+    /// `delay_ns`. It is `received_ns` where it leaves at once.
+    #[inline]
     pub(crate) fn due_ns(&self, received_ns: u64, delay_ns: u64) -> u64 {
-        let Some(free_at) = &self.queue_free_at else {
-            return received_ns + delay_ns;
+        let Some(free_at) = self.queue_free_at.as_ref().filter(|_| delay_ns > 0) else {
+            return self.done_ns(received_ns, delay_ns);
         };
-        let due = |free: u64| free.max(received_ns) + delay_ns;
+        let due = |free: u64| self.done_ns(free.max(received_ns), delay_ns);
         let free =
             free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| Some(due(free)));
         due(free.unwrap_or(received_ns))
     }
 
-    pub(crate) fn new(options: &crate::ServerOptions) -> Faults {
+    /// The end of work that begins at `from_ns`, on the monotonic clock; it rests during stops.
+    fn done_ns(&self, from_ns: u64, work_ns: u64) -> u64 {
+        let Some(stop) = &self.stop else {
+            return from_ns + work_ns;
+        };
+        let since_start_ns = from_ns.saturating_sub(self.started_ns);
+        self.started_ns
+            .saturating_add(stop.done_ns(since_start_ns, work_ns))
+    }
+
+    /// The faults of a server that starts at `started_ns` on the monotonic clock.
+    pub(crate) fn new(options: &crate::ServerOptions, started_ns: u64) -> Faults {
         let seed = options.seed;
         let errors = options.errors.rules.iter().zip(1..);
         let drawn =
@@ -111,6 +130,8 @@ impl Faults {
             delay_seed: mix(seed),
             delays_seen: AtomicU64::new(0),
             queue_free_at: options.queue.then(|| AtomicU64::new(0)),
+            stop: options.stop,
+            started_ns,
             errors: errors
                 .map(|(rule, n)| (rule.procedure, rule.status, Draw::new(rule.share, seed, n)))
                 .collect(),
@@ -144,17 +165,16 @@ impl Faults {
         let Some(delay) = self.delays[procedure as usize] else {
             return 0;
         };
-        if delay.min_ns == delay.max_ns {
-            return delay.min_ns;
+        if let Delay::Constant { ns } = delay {
+            return ns;
         }
         let nth = self.delays_seen.fetch_add(1, Ordering::Relaxed);
-        let share = unit(mix(self.delay_seed ^ mix(nth)));
-        delay.min_ns + (share * (delay.max_ns - delay.min_ns) as f64) as u64
+        delay.draw_ns(self.delay_seed, nth)
     }
 
     /// Whether any reply is ever held back.
     pub(crate) fn delays_replies(&self) -> bool {
-        self.late.is_some() || self.delays.iter().any(Option::is_some)
+        self.stop.is_some() || self.late.is_some() || self.delays.iter().any(Option::is_some)
     }
 
     /// Whether to lose this call.

@@ -1,6 +1,6 @@
-//! The little languages of `--delay`, `--error`, `--drop` and `--unstable`.
+//! The little languages of `--error`, `--drop` and `--unstable`, and what they share with that of `--delay`.
 
-use super::PROCEDURES;
+use super::delay::MAX_NS;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use std::str::FromStr;
 use thiserror::Error;
@@ -30,25 +30,6 @@ pub enum Share {
     Every(u64),
     /// Each with this probability, 0 to 1; drawn from the seed.
     Fraction(f64),
-}
-
-/// A time to hold a reply back: fixed where both are the same, else uniform between them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delay {
-    /// Least, in ns.
-    pub min_ns: u64,
-    /// Most, in ns.
-    pub max_ns: u64,
-}
-
-/// `--delay`: `2ms`, `READ=5ms,GETATTR=100us`, `uniform:1ms-3ms,COMMIT=10ms`.
-/// Without a procedure it holds for all that are not named.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DelaySpec {
-    /// For every procedure that is not in `procedures`.
-    pub default: Option<Delay>,
-    /// For single procedures; the last word on one counts.
-    pub procedures: Vec<(Procedure, Delay)>,
 }
 
 /// One rule of `--error`.
@@ -110,14 +91,14 @@ pub struct UnstableSpec {
 
 /// Where a part was found, for errors.
 #[derive(Clone, Copy)]
-struct Item<'a> {
-    option: &'static str,
-    text: &'a str,
-    hint: &'static str,
+pub(super) struct Item<'a> {
+    pub(super) option: &'static str,
+    pub(super) text: &'a str,
+    pub(super) hint: &'static str,
 }
 
 impl Item<'_> {
-    fn error(&self, problem: impl Into<String>) -> SpecError {
+    pub(super) fn error(&self, problem: impl Into<String>) -> SpecError {
         SpecError {
             option: self.option,
             item: self.text.to_owned(),
@@ -126,7 +107,7 @@ impl Item<'_> {
         }
     }
 
-    fn procedure(&self, name: &str) -> Result<Procedure, SpecError> {
+    pub(super) fn procedure(&self, name: &str) -> Result<Procedure, SpecError> {
         let mut all = Procedure::ALL.iter();
         all.find(|p| p.name().eq_ignore_ascii_case(name))
             .copied()
@@ -159,17 +140,28 @@ impl Item<'_> {
         if let Some(every) = text.strip_prefix("1/") {
             return self.count(every).map(Share::Every);
         }
-        let Some(percent) = text.strip_suffix('%') else {
+        if !text.ends_with('%') {
             return self.count(text).map(Share::First);
-        };
-        let percent: Option<f64> = percent.trim().parse().ok();
+        }
+        self.percentage(text).map(Share::Fraction)
+    }
+
+    /// A percentage as a share of 1.
+    pub(super) fn percentage(&self, text: &str) -> Result<f64, SpecError> {
+        let percent = text.strip_suffix('%').and_then(|p| p.trim().parse().ok());
         match percent.filter(|percent| (0.0..=100.0).contains(percent)) {
-            Some(percent) => Ok(Share::Fraction(percent / 100.0)),
+            Some(percent) => Ok(percent / 100.0),
             None => Err(self.error(format!("{text:?} is not a percentage from 0% to 100%"))),
         }
     }
 
-    fn time_ns(&self, text: &str) -> Result<u64, SpecError> {
+    /// A number from 0 to `max`.
+    pub(super) fn number(&self, text: &str, max: f64) -> Result<f64, SpecError> {
+        let number = text.parse().ok().filter(|n| (0.0..=max).contains(n));
+        number.ok_or_else(|| self.error(format!("{text:?} is not a number from 0 to {max}")))
+    }
+
+    pub(super) fn time_ns(&self, text: &str) -> Result<u64, SpecError> {
         let text = text.trim();
         let unit_at = text
             .find(|c: char| c.is_ascii_alphabetic())
@@ -185,30 +177,9 @@ impl Item<'_> {
         let number: Option<f64> = number.trim().parse().ok();
         let time = number
             .map(|number| number * ns)
-            .filter(|t| (0.0..=3600e9).contains(t));
+            .filter(|t| (0.0..=MAX_NS as f64).contains(t));
         time.map(|time| time.round() as u64)
             .ok_or_else(|| self.error(format!("{text:?} is not a time from 0 to 3600s")))
-    }
-
-    fn delay(&self, text: &str) -> Result<Delay, SpecError> {
-        let Some(range) = text.trim().strip_prefix("uniform:") else {
-            let ns = self.time_ns(text)?;
-            return Ok(Delay {
-                min_ns: ns,
-                max_ns: ns,
-            });
-        };
-        let (min, max) = range
-            .split_once('-')
-            .ok_or_else(|| self.error("uniform needs two times"))?;
-        let delay = Delay {
-            min_ns: self.time_ns(min)?,
-            max_ns: self.time_ns(max)?,
-        };
-        if delay.min_ns > delay.max_ns {
-            return Err(self.error("the range begins above its end"));
-        }
-        Ok(delay)
     }
 }
 
@@ -220,35 +191,6 @@ fn items<'a>(
     text.split(',')
         .map(str::trim)
         .map(move |text| Item { option, text, hint })
-}
-
-impl FromStr for DelaySpec {
-    type Err = SpecError;
-
-    fn from_str(text: &str) -> Result<DelaySpec, SpecError> {
-        let hint = "write for example 2ms, READ=5ms,GETATTR=100us or uniform:1ms-3ms";
-        let mut spec = DelaySpec::default();
-        for item in items("--delay", hint, text) {
-            match item.text.split_once('=') {
-                Some((name, delay)) => {
-                    spec.procedures
-                        .push((item.procedure(name.trim())?, item.delay(delay)?));
-                }
-                None => spec.default = Some(item.delay(item.text)?),
-            }
-        }
-        Ok(spec)
-    }
-}
-
-impl DelaySpec {
-    pub(super) fn per_procedure(&self) -> [Option<Delay>; PROCEDURES] {
-        let mut all = [self.default; PROCEDURES];
-        for (procedure, delay) in &self.procedures {
-            all[*procedure as usize] = Some(*delay);
-        }
-        all
-    }
 }
 
 impl FromStr for ErrorSpec {

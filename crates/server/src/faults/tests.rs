@@ -6,7 +6,7 @@ use crate::ServerOptions;
 fn faults(edit: impl FnOnce(&mut ServerOptions)) -> Faults {
     let mut options = ServerOptions::default();
     edit(&mut options);
-    Faults::new(&options)
+    Faults::new(&options, 0)
 }
 
 #[test]
@@ -83,7 +83,8 @@ fn errors_name_the_part_and_a_way_out() {
     assert_eq!(
         delay("2ms,REED=5ms"),
         "--delay: \"REED\" is not a procedure of NFSv3 (NULL, GETATTR, READ ...) in \"REED=5ms\"; \
-         write for example 2ms, READ=5ms,GETATTR=100us or uniform:1ms-3ms"
+         write for example 2ms, READ=5ms,GETATTR=100us, uniform:1ms-3ms, exp:2ms, \
+         lognormal:2ms,0.5 (median, sigma) or bimodal:1ms,50ms,1%"
     );
     assert!(delay("5").contains("has no unit"));
     assert!(delay("-5ms").contains("not a time"));
@@ -103,4 +104,175 @@ fn errors_name_the_part_and_a_way_out() {
     assert!(drop("call@1/0").contains("above 0"));
     assert!("packet@1%".parse::<DropSpec>().is_err());
     assert!("verf@x".parse::<UnstableSpec>().is_err());
+}
+
+/// The distribution function of a distribution's draws must be `cdf`: the largest distance between
+/// the two (Kolmogorov and Smirnov) is within what one sample in a million exceeds.
+fn agrees(spec: &str, cdf: impl Fn(f64) -> f64) {
+    const DRAWS: usize = 100_000;
+    let faults = faults(|o| o.delay = spec.parse().expect("spec"));
+    let mut draws: Vec<u64> = (0..DRAWS)
+        .map(|_| faults.delay_ns(Procedure::Read))
+        .collect();
+    draws.sort_unstable();
+    let n = DRAWS as f64;
+    let distance = draws
+        .iter()
+        .enumerate()
+        .map(|(i, ns)| {
+            let expected = cdf(*ns as f64 / 1e6);
+            (expected - i as f64 / n)
+                .abs()
+                .max((expected - (i + 1) as f64 / n).abs())
+        })
+        .fold(0.0, f64::max);
+    let limit = (-0.5 * (1e-6_f64 / 2.0).ln()).sqrt() / n.sqrt();
+    assert!(distance < limit, "{spec}: {distance} is above {limit}");
+}
+
+/// The normal distribution function, by its series around 0; exact to 1e-9 for |x| below 6.
+fn normal_cdf(x: f64) -> f64 {
+    if x.abs() > 6.0 {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    let (mut term, mut sum) = (x, x);
+    for k in 1..200 {
+        term *= -x * x / (2.0 * f64::from(k));
+        sum += term / f64::from(2 * k + 1);
+    }
+    0.5 + sum / std::f64::consts::TAU.sqrt()
+}
+
+#[test]
+fn draws_have_the_distribution_that_was_asked_for() {
+    agrees("uniform:1ms-3ms", |ms| ((ms - 1.0) / 2.0).clamp(0.0, 1.0));
+    agrees("exp:2ms", |ms| 1.0 - (-ms / 2.0).exp());
+    agrees("READ=lognormal:2ms,0.5", |ms| {
+        normal_cdf((ms / 2.0).ln() / 0.5)
+    });
+    let bimodal = faults(|o| o.delay = "bimodal:1ms,50ms,1%".parse().expect("spec"));
+    let draws: Vec<u64> = (0..100_000)
+        .map(|_| bimodal.delay_ns(Procedure::Read))
+        .collect();
+    let others = draws.iter().filter(|ns| **ns == 50_000_000).count();
+    // 1,000 expected, standard deviation 31.
+    assert!((850..1150).contains(&others), "{others}");
+    assert_eq!(
+        draws.iter().filter(|ns| **ns == 1_000_000).count(),
+        100_000 - others
+    );
+}
+
+#[test]
+fn draws_depend_on_the_seed_alone() {
+    let draws = |seed| {
+        let faults = faults(|o| {
+            o.seed = seed;
+            o.delay = "exp:1ms".parse().expect("spec");
+        });
+        (0..100)
+            .map(|_| faults.delay_ns(Procedure::Read))
+            .collect::<Vec<_>>()
+    };
+    assert!(draws(1) == draws(1) && draws(1) != draws(2));
+}
+
+#[test]
+fn arguments_and_rules_are_told_apart_though_both_have_commas() {
+    let spec: DelaySpec = "lognormal:2ms,0.5, COMMIT=bimodal:1ms,50ms,1%,READ=exp:3ms,4ms"
+        .parse()
+        .expect("spec");
+    let all = spec.per_procedure();
+    assert_eq!(
+        all[Procedure::Write as usize],
+        Some(Delay::Constant { ns: 4_000_000 }),
+        "the last word counts"
+    );
+    assert_eq!(
+        all[Procedure::Commit as usize],
+        Some(Delay::Bimodal {
+            usual_ns: 1_000_000,
+            other_ns: 50_000_000,
+            other_share: 0.01
+        })
+    );
+    assert_eq!(
+        all[Procedure::Read as usize],
+        Some(Delay::Exponential { mean_ns: 3_000_000 })
+    );
+    let error = |text: &str| text.parse::<DelaySpec>().unwrap_err().to_string();
+    assert!(error("lognormal:2ms").contains("sigma, behind the median, is missing"));
+    assert!(error("lognormal:2ms,9").contains("not a number from 0 to 5"));
+    assert!(error("lognormal:2ms,NaN").contains("not a number from 0 to 5"));
+    assert!(error("bimodal:1ms").contains("the second time is missing"));
+    assert!(error("bimodal:1ms,2ms").contains("the share of the second time is missing"));
+    assert!(error("bimodal:1ms,2ms,3").contains("not a percentage"));
+    assert!(error("gamma:1ms").contains("\"gamma\" is no distribution"));
+    assert!(error("exp:2h").contains("has no unit"));
+}
+
+#[test]
+fn long_tails_end_at_an_hour() {
+    let faults = faults(|o| o.delay = "lognormal:3600s,5".parse().expect("spec"));
+    let longest = (0..1000)
+        .map(|_| faults.delay_ns(Procedure::Read))
+        .max()
+        .expect("draws");
+    assert_eq!(longest, 3_600_000_000_000);
+}
+
+/// When work that begins at `from` ends, counted out tick by tick: no tick of a stop does work.
+fn counted_out(stop: StopSpec, from: u64, work: u64) -> u64 {
+    let stopped = |tick: u64| tick >= stop.every_ns && tick % stop.every_ns < stop.length_ns;
+    let (mut tick, mut left) = (from, work);
+    while left > 0 || stopped(tick) {
+        left -= u64::from(!stopped(tick));
+        tick += 1;
+    }
+    tick
+}
+
+#[test]
+fn during_a_stop_nothing_leaves_and_no_delay_passes() {
+    for (length_ns, every_ns) in [(3, 10), (1, 2), (9, 10)] {
+        let stop = StopSpec {
+            length_ns,
+            every_ns,
+        };
+        for from in 0..4 * every_ns {
+            for work in 0..3 * every_ns {
+                assert_eq!(
+                    stop.done_ns(from, work),
+                    counted_out(stop, from, work),
+                    "{stop:?} {from} {work}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn stops_count_from_the_start_of_the_server_and_hold_for_queued_delays() {
+    let mut options = ServerOptions {
+        stop: Some("3s/60s".parse().expect("spec")),
+        ..ServerOptions::default()
+    };
+    let second = 1_000_000_000;
+    let plain = Faults::new(&options, 100 * second);
+    assert!(plain.delays_replies());
+    assert_eq!(plain.due_ns(159 * second, 0), 159 * second);
+    assert_eq!(plain.due_ns(161 * second, 0), 163 * second);
+    assert_eq!(plain.due_ns(159 * second, 2 * second), 164 * second);
+    // Before its start nothing stops; a clock that goes back breaks nothing.
+    assert_eq!(plain.due_ns(0, 0), 100 * second);
+    options.queue = true;
+    let queued = Faults::new(&options, 100 * second);
+    assert_eq!(queued.due_ns(159 * second, second / 2), 159 * second + second / 2);
+    assert_eq!(queued.due_ns(159 * second, second), 163 * second + second / 2);
+    assert_eq!(queued.due_ns(159 * second, 0), 159 * second, "no work, no queue");
+    let error = |text: &str| text.parse::<StopSpec>().unwrap_err().to_string();
+    assert!(error("3s").contains("no LENGTH/PERIOD"));
+    assert!(error("3s/3s").contains("shorter than its period"));
+    assert!(error("0s/3s").contains("longer than 0"));
+    assert!(error("3/60").contains("has no unit"));
 }

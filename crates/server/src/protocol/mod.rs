@@ -50,7 +50,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: ServerOptions) -> Shared {
+    /// `started_ns`: now, on the monotonic clock.
+    pub(crate) fn new(options: ServerOptions, started_ns: u64) -> Shared {
         let fs = MemFs::new(FsConfig {
             capacity_bytes: options.capacity_bytes,
             max_files: options.max_files,
@@ -59,7 +60,7 @@ impl Shared {
         });
         let (udp_options, runs) = (options.over_udp(), Arc::default());
         Shared {
-            faults: Faults::new(&options),
+            faults: Faults::new(&options, started_ns),
             fsid: fs.write_verifier(),
             null: null::Replies::new(&options, &runs),
             null_udp: null::Replies::new(&udp_options, &runs),

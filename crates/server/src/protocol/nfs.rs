@@ -144,10 +144,7 @@ impl Service {
                 Verdict::Twice
             }
             0 => Verdict::Send,
-            ns => {
-                self.counters.replies_delayed.add(1);
-                Verdict::Later(ns)
-            }
+            ns => Verdict::Later(ns),
         }
     }
 }

@@ -196,20 +196,41 @@ impl Reactor {
         let reply = out.get(RECORD_MARK..).unwrap_or_default();
         debug_assert!(reply.len() <= MAX_DATAGRAM, "serve() keeps to it");
         match verdict {
-            Verdict::Send => datagrams.send(from, reply),
+            Verdict::Send => self.send_or_hold(index, datagrams, from, 0, reply),
             Verdict::Twice => {
-                datagrams.send(from, reply);
-                datagrams.send(from, reply);
+                self.send_or_hold(index, datagrams, from, 0, reply);
+                self.send_or_hold(index, datagrams, from, 0, reply);
             }
             Verdict::Later(delay_ns) => {
-                let due = self.service.shared.faults.due_ns(now_ns(), delay_ns);
-                datagrams.hold(reply.len());
-                let target = Target::Datagram(index, from);
-                self.timers.add(due, target, reply.to_vec());
+                self.send_or_hold(index, datagrams, from, delay_ns, reply);
             }
             Verdict::Lose | Verdict::Close => {}
         }
         self.out = out;
+    }
+
+    /// Sends the reply, or holds it back where it is not to leave at once.
+    fn send_or_hold(
+        &mut self,
+        index: usize,
+        datagrams: &mut Datagrams,
+        to: SocketAddr,
+        delay_ns: u64,
+        reply: &[u8],
+    ) {
+        let faults = &self.service.shared.faults;
+        if !faults.delays_replies() {
+            return datagrams.send(to, reply);
+        }
+        let now = now_ns();
+        let due_ns = faults.due_ns(now, delay_ns);
+        if due_ns <= now {
+            return datagrams.send(to, reply);
+        }
+        datagrams.hold(reply.len());
+        self.service.counters.replies_delayed.add(1);
+        let target = Target::Datagram(index, to);
+        self.timers.add(due_ns, target, reply.to_vec());
     }
 
     /// The time of a reply has come.

@@ -45,7 +45,7 @@ const FIRST_LISTENER: u64 = u64::MAX - 1024;
 const FIRST_DATAGRAMS: u64 = u64::MAX - 2048;
 
 /// The monotonic clock in ns.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     (now.tv_sec as u64)
         .wrapping_mul(1_000_000_000)
@@ -71,6 +71,8 @@ pub(crate) struct Reactor {
     /// One is out of its place only while it is served.
     datagrams: Vec<Option<Datagrams>>,
     timers: Timers,
+    /// When the replies were due that leave in this turn.
+    fired: Vec<u64>,
     input: Box<[u8]>,
     out: Vec<u8>,
     max_record: usize,
@@ -129,6 +131,7 @@ impl Reactor {
             conns: Conns::default(),
             datagrams: datagrams.into_iter().map(Some).collect(),
             timers: Timers::default(),
+            fired: Vec::new(),
             input: vec![0; INPUT].into(),
             out: Vec::with_capacity(INPUT),
             max_record,
@@ -334,18 +337,33 @@ impl Reactor {
         }
         match verdict {
             // A stream never has anything twice.
-            Verdict::Send | Verdict::Twice => {}
-            Verdict::Later(delay_ns) => {
-                let reply = out[start..].to_vec();
-                out.truncate(start);
-                conn.delayed(reply.len());
-                let due = self.service.shared.faults.due_ns(received_ns, delay_ns);
-                self.timers.add(due, Target::Conn(conn.token), reply);
-            }
+            Verdict::Send | Verdict::Twice => self.hold(conn, received_ns, 0, start, out),
+            Verdict::Later(delay_ns) => self.hold(conn, received_ns, delay_ns, start, out),
             Verdict::Lose => out.truncate(start),
             Verdict::Close => return Some(Fate::Close),
         }
         Some(Fate::Keep)
+    }
+
+    /// Holds the reply back that begins at `start`, where it is not to leave at once.
+    #[inline]
+    fn hold(
+        &mut self,
+        conn: &mut Conn,
+        received_ns: u64,
+        delay_ns: u64,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let due_ns = self.service.shared.faults.due_ns(received_ns, delay_ns);
+        if due_ns <= received_ns {
+            return;
+        }
+        let reply = out[start..].to_vec();
+        out.truncate(start);
+        conn.delayed(reply.len());
+        self.service.counters.replies_delayed.add(1);
+        self.timers.add(due_ns, Target::Conn(conn.token), reply);
     }
 
     /// Sends the replies whose time has come, those of one connection together.
@@ -356,7 +374,9 @@ impl Reactor {
         let now = now_ns();
         if next <= now {
             let mut touched: Vec<Token> = Vec::new();
-            while let Some((target, reply)) = self.timers.pop_due(now) {
+            self.fired.clear();
+            while let Some((due_ns, target, reply)) = self.timers.pop_due(now) {
+                self.fired.push(due_ns);
                 let token = match target {
                     Target::Conn(token) => token,
                     Target::Datagram(index, to) => {
@@ -375,6 +395,8 @@ impl Reactor {
             for token in touched {
                 self.with_conn(token, Reactor::write_pending);
             }
+            let recorder = &self.service.counters.lateness;
+            recorder.left(now_ns(), &self.fired);
         }
         self.retry_accept();
     }

@@ -44,12 +44,13 @@ impl Timers {
         self.queue.peek().map(|Reverse(first)| first.due_ns)
     }
 
-    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(Target, Vec<u8>)> {
+    /// The next whose time has come, with this time.
+    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(u64, Target, Vec<u8>)> {
         if self.next_due()? > now_ns {
             return None;
         }
         self.queue
             .pop()
-            .map(|Reverse(first)| (first.target, first.reply))
+            .map(|Reverse(first)| (first.due_ns, first.target, first.reply))
     }
 }
