@@ -36,7 +36,8 @@ impl Recorder {
         let mut lateness = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lateness) = lateness.as_mut() {
             for due in due_ns {
-                lateness.saturating_record(now_ns.saturating_sub(*due));
+                // The histogram grows as it has to; any u64 fits.
+                let _ = lateness.record(now_ns.saturating_sub(*due));
             }
         }
     }

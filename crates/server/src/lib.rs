@@ -33,11 +33,12 @@ mod server;
 mod stats;
 
 pub use faults::{
-    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, StopSpec, UnstableSpec,
+    Delay, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, StopSpec,
+    UnstableSpec,
 };
 pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;
-pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use lateness::Lateness;
+pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};
 pub use stats::ServerStats;

@@ -1,8 +1,8 @@
 //! Starting and stopping: options to threads.
 
+use crate::lateness::{self, Lateness};
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
-use crate::lateness::{self, Lateness};
 use crate::reactor::{Inbox, Reactor, bind_datagrams, listen, now_ns};
 use crate::stats::{Counters, ServerStats};
 use std::io::ErrorKind;

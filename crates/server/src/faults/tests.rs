@@ -267,9 +267,19 @@ fn stops_count_from_the_start_of_the_server_and_hold_for_queued_delays() {
     assert_eq!(plain.due_ns(0, 0), 100 * second);
     options.queue = true;
     let queued = Faults::new(&options, 100 * second);
-    assert_eq!(queued.due_ns(159 * second, second / 2), 159 * second + second / 2);
-    assert_eq!(queued.due_ns(159 * second, second), 163 * second + second / 2);
-    assert_eq!(queued.due_ns(159 * second, 0), 159 * second, "no work, no queue");
+    assert_eq!(
+        queued.due_ns(159 * second, second / 2),
+        159 * second + second / 2
+    );
+    assert_eq!(
+        queued.due_ns(159 * second, second),
+        163 * second + second / 2
+    );
+    assert_eq!(
+        queued.due_ns(159 * second, 0),
+        159 * second,
+        "no work, no queue"
+    );
     let error = |text: &str| text.parse::<StopSpec>().unwrap_err().to_string();
     assert!(error("3s").contains("no LENGTH/PERIOD"));
     assert!(error("3s/3s").contains("shorter than its period"));

@@ -9,6 +9,7 @@ mod accept;
 mod conn;
 mod datagram;
 mod timers;
+mod wakeup;
 
 pub(crate) use accept::{Inbox, listen};
 pub(crate) use datagram::bind as bind_datagrams;
@@ -29,6 +30,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use timers::{Target, Timers};
+use wakeup::Wakeup;
 
 /// Bytes of one read.
 const INPUT: usize = 256 * 1024;
@@ -38,6 +40,9 @@ const BATCH: usize = 1 << 20;
 const FEW: usize = 64;
 /// Most events of one wait.
 const EVENTS: usize = 256;
+
+/// The priority (nice value) of threads that hold replies back.
+const PRIORITY: i32 = -20;
 
 /// What an event is about, where it is no connection.
 const WAKE: u64 = u64::MAX;
@@ -50,6 +55,15 @@ pub(crate) fn now_ns() -> u64 {
     (now.tv_sec as u64)
         .wrapping_mul(1_000_000_000)
         .wrapping_add(now.tv_nsec as u64)
+}
+
+/// Asks the system to wake this thread exactly when it wants to be, and before others that wait for
+/// the processor. Where that is refused, replies that are held back leave later; by how much is
+/// measured.
+fn ask_for_precision() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    // On Linux this is the thread's own priority.
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
 }
 
 /// Whether a connection lives on.
@@ -71,6 +85,7 @@ pub(crate) struct Reactor {
     /// One is out of its place only while it is served.
     datagrams: Vec<Option<Datagrams>>,
     timers: Timers,
+    wakeup: Wakeup,
     /// When the replies were due that leave in this turn.
     fired: Vec<u64>,
     input: Box<[u8]>,
@@ -131,6 +146,7 @@ impl Reactor {
             conns: Conns::default(),
             datagrams: datagrams.into_iter().map(Some).collect(),
             timers: Timers::default(),
+            wakeup: Wakeup::default(),
             fired: Vec::new(),
             input: vec![0; INPUT].into(),
             out: Vec::with_capacity(INPUT),
@@ -141,35 +157,49 @@ impl Reactor {
 
     /// Runs until told to stop.
     pub(crate) fn run(mut self) {
-        // Wake up when asked, not up to 50 us later; where this is refused, delays are coarser.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        if self.service.shared.faults.delays_replies() {
+            ask_for_precision();
+        }
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         while !self.stop.load(Ordering::Acquire) {
             events.clear();
-            let timeout = self.timeout();
-            match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return, // only a bug closes our own queue
+            if !self.wait(&mut events) {
+                return;
             }
             for event in &events {
                 self.event(event.data.u64(), event.flags);
+                // A reply that is due does not wait until everything else is served.
+                self.fire();
             }
             self.fire();
         }
     }
 
-    fn timeout(&self) -> Option<Timespec> {
-        let next = self
-            .timers
-            .next_due()
-            .into_iter()
-            .chain(self.acceptor.retry_at())
-            .min()?;
-        let ns = next.saturating_sub(now_ns());
-        Some(Timespec {
+    /// Waits for events, at the longest until the next reply is due. `false`: it cannot wait any
+    /// more.
+    fn wait(&mut self, events: &mut Vec<Event>) -> bool {
+        let next_ns = [self.timers.next_due(), self.acceptor.retry_at()];
+        let Some(next_ns) = next_ns.into_iter().flatten().min() else {
+            return self.poll(events, None);
+        };
+        let from_ns = now_ns();
+        let sleep_ns = self.wakeup.sleep_ns(from_ns, next_ns);
+        let waited = self.poll(events, Some(sleep_ns));
+        if events.is_empty() && sleep_ns > 0 {
+            self.wakeup.slept(sleep_ns, now_ns() - from_ns);
+        }
+        waited
+    }
+
+    fn poll(&self, events: &mut Vec<Event>, limit_ns: Option<u64>) -> bool {
+        let limit = limit_ns.map(|ns| Timespec {
             tv_sec: (ns / 1_000_000_000) as i64,
             tv_nsec: (ns % 1_000_000_000) as _,
-        })
+        });
+        match epoll::wait(&self.epoll, spare_capacity(events), limit.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => true,
+            Err(_) => false, // only a bug closes our own queue
+        }
     }
 
     fn event(&mut self, data: u64, flags: EventFlags) {

@@ -222,3 +222,23 @@ fn short_transfers() {
         (2, 6, 6)
     );
 }
+
+#[test]
+fn a_stop_holds_back_all_replies_and_what_was_held_back_has_a_lateness() {
+    // Ten stops a second: some calls of half a second meet one.
+    let server = server(|o| o.stop = Some("50ms/100ms".parse().expect("spec")));
+    let (mut client, root) = Client::mounted(&server);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while server.lateness().is_none() {
+        assert!(client.getattr(root).is_ok());
+        assert!(Instant::now() < deadline, "never stopped");
+    }
+    // A reply is with the client before its lateness is recorded.
+    let count = || server.lateness().map_or(0, |lateness| lateness.count);
+    while count() < server.stats().replies_delayed {
+        assert!(Instant::now() < deadline, "a reply without a lateness");
+    }
+    let lateness = server.lateness().expect("held back");
+    assert_eq!(lateness.count, server.stats().replies_delayed);
+    assert!(lateness.mean_ns <= lateness.max_ns as f64);
+}
