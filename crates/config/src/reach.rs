@@ -224,7 +224,7 @@ fn listen(values: &Values, launcher: &str, errors: &mut Vec<ConfigError>) -> Opt
     None
 }
 
-/// The file with the agents' secret; has to be there where agents are started by hand.
+/// The file with the prime's keys; has to be there where agents are started by hand.
 fn secret_file(
     values: &Values,
     sources: &Sources,
@@ -237,21 +237,20 @@ fn secret_file(
             errors.push(ConfigError::new(
                 values.place("LAUNCHER"),
                 format!(
-                    "LAUNCHER={launcher} wants a secret that both sides share, and SECRET_FILE is not set"
+                    "LAUNCHER={launcher} wants keys by which both sides know each other, and SECRET_FILE is not set"
                 ),
-                "make one: filermark agent --make-secret FILE, copy it to the clients, set SECRET_FILE=FILE",
+                "make them: filermark agent --make-keys DIR --clients LIST, move DIR/client-NAME.key to each client, set SECRET_FILE=DIR/prime.key",
             ));
         }
         return None;
     };
     let path = sources.folder().join(&name);
     if needed && !path.is_file() {
-        // Whole: it is part of a command to type.
         let shown = filermark_model::words::tame(&path.display().to_string(), 4096);
         errors.push(ConfigError::new(
             values.place("SECRET_FILE"),
-            format!("the secret file {shown} is not there"),
-            format!("make one: filermark agent --make-secret {shown}, and copy it to the clients"),
+            format!("the key file {shown} is not there"),
+            "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
         ));
     }
     Some(path)

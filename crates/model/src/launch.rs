@@ -31,7 +31,7 @@ pub struct LaunchPlan {
     /// The address under which agents find the prime (PRIME_ADDRESS), where it is not
     /// the one that it listens on.
     pub prime_address: Option<String>,
-    /// The file with the secret that agents started by hand share (SECRET_FILE).
+    /// The file with the keys of the prime, for agents started by hand (SECRET_FILE).
     pub secret_file: Option<PathBuf>,
     /// How long an agent may take to start and say its first word (START_TIMEOUT).
     pub start_timeout: Nanos,

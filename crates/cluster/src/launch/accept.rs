@@ -1,19 +1,17 @@
 //! Agents that were started by hand and come by themselves: the prime waits for them.
 
-use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_identity};
-use super::seats::{Absent, Seats};
+use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_keys};
+use super::seats::{Absent, KnownBy, Seats};
 use super::{Launched, Launcher, Leash};
 use crate::identity::own_host;
 use crate::secure::dial::HostPort;
-use crate::secure::door::Door;
+use crate::secure::door::{Door, Limits};
 use crate::secure::introduce::HostName;
+use crate::secure::keys::client_file;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Handshakes at once.
-pub(super) const PLACES_MAX: usize = 64;
 
 /// Waits for agents that connect to it (`LauncherKind::Accept`). Dropping it ends the
 /// waiting, not the connections.
@@ -23,32 +21,30 @@ pub struct AcceptLauncher {
     limit: Duration,
     /// What agents are to connect to.
     here: String,
-    secret_file: String,
 }
 
 impl AcceptLauncher {
     /// Begins to wait.
     ///
     /// # Errors
-    /// The plan names no secret file, or a bad one, or nothing can be listened on.
+    /// The plan names no file with keys, or a bad one, or nothing can be listened on.
     pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
-        let identity = prime_identity(plan)?;
+        let keys = prime_keys(plan, |launcher| *launcher == LauncherKind::Accept)?;
+        let identity = keys.identity()?;
         let listener = bind(plan, AGENT_PORT)?;
         let clients = plan.hosts.iter().enumerate();
         let clients = clients.filter(|(_, host)| host.launcher == LauncherKind::Accept);
         let clients = clients.map(|(number, host)| (number, host.client.as_str()));
-        let seats = Arc::new(Seats::new(clients, plan.ip, true));
+        let seats = Arc::new(Seats::new(clients, KnownBy::Key(keys)));
         let inside = seats.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Door::open(listener, PLACES_MAX, Arc::new(receive))
+        let door = Door::open(listener, Limits::PRIME, Arc::new(receive))
             .map_err(|e| format!("cannot wait for agents: {e}"))?;
-        let file = plan.secret_file.as_ref();
         Ok(Self {
             here: address_for_agents(plan, door.address())?,
             seats,
             door,
             limit: Duration::from_nanos(plan.start_timeout.0),
-            secret_file: file.map_or_else(|| "FILE".into(), |f| f.display().to_string()),
         })
     }
 
@@ -60,8 +56,9 @@ impl AcceptLauncher {
     /// The command that brings the agent of a client here, to be given on that client.
     pub fn command(&self, client: &str) -> String {
         format!(
-            "filermark agent --connect {} --secret-file {} --name {client}",
-            self.here, self.secret_file
+            "filermark agent --connect {} --secret-file {}",
+            self.here,
+            client_file(client)
         )
     }
 }

@@ -1,10 +1,11 @@
 //! Agents that were started by hand and wait: the prime connects to each.
 
-use super::remote::{RemoteLeash, launched, prime_identity};
+use super::remote::{RemoteLeash, launched, prime_keys};
 use super::{Launched, Launcher};
 use crate::secure::dial::{HostPort, dial};
 use crate::secure::introduce::{HostName, Line, hear, say};
 use crate::secure::join::INTRODUCTION_MAX;
+use crate::secure::keys::{PrimeKeys, client_file};
 use crate::secure::{Identity, SecureError, Secured, secure_client};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
@@ -18,33 +19,31 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Connects to agents that wait for it (`LauncherKind::Connect`).
 pub struct ConnectLauncher {
-    identity: Identity,
+    keys: PrimeKeys,
     ip: IpChoice,
     limit: Duration,
-    secret_file: String,
 }
 
 impl ConnectLauncher {
     /// For this plan.
     ///
     /// # Errors
-    /// The plan names no secret file, or a bad one.
+    /// The plan names no file with keys, or a bad one.
     pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
-        let file = plan.secret_file.as_ref();
+        let is_kind = |launcher: &LauncherKind| matches!(launcher, LauncherKind::Connect(_));
         Ok(Self {
-            identity: prime_identity(plan)?,
+            keys: prime_keys(plan, is_kind)?,
             ip: plan.ip,
             limit: Duration::from_nanos(plan.start_timeout.0),
-            secret_file: file.map_or_else(String::new, |f| f.display().to_string()),
         })
     }
 
     /// Connects, and again where that may help.
-    fn call(&self, to: &HostPort) -> Result<Secured, SecureError> {
+    fn call(&self, to: &HostPort, identity: &Identity) -> Result<Secured, SecureError> {
         let since = Instant::now();
         loop {
             let left = self.limit.saturating_sub(since.elapsed());
-            let error = match self.attempt(to, left) {
+            let error = match self.attempt(to, identity, left) {
                 Ok(secured) => return Ok(secured),
                 Err(error) => error,
             };
@@ -59,11 +58,16 @@ impl ConnectLauncher {
         }
     }
 
-    fn attempt(&self, to: &HostPort, limit: Duration) -> Result<Secured, SecureError> {
+    fn attempt(
+        &self,
+        to: &HostPort,
+        identity: &Identity,
+        limit: Duration,
+    ) -> Result<Secured, SecureError> {
         let deadline = Instant::now() + limit;
         let tcp = dial(to, self.ip, limit)?;
         let left = || deadline.saturating_duration_since(Instant::now());
-        let secured = secure_client(tcp, &self.identity, left().min(INTRODUCTION_MAX))?;
+        let secured = secure_client(tcp, identity, left().min(INTRODUCTION_MAX))?;
         match hear(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
             Line::Agent(_) => say(&secured, &Line::Welcome)?,
             Line::Refused(why) => return Err(SecureError::TurnedAway(why)),
@@ -73,10 +77,7 @@ impl ConnectLauncher {
     }
 
     fn in_words(&self, to: &HostPort, error: &SecureError) -> String {
-        let file = match self.secret_file.as_str() {
-            "" => "FILE",
-            file => file,
-        };
+        let file = client_file(to.host.as_str());
         let start = format!(
             "start it on {} with: filermark agent --listen {}:{} --secret-file {file}",
             to.host,
@@ -88,9 +89,10 @@ impl ConnectLauncher {
             to.port
         );
         let advice = match error {
-            SecureError::WrongSecret => {
-                format!("copy {file} to {} and start the agent again", to.host)
-            }
+            SecureError::WrongKey | SecureError::KeyRefused => format!(
+                "bring {file}, made together with SECRET_FILE, to {} and start the agent again",
+                to.host
+            ),
             SecureError::TurnedAway(_) => "".into(),
             SecureError::TimedOut(_) | SecureError::NoRoute => {
                 format!(
@@ -117,7 +119,11 @@ impl Launcher for ConnectLauncher {
         let name = host.client.trim_matches(['[', ']']);
         let name = HostName::parse(name).map_err(|e| format!("cannot be connected to: {e}"))?;
         let to = HostPort { host: name, port };
-        let secured = self.call(&to).map_err(|e| self.in_words(&to, &e))?;
+        // Takes this client's key and no other, also not that of another client.
+        let identity = self.keys.identity_for(&host.client)?;
+        let secured = self
+            .call(&to, &identity)
+            .map_err(|e| self.in_words(&to, &e))?;
         let leash = Box::new(RemoteLeash(secured.hold.clone()));
         launched(secured, leash)
     }

@@ -4,7 +4,8 @@ use super::{AcceptLauncher, ConnectLauncher, Launched, Launcher};
 use crate::secure::dial::HostPort;
 use crate::secure::introduce::HostName;
 use crate::secure::join::{Call, Listener, Session, connect};
-use crate::secure::{Identity, Side, make_secret_file, read_secret_file};
+use crate::secure::keys::{ClientKey, client_file, make_keys};
+use crate::secure::{Identity, PublicKey, Secret, Side, secure_client};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
@@ -17,17 +18,20 @@ use std::time::{Duration, Instant};
 
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// A plan with a secret file in a directory of its own.
+/// A plan with key files in a directory of its own.
 pub(super) struct Scene {
     pub plan: LaunchPlan,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Scene {
     pub fn new(clients: &[&str], launcher: LauncherKind) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("secret");
-        make_secret_file(&file).unwrap();
+        let names = clients.iter().filter_map(|c| HostName::parse(c).ok());
+        let mut names: Vec<_> = names.collect();
+        // One that has a key and no part in the run.
+        names.push(HostName::parse("other").unwrap());
+        let made = make_keys(dir.path(), &names).unwrap();
         let host = |client: &&str| HostPlan {
             launcher,
             ..HostPlan::local((*client).into())
@@ -35,19 +39,22 @@ impl Scene {
         let mut plan = LaunchPlan::local([]);
         plan.hosts = clients.iter().map(host).collect();
         plan.listen = Some("127.0.0.1:0".parse().unwrap());
-        plan.secret_file = Some(file);
+        plan.secret_file = Some(made.prime);
         plan.start_timeout = Nanos::from_secs(20);
-        Self { plan, _dir: dir }
+        Self { plan, dir }
     }
 
-    fn agent(&self) -> Identity {
-        let secret = read_secret_file(self.plan.secret_file.as_ref().unwrap()).unwrap();
-        Identity::new(&secret, Side::Agent).unwrap()
+    fn key(&self, name: &str) -> ClientKey {
+        ClientKey::read(&self.dir.path().join(client_file(name))).unwrap()
     }
 
-    /// An agent of this name calls the prime.
+    fn agent(&self, name: &str) -> Identity {
+        self.key(name).identity().unwrap()
+    }
+
+    /// The agent of this client calls the prime.
     fn call(&self, at: SocketAddr, name: &str) -> Result<Session, String> {
-        call(&self.agent(), at, name, LIMIT)
+        call(&self.agent(name), at, name, LIMIT)
     }
 }
 
@@ -102,14 +109,16 @@ pub(super) fn talk(launched: Launched, what: &str) -> String {
 }
 
 #[test]
-fn agents_that_connect_get_the_seat_of_their_name() {
+fn agents_that_connect_get_the_seat_of_their_key() {
     let clients = ["n1", "n2.lab.example", "N3", "10.0.0.9"];
     let scene = Scene::new(&clients, LauncherKind::Accept);
     let launcher = AcceptLauncher::new(&scene.plan).unwrap();
-    let names = ["n1.lab.example", "n2", "n3", "10.0.0.9"];
+    let names = clients;
     thread::scope(|scope| {
-        for name in names {
-            let session = scene.call(launcher.address(), name).unwrap();
+        for (name, says) in names.iter().zip(["n1", "n1", "n2", "n1"]) {
+            // What it says of itself does not matter.
+            let agent = scene.agent(name);
+            let session = call(&agent, launcher.address(), says, LIMIT).unwrap();
             scope.spawn(move || echo(name, session.from_prime, session.to_prime));
         }
         for (client, name) in names.iter().enumerate() {
@@ -124,9 +133,12 @@ fn who_is_not_wanted_is_told_so_at_once() {
     let scene = Scene::new(&["n1", "n2"], LauncherKind::Accept);
     let launcher = AcceptLauncher::new(&scene.plan).unwrap();
     let began = Instant::now();
-    let why = told(scene.call(launcher.address(), "n7"));
-    assert!(why.contains("n7") && why.contains("of: n1, n2"), "{why}");
-    assert!(why.contains("--name"), "{why}");
+    let why = told(scene.call(launcher.address(), "other"));
+    assert!(
+        why.contains("called other") && why.contains("of: n1, n2"),
+        "{why}"
+    );
+    assert!(why.contains("key file"), "{why}");
 
     let first = scene.call(launcher.address(), "n1").unwrap();
     let why = told(scene.call(launcher.address(), "n1"));
@@ -141,20 +153,66 @@ fn who_is_not_wanted_is_told_so_at_once() {
     assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
 }
 
+/// The key of one client is not good for another one, in neither direction.
 #[test]
-fn an_agent_of_unknown_name_is_known_by_its_address() {
-    let scene = Scene::new(&["127.0.0.1", "127.0.0.2"], LauncherKind::Accept);
+fn the_key_of_another_client_does_not_do() {
+    let mut scene = Scene::new(&["n1", "127.0.0.1"], LauncherKind::Accept);
     let launcher = AcceptLauncher::new(&scene.plan).unwrap();
-    let session = scene.call(launcher.address(), "some-host").unwrap();
-    let launched = launcher.launch(0, &scene.plan.hosts[0]).unwrap();
-    let agent = thread::spawn(|| echo("it", session.from_prime, session.to_prime));
-    assert_eq!(talk(launched, "you"), "it heard you");
-    agent.join().unwrap();
+    // It comes by the name and from the address of another.
+    let thief = scene.agent("other");
+    let why = told(call(&thief, launcher.address(), "n1", LIMIT));
+    assert!(
+        why.contains("no client of this run is called other"),
+        "{why}"
+    );
 
-    let two = Scene::new(&["127.0.0.1", "localhost"], LauncherKind::Accept);
-    let launcher = AcceptLauncher::new(&two.plan).unwrap();
-    let why = told(two.call(launcher.address(), "some-host"));
-    assert!(why.contains("several clients"), "{why}");
+    let names = vec![HostName::parse("127.0.0.1").unwrap()];
+    let waiting = Waiting::start_as(&scene.agent("n1"), names);
+    scene.plan.hosts.remove(0);
+    let launcher = called(&mut scene, waiting.address);
+    let why = refused(launcher.launch(0, &scene.plan.hosts[0]));
+    assert!(why.contains("another key"), "{why}");
+}
+
+/// D5 of the findings: with one secret for all, a client's secret opened every agent.
+#[test]
+fn who_has_the_key_of_a_client_gives_no_orders_to_another() {
+    let scene = Scene::new(&["127.0.0.1", "n1"], LauncherKind::Connect(1));
+    let waiting = Waiting::start(&scene);
+    let text = std::fs::read_to_string(scene.dir.path().join(client_file("n1"))).unwrap();
+    let stolen = text.lines().find_map(|line| line.strip_prefix("secret "));
+    let stolen = Secret::parse(stolen.unwrap()).unwrap();
+    let victim = std::fs::read_to_string(scene.plan.secret_file.as_ref().unwrap()).unwrap();
+    let victim = victim
+        .lines()
+        .find_map(|line| line.strip_prefix("client 127.0.0.1 "));
+    let victim = PublicKey::parse(victim.unwrap()).unwrap();
+    let thief = Identity::new(&stolen, Side::Prime, [victim]).unwrap();
+    let tcp = TcpStream::connect(waiting.address).unwrap();
+    // The handshake of the caller ends first; then it is told.
+    let mut said = Vec::new();
+    if let Ok(secured) = secure_client(tcp, &thief, LIMIT) {
+        let _ = (&secured.stream).write_all(b"filermark-welcome\norders");
+        let _ = (&secured.stream).read_to_end(&mut said);
+        assert!(secured.hold.wait_ended(LIMIT));
+        assert!(secured.hold.last_words().is_some(), "it was let in");
+    }
+    assert!(said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
+#[test]
+fn a_client_without_a_key_is_named_before_anything_begins() {
+    for kind in [LauncherKind::Accept, LauncherKind::Connect(1)] {
+        let mut scene = Scene::new(&["n1"], kind);
+        scene.plan.hosts[0].client = "n2".into();
+        let why = match kind {
+            LauncherKind::Accept => AcceptLauncher::new(&scene.plan).err(),
+            _ => ConnectLauncher::new(&scene.plan).err(),
+        };
+        let why = why.expect("it does not start");
+        assert!(why.contains("no key of client n2"), "{why}");
+        assert!(why.contains("--make-keys DIR --clients n2"), "{why}");
+    }
 }
 
 #[test]
@@ -167,17 +225,17 @@ fn a_client_whose_agent_does_not_come_is_named_with_the_command_for_it() {
     let port = launcher.address().port();
     let command = format!("on n1 with: filermark agent --connect prime.lab:{port} --secret-file ");
     assert!(why.contains(&command), "{why}");
-    assert!(why.ends_with("--name n1"), "{why}");
+    assert!(why.ends_with("client-n1.key"), "{why}");
 }
 
 #[test]
-fn a_wrong_secret_is_told_and_not_tried_again() {
+fn a_wrong_key_is_told_and_not_tried_again() {
     let scene = Scene::new(&["n1"], LauncherKind::Accept);
     let other = Scene::new(&["n1"], LauncherKind::Accept);
     let launcher = AcceptLauncher::new(&scene.plan).unwrap();
     let began = Instant::now();
     let why = told(other.call(launcher.address(), "n1"));
-    assert!(why.contains("the same secret file"), "{why}");
+    assert!(why.contains("filermark agent --make-keys"), "{why}");
     assert!(began.elapsed() < LIMIT / 2);
 }
 
@@ -187,7 +245,7 @@ fn an_agent_may_be_there_before_its_prime() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let agent = scene.agent();
+    let agent = scene.agent("n1");
     let impatient = told(call(&agent, address, "n1", Duration::from_millis(300)));
     assert!(impatient.contains("is the run under way"), "{impatient}");
 
@@ -226,6 +284,21 @@ fn strangers_do_not_keep_an_agent_out() {
     drop((session, crowd));
 }
 
+/// D12 of the findings: with 8 places, and a second for each that is taken, the prime
+/// waited for its turn in vain.
+#[test]
+fn idle_connections_do_not_keep_a_prime_out() {
+    let mut scene = Scene::new(&["127.0.0.1"], LauncherKind::Connect(1));
+    let waiting = Waiting::start(&scene);
+    let crowd: Vec<_> = (0..400)
+        .map(|_| TcpStream::connect(waiting.address).unwrap())
+        .collect();
+    let launcher = called(&mut scene, waiting.address);
+    let launched = launcher.launch(0, &scene.plan.hosts[0]).unwrap();
+    assert_eq!(talk(launched, "me"), "n1 heard me");
+    drop(crowd);
+}
+
 /// An agent that waits, on a thread, until the test is over.
 struct Waiting {
     address: SocketAddr,
@@ -236,8 +309,12 @@ struct Waiting {
 impl Waiting {
     fn start(scene: &Scene) -> Self {
         let names = vec![HostName::parse("n1").unwrap()];
+        Self::start_as(&scene.agent("127.0.0.1"), names)
+    }
+
+    fn start_as(agent: &Identity, names: Vec<HostName>) -> Self {
         let address = "127.0.0.1:0".parse().unwrap();
-        let listener = Listener::start(address, &scene.agent(), names).unwrap();
+        let listener = Listener::start(address, agent, names).unwrap();
         let goes_on = std::sync::Arc::new(AtomicBool::new(true));
         let asked = goes_on.clone();
         Self {
@@ -298,7 +375,7 @@ fn a_call_in_vain_says_what_to_do() {
     let launcher = called(&mut scene, waiting.address);
     let why = refused(launcher.launch(0, &scene.plan.hosts[0]));
     assert!(
-        why.contains("another secret") && why.contains("copy"),
+        why.contains("another key") && why.contains("bring client-127.0.0.1.key"),
         "{why}"
     );
 
@@ -329,12 +406,12 @@ fn a_crowd_of_agents_is_let_in() {
     let clients: Vec<_> = names.iter().map(String::as_str).collect();
     let scene = Scene::new(&clients, LauncherKind::Accept);
     let launcher = AcceptLauncher::new(&scene.plan).unwrap();
-    let (agent, at, began) = (scene.agent(), launcher.address(), Instant::now());
+    let (at, began) = (launcher.address(), Instant::now());
     thread::scope(|scope| {
         for name in &names {
-            let agent = &agent;
+            let agent = scene.agent(name);
             scope.spawn(move || {
-                let session = call(agent, at, name, LIMIT).unwrap();
+                let session = call(&agent, at, name, LIMIT).unwrap();
                 echo(name, session.from_prime, session.to_prime);
             });
         }

@@ -1,8 +1,9 @@
 //! What agents have in common that are reached over TLS: their streams and the leash.
 
 use super::{Launched, Leash};
-use crate::secure::{Hold, Identity, Outlet, Secret, Secured, Side, read_secret_file};
-use filermark_model::launch::LaunchPlan;
+use crate::secure::keys::PrimeKeys;
+use crate::secure::{Hold, Outlet, Secured};
+use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -42,18 +43,22 @@ impl Leash for RemoteLeash {
     }
 }
 
-/// What the prime is to agents that share the secret file of the plan.
-pub(super) fn prime_identity(plan: &LaunchPlan) -> Result<Identity, String> {
+/// The prime's own key and those of its clients, as the plan names the file. There is one
+/// of each client of this kind.
+pub(super) fn prime_keys(
+    plan: &LaunchPlan,
+    is_kind: fn(&LauncherKind) -> bool,
+) -> Result<PrimeKeys, String> {
     let file = plan.secret_file.as_ref().ok_or(
-        "agents started by hand need a secret that they share with the prime: make one with \
-         'filermark agent --make-secret FILE', copy FILE to the clients, and set SECRET_FILE=FILE",
+        "agents started by hand need keys: make the files with \
+         'filermark agent --make-keys DIR --clients LIST', move DIR/client-NAME.key to each \
+         client, and set SECRET_FILE=DIR/prime.key",
     )?;
-    let secret = read_secret_file(file).map_err(|e| e.to_string())?;
-    identity(&secret)
-}
-
-pub(super) fn identity(secret: &Secret) -> Result<Identity, String> {
-    Identity::new(secret, Side::Prime).map_err(|e| format!("the secret is of no use: {e}"))
+    let keys = PrimeKeys::read(file).map_err(|e| e.to_string())?;
+    for host in plan.hosts.iter().filter(|host| is_kind(&host.launcher)) {
+        keys.require(&host.client)?;
+    }
+    Ok(keys)
 }
 
 /// Listens where the plan says, or on all addresses of the family.

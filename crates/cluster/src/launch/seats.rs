@@ -1,22 +1,18 @@
 //! A seat for every client whose agent comes by itself: who may sit where, and who is
 //! there.
 
-use crate::secure::dial::resolve;
+use crate::secure::door::Failures;
 use crate::secure::introduce::{HostName, Line, hear, refuse, say};
 use crate::secure::join::INTRODUCTION_MAX;
-use crate::secure::{Identity, SecureError, Secured, secure_server};
-use filermark_model::plan::IpChoice;
+use crate::secure::keys::PrimeKeys;
+use crate::secure::{Identity, PublicKey, SecureError, Secured, secure_server};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a waiting launch looks whether there is still something to wait for.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the names of all clients may take to be resolved, and by how many at once.
-const RESOLVE_MAX: Duration = Duration::from_secs(5);
-const RESOLVERS: usize = 16;
 /// Clients that are named to an agent that is none of them.
 const NAMED_MAX: usize = 8;
 
@@ -27,10 +23,16 @@ pub(super) struct Seats {
     changed: Condvar,
     /// Since when agents are asked for.
     since: OnceLock<Instant>,
-    ip: IpChoice,
-    /// An agent whose names are unknown is known by its address.
-    by_address: bool,
-    addresses: OnceLock<Vec<Vec<IpAddr>>>,
+    known_by: KnownBy,
+    failures: Failures,
+}
+
+/// How it is known which client an agent is.
+pub(super) enum KnownBy {
+    /// Each has a key of its own: what it says of itself does not matter.
+    Key(PrimeKeys),
+    /// All have one key, and are started by one user.
+    Name,
 }
 
 struct Client {
@@ -63,11 +65,7 @@ pub(super) enum Absent {
 
 impl Seats {
     /// For these clients: number in the plan and name.
-    pub fn new<'a>(
-        clients: impl IntoIterator<Item = (usize, &'a str)>,
-        ip: IpChoice,
-        by_address: bool,
-    ) -> Self {
+    pub fn new<'a>(clients: impl IntoIterator<Item = (usize, &'a str)>, known_by: KnownBy) -> Self {
         let client = |(number, name): (usize, &str)| Client {
             number,
             name: name.into(),
@@ -78,31 +76,25 @@ impl Seats {
             clients,
             changed: Condvar::new(),
             since: OnceLock::new(),
-            ip,
-            by_address,
-            addresses: OnceLock::new(),
+            known_by,
+            failures: Failures::default(),
         }
     }
 
     /// Receives somebody who connected: an agent that is wanted gets its seat, everybody
     /// else a sentence.
     pub fn receive(&self, identity: &Identity, tcp: TcpStream, peer: SocketAddr) {
-        if let Err(error) = self.seat(identity, tcp, peer) {
-            tracing::warn!(target: "filermark_cluster", "{peer} wanted in: {error}");
+        if let Err(error) = self.seat(identity, tcp) {
+            self.failures.tell(peer, &error);
         }
     }
 
-    fn seat(
-        &self,
-        identity: &Identity,
-        tcp: TcpStream,
-        peer: SocketAddr,
-    ) -> Result<(), SecureError> {
+    fn seat(&self, identity: &Identity, tcp: TcpStream) -> Result<(), SecureError> {
         let deadline = Instant::now() + INTRODUCTION_MAX;
         let secured = secure_server(tcp, identity, INTRODUCTION_MAX)?;
         let heard = hear(&secured, deadline);
         let found = match &heard {
-            Ok(Line::Agent(names)) => self.find(names, peer.ip().to_canonical()),
+            Ok(Line::Agent(names)) => self.find(&secured.peer_key, names),
             Ok(_) => Err("this is a prime, and waits for agents".into()),
             Err(error) => Err(error.to_string()),
         };
@@ -120,7 +112,23 @@ impl Seats {
     }
 
     /// Finds the seat of an agent and keeps it for it.
-    fn find(&self, names: &[HostName], peer: IpAddr) -> Result<usize, String> {
+    fn find(&self, key: &PublicKey, said: &[HostName]) -> Result<usize, String> {
+        let found = match &self.known_by {
+            KnownBy::Key(keys) => {
+                let name = keys.name_of(key).ok_or("its key is none of SECRET_FILE")?;
+                let found = self.named(|c| PrimeKeys::is_same(c, name.as_str()));
+                self.or_unknown(found, std::slice::from_ref(name))?
+            }
+            KnownBy::Name => self.or_unknown(self.by_name(said), said)?,
+        };
+        self.keep(&found).ok_or_else(|| {
+            let name = self.name(found[0]);
+            format!("client {name} has its agent already; end that one first")
+        })
+    }
+
+    /// The clients that are called so, or else alike.
+    fn by_name(&self, names: &[HostName]) -> Vec<usize> {
         let exact = |name: &HostName| self.named(|c| c.eq_ignore_ascii_case(name.as_str()));
         let short = |name: &HostName| {
             let found = self.named(|c| same_short(c, name.as_str()));
@@ -132,25 +140,13 @@ impl Seats {
             }
         };
         let mut by_name = names.iter().map(exact).chain(names.iter().map(short));
-        let found = match by_name.find(|found| !found.is_empty()) {
-            Some(found) => found,
-            None => self.only_client_at(peer, names)?,
-        };
-        self.keep(&found).ok_or_else(|| {
-            let name = self.name(found[0]);
-            format!("client {name} has its agent already; end that one first")
-        })
+        by_name.find(|found| !found.is_empty()).unwrap_or_default()
     }
 
-    fn only_client_at(&self, peer: IpAddr, names: &[HostName]) -> Result<Vec<usize>, String> {
-        let at = self.at(peer);
-        let different: BTreeSet<_> = at.iter().map(|i| self.name(*i)).collect();
-        match different.len() {
-            0 => Err(self.unknown(names, peer)),
-            1 => Ok(at),
-            _ => Err(format!(
-                "several clients of this run have the address {peer}; say which with --name CLIENT"
-            )),
+    fn or_unknown(&self, found: Vec<usize>, names: &[HostName]) -> Result<Vec<usize>, String> {
+        match found.is_empty() {
+            true => Err(self.unknown(names)),
+            false => Ok(found),
         }
     }
 
@@ -163,18 +159,7 @@ impl Seats {
         &self.clients[seat].name
     }
 
-    /// The clients with this address.
-    fn at(&self, peer: IpAddr) -> Vec<usize> {
-        if !self.by_address {
-            return Vec::new();
-        }
-        let addresses = self.addresses.get_or_init(|| self.resolve_all());
-        let all = 0..self.clients.len();
-        all.filter(|i| addresses.get(*i).is_some_and(|a| a.contains(&peer)))
-            .collect()
-    }
-
-    fn unknown(&self, names: &[HostName], peer: IpAddr) -> String {
+    fn unknown(&self, names: &[HostName]) -> String {
         let names: Vec<_> = names.iter().map(HostName::as_str).collect();
         let clients: Vec<_> = self
             .clients
@@ -186,8 +171,12 @@ impl Seats {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
+        let advice = match self.known_by {
+            KnownBy::Key(_) => "the name in the agent's key file counts",
+            KnownBy::Name => "say which one it is with --name CLIENT",
+        };
         format!(
-            "no client of this run is called {}, nor has the address {peer}; say which one it is with --name CLIENT, of: {}{more}",
+            "no client of this run is called {}; {advice}, of: {}{more}",
             names.join(" or "),
             clients.join(", ")
         )
@@ -271,33 +260,6 @@ impl Seats {
 
     fn lock(&self) -> MutexGuard<'_, Vec<State>> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn nth(&self, i: usize) -> Option<(usize, &Client)> {
-        self.clients.get(i).map(|client| (i, client))
-    }
-
-    /// Of each client; of those that could not be resolved in time, none.
-    fn resolve_all(&self) -> Vec<Vec<IpAddr>> {
-        let found = Mutex::new(vec![Vec::new(); self.clients.len()]);
-        let next = AtomicUsize::new(0);
-        let deadline = Instant::now() + RESOLVE_MAX;
-        let work = || {
-            while let Some((i, client)) = self.nth(next.fetch_add(1, Ordering::Relaxed)) {
-                let left = deadline.saturating_duration_since(Instant::now());
-                let addresses = resolve(&client.name, 0, self.ip, left).unwrap_or_default();
-                let addresses = addresses.iter().map(|a| a.ip().to_canonical());
-                found.lock().unwrap_or_else(PoisonError::into_inner)[i] = addresses.collect();
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..RESOLVERS.min(self.clients.len()) {
-                // Without it the others have more to do.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
-        });
-        found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

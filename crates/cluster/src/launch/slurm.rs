@@ -1,17 +1,17 @@
 //! Agents that Slurm starts: one `srun` for all of them. They come to us over TLS,
 //! with a secret of this one launch that they read from their standard input.
 
-use super::accept::{PLACES_MAX, SeatLeash};
+use super::accept::SeatLeash;
 use super::own_addresses::own_addresses;
-use super::remote::{RemoteLeash, bind, identity, launched};
-use super::seats::{Absent, Seats};
+use super::remote::{RemoteLeash, bind, launched};
+use super::seats::{Absent, KnownBy, Seats};
 use super::srun::{Srun, command};
 use super::tag::RunTag;
 use super::{Launched, Launcher, Leash};
-use crate::secure::Secret;
 use crate::secure::dial::HostPort;
-use crate::secure::door::Door;
+use crate::secure::door::{Door, Limits};
 use crate::secure::introduce::Invitation;
+use crate::secure::{Identity, PublicKey, Secret, SecretError, Side};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -120,20 +120,23 @@ impl Job {
             .collect();
         let nodes: Vec<_> = hosts.iter().map(|(_, host)| *host).collect();
         let command = command(plan, &nodes, job_name)?;
-        let secret = Secret::random().map_err(|e| e.to_string())?;
-        let identity = identity(&secret)?;
+        // The agents are told their own secret, and of the prime's the public key only.
+        let words = |e: SecretError| e.to_string();
+        let [own, secret] = [Secret::random(), Secret::random()];
+        let (own, secret) = (own.map_err(words)?, secret.map_err(words)?);
+        let keys = (PublicKey::of(&own)?, PublicKey::of(&secret)?);
+        let identity = Identity::new(&own, Side::Prime, [keys.1])?;
         let listener = bind(plan, 0)?;
         let clients = hosts
             .iter()
             .map(|(number, host)| (*number, host.client.as_str()));
-        // Several nodes may be one host: addresses say nothing.
-        let seats = Arc::new(Seats::new(clients, plan.ip, false));
+        let seats = Arc::new(Seats::new(clients, KnownBy::Name));
         seats.begin_at(since);
         let inside = seats.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Door::open(listener, PLACES_MAX, Arc::new(receive))
+        let door = Door::open(listener, Limits::PRIME, Arc::new(receive))
             .map_err(|e| format!("cannot wait for agents: {e}"))?;
-        let invitation = invitation(plan, &nodes, secret, &door)?;
+        let invitation = invitation(plan, &nodes, (secret, keys.0), &door)?;
         let addresses: Vec<_> = invitation.addresses.iter().map(|a| a.as_str()).collect();
         let told = format!("{} port {}", addresses.join(", "), invitation.port);
         Ok(Self {
@@ -188,7 +191,7 @@ impl Job {
 fn invitation(
     plan: &LaunchPlan,
     nodes: &[&HostPlan],
-    secret: Secret,
+    (secret, prime): (Secret, PublicKey),
     door: &Door,
 ) -> Result<Invitation, String> {
     let port = door.address().port();
@@ -196,6 +199,7 @@ fn invitation(
         let said = HostPort::parse(said, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
         return Ok(Invitation {
             secret,
+            prime,
             port: said.port,
             addresses: vec![said.host],
         });
@@ -217,6 +221,7 @@ fn invitation(
     }
     Ok(Invitation {
         secret,
+        prime,
         port,
         addresses,
     })

@@ -7,7 +7,6 @@ use super::{Launcher, SlurmLauncher};
 use crate::child::in_own_group;
 use crate::secure::dial::HostPort;
 use crate::secure::join::{Call, connect, own_names, read_invitation};
-use crate::secure::{Identity, Side};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LauncherKind};
@@ -82,7 +81,7 @@ fn as_agent() {
     let session = connect(&Call {
         to: &to,
         ip: IpChoice::Any,
-        identity: &Identity::new(&invitation.secret, Side::Agent).unwrap(),
+        identity: &invitation.identity().unwrap(),
         names: &names,
         patience: LIMIT,
         stop: &stop,

@@ -1,9 +1,10 @@
-//! Who a side is: the key that follows from the secret, and what it demands of the
+//! Who a side is: the key that follows from its secret, and which keys it takes at the
 //! other side (the head of `secure` says why).
 
 use super::certificate;
-use super::secret::Secret;
+use super::secret::{Secret, from_hex, to_hex};
 use ring::hkdf;
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ClientConfig, Resumption};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -13,13 +14,67 @@ use rustls::server::{NoServerSessionStorage, ParsedCertificate, ServerConfig};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error as TlsError, SignatureScheme,
 };
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Separates these keys from any others that may once be made of the same secret.
 const SALT: &[u8] = b"filermark prime and agents, version 1";
 /// What is derived.
 const KEY_LABEL: &[u8] = b"ed25519 identity";
+/// What stands before the 32 bytes of a public key (RFC 8410, section 4).
+const KEY_INFO_HEAD: [u8; 12] = [
+    0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
+];
+
+/// The public half of the key that follows from a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PublicKey([u8; 32]);
+
+impl PublicKey {
+    /// Digits of its text.
+    pub const DIGITS: usize = 64;
+
+    /// Of this secret.
+    ///
+    /// # Errors
+    /// The cryptographic library refused, which it does not as far as we know.
+    pub fn of(secret: &Secret) -> Result<Self, String> {
+        let seed = derive(secret).ok_or(NOT_DERIVED)?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_slice());
+        let pair = pair.map_err(|e| e.to_string())?;
+        let key = pair.public_key().as_ref().try_into();
+        key.map(Self).map_err(|_| NOT_DERIVED.into())
+    }
+
+    /// From hex.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let bytes = Some(text).filter(|text| text.len() == Self::DIGITS);
+        let bytes = bytes.and_then(from_hex).and_then(|b| b.try_into().ok());
+        bytes.map(Self).ok_or("has no key of 64 hex digits")
+    }
+
+    /// Out of a certificate; `None`: it is of another kind.
+    pub(super) fn shown_in(certificate: &CertificateDer<'_>) -> Option<Self> {
+        let shown = ParsedCertificate::try_from(certificate).ok()?;
+        let info = shown.subject_public_key_info();
+        let key = info.as_ref().strip_prefix(&KEY_INFO_HEAD)?;
+        key.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(&self.0))
+    }
+}
+
+const NOT_DERIVED: &str = "the key could not be derived";
+
 /// Which side of the talk one is, whoever calls whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -64,16 +119,20 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Derives key and certificate.
+    /// Derives key and certificate; takes peers with one of these keys.
     ///
     /// # Errors
     /// The cryptographic library refused, which it does not as far as we know.
-    pub fn new(secret: &Secret, side: Side) -> Result<Self, String> {
-        let seed = derive(secret).ok_or("the key could not be derived")?;
+    pub fn new(
+        secret: &Secret,
+        side: Side,
+        peers: impl IntoIterator<Item = PublicKey>,
+    ) -> Result<Self, String> {
+        let seed = derive(secret).ok_or(NOT_DERIVED)?;
         let own = certificate::certified(&seed)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pin = Arc::new(Pin {
-            key_info: own.key_info,
+            peers: peers.into_iter().collect(),
             provider: provider.clone(),
         });
         let chain = vec![own.certificate];
@@ -130,31 +189,30 @@ impl fmt::Debug for Identity {
 }
 
 /// HKDF-SHA256 (RFC 5869).
-fn derive(secret: &Secret) -> Option<[u8; 32]> {
+fn derive(secret: &Secret) -> Option<Zeroizing<[u8; 32]>> {
     let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, SALT);
-    let mut seed = [0; 32];
+    let mut seed = Zeroizing::new([0; 32]);
     salt.extract(secret.bytes())
         .expand(&[KEY_LABEL], hkdf::HKDF_SHA256)
-        .and_then(|key| key.fill(&mut seed))
+        .and_then(|key| key.fill(seed.as_mut_slice()))
         .ok()?;
     Some(seed)
 }
 
-/// Takes a peer whose public key is our own and who signs with it.
+/// Takes a peer whose public key is one of these and who signs with it.
 #[derive(Debug)]
 struct Pin {
-    key_info: Vec<u8>,
+    peers: BTreeSet<PublicKey>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Pin {
     fn check(&self, shown: &CertificateDer<'_>) -> Result<(), TlsError> {
-        let shown = ParsedCertificate::try_from(shown)?;
-        // Both are public: the comparison need not take constant time.
-        if shown.subject_public_key_info().as_ref() == self.key_info {
-            return Ok(());
+        // All are public: the comparison need not take constant time.
+        match PublicKey::shown_in(shown) {
+            Some(key) if self.peers.contains(&key) => Ok(()),
+            _ => Err(CertificateError::ApplicationVerificationFailure.into()),
         }
-        Err(CertificateError::ApplicationVerificationFailure.into())
     }
 
     fn signature(
@@ -255,7 +313,7 @@ impl ClientCertVerifier for Pin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire_tests::{LIMIT, tcp_pair};
+    use super::super::wire_tests::{LIMIT, Secrets, tcp_pair};
     use super::super::{SecureError, secure_client, secure_server};
     use super::*;
 
@@ -304,53 +362,104 @@ mod tests {
         })
     }
 
+    /// Somebody who has the key of one client.
+    struct Thief {
+        secret: Secret,
+    }
+
+    impl Thief {
+        /// Plays a side towards whoever has this key.
+        fn as_side(&self, side: Side, victim: PublicKey) -> Identity {
+            Identity::new(&self.secret, side, [victim]).unwrap()
+        }
+    }
+
+    /// With one shared secret both of these came about.
+    #[test]
+    fn the_holder_of_a_clients_secret_cannot_act_as_prime() {
+        let [prime, h1, h2] = [(); 3].map(|()| Secret::random().unwrap());
+        let key = |secret| PublicKey::of(secret).unwrap();
+        let agent = Identity::new(&h2, Side::Agent, [key(&prime)]).unwrap();
+        let thief = Thief { secret: h1.clone() };
+        // At an agent that listens, and at one that calls its prime.
+        let [_, agent_says] = meet(&thief.as_side(Side::Prime, key(&h2)), &agent);
+        assert_eq!(agent_says, Some(SecureError::WrongKey));
+        let [agent_says, _] = meet(&agent, &thief.as_side(Side::Prime, key(&h2)));
+        assert_eq!(agent_says, Some(SecureError::WrongKey));
+        // An agent cannot take the orders of another agent either, whatever it is called.
+        let own = Thief { secret: h2.clone() };
+        let [_, agent_says] = meet(&own.as_side(Side::Prime, key(&h2)), &agent);
+        assert_eq!(agent_says, Some(SecureError::WrongKey));
+        // What it is good for: joining, as the prime knows it.
+        let keys = [key(&h1), key(&h2)];
+        let prime_side = Identity::new(&prime, Side::Prime, keys).unwrap();
+        let joins = thief.as_side(Side::Agent, key(&prime));
+        assert_eq!(meet(&joins, &prime_side), [None, None]);
+        // A client that was struck off the prime's list joins no more.
+        let without = Identity::new(&prime, Side::Prime, [key(&h2)]).unwrap();
+        let [_, prime_says] = meet(&joins, &without);
+        assert_eq!(prime_says, Some(SecureError::WrongKey));
+    }
+
+    #[test]
+    fn a_key_is_read_again_as_it_was_shown() {
+        let secret = Secret::random().unwrap();
+        let key = PublicKey::of(&secret).unwrap();
+        assert_eq!(PublicKey::parse(&key.to_string()), Ok(key));
+        let shown = certificate::certified(&derive(&secret).unwrap()).unwrap();
+        assert_eq!(PublicKey::shown_in(&shown.certificate), Some(key));
+        assert!(PublicKey::parse(&key.to_string()[1..]).is_err());
+        assert_eq!(
+            PublicKey::shown_in(&CertificateDer::from(vec![0x30, 0])),
+            None
+        );
+    }
+
     #[test]
     fn who_shows_the_certificate_without_having_its_key_is_refused() {
-        let secret = Secret::random().unwrap();
-        let prime = Identity::new(&secret, Side::Prime).unwrap();
-        let agent = Identity::new(&secret, Side::Agent).unwrap();
+        let secrets = Secrets::random();
+        let (prime, agent) = secrets.identities();
         assert_eq!(meet(&agent, &prime), [None, None]);
 
         let mut false_agent = agent.clone();
         let mut config = (*agent.client).clone();
-        config.client_auth_cert_resolver =
-            Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(
+            impostor(&secrets.agent),
+        ));
         false_agent.client = Arc::new(config);
         let [_, told] = meet(&false_agent, &prime);
-        assert_eq!(told, Some(SecureError::WrongSecret));
+        assert_eq!(told, Some(SecureError::WrongKey));
 
         let mut false_prime = prime.clone();
         let mut config = (*prime.server).clone();
-        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(impostor(&secret)));
+        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(impostor(
+            &secrets.prime,
+        )));
         false_prime.server = Arc::new(config);
         let [told, _] = meet(&agent, &false_prime);
-        assert_eq!(told, Some(SecureError::WrongSecret));
+        assert_eq!(told, Some(SecureError::WrongKey));
     }
 
     /// Who takes any prime, and shows a certificate of his own with its key.
     #[test]
     fn who_shows_another_certificate_is_refused() {
-        let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
-        let prime = Identity::new(&secret, Side::Prime).unwrap();
-        let agent = Identity::new(&secret, Side::Agent).unwrap();
-        let mut stranger = Identity::new(&other, Side::Agent).unwrap();
+        let (prime, agent) = Secrets::random().identities();
+        let (_, mut stranger) = Secrets::random().identities();
         let mut config = (*agent.client).clone();
         config.client_auth_cert_resolver = stranger.client.client_auth_cert_resolver.clone();
         stranger.client = Arc::new(config);
         let [_, told] = meet(&stranger, &prime);
-        assert_eq!(told, Some(SecureError::WrongSecret));
+        assert_eq!(told, Some(SecureError::WrongKey));
     }
 
     #[test]
     fn who_shows_no_certificate_is_refused() {
-        let secret = Secret::random().unwrap();
-        let prime = Identity::new(&secret, Side::Prime).unwrap();
-        let mut nobody = Identity::new(&secret, Side::Agent).unwrap();
+        let (prime, mut nobody) = Secrets::random().identities();
         let mut config = (*nobody.client).clone();
         config.client_auth_cert_resolver = Arc::new(NoCertificate);
         nobody.client = Arc::new(config);
         let [_, told] = meet(&nobody, &prime);
-        assert_eq!(told, Some(SecureError::WrongSecret));
+        assert_eq!(told, Some(SecureError::WrongKey));
     }
 
     #[derive(Debug)]

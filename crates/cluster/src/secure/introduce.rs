@@ -5,15 +5,17 @@
 //! filermark-agent NAME...                    agent to prime: the names that it goes by
 //! filermark-welcome                          prime to agent: begin
 //! filermark-refused SENTENCE                 either to the other: no, and why
-//! filermark-invitation SECRET PORT ADDRESS...    to an agent, on its standard input
+//! filermark-invitation SECRET PRIMEKEY PORT ADDRESS...
+//!                                            to an agent, on its standard input
 //! ```
 
 use super::secret::Secret;
-use super::{SecureError, Secured};
+use super::{Identity, PublicKey, SecureError, Secured, Side};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// Longest line between prime and agent, in bytes, with its end.
 pub const LINE_LEN_MAX: usize = 512;
@@ -191,17 +193,20 @@ fn is_pause(error: &io::Error) -> bool {
 fn ended(secured: &Secured) -> SecureError {
     secured.hold.wait_ended(Duration::from_millis(200));
     match secured.hold.last_words() {
-        Some(_) if secured.hold.was_refused() => SecureError::WrongSecret,
+        Some(_) if secured.hold.was_refused() => SecureError::KeyRefused,
         Some(words) => SecureError::Io(words),
         None => SecureError::Ended,
     }
 }
 
-/// Whereto an agent is invited, and the secret that lets it in.
+/// Whereto an agent is invited, the secret that lets it in, and the key by which it knows
+/// the prime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// Of this one run.
+    /// Of the agents of this one run.
     pub secret: Secret,
+    /// Of the prime of this one run.
+    pub prime: PublicKey,
     /// Where the prime listens.
     pub port: u16,
     /// Names or addresses of the prime, to be tried in turn; at least one.
@@ -224,6 +229,8 @@ impl Invitation {
         }
         let secret = Secret::parse(words.next().unwrap_or_default())
             .map_err(|_| "its secret is none or a weak one")?;
+        let prime = PublicKey::parse(words.next().unwrap_or_default())
+            .map_err(|_| "the key of the prime is none")?;
         let port = words.next().and_then(|port| port.parse().ok());
         let port = port.filter(|p| *p != 0).ok_or("its port is none")?;
         let addresses: Vec<_> = words.map(HostName::parse).collect::<Result<_, _>>()?;
@@ -232,14 +239,28 @@ impl Invitation {
         }
         Ok(Self {
             secret,
+            prime,
             port,
             addresses,
         })
     }
 
+    /// An agent that was invited, and takes orders of this prime only.
+    ///
+    /// # Errors
+    /// The cryptographic library refused.
+    pub fn identity(&self) -> Result<Identity, String> {
+        Identity::new(&self.secret, Side::Agent, [self.prime])
+    }
+
     /// With its end. Holds the secret: for a pipe, not for a log.
-    pub fn to_line(&self) -> String {
-        let mut line = format!("{INVITATION} {} {}", self.secret.to_hex(), self.port);
+    pub fn to_line(&self) -> Zeroizing<String> {
+        // No growing, which would leave copies of the secret behind.
+        let mut line = Zeroizing::new(String::with_capacity(INVITATION_LEN_MAX));
+        for part in [INVITATION, " ", &self.secret.to_hex()] {
+            line.push_str(part);
+        }
+        line.push_str(&format!(" {} {}", self.prime, self.port));
         for address in self.addresses.iter().take(ADDRESSES_MAX) {
             line.push(' ');
             line.push_str(address.as_str());
@@ -284,8 +305,10 @@ mod tests {
             assert_eq!(Line::parse(text), Ok(line));
             seed(name, text);
         }
+        let prime = PublicKey::of(&Secret::random().unwrap()).unwrap();
         let invitation = Invitation {
             secret: Secret::random().unwrap(),
+            prime,
             port: 4711,
             addresses: names(&["10.0.0.1", "fe80::1%eth0", "prime"]),
         };
@@ -313,16 +336,19 @@ mod tests {
         }
         assert!(Line::parse(&[b'x'; LINE_LEN_MAX]).is_err());
         let secret = "00112233445566778899aabbccddeeff";
+        let keys = format!("{secret} {secret}{secret}");
         for wrong in [
             String::new(),
             "filermark-invitation".into(),
-            format!("filermark-invitation {secret}"),
-            format!("filermark-invitation {secret} 1"),
-            format!("filermark-invitation {secret} 0 a"),
-            format!("filermark-invitation {secret} 70000 a"),
-            format!("filermark-invitation {} 1 a", &secret[..30]),
-            format!("filermark-invitation {secret} 1{}", " a".repeat(13)),
-            format!("filermark-invitation {secret} 1 a;b"),
+            format!("filermark-invitation {keys}"),
+            format!("filermark-invitation {secret} 1 a"),
+            format!("filermark-invitation {keys} 1"),
+            format!("filermark-invitation {keys} 0 a"),
+            format!("filermark-invitation {keys} 70000 a"),
+            format!("filermark-invitation {} 1 a", &keys[..90]),
+            format!("filermark-invitation {} 1 a", &keys[3..]),
+            format!("filermark-invitation {keys} 1{}", " a".repeat(13)),
+            format!("filermark-invitation {keys} 1 a;b"),
         ] {
             assert!(Invitation::parse(wrong.as_bytes()).is_err(), "{wrong:?}");
         }

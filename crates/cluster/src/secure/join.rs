@@ -2,7 +2,7 @@
 //! by calling it or by waiting for its call. What is said then is not known here.
 
 use super::dial::{HostPort, dial};
-use super::door::Door;
+use super::door::{Door, Failures, Limits};
 use super::introduce::{HostName, INVITATION_LEN_MAX, Invitation, Line, hear, refuse, say};
 use super::{Hold, Identity, Outlet, SecureError, Secured, secure_client, secure_server};
 use crate::identity::own_host;
@@ -33,8 +33,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const STOPPED: &str = "stopped on request";
 /// Pause before the prime is called again, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
-/// Handshakes at once of an agent that listens.
-const PLACES_MAX: usize = 8;
 /// Set by Slurm for its tasks: the name of the node as Slurm knows it.
 const SLURM_NODE: &str = "SLURMD_NODENAME";
 
@@ -226,10 +224,12 @@ fn in_vain(failures: &[(&HostPort, SecureError)], patience: Duration, hopeless: 
         .map(|(to, error)| format!("{to}: {error}"))
         .collect();
     let each = each.join("; ");
-    let wrong_secret = |(_, error): &(_, SecureError)| *error == SecureError::WrongSecret;
-    if failures.iter().any(wrong_secret) {
+    let wrong_key = |(_, error): &(_, SecureError)| {
+        matches!(error, SecureError::WrongKey | SecureError::KeyRefused)
+    };
+    if failures.iter().any(wrong_key) {
         return format!(
-            "cannot connect to the prime ({each}): give agent and prime the same secret file"
+            "cannot connect to the prime ({each}): the key files of prime and agent have to come of the same 'filermark agent --make-keys'; bring this client's file here again"
         );
     }
     if hopeless {
@@ -268,10 +268,11 @@ impl Listener {
             identity: identity.clone(),
             names,
             engaged: Arc::default(),
+            failures: Failures::default(),
             sessions: sender,
         };
         let receive = move |tcp, peer| desk.receive(tcp, peer);
-        let door = Door::open(listener, PLACES_MAX, Arc::new(receive)).map_err(failed)?;
+        let door = Door::open(listener, Limits::AGENT, Arc::new(receive)).map_err(failed)?;
         Ok(Self {
             door,
             sessions: Mutex::new(receiver),
@@ -320,6 +321,7 @@ struct Desk {
     identity: Identity,
     names: Vec<HostName>,
     engaged: Arc<AtomicBool>,
+    failures: Failures,
     sessions: SyncSender<Session>,
 }
 
@@ -341,7 +343,7 @@ impl Desk {
         if self.engaged.load(Ordering::Relaxed) {
             tracing::debug!(target: "filermark_cluster", "{peer} wanted in: {error}");
         } else {
-            tracing::warn!(target: "filermark_cluster", "{peer} wanted in: {error}");
+            self.failures.tell(peer, &error);
         }
     }
 
@@ -371,7 +373,7 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secure::{Secret, Side};
+    use crate::secure::wire_tests::Secrets;
 
     const SOON: Duration = Duration::from_secs(5);
 
@@ -390,7 +392,7 @@ mod tests {
         let told = connect(&Call {
             to: &[HostPort::parse(&at, 1).unwrap()],
             ip: IpChoice::Any,
-            identity: &Identity::new(&Secret::random().unwrap(), Side::Agent).unwrap(),
+            identity: &Secrets::random().identities().1,
             names: &[HostName::parse("h").unwrap()],
             patience: Duration::from_secs(3600),
             stop: &stop,

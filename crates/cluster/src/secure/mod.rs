@@ -1,11 +1,14 @@
-//! The way between prime and agents where no SSH carries it: TLS 1.3 over TCP, known
-//! to both sides by one shared secret.
+//! The way between prime and agents where no SSH carries it: TLS 1.3 over TCP. Each side
+//! has a secret of its own and knows the public keys that it takes.
 //!
-//! From the secret both sides derive the same Ed25519 key, and with it the same
-//! self-made certificate ([`identity`]). Each shows it and takes none but it: the
-//! public key of what the peer shows must be one's own, and the peer must sign the
-//! handshake with it. Names and dates are not looked at, since a key that nobody else
-//! can have says more than they do.
+//! From its secret a side derives an Ed25519 key, and with it a self-made certificate
+//! ([`identity`]). An agent takes the key of its prime and no other, a prime the keys of
+//! its clients ([`keys`]): the public key of what the peer shows must be one of these,
+//! and the peer must sign the handshake with it. Names and dates are not looked at,
+//! since a key that nobody else can have says more than they do.
+//!
+//! So the secret of a client lets its holder join a run as this client. Orders are taken
+//! from whoever has the secret of the prime.
 //!
 //! Why that is sound:
 //!
@@ -14,9 +17,9 @@
 //!   shares of this very connection. What was recorded cannot be played again.
 //! - The traffic keys come from a fresh X25519 exchange. Whoever learns the secret
 //!   later cannot read what was recorded before.
-//! - One key for both sides does not let a side be played against itself: what client
-//!   and server sign differs in TLS 1.3, and prime and agents name different protocols
-//!   (ALPN, [`Side`]), so that a connection between two agents does not come about.
+//! - A side cannot be played against itself: what client and server sign differs in TLS
+//!   1.3, and prime and agents name different protocols (ALPN, [`Side`]), so that a
+//!   connection between two agents does not come about.
 //! - Sessions are neither resumed nor begun with early data.
 //!
 //! What it needs:
@@ -24,13 +27,13 @@
 //! - A strong secret. Whoever connects to a listening side sees its certificate, and
 //!   may try secrets against the public key in it, at home and as fast as they like.
 //!   Hence random bytes, 128 bits at least and 256 as a rule, and no pass phrases.
-//! - A secret that is kept: whoever has it may be prime or agent, and an agent does
-//!   what a prime orders with the rights of the user that started it. Files that others
-//!   may read are refused. A secret that got out is replaced by a new one; there is
-//!   nothing else to revoke.
-//! - For Slurm, trust in Slurm: the one-time secret goes to the agents through `srun`'s
-//!   standard input, over Slurm's own connections, which it does not encrypt unless it
-//!   was set up to.
+//! - Secrets that are kept: an agent does what its prime orders with the rights of the
+//!   user that started it. Files that others may read are refused. A client's key that
+//!   got out is struck off the prime's list; a prime's key that got out means new keys
+//!   for all.
+//! - For Slurm, trust in Slurm: a one-time secret for the agents and the public key of
+//!   the prime go to them through `srun`'s standard input, over Slurm's own connections,
+//!   which it does not encrypt unless it was set up to.
 //!
 //! Everything behind [`wire`] sees plain byte streams. This room knows nothing of
 //! plans, orders and load.
@@ -41,6 +44,7 @@ pub mod door;
 pub mod identity;
 pub mod introduce;
 pub mod join;
+pub mod keys;
 mod pump;
 pub mod seal;
 pub mod secret;
@@ -54,17 +58,20 @@ mod wire_tests;
 use std::io;
 use std::time::Duration;
 
-pub use identity::{Identity, Side};
+pub use identity::{Identity, PublicKey, Side};
 pub use pump::Hold;
-pub use secret::{Secret, SecretError, make_secret_file, read_secret_file};
+pub use secret::{Secret, SecretError};
 pub use wire::{Outlet, Secured, secure_client, secure_server};
 
 /// Why a connection did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecureError {
-    /// The other side showed another key, or was shown one that it did not take.
-    #[error("the other side has another secret")]
-    WrongSecret,
+    /// The other side showed a key that is not taken here.
+    #[error("the other side has another key than the one that is expected")]
+    WrongKey,
+    /// The other side did not take the key that it was shown.
+    #[error("the other side does not accept the key of this one")]
+    KeyRefused,
     /// Something else than TLS came.
     #[error("what is there does not speak TLS, but says {0:?}")]
     NotTls(String),
@@ -99,7 +106,7 @@ pub enum SecureError {
     /// The other side said no, and why.
     #[error("turned away: {0}")]
     TurnedAway(String),
-    /// The other side has the secret and talks nonsense.
+    /// The other side has its key and talks nonsense.
     #[error("what came is no introduction: {0}")]
     Nonsense(String),
     /// Anything else that sockets and threads fail with.
@@ -117,7 +124,8 @@ impl SecureError {
             | Self::NoRoute
             | Self::NoAddress { .. }
             | Self::Io(_) => true,
-            Self::WrongSecret
+            Self::WrongKey
+            | Self::KeyRefused
             | Self::NotTls(_)
             | Self::SameSide(_)
             | Self::Tls(_)

@@ -1,14 +1,11 @@
-//! The handshake: from a TCP connection to a stream that only the holder of the same
-//! secret can be at the other end of.
+//! The handshake: from a TCP connection to a stream that only the holder of an expected
+//! key can be at the other end of.
 
 use super::pump::{self, Hold, is_later};
-use super::{Identity, SecureError, Side};
+use super::{Identity, PublicKey, SecureError, Side};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::ServerName;
-use rustls::{
-    AlertDescription, CertificateError, ClientConnection, Connection, Error as TlsError,
-    ServerConnection,
-};
+use rustls::{AlertDescription, ClientConnection, Connection, Error as TlsError, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -19,12 +16,14 @@ const SHOWN: usize = 48;
 /// Demanded by the library and not sent to anybody: keys count here, not names.
 const NAME: &str = "filermark";
 
-/// A connection to somebody who has the same secret.
+/// A connection to somebody who has a key that is taken here.
 pub struct Secured {
     /// What is said on it; a blocking socket without time limits.
     pub stream: UnixStream,
     /// How it ends.
     pub hold: Hold,
+    /// Who is at the other end.
+    pub peer_key: PublicKey,
 }
 
 /// The end of a stream that is spoken into. Dropping it tells the other side that no
@@ -104,8 +103,16 @@ fn secure(
         let _ = tcp.shutdown(Shutdown::Write);
         return Err(error);
     }
+    // Was looked at in the handshake, which fails without it.
+    let shown = tls.peer_certificates().and_then(|chain| chain.first());
+    let peer_key = shown.and_then(PublicKey::shown_in);
+    let peer_key = peer_key.ok_or(SecureError::WrongKey)?;
     let (stream, hold) = pump::start(tls, tcp, peer)?;
-    Ok(Secured { stream, hold })
+    Ok(Secured {
+        stream,
+        hold,
+        peer_key,
+    })
 }
 
 fn shake_hands(
@@ -183,18 +190,18 @@ impl Read for Heard<'_> {
 fn in_words(error: TlsError, side: Side, first: &[u8]) -> SecureError {
     use AlertDescription as Alert;
     match error {
-        TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
-        | TlsError::AlertReceived(Alert::AccessDenied) => SecureError::WrongSecret,
         // A TLS service of another kind shows another certificate, or wants none.
-        TlsError::InvalidCertificate(_)
-        | TlsError::NoCertificatesPresented
-        | TlsError::AlertReceived(
-            Alert::BadCertificate
+        TlsError::InvalidCertificate(_) | TlsError::NoCertificatesPresented => {
+            SecureError::WrongKey
+        }
+        TlsError::AlertReceived(
+            Alert::AccessDenied
+            | Alert::BadCertificate
             | Alert::UnsupportedCertificate
             | Alert::CertificateUnknown
             | Alert::UnknownCA
             | Alert::DecryptError,
-        ) => SecureError::WrongSecret,
+        ) => SecureError::KeyRefused,
         TlsError::NoApplicationProtocol | TlsError::AlertReceived(Alert::NoApplicationProtocol) => {
             SecureError::SameSide(side)
         }

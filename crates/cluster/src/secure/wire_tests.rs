@@ -9,12 +9,32 @@ use std::time::Instant;
 
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
+/// Of a prime and its one client.
+pub(super) struct Secrets {
+    pub prime: Secret,
+    pub agent: Secret,
+}
+
+impl Secrets {
+    pub fn random() -> Self {
+        Self {
+            prime: Secret::random().unwrap(),
+            agent: Secret::random().unwrap(),
+        }
+    }
+
+    /// Prime and agent.
+    pub fn identities(&self) -> (Identity, Identity) {
+        let key = |secret| PublicKey::of(secret).unwrap();
+        (
+            Identity::new(&self.prime, Side::Prime, [key(&self.agent)]).unwrap(),
+            Identity::new(&self.agent, Side::Agent, [key(&self.prime)]).unwrap(),
+        )
+    }
+}
+
 pub(super) fn identities() -> (Identity, Identity) {
-    let secret = Secret::random().unwrap();
-    (
-        Identity::new(&secret, Side::Prime).unwrap(),
-        Identity::new(&secret, Side::Agent).unwrap(),
-    )
+    Secrets::random().identities()
 }
 
 /// The two ends of a connection over loopback.
@@ -153,16 +173,17 @@ fn a_side_that_is_killed_is_told_from_one_that_ends() {
 }
 
 #[test]
-fn another_secret_does_not_fit_and_both_sides_are_told() {
+fn another_key_does_not_fit_and_both_sides_are_told() {
     let ((prime, agent), (other_prime, other_agent)) = (identities(), identities());
     for (client, server) in [
         (&agent, &other_prime),
         (&other_agent, &prime),
         (&prime, &other_agent),
     ] {
+        // Who calls looks first.
         let (client, server) = meet(client, server);
-        assert_eq!(client.err(), Some(SecureError::WrongSecret));
-        assert_eq!(server.err(), Some(SecureError::WrongSecret));
+        assert_eq!(client.err(), Some(SecureError::WrongKey));
+        assert_eq!(server.err(), Some(SecureError::KeyRefused));
     }
 }
 

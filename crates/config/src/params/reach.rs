@@ -84,10 +84,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     p(
         "SECRET_FILE",
         Kind::Path,
-        "LAUNCHER=connect or accept: the file with the secret of both sides",
+        "LAUNCHER=connect or accept: the file with the keys of the prime",
     )
-    .example("filermark.secret")
-    .help("Relative to the rc file. 'filermark agent --make-secret FILE' makes one; copy it to the clients by a way that you trust. Without it no agent is spoken to."),
+    .example("lab/prime.key")
+    .help("Relative to the rc file. 'filermark agent --make-keys DIR --clients LIST' makes it (DIR/prime.key), and a file for each client (DIR/client-NAME.key), which is moved there by a way that you trust. Without it no agent is spoken to."),
     p(
         "AGENT_PORT",
         Kind::Int(1, 65_535, "port"),

@@ -95,7 +95,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "LAUNCHER=connect",
-            "-o LAUNCHER: LAUNCHER=connect wants a secret that both sides share, and SECRET_FILE is not set; make one: filermark agent --make-secret FILE",
+            "-o LAUNCHER: LAUNCHER=connect wants keys by which both sides know each other, and SECRET_FILE is not set; make them: filermark agent --make-keys DIR",
         ),
         ("ON_LOST=stop", "-o ON_LOST: ON_LOST=stop is not one of"),
         (
@@ -271,19 +271,19 @@ fn options_that_contradict_each_other() {
 }
 
 #[test]
-fn agents_started_by_hand_need_a_secret_that_is_there() {
+fn agents_started_by_hand_need_keys_that_are_there() {
     let dir = tempfile::tempdir().unwrap();
     let got = bad(dir.path(), LEAST, &["LAUNCHER=accept"]);
     assert_eq!(got.len(), 2, "{got:#?}");
     assert!(got[0].contains("PRIME_LISTEN is not set; give an address and a port"));
-    assert!(got[1].contains("SECRET_FILE is not set; make one: filermark agent --make-secret"));
+    assert!(got[1].contains("SECRET_FILE is not set; make them: filermark agent --make-keys"));
     let hand = ["LAUNCHER=accept", "PRIME_LISTEN=[::]:0", "SECRET_FILE=s"];
     let got = bad(dir.path(), LEAST, &hand);
     assert_eq!(got.len(), 2, "{got:#?}");
     assert!(got[0].contains("leaves the port open"), "{got:?}");
     let path = dir.path().join("s").display().to_string();
     let want = format!(
-        "the secret file {path} is not there; make one: filermark agent --make-secret {path}"
+        "the key file {path} is not there; make the files: filermark agent --make-keys DIR"
     );
     assert!(got[1].contains(&want), "{got:?}");
 }

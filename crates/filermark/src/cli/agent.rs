@@ -8,13 +8,14 @@ use std::time::Duration;
 
 /// `agent`.
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("way").required(true).args(["stdio", "listen", "connect", "make_secret", "end_run"]))]
+#[command(group = ArgGroup::new("way").required(true).args(["stdio", "listen", "connect", "make_keys", "make_secret", "end_run"]))]
 #[command(after_help = "\
 Runs start their agents by themselves (over SSH, by Slurm, or here). By hand:
-  filermark agent --make-secret lab.secret             once; copy the file to all hosts
-  filermark agent --listen 0.0.0.0:20049 --secret-file lab.secret
+  filermark agent --make-keys lab --clients 'h1 h2'    once, on the prime: SECRET_FILE=lab/prime.key;
+                                                       move lab/client-h1.key to h1, and so on
+  filermark agent --listen 0.0.0.0:20049 --secret-file client-h1.key
                                                        runs with LAUNCHER=connect come to it
-  filermark agent --connect prime:20049 --secret-file lab.secret
+  filermark agent --connect prime:20049 --secret-file client-h1.key
                                                        goes to a run with LAUNCHER=accept")]
 pub struct AgentArgs {
     /// Speak over standard input and output; for launchers
@@ -26,17 +27,23 @@ pub struct AgentArgs {
     /// Go to the prime at this host and port, over TLS; '-': an invitation on standard input
     #[arg(long, value_name = "HOST[:PORT]")]
     pub connect: Vec<String>,
-    /// Make a file with a secret that prime and agents share
-    #[arg(long, value_name = "FILE")]
+    /// Make the key files of a prime and its clients in this directory, or add clients
+    #[arg(long, value_name = "DIR", requires = "clients")]
+    pub make_keys: Option<PathBuf>,
+    /// For --make-keys: the clients, written as in CLIENTS
+    #[arg(long, value_name = "LIST", requires = "make_keys")]
+    pub clients: Option<String>,
+    /// What was there before --make-keys; says so
+    #[arg(long, value_name = "FILE", hide = true)]
     pub make_secret: Option<PathBuf>,
     /// End the agents of a run on this host, and print what was ended; for `stop`
     #[arg(long, value_name = "RUN", hide = true, allow_hyphen_values = true)]
     pub end_run: Option<String>,
-    /// The file with the secret that prime and agents share
+    /// The key file of this client, as --make-keys makes it
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
-    /// The client of the rc file that this is [default: the host's name]
-    #[arg(long, value_name = "NAME")]
+    /// The client that this is; for agents whose key file does not say it
+    #[arg(long, value_name = "NAME", hide = true)]
     pub name: Option<String>,
     /// It is the client that Slurm calls the node
     #[arg(long, conflicts_with = "name", hide = true)]

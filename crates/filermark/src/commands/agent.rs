@@ -7,12 +7,14 @@ use filermark_cluster::agent::serve_until;
 use filermark_cluster::hosts::stop::{CLEAN_UP_MAX, end_run};
 use filermark_cluster::launch::AGENT_PORT;
 use filermark_cluster::launch::tag::RunTag;
+use filermark_cluster::secure::Identity;
 use filermark_cluster::secure::dial::HostPort;
 use filermark_cluster::secure::introduce::HostName;
 use filermark_cluster::secure::join::{
     self, Call, INVITATION_MAX, Listener, own_names, read_invitation,
 };
-use filermark_cluster::secure::{Identity, Secret, Side, make_secret_file, read_secret_file};
+use filermark_cluster::secure::keys::{ClientKey, PrimeKeys, make_keys};
+use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::IpChoice;
 use std::fs::File;
@@ -24,13 +26,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Serves one prime, or several one after the other.
 pub fn agent(args: &AgentArgs) -> Ended {
     plain::listen_to_rooms(&[], args.verbose.verbose);
-    if let Some(path) = &args.make_secret {
-        make_secret_file(path).map_err(Failure::of)?;
-        eprintln!(
-            "{}: made; give it to every host by a way that you trust, and keep it to yourself (mode 0600)",
-            path.display()
-        );
-        return Ok(ExitCode::SUCCESS);
+    if let (Some(dir), Some(clients)) = (&args.make_keys, &args.clients) {
+        return make_key_files(dir, clients);
+    }
+    if args.make_secret.is_some() {
+        let sentence = "--make-secret is no more: with one secret for all, each client could give \
+            orders to the others; use --make-keys DIR --clients LIST";
+        return Err(Failure::Usage(vec![sentence.into()]));
     }
     if let Some(run) = &args.end_run {
         let tag = RunTag::new(run).map_err(Failure::Failed)?;
@@ -80,8 +82,8 @@ fn listen(
     quit: &StopFlag,
     serving: &AtomicBool,
 ) -> Ended {
-    let identity = identity(secret_of(args.secret_file.as_deref())?)?;
-    let listener = Listener::start(address, &identity, names(args)?).map_err(Failure::Failed)?;
+    let (identity, names) = of_key_file(args)?;
+    let listener = Listener::start(address, &identity, names).map_err(Failure::Failed)?;
     eprintln!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
     let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
@@ -100,16 +102,17 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
         true => Failure::Stopped,
         false => Failure::Failed(why),
     };
-    let (to, secret) = match args.connect.as_slice() {
+    let (to, identity, names) = match args.connect.as_slice() {
         [dash] if dash == "-" => {
             let invitation =
                 read_invitation(std::io::stdin(), INVITATION_MAX, quit).map_err(failed)?;
             let port = invitation.port;
             let at = |host| HostPort { host, port };
-            (
-                invitation.addresses.into_iter().map(at).collect(),
-                invitation.secret,
-            )
+            let identity = invitation.identity().map_err(Failure::Failed)?;
+            let to = invitation.addresses.into_iter().map(at).collect();
+            let name = args.name.as_deref().map(parse_name).transpose()?;
+            let names = own_names(name, args.name_from_slurm).map_err(Failure::Failed)?;
+            (to, identity, names)
         }
         texts => {
             let parse = |text: &String| {
@@ -119,14 +122,15 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
                 })
             };
             let to = texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-            (to, secret_of(args.secret_file.as_deref())?)
+            let (identity, names) = of_key_file(args)?;
+            (to, identity, names)
         }
     };
     let session = join::connect(&Call {
         to: &to,
         ip: IpChoice::Any,
-        identity: &identity(secret)?,
-        names: &names(args)?,
+        identity: &identity,
+        names: &names,
         patience: args.patience,
         stop: quit,
     })
@@ -138,23 +142,52 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
     Ok(ExitCode::SUCCESS)
 }
 
-fn secret_of(file: Option<&Path>) -> Result<Secret, Failure> {
-    let Some(file) = file else {
-        let sentence =
-            "--connect needs --secret-file FILE; `filermark agent --make-secret FILE` makes one";
+/// Who this agent is, and the one name that it goes by.
+fn of_key_file(args: &AgentArgs) -> Result<(Identity, Vec<HostName>), Failure> {
+    let Some(file) = &args.secret_file else {
+        let sentence = "--connect needs --secret-file FILE, the key file of this client; \
+            `filermark agent --make-keys DIR --clients LIST` makes one for each client";
         return Err(Failure::Usage(vec![sentence.into()]));
     };
-    read_secret_file(file).map_err(Failure::of)
+    let key = ClientKey::read(file).map_err(Failure::of)?;
+    if let Some(name) = &args.name
+        && !PrimeKeys::is_same(name, key.name.as_str())
+    {
+        return Err(Failure::Usage(vec![format!(
+            "--name {name}: {} is the key of client {}; leave --name out, or take the file of that client",
+            file.display(),
+            key.name
+        )]));
+    }
+    let identity = key.identity().map_err(Failure::Failed)?;
+    Ok((identity, vec![key.name]))
 }
 
-fn identity(secret: Secret) -> Result<Identity, Failure> {
-    Identity::new(&secret, Side::Agent).map_err(Failure::Failed)
-}
-
-fn names(args: &AgentArgs) -> Result<Vec<HostName>, Failure> {
-    let parse = |name: &String| {
-        HostName::parse(name).map_err(|why| Failure::Usage(vec![format!("--name {name}: {why}")]))
+/// One file for the prime, one for each client.
+fn make_key_files(dir: &Path, clients: &str) -> Ended {
+    let wrong = |why: String| Failure::Usage(vec![format!("--clients {clients}: {why}")]);
+    let names = expand_hosts(clients).map_err(|(what, hint)| wrong(format!("{what}; {hint}")))?;
+    let names: Result<Vec<_>, _> = names.iter().map(|name| HostName::parse(name)).collect();
+    let made = make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(Failure::of)?;
+    let does = if made.was_there {
+        "has the new clients"
+    } else {
+        "made"
     };
-    let name = args.name.as_ref().map(parse).transpose()?;
-    own_names(name, args.name_from_slurm).map_err(Failure::Failed)
+    eprintln!(
+        "{}: {does}; it stays here: SECRET_FILE={}",
+        made.prime.display(),
+        made.prime.display()
+    );
+    for file in &made.clients {
+        eprintln!(
+            "{}: made; move it to that client, by a way that you trust",
+            file.display()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse_name(name: &str) -> Result<HostName, Failure> {
+    HostName::parse(name).map_err(|why| Failure::Usage(vec![format!("--name {name}: {why}")]))
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// A server, and a directory with a secret.
+/// A server, and a directory with keys.
 struct Scene {
     server: RunningServer,
     dir: tempfile::TempDir,
@@ -23,7 +23,8 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let made = agent(&["--make-secret", "secret"], dir.path(), "make").wait();
+        let make = ["--make-keys", "keys", "--clients", "a b 127.0.0.1"];
+        let made = agent(&make, dir.path(), "make").wait();
         assert_eq!(made.0, Some(0), "{}", made.1);
         Self {
             server: serve(ServerOptions::default()),
@@ -31,15 +32,17 @@ impl Scene {
         }
     }
 
-    fn agent(&self, args: &[&str]) -> Agent {
-        let args = [args, &["--secret-file", "secret"]].concat();
-        agent(&args, self.dir.path(), args[1])
+    fn agent(&self, client: &str, args: &[&str]) -> Agent {
+        let file = format!("keys/client-{client}.key");
+        let args = [args, &["--secret-file", &file]].concat();
+        agent(&args, self.dir.path(), client)
     }
 
     fn run(&self, launcher: &str) -> Sweep {
-        Sweep::on(&self.server)
-            .set("LAUNCHER", launcher)
-            .set("SECRET_FILE", self.dir.path().join("secret").display())
+        Sweep::on(&self.server).set("LAUNCHER", launcher).set(
+            "SECRET_FILE",
+            self.dir.path().join("keys/prime.key").display(),
+        )
     }
 
     #[track_caller]
@@ -116,7 +119,7 @@ impl Drop for Agent {
 fn an_agent_that_waits_serves_run_after_run() {
     let _turn = beside_others();
     let scene = Scene::new();
-    let agent = scene.agent(&["--listen", "127.0.0.1:0"]);
+    let agent = scene.agent("127.0.0.1", &["--listen", "127.0.0.1:0"]);
     let run = scene
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
@@ -133,7 +136,7 @@ fn an_agent_that_waits_serves_run_after_run() {
 fn preflight_comes_by_the_same_way() {
     let _turn = beside_others();
     let scene = Scene::new();
-    let agent = scene.agent(&["--listen", "127.0.0.1:0"]);
+    let agent = scene.agent("127.0.0.1", &["--listen", "127.0.0.1:0"]);
     let run = scene
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
@@ -154,8 +157,7 @@ fn agents_that_come_by_themselves_end_with_the_run() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = free.local_addr().expect("its address").to_string();
     drop(free);
-    let agents =
-        ["a", "b"].map(|name| scene.agent(&["--name", name, "--connect", &at, "--patience", "30"]));
+    let agents = ["a", "b"].map(|name| scene.agent(name, &["--connect", &at, "--patience", "30"]));
     let run = scene
         .run("accept")
         .set("CLIENTS", "a b")
@@ -169,10 +171,10 @@ fn agents_that_come_by_themselves_end_with_the_run() {
 }
 
 #[test]
-fn an_agent_with_another_secret_is_told_so() {
+fn an_agent_with_another_key_is_told_so() {
     let _turn = beside_others();
     let (scene, other) = (Scene::new(), Scene::new());
-    let agent = other.agent(&["--listen", "127.0.0.1:0"]);
+    let agent = other.agent("127.0.0.1", &["--listen", "127.0.0.1:0"]);
     let ended = scene
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
@@ -181,8 +183,12 @@ fn an_agent_with_another_secret_is_told_so() {
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
     assert!(
-        why.contains("another secret") && why.contains("copy"),
+        why.contains("another key") && why.contains("bring client-127.0.0.1.key"),
         "{why}"
     );
-    assert!(agent.talk().contains("another secret"), "{}", agent.talk());
+    assert!(
+        agent.talk().contains("does not accept the key"),
+        "{}",
+        agent.talk()
+    );
 }

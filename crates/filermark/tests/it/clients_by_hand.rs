@@ -1,4 +1,4 @@
-//! Agents that a person starts: over TLS with a shared secret, and not without.
+//! Agents that a person starts: over TLS with keys of their own, and not without.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::sweep::PROGRAM;
@@ -15,7 +15,7 @@ const PORT: u16 = 20049;
 /// Longest that an agent may take to end after its run.
 const END_MAX: Duration = Duration::from_secs(10);
 
-/// A directory that all hosts see, with secrets in it.
+/// A directory that all hosts see, with key files in it.
 struct Secrets(TempDir);
 
 impl Secrets {
@@ -24,11 +24,11 @@ impl Secrets {
         Self(dir.expect("a directory that hosts see"))
     }
 
-    /// Makes one as a user does.
+    /// Makes them as a user does; gives their directory.
     fn make(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         let made = Command::new(PROGRAM)
-            .args(["agent", "--make-secret"])
+            .args(["agent", "--clients", "h[1-2]", "--make-keys"])
             .arg(&path)
             .output();
         assert!(made.expect("start filermark").status.success());
@@ -43,7 +43,7 @@ struct Agent {
 }
 
 impl Agent {
-    fn start(field: &Field, secrets: &Secrets, host: &str, secret: &Path, args: &[&str]) -> Self {
+    fn start(field: &Field, secrets: &Secrets, host: &str, keys: &Path, args: &[&str]) -> Self {
         let talk = secrets.0.path().join(format!("{host}.log"));
         let said = std::fs::File::create(&talk).expect("a file for its talk");
         let mut command = field.hosts.command_on(host, PROGRAM).expect("a host");
@@ -51,7 +51,7 @@ impl Agent {
             .arg("agent")
             .args(args)
             .arg("--secret-file")
-            .arg(secret)
+            .arg(keys.join(format!("client-{host}.key")))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(said);
@@ -85,19 +85,23 @@ impl Drop for Agent {
 
 /// Nothing that the two said can be read on the way, and they did say much.
 #[track_caller]
-fn assert_unreadable(capture: Capture, secret: &Path) {
+fn assert_unreadable(capture: Capture, keys: &Path) {
     let pcap = capture.stop().expect("the capture");
     let bytes = std::fs::read(pcap.path()).expect("the capture's file");
     assert!(bytes.len() > 20_000, "{} bytes only", bytes.len());
-    let secret = std::fs::read_to_string(secret).expect("the secret");
-    let secret = secret.lines().last().expect("a line").trim();
+    let secret_of = |file: &str| {
+        let text = std::fs::read_to_string(keys.join(file)).expect("the keys");
+        let secret = text.lines().find_map(|line| line.strip_prefix("secret "));
+        secret.expect("a secret").to_owned()
+    };
     for word in [
         "\"order\"",
         "\"report\"",
         "mb_per_op",
         "MNT_POINTS",
         "/export",
-        secret,
+        &secret_of("prime.key"),
+        &secret_of("client-h1.key"),
     ] {
         let found = bytes.windows(word.len()).any(|w| w == word.as_bytes());
         assert!(!found, "'{word}' can be read on the way");
@@ -111,14 +115,14 @@ fn the_prime_connects_to_agents_that_wait() {
         return;
     };
     let secrets = Secrets::new();
-    let secret = secrets.make("lab.secret");
+    let keys = secrets.make("lab");
     let listen = format!("0.0.0.0:{PORT}");
     let start = |host| {
         Agent::start(
             &field,
             &secrets,
             host,
-            &secret,
+            &keys,
             &["--once", "--listen", &listen],
         )
     };
@@ -126,7 +130,7 @@ fn the_prime_connects_to_agents_that_wait() {
     let hosts = &field.hosts;
     let capture = Capture::start(hosts.sandbox(), hosts.interface(), &[PORT]).expect("dumpcap");
     let sweep = field.sweep("h1 h2").set("LAUNCHER", "connect");
-    let sweep = sweep.set("SECRET_FILE", secret.display());
+    let sweep = sweep.set("SECRET_FILE", keys.join("prime.key").display());
     let ended = sweep.run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_adds_up(&ended.point(1), &["h1", "h2"]);
@@ -134,7 +138,7 @@ fn the_prime_connects_to_agents_that_wait() {
         let (code, said) = agent.ended();
         assert_eq!(code, Some(0), "{said}");
     }
-    assert_unreadable(capture, &secret);
+    assert_unreadable(capture, &keys);
     field.assert_clean();
 }
 
@@ -145,18 +149,18 @@ fn the_prime_waits_for_agents_that_connect() {
         return;
     };
     let secrets = Secrets::new();
-    let secret = secrets.make("lab.secret");
+    let keys = secrets.make("lab");
     let hosts = &field.hosts;
     let capture = Capture::start(hosts.sandbox(), hosts.interface(), &[PORT]).expect("dumpcap");
     let sweep = field
         .sweep("h1 h2")
         .set("LAUNCHER", "accept")
         .set("PRIME_LISTEN", format!("0.0.0.0:{PORT}"))
-        .set("SECRET_FILE", secret.display());
+        .set("SECRET_FILE", keys.join("prime.key").display());
     let mut started = sweep.start();
     // What is to be typed is said.
     started.wait_for("waiting for h2: filermark agent --connect prime:20049 --secret-file ");
-    let start = |host| Agent::start(&field, &secrets, host, &secret, &["--connect", "prime"]);
+    let start = |host| Agent::start(&field, &secrets, host, &keys, &["--connect", "prime"]);
     let mut agents = ["h1", "h2"].map(start);
     let ended = started.wait();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -165,12 +169,12 @@ fn the_prime_waits_for_agents_that_connect() {
         let (code, said) = agent.ended();
         assert_eq!(code, Some(0), "{said}");
     }
-    assert_unreadable(capture, &secret);
+    assert_unreadable(capture, &keys);
     field.assert_clean();
 }
 
 #[test]
-fn who_has_another_secret_is_refused_in_words() {
+fn who_has_another_key_is_refused_in_words() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(1) else {
         return;
@@ -180,9 +184,16 @@ fn who_has_another_secret_is_refused_in_words() {
     // An agent that waits.
     let listen = format!("0.0.0.0:{PORT}");
     let agent = Agent::start(&field, &secrets, "h1", &theirs, &["--listen", &listen]);
-    let sweep = field.sweep("h1").set("SECRET_FILE", ours.display());
+    let sweep = field
+        .sweep("h1")
+        .set("SECRET_FILE", ours.join("prime.key").display());
     let ended = sweep.clone().set("LAUNCHER", "connect").fail(1);
-    ended.assert_sentence(&["client h1", "h1:20049", "another secret", "copy "]);
+    ended.assert_sentence(&[
+        "client h1",
+        "h1:20049",
+        "another key",
+        "bring client-h1.key",
+    ]);
     let Some(Outcome::Failed { .. }) = ended.record().end.map(|end| end.outcome) else {
         panic!("it is recorded as failed");
     };
@@ -198,7 +209,7 @@ fn who_has_another_secret_is_refused_in_words() {
     let mut agent = Agent::start(&field, &secrets, "h1", &theirs, &["--connect", "prime"]);
     let (code, said) = agent.ended();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("secret"), "{said}");
+    assert!(said.contains("another key"), "{said}");
     let ended = started.wait();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     ended.assert_sentence(&["client h1", "did not connect", "within 5s"]);

@@ -1,0 +1,493 @@
+//! The key files of runs whose agents are started by hand: one for the prime, one for
+//! each client, so that a client's file lets its holder join and nothing else.
+//!
+//! ```text
+//! prime.key                        client-h1.key
+//!   filermark-prime-key 1            filermark-client-key 1
+//!   secret HEX                       secret HEX
+//!   client h1 PUBLIC                 client h1
+//!   client h2 PUBLIC                 prime PUBLIC
+//! ```
+//!
+//! Each side has a secret of its own and knows the public keys that it takes: a client
+//! that of the prime, the prime those of its clients, by name.
+
+use super::identity::{Identity, PublicKey, Side};
+use super::introduce::HostName;
+use super::secret::{Secret, SecretError, read_private, write_private};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Most clients of one prime; as many as a run may have.
+pub const CLIENTS_MAX: usize = 10_000;
+/// Longest file of a prime that is read, in bytes: the longest names fit.
+const PRIME_LEN_MAX: u64 = 4 << 20;
+/// Longest file of a client that is read, in bytes.
+const CLIENT_LEN_MAX: u64 = 4096;
+/// The file of the prime.
+const PRIME_FILE: &str = "prime.key";
+const PRIME_HEAD: &str = "filermark-prime-key 1";
+const CLIENT_HEAD: &str = "filermark-client-key 1";
+const MAKE: &str = "make the files with: filermark agent --make-keys DIR --clients LIST";
+/// What is said of a file of earlier versions: it gave everybody who had it the rights of the
+/// prime.
+const OLD: &str = "holds one secret for both sides, as earlier versions made it: each client \
+                   that has it could give orders to the others";
+
+/// What the prime has: its own secret, and the keys of its clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimeKeys {
+    secret: Secret,
+    clients: Vec<(HostName, PublicKey)>,
+}
+
+/// What a client has: its own secret, its name, and the key of its prime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientKey {
+    secret: Secret,
+    prime: PublicKey,
+    /// The client that it lets join.
+    pub name: HostName,
+}
+
+/// The name of a client's file.
+pub fn client_file(client: &str) -> String {
+    format!("client-{}.key", bare(client))
+}
+
+/// An IPv6 address may stand in brackets in CLIENTS.
+fn bare(client: &str) -> &str {
+    client.trim_matches(['[', ']'])
+}
+
+impl PrimeKeys {
+    /// Reads the file of the prime.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is none.
+    pub fn read(path: &Path) -> Result<Self, SecretError> {
+        let text = read_private(path, PRIME_LEN_MAX)?;
+        Self::parse(&text).map_err(|wrong| wrong.at(path))
+    }
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let mut lines = Lines::of(text, PRIME_HEAD, CLIENT_HEAD)?;
+        let secret = lines.secret()?;
+        let mut clients = Vec::new();
+        while let Some((line, words)) = lines.next() {
+            let ["client", name, key] = words[..] else {
+                return Err(Wrong::line(line, "is not 'client NAME KEY'"));
+            };
+            let name = HostName::parse(name).map_err(|why| Wrong::line(line, why))?;
+            let key = PublicKey::parse(key).map_err(|why| Wrong::line(line, why))?;
+            if clients.len() == CLIENTS_MAX {
+                return Err(Wrong::line(
+                    line,
+                    "has a client too many: 10000 are the most",
+                ));
+            }
+            clients.push((name, key));
+        }
+        let mut names: Vec<_> = clients.iter().map(|(name, _)| lower(name)).collect();
+        let mut keys: Vec<_> = clients.iter().map(|(_, key)| *key).collect();
+        names.sort_unstable();
+        keys.sort_unstable();
+        if names.windows(2).any(|w| w[0] == w[1]) || keys.windows(2).any(|w| w[0] == w[1]) {
+            return Err(Wrong::whole("names a client or a key twice"));
+        }
+        Ok(Self { secret, clients })
+    }
+
+    /// The prime as all its clients know it; takes each of them.
+    ///
+    /// # Errors
+    /// The cryptographic library refused.
+    pub fn identity(&self) -> Result<Identity, String> {
+        let keys = self.clients.iter().map(|(_, key)| *key);
+        Identity::new(&self.secret, Side::Prime, keys)
+    }
+
+    /// The same, but takes this one client only.
+    ///
+    /// # Errors
+    /// There is no key of this client; what to do.
+    pub fn identity_for(&self, client: &str) -> Result<Identity, String> {
+        let key = self.key_of(client).ok_or_else(|| no_key(client))?;
+        Identity::new(&self.secret, Side::Prime, [key])
+    }
+
+    /// Whether there is a key of this client.
+    ///
+    /// # Errors
+    /// There is none; what to do.
+    pub fn require(&self, client: &str) -> Result<(), String> {
+        self.key_of(client).map(drop).ok_or_else(|| no_key(client))
+    }
+
+    fn key_of(&self, client: &str) -> Option<PublicKey> {
+        let wanted = |(name, _): &&(HostName, PublicKey)| Self::is_same(name.as_str(), client);
+        self.clients.iter().find(wanted).map(|(_, key)| *key)
+    }
+
+    /// Whether two texts name the same client.
+    pub fn is_same(one: &str, other: &str) -> bool {
+        bare(one).eq_ignore_ascii_case(bare(other))
+    }
+
+    /// The client whose key this is.
+    pub fn name_of(&self, key: &PublicKey) -> Option<&HostName> {
+        let found = self.clients.iter().find(|(_, own)| own == key);
+        found.map(|(name, _)| name)
+    }
+
+    fn to_text(&self) -> zeroize::Zeroizing<String> {
+        let mut text = head(PRIME_HEAD, &self.secret, PRIME_TEXT);
+        // No growing, which would leave copies of the secret behind.
+        let line = "client  \n".len() + super::introduce::NAME_LEN_MAX + PublicKey::DIGITS;
+        text.reserve_exact(self.clients.len() * line);
+        for (name, key) in &self.clients {
+            text.push_str(&format!("client {name} {key}\n"));
+        }
+        text
+    }
+}
+
+fn lower(name: &HostName) -> String {
+    bare(name.as_str()).to_ascii_lowercase()
+}
+
+fn no_key(client: &str) -> String {
+    let file = client_file(client);
+    format!(
+        "SECRET_FILE has no key of client {client}: add one with 'filermark agent --make-keys DIR --clients {client}', DIR being where prime.key is, and move DIR/{file} to the client"
+    )
+}
+
+const PRIME_TEXT: &str = "\
+# The key of the prime: who has it can give orders to the clients below.
+# It stays on the prime. To bar a client from joining, remove its line.
+";
+const CLIENT_TEXT: &str = "\
+# The key of one client: who has it can join a run as this client, and nothing else.
+# It belongs on the client.
+";
+
+/// First line, what the file is, and the secret.
+fn head(first: &str, secret: &Secret, words: &str) -> zeroize::Zeroizing<String> {
+    let mut text = zeroize::Zeroizing::new(String::with_capacity(1024));
+    for part in [first, "\n", words, "secret ", &secret.to_hex(), "\n"] {
+        text.push_str(part);
+    }
+    text
+}
+
+impl ClientKey {
+    /// Reads the file of a client.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is none.
+    pub fn read(path: &Path) -> Result<Self, SecretError> {
+        let text = read_private(path, CLIENT_LEN_MAX)?;
+        Self::parse(&text).map_err(|wrong| wrong.at(path))
+    }
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let mut lines = Lines::of(text, CLIENT_HEAD, PRIME_HEAD)?;
+        let secret = lines.secret()?;
+        let (mut name, mut prime) = (None, None);
+        while let Some((line, words)) = lines.next() {
+            let wrong = |why| Wrong::line(line, why);
+            match words[..] {
+                ["client", text] if name.is_none() => {
+                    name = Some(HostName::parse(text).map_err(wrong)?);
+                }
+                ["prime", text] if prime.is_none() => {
+                    prime = Some(PublicKey::parse(text).map_err(wrong)?);
+                }
+                _ => return Err(wrong("is neither 'client NAME' nor 'prime KEY'")),
+            }
+        }
+        let (Some(name), Some(prime)) = (name, prime) else {
+            return Err(Wrong::whole(
+                "does not name its client and the key of the prime",
+            ));
+        };
+        Ok(Self {
+            secret,
+            prime,
+            name,
+        })
+    }
+
+    /// An agent of this client, which takes orders of its prime only.
+    ///
+    /// # Errors
+    /// The cryptographic library refused.
+    pub fn identity(&self) -> Result<Identity, String> {
+        Identity::new(&self.secret, Side::Agent, [self.prime])
+    }
+
+    fn to_text(&self) -> zeroize::Zeroizing<String> {
+        let mut text = head(CLIENT_HEAD, &self.secret, CLIENT_TEXT);
+        text.push_str(&format!("client {}\nprime {}\n", self.name, self.prime));
+        text
+    }
+}
+
+/// What is wrong with the content of a file.
+#[derive(Debug)]
+struct Wrong {
+    line: Option<usize>,
+    reason: String,
+    advice: &'static str,
+}
+
+impl Wrong {
+    fn line(line: usize, reason: &str) -> Self {
+        Self {
+            line: Some(line),
+            ..Self::whole(reason)
+        }
+    }
+
+    fn whole(reason: &str) -> Self {
+        Self {
+            line: None,
+            reason: reason.into(),
+            advice: MAKE,
+        }
+    }
+
+    fn at(self, path: &Path) -> SecretError {
+        SecretError::Content {
+            path: path.into(),
+            place: self
+                .line
+                .map_or_else(String::new, |line| format!(":{line}")),
+            reason: self.reason,
+            advice: self.advice,
+        }
+    }
+}
+
+/// The lines of a file with words in them, numbered from 1.
+struct Lines<'a>(Box<dyn Iterator<Item = (usize, Vec<&'a str>)> + 'a>);
+
+impl<'a> Lines<'a> {
+    /// Behind the first line, which has to be `head`.
+    fn of(text: &'a str, head: &str, of_the_other: &str) -> Result<Self, Wrong> {
+        let words = |(i, line): (usize, &'a str)| (i + 1, line.split_whitespace().collect());
+        let counts = |(_, words): &(usize, Vec<&str>)| {
+            words.first().is_some_and(|word| !word.starts_with('#'))
+        };
+        let mut lines = text.lines().enumerate().map(words).filter(counts);
+        match lines.next() {
+            Some((_, words)) if words.join(" ") == head => Ok(Self(Box::new(lines))),
+            Some((_, words)) if words.join(" ") == of_the_other => {
+                Err(Wrong::whole(if head == CLIENT_HEAD {
+                    "is the key of the prime; an agent takes that of its client, client-NAME.key"
+                } else {
+                    "is the key of a client, which gives no orders; SECRET_FILE is the prime's, prime.key"
+                }))
+            }
+            Some((_, words)) if words.len() == 1 && Secret::parse(words[0]).is_ok() => {
+                Err(Wrong::whole(OLD))
+            }
+            _ => Err(Wrong::whole("is no key file of Filermark")),
+        }
+    }
+
+    fn next(&mut self) -> Option<(usize, Vec<&'a str>)> {
+        self.0.next()
+    }
+
+    fn secret(&mut self) -> Result<Secret, Wrong> {
+        match self.next() {
+            Some((line, words)) => match words[..] {
+                ["secret", hex] => Secret::parse(hex)
+                    .map_err(|why| Wrong::line(line, &format!("the secret {why}"))),
+                _ => Err(Wrong::line(line, "is not 'secret HEX'")),
+            },
+            None => Err(Wrong::whole("ends before the secret")),
+        }
+    }
+}
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The file of the prime.
+    pub prime: PathBuf,
+    /// Whether it was there before, and has more clients now.
+    pub was_there: bool,
+    /// The files of the clients.
+    pub clients: Vec<PathBuf>,
+}
+
+/// Makes the file of the prime and one for each client, in a directory of their own. A
+/// prime's file that is there gets the clients added; no client's file is replaced.
+///
+/// # Errors
+/// A client has its key already, or files cannot be made; those made by then stay.
+pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> {
+    let made_dir = DirBuilder::new().mode(0o700).recursive(true).create(dir);
+    made_dir.map_err(|error| SecretError::File {
+        path: dir.into(),
+        error,
+        advice: "",
+    })?;
+    let path = dir.join(PRIME_FILE);
+    let was_there = path.try_exists().unwrap_or(true);
+    let mut prime = match was_there {
+        true => PrimeKeys::read(&path)?,
+        false => PrimeKeys {
+            secret: Secret::random()?,
+            clients: Vec::new(),
+        },
+    };
+    let wrong = |reason: String, advice| SecretError::Content {
+        path: path.clone(),
+        place: String::new(),
+        reason,
+        advice,
+    };
+    let own = PublicKey::of(&prime.secret).map_err(|why| wrong(why, MAKE))?;
+    let mut files: Vec<(PathBuf, ClientKey)> = Vec::new();
+    for (i, name) in clients.iter().enumerate() {
+        if clients[..i]
+            .iter()
+            .any(|n| PrimeKeys::is_same(n.as_str(), name.as_str()))
+        {
+            continue; // A client may be named twice in CLIENTS, for two agents.
+        }
+        if prime.key_of(name.as_str()).is_some() {
+            return Err(wrong(
+                format!("has a key of client {name} already"),
+                "to replace it, remove that line and the client's file first",
+            ));
+        }
+        if prime.clients.len() == CLIENTS_MAX {
+            return Err(wrong("has 10000 clients, the most".into(), MAKE));
+        }
+        let client = ClientKey {
+            secret: Secret::random()?,
+            prime: own,
+            name: name.clone(),
+        };
+        let key = PublicKey::of(&client.secret).map_err(|why| wrong(why, MAKE))?;
+        prime.clients.push((name.clone(), key));
+        files.push((dir.join(client_file(name.as_str())), client));
+    }
+    for (file, client) in &files {
+        write_private(file, &client.to_text())?;
+    }
+    // Put in place as a whole: a crash leaves the old one or the new one.
+    let fresh = dir.join("prime.key.new");
+    let placed = |error: io::Error| SecretError::File {
+        path: path.clone(),
+        error,
+        advice: "",
+    };
+    write_private(&fresh, &prime.to_text())?;
+    std::fs::rename(&fresh, &path).map_err(placed)?;
+    Ok(Made {
+        prime: path,
+        was_there,
+        clients: files.into_iter().map(|(file, _)| file).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<HostName> {
+        names.iter().map(|n| HostName::parse(n).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_made_fits_together_and_is_added_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("lab");
+        let made = make_keys(&at, &names(&["h1", "H2.lab"])).unwrap();
+        assert!(!made.was_there && made.clients.len() == 2);
+        let before = PrimeKeys::read(&made.prime).unwrap();
+        let h1 = ClientKey::read(&made.clients[0]).unwrap();
+        assert_eq!(h1.name.as_str(), "h1");
+        assert_eq!(h1.prime, PublicKey::of(&before.secret).unwrap());
+        let key = PublicKey::of(&h1.secret).unwrap();
+        assert_eq!(before.name_of(&key).unwrap().as_str(), "h1");
+        assert!(before.require("h2.LAB").is_ok());
+        let missing = before.require("h3").unwrap_err();
+        assert!(missing.contains("--clients h3"), "{missing}");
+
+        let more = make_keys(&at, &names(&["h3", "fe80::1", "H3"])).unwrap();
+        assert!(more.was_there);
+        let after = PrimeKeys::read(&more.prime).unwrap();
+        assert_eq!(after.clients[..2], before.clients[..]);
+        assert!(after.require("h3").is_ok() && after.require("[fe80::1]").is_ok());
+        let again = make_keys(&at, &names(&["h1"])).unwrap_err().to_string();
+        assert!(again.contains("has a key of client h1 already"), "{again}");
+        assert_eq!(PrimeKeys::read(&more.prime).unwrap(), after);
+    }
+
+    /// The prime can be told from the clients by nothing that a client's file holds.
+    #[test]
+    fn no_secret_is_in_the_file_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_keys(dir.path(), &names(&["h1", "h2"])).unwrap();
+        let text = |path: &Path| std::fs::read_to_string(path).unwrap();
+        let files = [&made.prime, &made.clients[0], &made.clients[1]];
+        for own in files {
+            let own_text = text(own);
+            let secret = own_text.lines().find_map(|l| l.strip_prefix("secret "));
+            for other in files.iter().filter(|other| **other != own) {
+                assert!(!text(other).contains(secret.unwrap()), "{other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_at_the_wrong_place_is_told_and_so_is_an_old_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_keys(dir.path(), &names(&["h1"])).unwrap();
+        let prime = ClientKey::read(&made.prime).unwrap_err().to_string();
+        assert!(prime.contains("is the key of the prime"), "{prime}");
+        let client = PrimeKeys::read(&made.clients[0]).unwrap_err().to_string();
+        assert!(client.contains("is the key of a client"), "{client}");
+        let old = dir.path().join("old");
+        write_private(&old, &format!("{}\n", *Secret::random().unwrap().to_hex())).unwrap();
+        for told in [
+            PrimeKeys::read(&old).unwrap_err().to_string(),
+            ClientKey::read(&old).unwrap_err().to_string(),
+        ] {
+            assert!(told.contains("one secret for both sides"), "{told}");
+            assert!(told.contains("filermark agent --make-keys"), "{told}");
+        }
+    }
+
+    #[test]
+    fn broken_files_are_told_by_line() {
+        let secret = Secret::random().unwrap();
+        let hex = secret.to_hex();
+        let key = PublicKey::of(&secret).unwrap().to_string();
+        let head = format!("{PRIME_HEAD}\n# words\nsecret {}\n", *hex);
+        for (text, line) in [
+            (format!("{PRIME_HEAD}\n"), None),
+            (format!("{PRIME_HEAD}\nsecret 00\n"), Some(2)),
+            (format!("{head}client h1\n"), Some(4)),
+            (format!("{head}client h1 {}\n", &key[1..]), Some(4)),
+            (format!("{head}client -h {key}\n"), Some(4)),
+            (format!("{head}client h1 {key}\nclient h2 {key}\n"), None),
+        ] {
+            let wrong = PrimeKeys::parse(&text).unwrap_err();
+            assert_eq!(wrong.line, line, "{text}: {wrong:?}");
+        }
+        let head = format!("{CLIENT_HEAD}\nsecret {}\n", *hex);
+        assert!(ClientKey::parse(&head).is_err());
+        assert!(ClientKey::parse(&format!("{head}client a\nclient b\nprime {key}")).is_err());
+        assert!(ClientKey::parse(&format!("{head}client a\nprime {key}")).is_ok());
+    }
+}
