@@ -134,7 +134,7 @@ fn a_board_that_cannot_be_had_is_a_failure_of_the_prime() {
         dir: dir.path().into(),
         rc: None,
         stop: StopFlag::new(),
-        board: &mut |_| Err("no secret; `filermark agent --make-secret FILE`".into()),
+        board: &mut |_| Err("no keys; `filermark agent --make-keys DIR --clients LIST`".into()),
         observe: &mut |_| {},
     });
     let agents = of(&findings, PRIME, "agents");
