@@ -24,7 +24,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// others take to stop, a load point ends within 15 s.
 pub(crate) const SILENCE_MAX: Nanos = Nanos::from_secs(8);
 /// How long agents may take to stop a phase when asked.
-pub(crate) const STOP_MAX: Nanos = Nanos::from_secs(30);
+pub(crate) const STOP_MAX: Nanos = Nanos::from_secs(10);
+/// What is removed at the end may take so long once the user has wished to stop; with
+/// [`STOP_MAX`], a minute. The last part is for giving the run's directory back.
+pub(crate) const TIDY_MAX: Nanos = Nanos::from_secs(50);
+const TIDY_LAST: Nanos = Nanos::from_secs(15);
 /// How often the prime looks around while it waits.
 const LOOK: Nanos = Nanos::from_millis(10);
 /// How often it looks for agents that are silent.
@@ -109,8 +113,10 @@ pub(crate) struct Agents {
     board: Box<dyn Switchboard>,
     seats: Vec<Seat>,
     stop: StopFlag,
-    /// The wish to stop has been heard; what tidies up is not to hear it again.
+    /// The run's own objects are being removed: the wish to stop limits the time.
     tidying: bool,
+    /// Since when it does.
+    tidy_since: Option<Nanos>,
     losses: Vec<Loss>,
     own: Hello,
     silence_at: Nanos,
@@ -157,6 +163,7 @@ impl Agents {
             seats: plan.hosts.iter().map(seat).collect(),
             stop,
             tidying: false,
+            tidy_since: None,
             losses: Vec::new(),
             own,
             silence_at: now,
@@ -315,7 +322,11 @@ impl Agents {
         let now = self.board.now();
         let Some(stopping) = round.stopping else {
             let over = now.since(began) > limit;
-            if over {
+            if let Some(passed) = self.tidy_time_over(round.kind) {
+                let seconds = passed.0 / 1_000_000_000;
+                let reason = format!("ended {seconds} s after the wish to stop");
+                round.fail(OrderError::Failed { reason });
+            } else if over {
                 let late = (0..self.seats.len()).filter(|at| round.is_waiting(*at));
                 let names: Vec<&str> = late
                     .take(NAMED_MAX)
@@ -428,9 +439,25 @@ impl Agents {
         }
     }
 
-    /// From now on the wish to stop is not looked at: what goes on is what it asks for.
+    /// From now on the wish to stop ends nothing at once: what goes on is what it asks
+    /// for. It limits the time ([`TIDY_MAX`]), also when it comes only now.
     pub fn begin_tidying(&mut self) {
         self.tidying = true;
+    }
+
+    /// How long the run's objects have been removed since the user wished to stop, when
+    /// that is too long for this order.
+    fn tidy_time_over(&mut self, order: &str) -> Option<Nanos> {
+        if !self.tidying || !self.stop.is_raised() {
+            return None;
+        }
+        let now = self.board.now();
+        let passed = now.since(*self.tidy_since.get_or_insert(now));
+        let limit = match order {
+            "release" => TIDY_MAX,
+            _ => TIDY_MAX.since(TIDY_LAST),
+        };
+        (passed > limit).then_some(passed)
     }
 
     fn is_to_stop(&self) -> bool {

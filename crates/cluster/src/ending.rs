@@ -1,7 +1,7 @@
 //! The end of a run: the run's directories are given back, also with what lost
 //! clients left in them, as far as others reach it.
 
-use crate::agents::Agents;
+use crate::agents::{Agents, STOP_MAX, TIDY_MAX};
 use crate::message::Order;
 use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 impl Sweep<'_> {
     /// Cleans up whatever the run came to; gives what stays, as findings.
-    pub fn clean_up_at_the_end(&mut self, agents: &mut Agents) -> Vec<Finding> {
+    pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
         let dir = self.dir_name();
         if self.options.plan.fileset.keep {
             let message = format!("KEEP=on: the file set stays in {dir} below the mount points");
@@ -20,6 +20,9 @@ impl Sweep<'_> {
         }
         // The wish to stop has been heard; the tidying up is not to hear it again.
         agents.begin_tidying();
+        if let Some(sentence) = self.waits_for(has_failed) {
+            self.remark("prime", sentence);
+        }
         let mut left = Vec::new();
         if let Err(e) = self.clean_up(agents, None) {
             tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
@@ -29,11 +32,34 @@ impl Sweep<'_> {
         left.dedup();
         left.into_iter()
             .map(|place| {
-                let message = format!("left behind: {place}");
+                let command = &self.options.stop_command;
+                let message = match place.contains("filermark stop") {
+                    true => format!("left behind: {place}"),
+                    false => {
+                        format!("left behind: {place}; `{command}` removes what is this run's")
+                    }
+                };
                 self.remark("prime", message.clone());
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
             })
             .collect()
+    }
+
+    /// What CLEANUP may have to wait for, when the run has not gone as it should.
+    fn waits_for(&self, has_failed: bool) -> Option<String> {
+        let command = &self.options.stop_command;
+        if self.options.stop.is_raised() {
+            let seconds = (TIDY_MAX + STOP_MAX).0 / 1_000_000_000;
+            return Some(format!(
+                "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C leaves at once, then `{command}` removes the rest"
+            ));
+        }
+        has_failed.then(|| {
+            let minutes = (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
+            format!(
+                "CLEANUP: removes what was made; waits for a server that does not answer, in each of two steps {minutes} min at most; Ctrl-C shortens that to a minute; `{command}` removes what stays then"
+            )
+        })
     }
 
     /// Everybody gives the run's directories back; gives what stays.
@@ -94,7 +120,8 @@ impl Sweep<'_> {
             else {
                 continue;
             };
-            let hint = format!("`filermark stop` removes it when {} is back", loss.client);
+            let command = &self.options.stop_command;
+            let hint = format!("`{command}` removes it when {} is back", loss.client);
             let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
             let place =
                 |m: &MountPoint| format!("{m}/{}: the client was lost; {hint}", self.dir_name());

@@ -317,6 +317,7 @@ mod tests {
             launch,
             suffix: "many".into(),
             dir: dir.path().into(),
+            stop_command: "filermark stop".into(),
             client_log_dir: None,
             stop: StopFlag::new(),
             observe: &mut |progress| {

@@ -19,6 +19,8 @@ pub struct RunOptions<'a> {
     pub plan: RunPlan,
     /// End of the names of the result files.
     pub suffix: String,
+    /// The command that removes what the run leaves behind, for messages.
+    pub stop_command: String,
     /// Directory of the result files; made when missing.
     pub dir: PathBuf,
     /// Directory of the procs' logs, where it is another one.

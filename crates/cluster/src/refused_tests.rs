@@ -61,6 +61,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         launch: launch(),
         suffix: "t".into(),
         dir: dir.into(),
+        stop_command: "filermark stop".into(),
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},

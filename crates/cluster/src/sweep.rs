@@ -103,7 +103,7 @@ impl<'a> Sweep<'a> {
             .and_then(|()| self.points(&mut agents));
         self.tell_losses(&agents);
         if has_begun {
-            let left = self.clean_up_at_the_end(&mut agents);
+            let left = self.clean_up_at_the_end(&mut agents, outcome.is_err());
             self.findings.extend(left);
         }
         agents.dismiss();

@@ -34,6 +34,7 @@ mod reference;
 mod resolve;
 mod smb;
 mod sources;
+mod stop_command;
 mod template;
 mod values;
 mod workload;

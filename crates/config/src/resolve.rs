@@ -7,7 +7,9 @@ use crate::mounts::Form;
 use crate::params::{Family, Parameter, Standard};
 use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
+
 use crate::sources::Sources;
+use crate::stop_command::stop_command;
 use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs, protocol, smb, workload};
 use filermark_model::launch::LaunchPlan;
@@ -34,6 +36,8 @@ pub struct Resolved {
     pub work_dir: PathBuf,
     /// DEBUG flags, see [`crate::debug_filter`].
     pub debug: Vec<u8>,
+    /// The command that removes what the run leaves behind.
+    pub stop_command: String,
     /// Where netmist's own outputs go, when the user says so.
     pub netmist: Option<NetmistOutput>,
 }
@@ -202,9 +206,10 @@ fn classic(
     Some(Resolved {
         launch,
         plan,
-        suffix,
         work_dir,
         debug,
+        stop_command: stop_command(sources, &suffix),
+        suffix,
         netmist: None,
     })
 }

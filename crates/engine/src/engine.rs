@@ -129,7 +129,10 @@ impl Engine {
         };
         for reply in engine.gather(u32::MAX) {
             match reply? {
-                Reply::Open(opened) => opened.map(|_| ()).map_err(PhaseError::Driver)?,
+                Reply::Open(Ok(_)) => {}
+                // Nobody but the user raises it at this time.
+                Reply::Open(Err(_)) if engine.stop.is_raised() => return Err(PhaseError::Stopped),
+                Reply::Open(Err(error)) => return Err(PhaseError::Driver(error)),
                 _ => return Err(out_of_turn()),
             }
         }
@@ -443,7 +446,9 @@ fn serve(
 ) {
     crate::sys::sharpen_timers();
     let first_proc = setup.procs.first().map_or(0, |p| p.number);
+    let heeding = crate::stopping::heed(&setup.stop);
     let opened = driver.open_shard(setup.clone());
+    drop(heeding);
     let shard_driver = match opened {
         Ok(shard_driver) => shard_driver,
         Err(e) => {

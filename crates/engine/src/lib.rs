@@ -26,6 +26,7 @@ pub mod session_action;
 pub mod shard;
 pub mod shared_recorder;
 pub mod slice;
+pub mod stopping;
 pub mod sys;
 pub mod tally;
 pub mod validation;

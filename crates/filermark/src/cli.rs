@@ -63,7 +63,7 @@ sfslog_SUFFIX.log and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl
 SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
-3: compare found what --fail-on names; 130: interrupted.";
+3: compare found what --fail-on names; 130, 143: interrupted.";
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]

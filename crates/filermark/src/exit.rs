@@ -5,7 +5,7 @@ use filermark_config::ConfigError;
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// The user interrupted.
+/// The user interrupted with Ctrl-C; [`crate::interrupt::code`] has the signal's own.
 pub const INTERRUPTED: u8 = 130;
 
 /// Why a subcommand could not do what it was asked.
@@ -26,11 +26,11 @@ impl Failure {
     }
 
     /// The exit code that it stands for.
-    pub const fn code(&self) -> u8 {
+    pub fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Failed(_) => 1,
-            Self::Stopped => INTERRUPTED,
+            Self::Stopped => crate::interrupt::code(),
         }
     }
 

@@ -4,11 +4,11 @@ use crate::live;
 use filermark_engine::driver::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The last word of somebody who does not wait. Agents notice that they are alone.
-const LEFT: &str = "left at once: agents that are alone remove what they made; `filermark stop` with the same suffix (-s) finds what stays";
+/// The last word of somebody who does not wait.
+const LEFT: &str = "left at once: what was begun on the clients may stay there";
 
 /// The same where there is nobody else.
 const LEFT_ALONE: &str = "left at once: what was being written may lack its end";
@@ -24,18 +24,26 @@ struct Wish {
     /// The signals that end the program when they are not the first.
     at_once: &'static [i32],
     /// The last word then.
-    left: &'static str,
+    left: String,
 }
 
 /// What goes on now: of several runs, one after the other, the last that asked.
 static WISH: Mutex<Option<Wish>> = Mutex::new(None);
 
-/// Whether there ever was a signal.
-static WISHED: AtomicBool = AtomicBool::new(false);
+/// The first signal that came; 0: none.
+static FIRST: AtomicI32 = AtomicI32::new(0);
 
 /// Raises `stop` at the first signal; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
     watch(stop, move || first_word, &EVERY, LEFT);
+}
+
+/// The same for a run; `stop_command` removes what it leaves behind.
+pub fn on_interrupt_of_run(stop: StopFlag, first_word: &'static str, stop_command: &str) {
+    let left = format!(
+        "left at once: agents that are alone remove what they made, for a minute at most; `{stop_command}` removes what stays"
+    );
+    watch(stop, move || first_word, &EVERY, &left);
 }
 
 /// The same for what has no agents.
@@ -52,7 +60,16 @@ pub fn on_wish_to_end(stop: StopFlag, first_word: impl Fn() -> &'static str + Se
 
 /// Whether the user has wished to stop, at any time since the program began to listen.
 pub fn wished() -> bool {
-    WISHED.load(Ordering::Relaxed)
+    FIRST.load(Ordering::Relaxed) != 0
+}
+
+/// The exit code of a program that a signal has ended: 128 and the signal's number, of
+/// the first one that came; Ctrl-C's where it was stopped some other way.
+pub fn code() -> u8 {
+    match FIRST.load(Ordering::Relaxed) {
+        0 => crate::exit::INTERRUPTED,
+        signal => u8::try_from(128 + signal).unwrap_or(crate::exit::INTERRUPTED),
+    }
 }
 
 fn wish() -> MutexGuard<'static, Option<Wish>> {
@@ -63,14 +80,14 @@ fn watch(
     stop: StopFlag,
     first_word: impl Fn() -> &'static str + Send + 'static,
     at_once: &'static [i32],
-    left: &'static str,
+    left: &str,
 ) {
     let before = wish().replace(Wish {
         stop,
         first_word: Box::new(first_word),
         count: 0,
         at_once,
-        left,
+        left: left.to_owned(),
     });
     if before.is_some() {
         return;
@@ -85,7 +102,7 @@ fn watch(
 }
 
 fn hear(signal: i32) {
-    WISHED.store(true, Ordering::Relaxed);
+    let _ = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
     let mut wish = wish();
     let Some(wish) = wish.as_mut() else { return };
     wish.count += 1;
@@ -94,8 +111,8 @@ fn hear(signal: i32) {
     }
     if wish.count > 1 {
         live::leave();
-        live::say_line(wish.left);
-        std::process::exit(i32::from(crate::exit::INTERRUPTED));
+        live::say_line(&wish.left);
+        std::process::exit(i32::from(code()));
     }
     wish.stop.raise();
     // The view has drawn over what the terminal echoed.

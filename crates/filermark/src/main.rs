@@ -2,7 +2,7 @@
 //!
 //! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 130 interrupted.
+//! 3 a comparison ended as `--fail-on` says; 130, 143 interrupted.
 
 mod browser;
 mod cli;

@@ -1,7 +1,8 @@
 //! The products of a run: the page beside the record, the words on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::{Failure, INTERRUPTED};
+use crate::exit::Failure;
+use crate::interrupt;
 use filermark_report::{Edition, Templates};
 use filermark_results::{Historical, Outcome, RunRecord};
 use std::io::{IsTerminal, Write};
@@ -70,8 +71,10 @@ pub fn print(text: &str) {
 /// where a point does not count; the record and the report say so.
 pub fn exit_code(record: &RunRecord) -> u8 {
     match record.end.as_ref().map(|end| &end.outcome) {
+        // All was measured, but the user has shortened CLEANUP.
+        Some(Outcome::Complete) if interrupt::wished() => interrupt::code(),
         Some(Outcome::Complete) => 0,
-        Some(Outcome::Interrupted) => INTERRUPTED,
+        Some(Outcome::Interrupted) => interrupt::code(),
         Some(Outcome::Failed { .. }) | None => 1,
     }
 }

@@ -2,7 +2,7 @@
 //! end as a table or JSON, on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::INTERRUPTED;
+use crate::interrupt;
 use crate::product;
 use filermark_cluster::hosts::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_engine::driver::StopFlag;
@@ -110,7 +110,7 @@ pub fn tell(
         product::print(&table(hosts));
     }
     match hosts.iter().any(HostOutcome::is_failure) {
-        _ if stop.is_some_and(StopFlag::is_raised) => ExitCode::from(INTERRUPTED),
+        _ if stop.is_some_and(StopFlag::is_raised) => ExitCode::from(interrupt::code()),
         true => ExitCode::from(1),
         false => ExitCode::SUCCESS,
     }

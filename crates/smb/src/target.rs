@@ -1,6 +1,7 @@
 //! Where a mount point is: addresses, share, the directory in it.
 
 use filermark_engine::driver::DriverError;
+use filermark_engine::stopping;
 use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -61,15 +62,20 @@ impl Target {
             reason,
             advice: advice.into(),
         };
-        let all = (host, plan.port)
-            .to_socket_addrs()
+        let (host, port) = (host.to_owned(), plan.port);
+        let look_up = move || {
+            let found = (host.as_str(), port).to_socket_addrs();
+            found.map(Iterator::collect::<Vec<_>>)
+        };
+        let all = stopping::apart(look_up)
+            .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
             .map_err(|e| fail(e.to_string(), "check the name in MNT_POINTS"))?;
         let wanted = |a: &SocketAddr| match plan.ip {
             IpChoice::V4 => a.is_ipv4(),
             IpChoice::V6 => a.is_ipv6(),
             IpChoice::Any => true,
         };
-        let found: Vec<_> = all.filter(wanted).take(ADDRESSES_MAX).collect();
+        let found: Vec<_> = all.into_iter().filter(wanted).take(ADDRESSES_MAX).collect();
         match (found.is_empty(), plan.ip) {
             (false, _) => Ok(found),
             (true, IpChoice::V4) => {

@@ -121,6 +121,7 @@ fn one(dir: &Path) -> Result<Watched, String> {
         launch,
         suffix: "agents".into(),
         dir: dir.into(),
+        stop_command: "filermark stop".into(),
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {

@@ -13,6 +13,10 @@ use filermark_model::{LoadPoint, Nanos};
 /// two seconds. With the time to clean up, this stays below 30 s.
 pub const SILENCE_MAX: Nanos = Nanos::from_secs(15);
 
+/// An agent that is alone removes what it made for so long at most: a server that does
+/// not answer must not keep it for ever.
+const TIDY_MAX: Nanos = Nanos::from_secs(60);
+
 /// Something that takes time; one at a time.
 #[derive(Clone, Debug)]
 pub enum Task {
@@ -65,6 +69,8 @@ pub struct Duty {
     /// The prime is gone or wants no more.
     leaving: bool,
     tidied: bool,
+    /// When it was first seen to be removing what it made.
+    tidy_since: Option<Nanos>,
 }
 
 impl Duty {
@@ -76,6 +82,7 @@ impl Duty {
             busy: false,
             leaving: false,
             tidied: false,
+            tidy_since: None,
         }
     }
 
@@ -145,6 +152,13 @@ impl Duty {
 
     /// Time has passed.
     pub fn tick(&mut self, now: Nanos) -> Vec<Act> {
+        if self.tidied {
+            let since = *self.tidy_since.get_or_insert(now);
+            return match now.since(since) > TIDY_MAX {
+                true => vec![Act::Stop],
+                false => Vec::new(),
+            };
+        }
         if now.since(self.heard) > SILENCE_MAX {
             return self.leave(Some("the prime is silent".into()));
         }
@@ -280,6 +294,17 @@ mod tests {
         let acts = duty.tick(Nanos::from_secs(26));
         assert_eq!(shown(&acts), ["Tell Leaving", "Begin TidyUp)"]);
         assert!(duty.is_leaving() && duty.tick(Nanos::from_secs(99)).is_empty());
+    }
+
+    #[test]
+    fn an_agent_alone_removes_for_a_minute_at_most() {
+        let mut duty = duty();
+        duty.link_ended();
+        assert!(duty.tick(Nanos::from_secs(5)).is_empty());
+        assert!(duty.tick(Nanos::from_secs(64)).is_empty());
+        assert_eq!(shown(&duty.tick(Nanos::from_secs(66))), ["Stop"]);
+        // What it does next is told again.
+        assert_eq!(shown(&duty.tick(Nanos::from_secs(67))), ["Stop"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::recorder::Live;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport};
+use filermark_engine::stopping;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_nfs::driver::NfsDriver;
@@ -59,6 +60,7 @@ pub(super) fn begin(
                 prepared: None,
                 probes: Laid::default(),
             };
+            let _heeding = stopping::heed(&work.stop);
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
                 work.flusher.flush();
@@ -321,10 +323,14 @@ impl Prepared {
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
             let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
-            let found = self
-                .driver
-                .claim(&mount, &self.claim)
-                .map_err(|e| failed(e.to_string()))?;
+            let found =
+                self.driver
+                    .claim(&mount, &self.claim)
+                    .map_err(|e| match stop.is_raised() {
+                        // Nobody but the user raises it at this time.
+                        true => phase_failed(&PhaseError::Stopped),
+                        false => failed(e.to_string()),
+                    })?;
             if found.removed_count > 0 {
                 remarks.push(format!(
                     "{mount}: removed {} leftovers of an earlier run",

@@ -97,6 +97,7 @@ impl Case {
             },
             suffix: "sim".into(),
             dir: self.dir.path().into(),
+            stop_command: "filermark stop".into(),
             client_log_dir: None,
             stop: self.stop.clone(),
             observe: &mut |_| {},

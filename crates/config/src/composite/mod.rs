@@ -117,6 +117,7 @@ pub(crate) fn build(
     Some(Resolved {
         launch,
         plan,
+        stop_command: crate::stop_command::stop_command(sources, &suffix),
         suffix,
         work_dir,
         debug,

@@ -121,9 +121,11 @@ pub(super) fn build(
     Some(Resolved {
         launch,
         plan,
-        suffix,
         work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
         debug,
+        // Options of netmist are no parameters; the suffix is the run's.
+        stop_command: format!("filermark stop -s {suffix}"),
+        suffix,
         netmist: Some(output(args, values)),
     })
 }

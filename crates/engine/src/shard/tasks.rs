@@ -10,6 +10,9 @@ use filermark_model::Nanos;
 /// How long lost replies are waited for when a phase is broken off.
 const BREAK_OFF: Nanos = Nanos::from_secs(5);
 
+/// The same when somebody wished to stop.
+const STOPPED_DRAIN: Nanos = Nanos::from_secs(1);
+
 /// What INIT or CLEANUP did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskReport {
@@ -186,7 +189,11 @@ impl Shard {
                 continue;
             };
             let status = completion.outcome.status;
-            report.task_count += 1;
+            // What was removed with one call counts as it was counted there.
+            report.task_count += match go_on {
+                true => u64::from(completion.outcome.physical.max(1)),
+                false => 1,
+            };
             if status == Status::Ok {
                 report.bytes += bytes;
             } else {
@@ -237,9 +244,18 @@ impl Shard {
                 self.settle_failed(&slot);
             }
         }
-        while self.slots.len() > 0 && self.clock.now() < deadline {
+        let began = self.clock.now();
+        while self.slots.len() > 0 {
+            let now = self.clock.now();
+            let until = match self.stop.is_raised() {
+                true => deadline.min(began + STOPPED_DRAIN),
+                false => deadline,
+            };
+            if now >= until {
+                break;
+            }
             self.driver.flush();
-            let wait = deadline.min(self.clock.now() + GLANCE);
+            let wait = until.min(now + GLANCE);
             if self.driver.poll(wait, &mut self.done).is_err() {
                 break;
             }

@@ -1,7 +1,7 @@
 //! `preflight`: whether a run will do, before it is made.
 
 use crate::cli::PreflightArgs;
-use crate::exit::{Ended, INTERRUPTED};
+use crate::exit::Ended;
 use crate::{interrupt, plain, product, talk};
 use filermark_cluster::launch::EveryLauncher;
 use filermark_cluster::launch::ssh::quote;
@@ -49,7 +49,7 @@ pub fn preflight(args: &PreflightArgs) -> Ended {
         product::print(&text(&findings, colour));
     }
     Ok(match (findings.stopped, findings.count(Verdict::Failure)) {
-        (true, _) => ExitCode::from(INTERRUPTED),
+        (true, _) => ExitCode::from(interrupt::code()),
         (false, 0) => ExitCode::SUCCESS,
         (false, _) => ExitCode::from(1),
     })

@@ -106,9 +106,10 @@ fn sweep_beside(
     energy: Option<&Path>,
 ) -> Result<(RunOutcome, Option<Collected>), Failure> {
     let stop = StopFlag::new();
-    interrupt::on_interrupt(
+    interrupt::on_interrupt_of_run(
         stop.clone(),
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
+        &resolved.stop_command,
     );
     let start = |setup: &Path| Beside::start(setup, &resolved.work_dir, &resolved.suffix);
     let beside = energy.map(start).transpose()?;
@@ -146,6 +147,7 @@ fn sweep(
         launch: resolved.launch,
         plan: resolved.plan,
         suffix: resolved.suffix,
+        stop_command: resolved.stop_command,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,

@@ -3,7 +3,7 @@
 mod servers;
 
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
-use crate::exit::{Ended, Failure, INTERRUPTED};
+use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_config::{Resolved, resolve};
 use filermark_engine::driver::{Claim, StopFlag};
@@ -67,7 +67,7 @@ pub fn validate(args: &ValidateArgs) -> Ended {
         return Err(Failure::Failed(why));
     }
     Ok(match reports.iter().all(|report| report.is_success) {
-        _ if stop.is_raised() => ExitCode::from(INTERRUPTED),
+        _ if stop.is_raised() => ExitCode::from(interrupt::code()),
         true => ExitCode::SUCCESS,
         false => ExitCode::from(1),
     })

@@ -9,7 +9,6 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
-use crate::exit::INTERRUPTED;
 use crate::live::Facts;
 use event::{
     Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
@@ -223,7 +222,7 @@ impl Events {
             (Some(Outcome::Interrupted), _) => Ending::Interrupted,
             (Some(Outcome::Complete), None) => Ending::Complete,
             // Stopped before there was a record.
-            (None, _) if end.exit_code == INTERRUPTED => Ending::Interrupted,
+            (None, _) if end.exit_code > 128 => Ending::Interrupted,
             _ => Ending::Failed,
         };
         self.write(&Event::RunEnded(RunEnded {

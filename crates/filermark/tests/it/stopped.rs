@@ -3,8 +3,10 @@
 use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::{Started, Sweep};
 use crate::turns::beside_others;
+use filermark_model::Rule;
 use filermark_results::Outcome;
 use filermark_server::{RunningServer, ServerOptions};
+use filermark_testbed::{Hostile, Replies};
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,11 @@ fn wait_for_run(started: &mut Started, point: &str) {
 }
 
 fn assert_interrupted(ended: &crate::sweep::Ended) {
-    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert_ended_by(ended, 130);
+}
+
+fn assert_ended_by(ended: &crate::sweep::Ended, code: i32) {
+    assert_eq!(ended.code, code, "{}", ended.stderr);
     ended.assert_tame();
     let record = ended.record();
     let end = record.end.expect("an end");
@@ -42,7 +48,9 @@ fn interrupt_in_run(signal: Signal, server: &RunningServer) {
         "{:?}",
         ended.elapsed
     );
-    assert_interrupted(&ended);
+    // 128 and the signal's number, as shells say it.
+    let code = if signal == Signal::TERM { 143 } else { 130 };
+    assert_ended_by(&ended, code);
     let record = ended.record();
     assert_eq!(record.points.len(), 2, "the third was never begun");
     let first = record.points[0]
@@ -136,6 +144,12 @@ fn the_second_ctrl_c_leaves_at_once() {
         "{:?}",
         ended.elapsed
     );
+    let command = "filermark stop -o ";
+    assert!(
+        ended.stderr.contains(command) && ended.stderr.contains(" -s s"),
+        "{}",
+        ended.stderr
+    );
     // Its agent notices and tidies up by itself.
     wait_till_empty(&server);
 }
@@ -169,8 +183,10 @@ fn the_first_ctrl_c_does_not_break_the_last_cleanup_off() {
     started.wait_for("CLEANUP");
     started.signal(Signal::INT);
     let ended = started.wait();
-    // All was measured, and all was removed.
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    // All was measured, and all was removed; the code tells of the signal.
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let end = ended.record().end.expect("an end");
+    assert_eq!(end.outcome, Outcome::Complete);
     assert!(!ended.stderr.contains("left behind"), "{}", ended.stderr);
     assert_empty(&server);
 }
@@ -281,4 +297,56 @@ fn serve_says_where_it_is_and_what_it_was_asked() {
     let lateness = |name: &str| held_back[name].as_u64().expect(name);
     assert!(lateness("lateness_ns_mean") <= lateness("lateness_ns_max"));
     assert!(lateness("lateness_ns_p99") <= lateness("lateness_ns_max"));
+}
+
+/// From Ctrl-C to the end: what a phase may take to stop, a minute of clean-up, and
+/// what a busy machine takes.
+const STOPPED_MAX: Duration = Duration::from_secs(10 + 60 + 20);
+
+/// A short run through a server that can be made to misbehave.
+fn through(hostile: &Hostile) -> Sweep {
+    Sweep::at(hostile.address())
+}
+
+#[test]
+fn ctrl_c_ends_a_run_while_a_server_answers_byte_by_byte() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let hostile = Hostile::before(server.addrs()[0]).expect("a proxy");
+    hostile.set(Replies::Bytes);
+    let mut started = through(&hostile).start();
+    // It looks at the server: that takes minutes.
+    started.wait_until("a connection", |_| hostile.connection_count() > 0);
+    let wished = Instant::now();
+    started.signal(Signal::TERM);
+    let ended = started.wait();
+    assert!(wished.elapsed() < STOPPED_MAX, "{:?}", wished.elapsed());
+    assert_ended_by(&ended, 143);
+}
+
+#[test]
+fn ctrl_c_ends_a_run_whose_server_is_silent_in_init() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        delay: "CREATE=30ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let hostile = Hostile::before(server.addrs()[0]).expect("a proxy");
+    let mut started = through(&hostile).set("LOAD", 400).start();
+    started.wait_until("files", |_| server.stats().nfs[8] > 20);
+    hostile.set(Replies::Drop);
+    let wished = Instant::now();
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert!(wished.elapsed() < STOPPED_MAX, "{:?}", wished.elapsed());
+    assert_interrupted(&ended);
+    // What stays is named, with the command that removes it.
+    let left = ended.stderr.lines().find(|l| l.contains("left behind"));
+    let left = left.unwrap_or_else(|| panic!("{}", ended.stderr));
+    assert!(left.contains("`filermark stop -o "), "{left}");
+    assert!(ended.stderr.contains("60 s at most"), "{}", ended.stderr);
+    let record = ended.record();
+    let findings = &record.end.as_ref().expect("an end").findings;
+    assert!(findings.iter().any(|f| f.rule == Rule::LeftBehind));
 }

@@ -2,6 +2,7 @@
 
 use super::ClientError;
 use filermark_engine::net::bind_reserved;
+use filermark_engine::stopping;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +23,8 @@ pub fn connect(
     let attempts = if resvport { 16 } else { 1 };
     let mut last = None;
     for _ in 0..attempts {
-        match connect_once(address, resvport, timeout) {
+        let connected = stopping::apart(move || connect_once(address, resvport, timeout));
+        match connected.unwrap_or(Err(ClientError::Stopped)) {
             Err(ClientError::Connect { address, source })
                 if matches!(
                     source.kind(),

@@ -2,6 +2,7 @@
 
 use super::{ClientError, RpcOptions};
 use filermark_engine::net::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
+use filermark_engine::stopping;
 use filermark_onc::rpc::peek_xid;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -79,7 +80,11 @@ impl DatagramLink {
             }
             let until = Instant::now() + wait;
             while !open.is_empty() {
-                match self.receive(until)? {
+                if stopping::is_wished() {
+                    return Err(ClientError::Stopped);
+                }
+                match self.receive(until.min(Instant::now() + stopping::LOOK))? {
+                    Came::Nothing if Instant::now() < until => {}
                     Came::Nothing => break,
                     Came::Unreachable => unreachable = true,
                     Came::Datagram(len) => {

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// (`NFS3ERR_...`) is an answer and not among these.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
+    /// The task that the call belongs to is to end.
+    #[error("stopped on request")]
+    Stopped,
     /// No connection came about.
     #[error("cannot connect to {address}: {}", io_text(source))]
     Connect {

@@ -2,6 +2,7 @@
 
 use super::datagram::DatagramLink;
 use super::{ClientError, connect};
+use filermark_engine::stopping;
 use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
@@ -348,6 +349,9 @@ impl RpcClient {
     }
 
     fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
+        if stopping::is_wished() {
+            return Err(ClientError::Stopped);
+        }
         let (address, limit) = (self.address, self.options.reply_timeout);
         let link = self.linked()?;
         let sent = link
@@ -410,17 +414,21 @@ impl Link {
             if found.is_some() {
                 return Ok(());
             }
+            // Also from a server that sends its answer byte by byte.
+            if stopping::is_wished() {
+                return Err(ClientError::Stopped);
+            }
             self.fill(deadline)
                 .map_err(|source| told(address, limit, source))
                 .and_then(|got| match got {
-                    0 => Err(ClientError::Closed { address }),
-                    _ => Ok(()),
+                    Some(0) => Err(ClientError::Closed { address }),
+                    Some(_) | None => Ok(()),
                 })?;
         }
     }
 
-    /// Reads more bytes behind those that wait already.
-    fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
+    /// Reads more bytes behind those that wait already; `None`: nothing came for now.
+    fn fill(&mut self, deadline: Instant) -> io::Result<Option<usize>> {
         self.input.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -428,16 +436,19 @@ impl Link {
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.stream.set_read_timeout(Some(left))?;
-        loop {
-            match self.stream.read(&mut self.input[self.end..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(got) => {
-                    self.end += got;
-                    return Ok(got);
-                }
-                other => return other,
+        let piece = at_least_a_moment(left.min(stopping::LOOK));
+        self.stream.set_read_timeout(Some(piece))?;
+        match self.stream.read(&mut self.input[self.end..]) {
+            Ok(got) => {
+                self.end += got;
+                Ok(Some(got))
             }
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::WouldBlock => Ok(None),
+                _ => Err(error),
+            },
         }
     }
 }

@@ -97,6 +97,7 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
             }
             _ => "check address, route and firewall",
         },
+        ClientError::Stopped => "",
         ClientError::PortUnreachable { .. } => service.unreachable_port(),
         ClientError::Silent { .. } => {
             "does the server serve it over UDP, or does a firewall drop the packets? TCP=on goes over TCP"

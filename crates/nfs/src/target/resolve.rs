@@ -9,6 +9,7 @@ use crate::client::{
     nfs_program,
 };
 use filermark_engine::driver::DriverError;
+use filermark_engine::stopping;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_onc::mount::Mountstat3;
 use filermark_onc::nfs3::{Failed, FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
@@ -75,7 +76,7 @@ impl Patience {
             if is_settled(&answer) {
                 return Ok(answer);
             }
-            std::thread::sleep(delay);
+            stopping::sleep(delay);
             delay = (delay * 2).min(Duration::from_secs(30));
         }
         call()
@@ -184,8 +185,13 @@ pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAd
         IpChoice::V6 => ip.is_ipv6(),
         IpChoice::Any => true,
     };
-    let found = (mount.host.as_str(), 0u16)
-        .to_socket_addrs()
+    let host = mount.host.clone();
+    let look_up = move || {
+        let found = (host.as_str(), 0u16).to_socket_addrs();
+        found.map(Iterator::collect::<Vec<_>>)
+    };
+    let found = stopping::apart(look_up)
+        .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
         .map_err(|error| DriverError {
             place: mount.host.clone(),
             step: "look up the host name".to_owned(),
@@ -195,7 +201,7 @@ pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAd
                     .to_owned(),
         })?;
     let mut ips: Vec<IpAddr> = Vec::new();
-    for ip in found.map(|a| a.ip()).filter(wanted) {
+    for ip in found.into_iter().map(|a| a.ip()).filter(wanted) {
         if !ips.contains(&ip) && ips.len() < ADDRESSES_MAX {
             ips.push(ip);
         }

@@ -7,6 +7,7 @@ use crate::sys::{Dir, Errno, Kind};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::file_action::{FileKind, is_tree_name};
 use filermark_engine::name::MARKER;
+use filermark_engine::stopping;
 use filermark_model::Bucket;
 use std::ffi::{CStr, CString};
 
@@ -100,7 +101,7 @@ impl Level {
 pub(super) fn run_dir(dir: &Dir, place: &str) -> Result<Cleared, Failed> {
     let mut clearing = Clearing {
         cleared: Cleared::default(),
-        stop: &StopFlag::new(),
+        stop: &stopping::flag(),
     };
     clearing.empty(dir, Level::Run, place)?;
     Ok(clearing.end(place))

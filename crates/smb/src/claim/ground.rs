@@ -6,6 +6,7 @@ use filermark_engine::claim::{Entry, EntryKind, Ground, MarkerFile, Removal, Rem
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_engine::name::{MARKER, Name};
+use filermark_engine::stopping;
 use filermark_model::plan::SmbPlan;
 use filermark_smbwire::status;
 use std::time::Duration;
@@ -93,7 +94,7 @@ impl<'a> Share<'a> {
             if busy.is_empty() {
                 break;
             }
-            std::thread::sleep(PAUSE);
+            stopping::sleep(PAUSE);
             let again: Vec<String> = busy
                 .iter()
                 .filter_map(|at| paths.get(*at).cloned())

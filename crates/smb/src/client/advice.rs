@@ -71,6 +71,7 @@ fn advice(error: &ClientError) -> &'static str {
             }
             _ => "check address, route and firewall",
         },
+        ClientError::Stopped => "",
         ClientError::ConnectTimedOut { .. } => {
             "is the host up, or does a firewall drop the packets?"
         }

@@ -1,6 +1,7 @@
 //! A TCP connection that carries messages: frames out, frames in, every wait limited.
 
 use super::error::ClientError;
+use filermark_engine::stopping;
 use filermark_smbwire::frame::{self, Front, MARK};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -32,8 +33,9 @@ impl Wire {
         message_max: usize,
     ) -> Result<Self, ClientError> {
         let limit = limit.max(Duration::from_millis(1));
-        let stream =
-            TcpStream::connect_timeout(&address, limit).map_err(|source| match source.kind() {
+        let stream = stopping::apart(move || TcpStream::connect_timeout(&address, limit))
+            .ok_or(ClientError::Stopped)?
+            .map_err(|source| match source.kind() {
                 io::ErrorKind::TimedOut => ClientError::ConnectTimedOut {
                     address,
                     waited: limit,
@@ -85,6 +87,10 @@ impl Wire {
     ) -> Result<bool, ClientError> {
         let until = Instant::now() + limit;
         loop {
+            // Also from a server that sends its reply byte by byte.
+            if stopping::is_wished() {
+                return Err(ClientError::Stopped);
+            }
             let waiting = self.input.get(self.taken..).unwrap_or_default();
             let front = frame::front(waiting, self.message_max);
             let front = front.map_err(|source| ClientError::Frame {
@@ -101,16 +107,17 @@ impl Wire {
                 }
                 Front::Lacks(_) => {
                     let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() || !self.fill(left)? {
+                    if left.is_zero() {
                         return Ok(false);
                     }
+                    self.fill(left.min(stopping::LOOK))?;
                 }
             }
         }
     }
 
-    /// Reads something; `false`: nothing came.
-    fn fill(&mut self, limit: Duration) -> Result<bool, ClientError> {
+    /// Reads something, if it comes within the limit.
+    fn fill(&mut self, limit: Duration) -> Result<(), ClientError> {
         self.input.drain(..self.taken);
         self.taken = 0;
         let before = self.input.len();
@@ -123,9 +130,8 @@ impl Wire {
         self.input.truncate(before + *got.as_ref().unwrap_or(&0));
         match got {
             Ok(0) => Err(ClientError::Closed { address: self.peer }),
-            Ok(_) => Ok(true),
-            Err(e) if is_time_out(e.kind()) => Ok(false),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Ok(_) => Ok(()),
+            Err(e) if is_time_out(e.kind()) || e.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(source) => Err(self.broken(source, limit)),
         }
     }

@@ -1,0 +1,48 @@
+//! The command that removes what a run leaves behind.
+
+use crate::rc::{Assignment, may_be_secret};
+use crate::sources::Sources;
+
+/// Parameters that say where results go or are in the command already.
+const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
+
+/// `filermark stop` with the rc file, the suffix and what the command line set, without
+/// secrets.
+pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
+    let mut command = String::from("filermark stop");
+    if let Some(rc) = &sources.rc {
+        command.push_str(&format!(" -r {}", quoted(&rc.name)));
+    }
+    let is_needed = |o: &&Assignment| {
+        let name = o.name.to_uppercase();
+        !NOT_NEEDED.contains(&name.as_str()) && !may_be_secret(&o.name)
+    };
+    for option in sources.overrides.iter().filter(is_needed) {
+        let text = format!("{}={}", option.name, option.value);
+        command.push_str(&format!(" -o {}", quoted(&text)));
+    }
+    command.push_str(&format!(" -s {}", quoted(suffix)));
+    command
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(quoted("LOAD=100"), "LOAD=100");
+        assert_eq!(quoted("CLIENTS=h1 h2"), "'CLIENTS=h1 h2'");
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+        assert_eq!(quoted(""), "''");
+    }
+}
