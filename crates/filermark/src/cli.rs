@@ -310,7 +310,7 @@ pub struct ServeArgs {
     /// Threads that answer [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Most bytes of file data that are held: 512M, 8G
+    /// Most bytes that data, names and inodes may take: 512M, 8G
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub capacity: Option<u64>,
     /// Refuse every change with NFS3ERR_ROFS

@@ -167,6 +167,15 @@ impl RecordReader {
         }
     }
 
+    /// Bytes of memory that the reader holds for a record that has come in part.
+    pub const fn partial_bytes(&self) -> usize {
+        if self.is_mid_record() {
+            self.gathered.capacity()
+        } else {
+            0
+        }
+    }
+
     /// Gives memory back that is beyond `keep` bytes, between records: for idle connections.
     pub fn trim(&mut self, keep: usize) {
         if !self.is_mid_record() {

@@ -62,8 +62,11 @@ pub struct ServerOptions {
     pub read_only: bool,
     /// Refuse every MNT with MNT3ERR_ACCES.
     pub refuse_mount: bool,
-    /// Bytes of content that fit; beyond that NFS3ERR_NOSPC.
+    /// Bytes that fit, of content, names and inodes by what they take in memory; beyond that
+    /// NFS3ERR_NOSPC. A quarter of it is the limit of requests that have come in part.
     pub capacity_bytes: u64,
+    /// Connections at once; beyond that new ones are closed.
+    pub connections_max: usize,
     /// Files that fit; beyond that NFS3ERR_NOSPC.
     pub max_files: u64,
     /// Where the random faults start from.
@@ -92,6 +95,7 @@ impl Default for ServerOptions {
             read_only: false,
             refuse_mount: false,
             capacity_bytes: 4 << 30,
+            connections_max: 20_000,
             max_files: 4 << 20,
             seed: 1,
         }

@@ -22,6 +22,7 @@ pub struct RunningServer {
     stop: Arc<AtomicBool>,
     inboxes: Vec<Arc<Inbox>>,
     counters: Vec<Arc<Counters>>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -78,14 +79,15 @@ impl Server {
         let inboxes = (0..threads)
             .map(|_| Inbox::new().map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
+        let shared = Arc::new(Shared::new(options, now_ns()));
         let mut server = RunningServer {
             addrs,
+            shared: shared.clone(),
             stop: Arc::default(),
             inboxes,
             counters: Vec::new(),
             threads: Vec::new(),
         };
-        let shared = Arc::new(Shared::new(options, now_ns()));
         let mut listeners = Some(listeners);
         for (index, datagrams) in datagrams.into_iter().enumerate() {
             // Dropping the server on an error stops the threads that run already.
@@ -142,6 +144,7 @@ impl RunningServer {
         for counters in &self.counters {
             stats.add(counters);
         }
+        stats.no_space = self.shared.no_space_count();
         stats
     }
 

@@ -78,6 +78,12 @@ counters! {
     refused,
     /// Connections taken.
     connections,
+    /// Connections closed at once, since there were too many.
+    connections_refused,
+    /// Connections closed since requests that had come in part took too much memory.
+    connections_stalled,
+    /// Changes refused for want of space.
+    no_space,
     /// Datagrams received.
     datagrams,
     /// Bytes of file data sent with READ.

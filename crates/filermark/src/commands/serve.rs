@@ -5,7 +5,7 @@ use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_engine::driver::StopFlag;
 use filermark_server::{
-    EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions,
+    EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions, ServerStats,
 };
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -86,6 +86,8 @@ fn tell(server: &RunningServer, args: &ServeArgs) {
     let lateness = server.lateness();
     if args.output.json {
         let mut map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
+        let refusals = refusals(&stats).filter(|(_, _, n)| *n > 0);
+        map.extend(refusals.map(|(name, _, n)| (name.to_owned(), n.into())));
         if let Some(lateness) = lateness {
             map.insert("held_back".to_owned(), lateness_json(&lateness));
         }
@@ -94,10 +96,31 @@ fn tell(server: &RunningServer, args: &ServeArgs) {
         for (procedure, n) in counts {
             product::print(&format!("{procedure:<12} {n}\n"));
         }
+        for (_, words, n) in refusals(&stats).filter(|(_, _, n)| *n > 0) {
+            product::print(&format!("{words:<44} {n}\n"));
+        }
         if let Some(lateness) = lateness {
             product::print(&lateness_line(&lateness));
         }
     }
+}
+
+/// What a limit has refused: name, words, count.
+fn refusals(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    [
+        ("no_space", "refused with NFS3ERR_NOSPC", stats.no_space),
+        (
+            "connections_refused",
+            "connections refused (too many)",
+            stats.connections_refused,
+        ),
+        (
+            "connections_stalled",
+            "connections closed (unfinished requests)",
+            stats.connections_stalled,
+        ),
+    ]
+    .into_iter()
 }
 
 /// How exactly the replies left that were held back.

@@ -138,7 +138,8 @@ fn a_disk_that_fills_up_ends_the_sweep_and_is_left_clean() {
 fn a_disk_that_is_full_from_the_start_is_refused() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
-        capacity_bytes: 1,
+        // The directory and an empty file fit, a block does not.
+        capacity_bytes: 4096,
         ..ServerOptions::default()
     });
     let ended = Sweep::on(&server).run();

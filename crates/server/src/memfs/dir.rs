@@ -13,6 +13,18 @@ pub(super) const COOKIE_DOT: u64 = 1;
 /// Cookie of `..` in a listing.
 pub(super) const COOKIE_DOT_DOT: u64 = 2;
 
+/// What the maps and allocations of one name take in memory beside its bytes, at most: a
+/// reference and an entry in a hash map that is half full, the same in a B-tree whose nodes
+/// are half full, and the header of the shared name. Rounded up.
+const ENTRY_BYTES: u64 = 256;
+/// A directory that has lost three quarters of its names gives memory back.
+const SHRINK_FROM: usize = 64;
+
+/// What a name is charged against the capacity.
+pub(super) fn charge_of_name(name: &[u8]) -> u64 {
+    ENTRY_BYTES + name.len() as u64
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     number: u64,
@@ -65,6 +77,9 @@ impl DirData {
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<u64> {
         let entry = self.names.remove(name)?;
         self.order.remove(&entry.cookie);
+        if self.names.capacity() > SHRINK_FROM && self.names.len() < self.names.capacity() / 4 {
+            self.names.shrink_to(self.names.len() * 2);
+        }
         Some(entry.number)
     }
 

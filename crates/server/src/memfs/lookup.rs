@@ -154,7 +154,7 @@ impl MemFs {
             table.get(id)?;
             Ok(FsStat {
                 total_bytes: table.capacity_bytes,
-                free_bytes: table.capacity_bytes.saturating_sub(table.used_bytes),
+                free_bytes: table.free_bytes(),
                 total_files: table.max_files,
                 free_files: table
                     .max_files

@@ -33,7 +33,7 @@ pub const MAX_FILE_SIZE: u64 = data::MAX_FILE_SIZE;
 /// Limits and modes of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FsConfig {
-    /// Bytes of content that fit; beyond that `NoSpc`.
+    /// Bytes that fit, of content, names and inodes; beyond that `NoSpc`.
     pub capacity_bytes: u64,
     /// Inodes, and names, that fit; beyond that `NoSpc`.
     pub max_files: u64,
@@ -60,6 +60,7 @@ pub struct MemFs {
     table: RwLock<Table>,
     read_only: bool,
     write_verifier: AtomicU64,
+    no_space_count: AtomicU64,
 }
 
 impl MemFs {
@@ -73,6 +74,7 @@ impl MemFs {
             )),
             read_only: config.read_only,
             write_verifier: AtomicU64::new(table::clock_ns()),
+            no_space_count: AtomicU64::new(0),
         }
     }
 
@@ -90,6 +92,17 @@ impl MemFs {
     /// Changes the write verifier, as a restart would; the data stays.
     pub fn change_write_verifier(&self) {
         self.write_verifier.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many changes found no space.
+    pub fn no_space_count(&self) -> u64 {
+        self.no_space_count.load(Ordering::Relaxed)
+    }
+
+    fn count_refusal<T>(&self, result: &Result<T, FsError>) {
+        if matches!(result, Err(FsError::NoSpc)) {
+            self.no_space_count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether changes are refused.
@@ -131,6 +144,7 @@ impl MemFs {
             Some(_) if self.read_only => Err(FsError::RoFs),
             Some(_) => body(&mut table),
         };
+        self.count_refusal(&result);
         Changed {
             wcc: Wcc {
                 before,

@@ -64,7 +64,7 @@ impl Table {
         dir: FileId,
         name: &[u8],
         cred: &Cred<'_>,
-        new_inode: bool,
+        body: Option<&Body>,
     ) -> Result<(), FsError> {
         if is_dots(name) {
             self.dir(dir)?;
@@ -74,7 +74,7 @@ impl Table {
             return Err(FsError::Exist);
         }
         self.check_dir_writable(dir, cred)?;
-        self.check_room_for_name(new_inode)
+        self.check_room_for_name(name, body)
     }
 
     /// Makes an object under a new name; everything is checked before anything changes.
@@ -87,7 +87,7 @@ impl Table {
         default_mode: u32,
         set: &SetAttr,
     ) -> Result<Found, FsError> {
-        self.check_new_name(dir, name, cred, true)?;
+        self.check_new_name(dir, name, cred, Some(&body))?;
         let (dir_gid, dir_mode) = self.get(dir).map(|inode| (inode.gid, inode.mode))?;
         let is_dir = matches!(body, Body::Directory(_));
         let inherits = dir_mode & 0o2000 != 0; // set-gid directories hand their group down
@@ -106,8 +106,7 @@ impl Table {
             self.get_mut(id)?.mode |= 0o2000;
         }
         let now = self.now();
-        self.dir_mut(dir)?.put(name, id.number);
-        self.names += 1;
+        self.add_name(dir, name, id.number)?;
         let parent = self.get_mut(dir)?;
         parent.nlink += u32::from(is_dir);
         parent.touch(now);
@@ -185,8 +184,7 @@ impl Table {
             (_, false) => false,
         };
         let now = self.now();
-        self.dir_mut(dir)?.remove(name);
-        self.names -= 1;
+        self.drop_name(dir, name)?;
         self.unlink(id, now);
         let parent = self.get_mut(dir)?;
         parent.nlink -= u32::from(is_dir);
@@ -209,10 +207,9 @@ impl Table {
         if inode.nlink >= LINK_MAX {
             return Err(FsError::MLink);
         }
-        self.check_new_name(dir, name, cred, false)?;
+        self.check_new_name(dir, name, cred, None)?;
         let now = self.now();
-        self.dir_mut(dir)?.put(name, id.number);
-        self.names += 1;
+        self.add_name(dir, name, id.number)?;
         self.get_mut(dir)?.touch(now);
         let inode = self.get_mut(id)?;
         inode.nlink += 1;
@@ -317,6 +314,7 @@ impl MemFs {
         } else {
             table.link(id, dir, name, cred)
         };
+        self.count_refusal(&result);
         let wcc = Wcc {
             before,
             after: table.attr(dir),

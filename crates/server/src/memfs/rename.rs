@@ -75,13 +75,18 @@ impl Table {
         if target == Some(source) {
             return Ok(()); // two names of one file: nothing happens (RFC 1813, 3.3.14)
         }
+        if target.is_none() && to.name.len() > from.name.len() {
+            self.check_room_for_growth((to.name.len() - from.name.len()) as u64)?;
+        }
         let now = self.now();
         let is_dir = self.get(source)?.is_dir();
-        self.dir_mut(from.dir)?.remove(from.name);
-        self.dir_mut(to.dir)?.put(to.name, source.number);
-        if let Some(target) = target {
-            self.names -= 1;
-            self.unlink(target, now);
+        self.drop_name(from.dir, from.name)?;
+        match target {
+            Some(target) => {
+                self.dir_mut(to.dir)?.put(to.name, source.number);
+                self.unlink(target, now);
+            }
+            None => self.add_name(to.dir, to.name, source.number)?,
         }
         if is_dir {
             self.dir_mut(source)?.parent = to.dir.number;
@@ -115,6 +120,7 @@ impl MemFs {
             true if self.read_only => Err(FsError::RoFs),
             _ => table.rename(from, to, cred),
         };
+        self.count_refusal(&result);
         (
             Wcc {
                 before: before.0,

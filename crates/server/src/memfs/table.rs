@@ -1,6 +1,6 @@
 //! The inode table: numbers, generations, the space account and the clock.
 
-use super::dir::DirData;
+use super::dir::{DirData, charge_of_name};
 use super::inode::{Body, Inode};
 use super::types::{Attr, Cred, FileId, FsError, PreAttr, SetAttr, SetTime};
 use std::sync::atomic::AtomicU64;
@@ -22,13 +22,17 @@ struct Slot {
     inode: Option<Inode>,
 }
 
+/// What an inode is charged: the table doubles when it grows.
+pub(super) const INODE_BYTES: u64 = 2 * size_of::<Slot>() as u64;
+
 /// All inodes, under the lock of the file system.
 #[derive(Debug)]
 pub(super) struct Table {
     slots: Vec<Slot>,
     free: Vec<u64>,
-    /// Names in all directories; bounded like the inodes, since names cost memory too.
+    /// Names in all directories; bounded like the inodes.
     pub(super) names: u64,
+    /// Content, inodes and names, by what they take in memory.
     pub(super) used_bytes: u64,
     pub(super) capacity_bytes: u64,
     pub(super) max_files: u64,
@@ -41,6 +45,15 @@ pub(super) fn clock_ns() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_nanos() as u64)
+}
+
+/// What an inode is charged against the capacity, without the content of a file.
+fn charge_of_inode(body: &Body) -> u64 {
+    let target = match body {
+        Body::Symlink(target) => target.len() as u64,
+        _ => 0,
+    };
+    INODE_BYTES + target
 }
 
 /// `.` and `..` are names of directories, but no names that can be made or removed.
@@ -167,14 +180,66 @@ impl Table {
         }
     }
 
-    /// Whether one more inode or name may be made.
-    pub(super) fn check_room_for_name(&self, new_inode: bool) -> Result<(), FsError> {
-        let full = self.names >= self.max_files || (new_inode && self.inodes() >= self.max_files);
-        if full { Err(FsError::NoSpc) } else { Ok(()) }
+    /// Bytes that are free. Places of removed inodes count as free: inodes may have them.
+    pub(super) fn free_bytes(&self) -> u64 {
+        self.capacity_bytes.saturating_sub(self.used_bytes)
+    }
+
+    /// Whether one more name may be made, and, with `body`, an inode under it.
+    pub(super) fn check_room_for_name(
+        &self,
+        name: &[u8],
+        body: Option<&Body>,
+    ) -> Result<(), FsError> {
+        let many = self.inodes() >= self.max_files;
+        let bytes = charge_of_name(name) + body.map_or(0, charge_of_inode);
+        if self.names >= self.max_files || (body.is_some() && many) || !self.has_room(bytes) {
+            return Err(FsError::NoSpc);
+        }
+        Ok(())
+    }
+
+    /// Whether so many bytes more fit. Places of inodes that were removed are kept for the next
+    /// ones, and take memory until then.
+    fn has_room(&self, bytes: u64) -> bool {
+        let kept = self.free.len() as u64 * INODE_BYTES;
+        let used = self.used_bytes.saturating_add(kept).saturating_add(bytes);
+        used <= self.capacity_bytes
+    }
+
+    /// Whether a name may get so many bytes longer.
+    pub(super) fn check_room_for_growth(&self, bytes: u64) -> Result<(), FsError> {
+        if self.has_room(bytes) {
+            Ok(())
+        } else {
+            Err(FsError::NoSpc)
+        }
+    }
+
+    /// Puts a name into a directory. The caller has looked for room.
+    pub(super) fn add_name(
+        &mut self,
+        dir: FileId,
+        name: &[u8],
+        number: u64,
+    ) -> Result<(), FsError> {
+        self.dir_mut(dir)?.put(name, number);
+        self.names += 1;
+        self.used_bytes += charge_of_name(name);
+        Ok(())
+    }
+
+    /// Takes a name out of a directory.
+    pub(super) fn drop_name(&mut self, dir: FileId, name: &[u8]) -> Result<(), FsError> {
+        self.dir_mut(dir)?.remove(name);
+        self.names -= 1;
+        self.used_bytes -= charge_of_name(name);
+        Ok(())
     }
 
     /// Gives the inode a number.
     pub(super) fn insert(&mut self, inode: Inode) -> FileId {
+        self.used_bytes += charge_of_inode(&inode.body);
         let number = match self.free.pop() {
             Some(number) => number,
             None => {
@@ -201,10 +266,11 @@ impl Table {
         if inode.nlink > 0 && !inode.is_dir() {
             return;
         }
-        let freed = match &inode.body {
+        let content = match &inode.body {
             Body::Regular(data) => data.charged(),
             _ => 0,
         };
+        let freed = content + charge_of_inode(&inode.body);
         self.used_bytes -= freed;
         let slot = &mut self.slots[id.number as usize - 1];
         slot.inode = None;
@@ -214,11 +280,10 @@ impl Table {
 
     /// Charges bytes against the capacity, or refuses.
     pub(super) fn charge(&mut self, bytes: u64) -> Result<(), FsError> {
-        let used = self.used_bytes.saturating_add(bytes);
-        if bytes > 0 && used > self.capacity_bytes {
+        if bytes > 0 && !self.has_room(bytes) {
             return Err(FsError::NoSpc);
         }
-        self.used_bytes = used;
+        self.used_bytes += bytes;
         Ok(())
     }
 

@@ -32,6 +32,7 @@ use filermark_onc::xdr::{self, Decoder, Encode};
 use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// What all threads of one server share.
 #[derive(Debug)]
@@ -47,9 +48,29 @@ pub(crate) struct Shared {
     cache: ReplyCache,
     mounts: mount::Mounts,
     null: null::Replies,
+    /// Connections of all threads.
+    pub(crate) connection_count: AtomicUsize,
+    /// Bytes of requests that have come in part, of all threads.
+    pub(crate) partial_bytes: AtomicU64,
 }
 
+/// Requests that have come in part may always take so much.
+const PARTIAL_BYTES_MIN: u64 = 16 << 20;
+/// Or so many of the largest records.
+const PARTIAL_RECORDS_MIN: u64 = 16;
+
 impl Shared {
+    /// Changes refused for want of space.
+    pub(crate) fn no_space_count(&self) -> u64 {
+        self.fs.no_space_count()
+    }
+
+    /// Most bytes that requests may take that have come in part.
+    pub(crate) fn partial_bytes_max(&self) -> u64 {
+        let least = PARTIAL_BYTES_MIN.max(PARTIAL_RECORDS_MIN * self.max_record() as u64);
+        least.max(self.options.capacity_bytes / 4)
+    }
+
     /// `started_ns`: now, on the monotonic clock.
     pub(crate) fn new(options: ServerOptions, started_ns: u64) -> Shared {
         let fs = MemFs::new(FsConfig {
@@ -69,6 +90,8 @@ impl Shared {
             options,
             cache: ReplyCache::default(),
             mounts: mount::Mounts::default(),
+            connection_count: AtomicUsize::new(0),
+            partial_bytes: AtomicU64::new(0),
         }
     }
 

@@ -44,6 +44,10 @@ pub(super) struct Conn {
     /// The client sends no more; what it has asked for is still answered.
     pub(super) at_end: bool,
     pub(super) requests: u64,
+    /// Bytes of a request in part that are counted for this connection.
+    pub(super) partial_bytes: u64,
+    /// When this thread last got something of it, in events.
+    pub(super) last_heard: u64,
     /// The events that the queue watches for.
     pub(super) interest: EventFlags,
     /// Replies that the socket did not take yet.
@@ -69,6 +73,8 @@ impl Conn {
             held: Vec::new(),
             at_end: false,
             requests: 0,
+            partial_bytes: 0,
+            last_heard: 0,
             interest: EventFlags::IN,
             pending: Vec::new(),
             sent: 0,
@@ -190,6 +196,15 @@ impl Conns {
 
     pub(super) fn get_mut(&mut self, token: Token) -> Option<&mut Conn> {
         self.slot(token)?.conn.as_deref_mut()
+    }
+
+    /// The connection that has said nothing for longest while a request of it has come in part.
+    pub(super) fn most_stalled(&self) -> Option<Token> {
+        let conns = self.slots.iter().filter_map(|slot| slot.conn.as_deref());
+        let stalled = conns.filter(|conn| conn.partial_bytes > 0);
+        stalled
+            .min_by_key(|conn| conn.last_heard)
+            .map(|conn| conn.token)
     }
 
     /// Takes the connection out, to be put back or removed.

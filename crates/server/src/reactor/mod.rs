@@ -91,6 +91,9 @@ pub(crate) struct Reactor {
     input: Box<[u8]>,
     out: Vec<u8>,
     max_record: usize,
+    /// Events so far.
+    event_count: u64,
+    partial_bytes_max: u64,
 }
 
 fn system(step: &'static str) -> impl Fn(Errno) -> ServerError {
@@ -138,6 +141,7 @@ impl Reactor {
                 .map_err(system("watch a socket"))?;
         }
         let max_record = service.shared.max_record();
+        let partial_bytes_max = service.shared.partial_bytes_max();
         Ok(Reactor {
             service,
             inbox,
@@ -151,6 +155,8 @@ impl Reactor {
             input: vec![0; INPUT].into(),
             out: Vec::with_capacity(INPUT),
             max_record,
+            event_count: 0,
+            partial_bytes_max,
             epoll,
         })
     }
@@ -219,7 +225,13 @@ impl Reactor {
 
     /// Takes the connections that were handed to this thread.
     fn adopt(&mut self) {
+        let most = self.service.shared.options.connections_max;
         for (stream, peer) in self.inbox.take() {
+            let count = &self.service.shared.connection_count;
+            if count.load(Ordering::Relaxed) >= most {
+                self.service.counters.connections_refused.add(1);
+                continue; // dropping the stream closes it
+            }
             let Some(conn) = Conn::new(stream, peer, self.max_record) else {
                 continue;
             };
@@ -232,6 +244,7 @@ impl Reactor {
                 self.conns.remove(token);
                 continue;
             }
+            count.fetch_add(1, Ordering::Relaxed);
             self.service.counters.connections.add(1);
         }
     }
@@ -247,19 +260,62 @@ impl Reactor {
             if conn.is_finished() {
                 conn.peer.session.settle();
             }
-            self.conns.remove(token); // closing the socket ends its events
-            return;
+            self.forget(&conn);
+            return; // closing the socket ends its events
         }
         let wanted = conn.wanted_events();
         if wanted != conn.interest {
             conn.interest = wanted;
             let data = EventData::new_u64(token.to_u64());
             if epoll::modify(&self.epoll, &conn.stream, data, wanted).is_err() {
-                self.conns.remove(token);
+                self.forget(&conn);
                 return;
             }
         }
+        let over = self.count_partial(&mut conn);
         self.conns.put_back(token, conn);
+        if over {
+            self.close_stalled();
+        }
+    }
+
+    /// Ends a connection that is not in the table just now.
+    fn forget(&mut self, conn: &Conn) {
+        let shared = &self.service.shared;
+        shared
+            .partial_bytes
+            .fetch_sub(conn.partial_bytes, Ordering::Relaxed);
+        shared.connection_count.fetch_sub(1, Ordering::Relaxed);
+        self.conns.remove(conn.token);
+    }
+
+    /// Counts what a connection holds of a request that has come in part; says whether all
+    /// connections hold too much.
+    #[inline]
+    fn count_partial(&mut self, conn: &mut Conn) -> bool {
+        self.event_count += 1;
+        conn.last_heard = self.event_count;
+        let holds = (conn.reader.partial_bytes() + conn.held.capacity()) as u64;
+        if holds == conn.partial_bytes {
+            return false;
+        }
+        let total = &self.service.shared.partial_bytes;
+        let before = total.fetch_add(holds.wrapping_sub(conn.partial_bytes), Ordering::Relaxed);
+        let now = before.wrapping_add(holds.wrapping_sub(conn.partial_bytes));
+        let grew = holds > conn.partial_bytes;
+        conn.partial_bytes = holds;
+        grew && now > self.partial_bytes_max
+    }
+
+    /// Closes the connection of this thread that has left its request in part for longest.
+    fn close_stalled(&mut self) {
+        let Some(token) = self.conns.most_stalled() else {
+            return;
+        };
+        if let Some(conn) = self.conns.take(token) {
+            self.service.counters.connections_stalled.add(1);
+            self.forget(&conn);
+        }
     }
 
     fn conn_event(&mut self, conn: &mut Conn, flags: EventFlags) -> Fate {

@@ -82,3 +82,53 @@ fn damaged_calls_never_stop_the_server() {
     });
     outcome.expect("the server answers on");
 }
+
+/// D13 of the findings: 300 of them took 273 MB.
+#[test]
+fn requests_that_come_in_part_are_bounded() {
+    let server = server(|o| (o.capacity_bytes, o.threads) = (64 << 20, 1));
+    let (mut good, root) = Client::mounted(&server);
+    let mut half = vec![0; 900_000];
+    half[..4].copy_from_slice(&(1u32 << 31 | 1_000_000).to_be_bytes());
+    // 54 MB, where 18 MiB are the limit.
+    let crowd: Vec<_> = (0..60)
+        .map(|_| {
+            let client = Client::connect(server.addrs()[0]);
+            // It may be closed while it is sent.
+            let _ = std::io::Write::write_all(&mut &client.stream, &half);
+            client
+        })
+        .collect();
+    // Read first to last by one thread: the answer comes behind all of them.
+    assert!(good.getattr(root).is_ok());
+    let began = std::time::Instant::now();
+    while server.stats().connections_stalled < 38 {
+        assert!(began.elapsed().as_secs() < 60, "{:?}", server.stats());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(good.getattr(root).is_ok());
+    drop(crowd);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_closed_and_counted() {
+    let server = server(|o| o.connections_max = 3);
+    let (mut good, root) = Client::mounted(&server);
+    let began = std::time::Instant::now();
+    let mut crowd = Vec::new();
+    while server.stats().connections_refused < 5 {
+        crowd.push(Client::connect(server.addrs()[0]));
+        assert!(began.elapsed().as_secs() < 60, "{:?}", server.stats());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(server.stats().connections <= 3);
+    assert!(good.getattr(root).is_ok());
+    // Those that go make room.
+    drop(crowd);
+    let before = server.stats().connections;
+    while server.stats().connections == before {
+        let _later = Client::connect(server.addrs()[0]);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(began.elapsed().as_secs() < 60, "{:?}", server.stats());
+    }
+}

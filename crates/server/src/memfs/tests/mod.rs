@@ -265,8 +265,10 @@ fn special_files_and_symlinks() {
 
 #[test]
 fn a_full_disk_says_so_and_comes_back() {
+    // Two blocks, and what a file and a directory with their names take beside.
+    let beside = 2 * (super::table::INODE_BYTES + super::dir::charge_of_name(b"f"));
     let fs = MemFs::new(FsConfig {
-        capacity_bytes: 8192,
+        capacity_bytes: 8192 + beside,
         max_files: 3,
         ..FsConfig::default()
     });
@@ -285,7 +287,7 @@ fn a_full_disk_says_so_and_comes_back() {
     );
     assert_eq!(
         fs.fsstat(file).1.map(|s| (s.free_bytes, s.free_files)),
-        Ok((0, 1))
+        Ok((beside / 2, 1))
     );
     mkdir(&fs, fs.root(), "d");
     let more = fs
@@ -295,8 +297,44 @@ fn a_full_disk_says_so_and_comes_back() {
     assert!(fs.remove(fs.root(), b"f", &Cred::ROOT).result.is_ok());
     assert_eq!(
         fs.fsstat(fs.root()).1.map(|s| (s.free_bytes, s.free_files)),
-        Ok((8192, 1))
+        Ok((8192 + beside / 2, 1))
     );
+}
+
+/// D13 of the findings: 196,000 empty files with long names fitted into any capacity.
+#[test]
+fn names_and_empty_files_count_against_the_capacity() {
+    let fs = MemFs::new(FsConfig {
+        capacity_bytes: 1 << 20,
+        ..FsConfig::default()
+    });
+    let how = CreateHow::Unchecked(SetAttr::default());
+    let name = |i: u32| format!("{i:0>250}").into_bytes();
+    let full = (0..10_000).find_map(|i| {
+        let made = fs.create(fs.root(), &name(i), &how, &Cred::ROOT).result;
+        made.is_err().then_some((i, made.err()))
+    });
+    let (count, error) = full.expect("an end");
+    assert_eq!(error, Some(FsError::NoSpc));
+    assert!((500..3000).contains(&count), "{count} files in 1 MiB");
+    assert_eq!(fs.no_space_count(), 1);
+    // Further names of one file count too, and so do longer ones.
+    let first = fs
+        .lookup(fs.root(), &name(0), &Cred::ROOT)
+        .1
+        .expect("the first")
+        .id;
+    let link = fs
+        .link(first, fs.root(), &name(20_000), &Cred::ROOT)
+        .1
+        .result;
+    assert_eq!(link, Err(FsError::NoSpc));
+    // What is removed is free again, to the byte.
+    for i in 0..count {
+        assert!(fs.remove(fs.root(), &name(i), &Cred::ROOT).result.is_ok());
+    }
+    let free = fs.fsstat(fs.root()).1.map(|s| s.free_bytes);
+    assert_eq!(free, Ok(1 << 20));
 }
 
 #[test]
