@@ -33,6 +33,7 @@ pub mod scripts;
 mod seconds;
 pub mod secure;
 mod space;
+mod space_used;
 mod sweep;
 pub mod switchboard;
 mod tame;

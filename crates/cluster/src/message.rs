@@ -11,6 +11,7 @@ use crate::secure::seal::Sealed;
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
+use filermark_results::record::SpaceChange;
 use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
@@ -174,7 +175,12 @@ pub enum Report {
         reason: String,
     },
     /// INIT is over.
-    Populated(Tasks),
+    Populated {
+        /// What was done.
+        tasks: Tasks,
+        /// Free space before and after, of the file systems that state it.
+        space: Vec<SpaceChange>,
+    },
     /// WARMUP and RUN are over.
     Measured {
         /// The figures of this client.
@@ -223,6 +229,8 @@ pub struct FreeSpace {
     pub file_system: String,
     /// By its own word, in bytes.
     pub bytes: u64,
+    /// Its size by its own word, in bytes; 0: unknown.
+    pub total_bytes: u64,
     /// Files of an earlier run of the same name were left there to be used again.
     pub kept: bool,
 }

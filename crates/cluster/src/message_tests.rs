@@ -8,6 +8,7 @@ use crate::preflight::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome}
 use crate::secure::seal::{Opener, Sealer};
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
+use filermark_results::record::SpaceChange;
 use filermark_results::{Environment, Phase};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -81,6 +82,7 @@ fn reports() -> Vec<Report> {
             shard_count: 2,
             remarks: vec!["a".into()],
             free: vec![FreeSpace {
+                total_bytes: 1 << 40,
                 mounts: vec![mount()],
                 file_system: "nas:/export".into(),
                 bytes: 9,
@@ -103,7 +105,15 @@ fn reports() -> Vec<Report> {
         }),
         Report::Alive,
         Report::Leaving { reason: "c".into() },
-        Report::Populated(tasks),
+        Report::Populated {
+            tasks,
+            space: vec![SpaceChange {
+                file_system: "nas:/vol".into(),
+                total_bytes: 1 << 40,
+                before_bytes: 1 << 39,
+                after_bytes: 1 << 38,
+            }],
+        },
         Report::Measured {
             stats: Box::new(filermark_results::testing::quiet_point(100.0, 5)),
             clock: Some(ClockCheck::Failed { reason: "d".into() }),

@@ -221,7 +221,10 @@ impl Pretender {
                 reason: "there is nothing to look at".into(),
                 stopped: false,
             },
-            Task::Init(_) => Report::Populated(Tasks::default()),
+            Task::Init(_) => Report::Populated {
+                tasks: Tasks::default(),
+                space: Vec::new(),
+            },
             Task::Run { warmup_at, .. } => {
                 self.load = Some((warmup_at, 0));
                 return None;

@@ -1,17 +1,22 @@
-//! Whether a composite's data set will fit: what each file system has free, by its
-//! own word, against what the procs that work there need.
+//! Whether a run's file set will fit: what each file system has free, as its server
+//! states it, against what the procs that work there need.
 //!
 //! netmist ends a run for want of space in its middle (seed 002, section 18); here
-//! it is seen before anything is made. Quotas, compression and thin provisioning
-//! make the figure a hint, so the user may overrule it.
+//! it is seen before anything is made, and a reserve stays free, since others may use
+//! the server too. Quotas, compression and thin provisioning make the figure a hint,
+//! so the user may overrule it.
 
 use crate::message::FreeSpace;
 use filermark_engine::driver::ClaimReport;
 use filermark_engine::name::MARKER;
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_model::{Bytes, LoadPoint, RunPlan};
+use filermark_model::{Bytes, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+/// By how much the file set of a classical benchmark may grow during RUN (seed 001,
+/// section 2.2: 10 % of free space beside it).
+const CLASSIC_GROWTH: f64 = 1.1;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,6 +31,8 @@ pub(crate) struct Verdict {
 #[derive(Debug, Default)]
 struct Need {
     free_bytes: u64,
+    /// The part of it that has to stay free.
+    reserve_bytes: u64,
     start_bytes: u64,
     max_bytes: u64,
     mounts: BTreeSet<String>,
@@ -34,21 +41,18 @@ struct Need {
     kept: bool,
 }
 
-/// Holds the needs of a composite's largest load point against `free`, which has an
-/// entry per client with what that client sees.
+/// Holds the needs of the largest load point against `free`, which has an entry per
+/// client with what that client sees.
 pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
     let mut verdict = Verdict::default();
-    let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
-    let Some(largest) = largest else {
-        return verdict;
-    };
-    for need in needs(plan, *largest, free).values() {
-        let too_small = need.free_bytes < need.start_bytes;
-        if !too_small && need.free_bytes >= need.max_bytes {
+    for need in needs(plan, free).values() {
+        let usable = need.free_bytes.saturating_sub(need.reserve_bytes);
+        let too_small = usable < need.start_bytes;
+        if !too_small && usable >= need.max_bytes {
             continue;
         }
-        let sentence = need.sentence(too_small);
-        match too_small && !need.kept && !is_overruled(plan) {
+        let sentence = need.sentence(plan, too_small);
+        match too_small && !need.kept && plan.space.check {
             true => verdict.refusal = verdict.refusal.or(Some(sentence)),
             false => verdict.warnings.push(sentence),
         }
@@ -56,42 +60,63 @@ pub(crate) fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
     verdict
 }
 
-/// What the file set of a classical benchmark's largest load point takes, in bytes,
-/// with the room by which it grows.
-pub(crate) fn classic_need_bytes(plan: &RunPlan) -> Option<u64> {
-    let classic = plan.benchmark.classic()?;
-    let loads = plan.points.iter().map(|p| p.requested.0);
-    let most = loads.fold(0.0, f64::max);
-    Some((most * classic.fileset.mb_per_op * 1.1 * (1u64 << 20) as f64) as u64)
-}
-
-/// Tells when a classical benchmark's largest load point will hardly fit. Only tells:
-/// quotas, compression and thin provisioning make the figure a hint.
-pub(crate) fn classic_shortage(plan: &RunPlan, free: &[FreeSpace]) -> Option<String> {
-    let needed = classic_need_bytes(plan)?;
-    let least = free.iter().map(|f| f.bytes).min();
-    let free = least.filter(|free| *free < needed)?;
-    Some(format!(
-        "the server has {} free, the largest load point needs about {}: lower LOAD or FILESET_MB_PER_OP",
-        Bytes(free),
-        Bytes(needed)
-    ))
-}
-
-fn is_overruled(plan: &RunPlan) -> bool {
-    match &plan.driver {
-        DriverPlan::Posix(posix) => posix.ignore_space,
-        DriverPlan::Nfs(_) | DriverPlan::Smb(_) | DriverPlan::Null => false,
+/// What the file set of the largest load point may come to take, in bytes.
+pub(crate) fn need_bytes(plan: &RunPlan) -> u64 {
+    match plan.benchmark.composite() {
+        Some(_) => {
+            let sets = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
+            sets.max().unwrap_or(0)
+        }
+        None => classic_bytes(plan).1,
     }
 }
 
-fn needs(plan: &RunPlan, point: LoadPoint, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
-    let mut needs: BTreeMap<String, Need> = BTreeMap::new();
-    let Some(composite) = plan.benchmark.composite() else {
+/// What the file set of a classical benchmark's largest load point takes at first, and
+/// with the room by which it grows, in bytes.
+fn classic_bytes(plan: &RunPlan) -> (u64, u64) {
+    let sizes = plan.points.iter().map(|p| plan.io_bytes(p.requested));
+    let bytes = sizes.max().unwrap_or(0);
+    (bytes, (bytes as f64 * CLASSIC_GROWTH) as u64)
+}
+
+/// The needs of the largest load point, by file system.
+fn needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    match plan.benchmark.composite() {
+        Some(_) => composite_needs(plan, free),
+        None => classic_needs(plan, free),
+    }
+}
+
+/// Every proc has an equal share of the file set, on its own mount point.
+fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    let mut needs = BTreeMap::new();
+    let mut procs: BTreeMap<String, u64> = BTreeMap::new();
+    for client in 0..plan.clients.len() {
+        for (_, mount) in plan.procs_of(client) {
+            if let Some(there) = space_at(free, client, &mount) {
+                need_of(&mut needs, plan, there, &mount);
+                *procs.entry(there.file_system.clone()).or_default() += 1;
+            }
+        }
+    }
+    let (start, max) = classic_bytes(plan);
+    let all = f64::from(plan.proc_count().max(1));
+    for (file_system, need) in &mut needs {
+        let share = procs.get(file_system).map_or(0.0, |n| *n as f64 / all);
+        need.start_bytes = (start as f64 * share) as u64;
+        need.max_bytes = (max as f64 * share) as u64;
+    }
+    needs
+}
+
+fn composite_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    let mut needs = BTreeMap::new();
+    let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
+    let (Some(composite), Some(point)) = (plan.benchmark.composite(), largest) else {
         return needs;
     };
     let mut shared = BTreeSet::new();
-    for proc in plan.procs.iter().take(plan.proc_count_at(point) as usize) {
+    for proc in plan.procs.iter().take(plan.proc_count_at(*point) as usize) {
         let Some(component) = composite.components.get(proc.component as usize) else {
             continue;
         };
@@ -100,40 +125,73 @@ fn needs(plan: &RunPlan, point: LoadPoint, free: &[Vec<FreeSpace>]) -> BTreeMap<
         if shares && !shared.insert(proc.component) {
             continue;
         }
-        let seen = free.get(proc.client as usize);
-        let Some(there) = seen.and_then(|f| f.iter().find(|f| f.mounts.contains(&proc.mount)))
-        else {
+        let Some(there) = space_at(free, proc.client as usize, &proc.mount) else {
             continue;
         };
-        let need = needs.entry(there.file_system.clone()).or_insert(Need {
-            free_bytes: u64::MAX,
-            ..Need::default()
-        });
-        need.free_bytes = need.free_bytes.min(there.bytes);
-        need.kept |= there.kept;
+        let need = need_of(&mut needs, plan, there, &proc.mount);
         need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
         need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
-        need.mounts.insert(proc.mount.to_string());
     }
     needs
 }
 
+/// The file system that a client sees at a mount point, where it states its space.
+fn space_at<'a>(
+    free: &'a [Vec<FreeSpace>],
+    client: usize,
+    mount: &MountPoint,
+) -> Option<&'a FreeSpace> {
+    let seen = free.get(client)?;
+    seen.iter().find(|f| f.mounts.contains(mount))
+}
+
+/// The entry of a file system, with the least that any client sees free there.
+fn need_of<'a>(
+    needs: &'a mut BTreeMap<String, Need>,
+    plan: &RunPlan,
+    there: &FreeSpace,
+    mount: &MountPoint,
+) -> &'a mut Need {
+    let need = needs.entry(there.file_system.clone()).or_insert(Need {
+        free_bytes: u64::MAX,
+        ..Need::default()
+    });
+    let whole = match there.total_bytes {
+        0 => there.bytes,
+        total => total,
+    };
+    let reserve = (whole as f64 * plan.space.reserve_pcnt / 100.0) as u64;
+    need.free_bytes = need.free_bytes.min(there.bytes);
+    need.reserve_bytes = need.reserve_bytes.max(reserve);
+    need.kept |= there.kept;
+    need.mounts.insert(mount.to_string());
+    need
+}
+
 impl Need {
-    fn sentence(&self, too_small: bool) -> String {
+    fn sentence(&self, plan: &RunPlan, too_small: bool) -> String {
         let mounts: Vec<&str> = self.mounts.iter().map(String::as_str).collect();
         let place = match mounts.as_slice() {
             [first, second, .., _] => format!("{first}, {second}, ..."),
             few => few.join(", "),
         };
-        let free = Bytes(self.free_bytes);
+        let mut free = format!("{} are free", Bytes(self.free_bytes));
+        if self.reserve_bytes > 0 {
+            let reserve = Bytes(self.reserve_bytes);
+            free += &format!(", of which {reserve} have to stay free (SPACE_RESERVE)");
+        }
         let (start, max) = (Bytes(self.start_bytes), Bytes(self.max_bytes));
-        let advice = "lower LOAD or FILE_SIZE, free some space, or say SPACE_CHECK=off";
+        let size = match plan.benchmark.composite() {
+            Some(_) => "FILE_SIZE",
+            None => "FILESET_MB_PER_OP",
+        };
+        let advice = format!("lower LOAD or {size}, free some space, or set SPACE_CHECK=off");
         match too_small {
             true => format!(
-                "{place}: {free} are free, but the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"
+                "{place}: {free}; the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"
             ),
             false => format!(
-                "{place}: {free} are free; the file set of the largest load point takes {start}, but may come to take {max} during RUN and then fail: {advice}"
+                "{place}: {free}; the file set of the largest load point takes {start}, but may come to take {max} during RUN and then fail: {advice}"
             ),
         }
     }
@@ -159,7 +217,7 @@ impl Seen {
     /// Adds what a claim has found. Several mount points of one file system, which
     /// have one device number, count once.
     pub fn add(&mut self, mount: &MountPoint, kept: bool, host: &str, found: &ClaimReport) {
-        let Some(bytes) = found.free_bytes else {
+        let Some(space) = found.space else {
             return;
         };
         let device = match self.mounted {
@@ -168,15 +226,20 @@ impl Seen {
         };
         match self.file_systems.iter_mut().find(|(d, _)| *d == device) {
             Some((_, known)) => {
-                known.bytes = known.bytes.min(bytes);
+                known.bytes = known.bytes.min(space.free_bytes);
                 known.kept |= kept;
                 known.mounts.push(mount.clone());
             }
             None => {
                 let free = FreeSpace {
                     mounts: vec![mount.clone()],
-                    file_system: name_of(&device, host, found),
-                    bytes,
+                    file_system: match self.mounted {
+                        true => name_of(&device, host, found),
+                        // An export or a share is the same from every client.
+                        false => device.clone(),
+                    },
+                    bytes: space.free_bytes,
+                    total_bytes: space.total_bytes,
                     kept,
                 };
                 self.file_systems.push((device, free));

@@ -2,7 +2,7 @@
 
 use crate::message::FreeSpace;
 use crate::space::{Seen, check, is_kept};
-use filermark_engine::driver::ClaimReport;
+use filermark_engine::driver::{ClaimReport, Space};
 use filermark_engine::name::MARKER;
 use filermark_model::RunPlan;
 use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan};
@@ -11,6 +11,7 @@ use filermark_results::testing::composite::composite_record;
 fn plan() -> RunPlan {
     let mut plan = composite_record().run.plan;
     plan.driver = DriverPlan::Posix(PosixPlan::default());
+    plan.space.reserve_pcnt = 0.0;
     plan
 }
 
@@ -21,6 +22,7 @@ fn seen(plan: &RunPlan, bytes: u64, name: impl Fn(usize) -> String) -> Vec<Vec<F
             mounts: client.mounts.clone(),
             file_system: name(at),
             bytes,
+            total_bytes: 0,
             kept: false,
         }]
     };
@@ -65,10 +67,7 @@ fn the_user_may_overrule_it() {
     free[0][0].kept = true;
     let verdict = check(&plan, &free);
     assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
-    plan.driver = DriverPlan::Posix(PosixPlan {
-        ignore_space: true,
-        ..PosixPlan::default()
-    });
+    plan.space.check = false;
     let verdict = check(&plan, &seen(&plan, 1, |_| "nas:/vol".into()));
     assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
 }
@@ -107,7 +106,10 @@ fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
 
 fn report(source: &str, bytes: u64) -> ClaimReport {
     ClaimReport {
-        free_bytes: Some(bytes),
+        space: Some(Space {
+            free_bytes: bytes,
+            total_bytes: 0,
+        }),
         server_facts: vec![("source".to_owned(), source.to_owned())],
         ..ClaimReport::default()
     }
@@ -157,4 +159,49 @@ fn only_files_that_will_be_used_again_count_as_kept() {
     std::fs::create_dir(dir.path().join("run").join("CL0")).unwrap();
     assert!(is_kept(&driver(true), &mount, "run"));
     assert!(!is_kept(&driver(false), &mount, "run"));
+}
+
+fn classic() -> RunPlan {
+    let mut plan = filermark_results::testing::plan();
+    plan.space.reserve_pcnt = 0.0;
+    plan
+}
+
+#[test]
+fn a_classical_file_set_that_does_not_fit_is_refused_too() {
+    let plan = classic();
+    let start = plan
+        .points
+        .iter()
+        .map(|p| plan.io_bytes(p.requested))
+        .max()
+        .unwrap();
+    let one = |plan: &RunPlan, bytes| check(plan, &seen(plan, bytes, |_| "nas:/vol".into()));
+    let enough = one(&plan, start + start / 5);
+    assert_eq!((enough.refusal, enough.warnings.len()), (None, 0));
+    let tight = one(&plan, start + 1024);
+    assert_eq!((tight.refusal, tight.warnings.len()), (None, 1));
+    let refusal = one(&plan, start / 2).refusal.expect("it does not fit");
+    for word in ["are free", "LOAD", "FILESET_MB_PER_OP", "SPACE_CHECK=off"] {
+        assert!(refusal.contains(word), "{word}: {refusal}");
+    }
+    let mut overruled = plan.clone();
+    overruled.space.check = false;
+    let told = one(&overruled, start / 2);
+    assert_eq!((told.refusal, told.warnings.len()), (None, 1));
+}
+
+#[test]
+fn the_reserve_stays_free() {
+    let mut plan = classic();
+    let need = crate::space::need_bytes(&plan);
+    let mut free = seen(&plan, need + need / 10, |_| "nas:/vol".into());
+    for client in &mut free {
+        client[0].total_bytes = 10 * need;
+    }
+    assert_eq!(check(&plan, &free).refusal, None);
+    // 5 % of the file system is half of what is needed.
+    plan.space.reserve_pcnt = 5.0;
+    let refusal = check(&plan, &free).refusal.expect("the reserve would go");
+    assert!(refusal.contains("SPACE_RESERVE"), "{refusal}");
 }

@@ -9,6 +9,7 @@ use crate::monitor::Monitor;
 use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
 use crate::space;
+use crate::space_used;
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
@@ -19,6 +20,7 @@ use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
 use filermark_results::record::{
     End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
+    SpaceChange, SpaceUse,
 };
 use filermark_results::{RecordWriter, RunRecord, Timestamp, judge};
 use std::collections::BTreeMap;
@@ -204,7 +206,6 @@ impl<'a> Sweep<'a> {
         for message in lacking {
             self.warn(&host, Rule::Lacking, message);
         }
-        self.check_classic_space(&host, &free);
         self.free.insert(at, free);
     }
 
@@ -236,7 +237,7 @@ impl<'a> Sweep<'a> {
         format!("{RUN_DIR_PREFIX}{}", self.options.suffix)
     }
 
-    /// Says when the largest load point of a composite will not, or may not, fit.
+    /// Says when the largest load point will not, or may not, fit.
     fn check_space(&mut self, free: &[Vec<FreeSpace>]) -> Result<(), OrderError> {
         let verdict = space::check(&self.options.plan, free);
         for message in verdict.warnings {
@@ -245,13 +246,6 @@ impl<'a> Sweep<'a> {
         match verdict.refusal {
             Some(reason) => Err(OrderError::Failed { reason }),
             None => Ok(()),
-        }
-    }
-
-    /// Tells when the largest load point will hardly fit.
-    fn check_classic_space(&mut self, host: &str, free: &[FreeSpace]) {
-        if let Some(message) = space::classic_shortage(&self.options.plan, free) {
-            self.remark_once(host, message);
         }
     }
 
@@ -298,9 +292,11 @@ impl<'a> Sweep<'a> {
         let last = points.last().map(|p| p.number);
         for point in points {
             let began = Timestamp::now();
-            let measured = self
-                .init(agents, point)
-                .and_then(|()| self.measure(agents, point));
+            let measured = self.init(agents, point).and_then(|noticed| {
+                let mut measured = self.measure(agents, point)?;
+                measured.noticed.extend(noticed);
+                Ok(measured)
+            });
             let told = self.stop_scripts(agents, point);
             let measured = measured.and_then(|measured| told.map(|()| measured));
             let (status, measured, result) = match measured {
@@ -324,7 +320,12 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    fn init(&mut self, agents: &mut Agents, point: LoadPoint) -> Result<(), OrderError> {
+    /// INIT of a load point; gives what was noticed.
+    fn init(
+        &mut self,
+        agents: &mut Agents,
+        point: LoadPoint,
+    ) -> Result<Option<Finding>, OrderError> {
         self.scripts.call(Call {
             script: Script::Mon,
             argument: "INIT",
@@ -337,12 +338,15 @@ impl<'a> Sweep<'a> {
         let on_lost = self.options.launch.on_lost;
         let everybody = agents.living();
         let done = self.order_tasks(agents, &everybody, &Order::Init { point }, limit, on_lost);
-        self.end_phase(
+        self.push_phase(
             phase,
             done.as_ref().map(Done::describe).unwrap_or_default(),
             done.as_ref().err(),
+            done.as_ref().ok().and_then(Done::space_use),
         );
-        done.map(|_| ())
+        Ok(done?
+            .space_use()
+            .and_then(|space| space_used::judge(&space)))
     }
 
     fn end_point(
@@ -481,6 +485,16 @@ impl<'a> Sweep<'a> {
     }
 
     pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
+        self.push_phase(open, detail, failure, None);
+    }
+
+    fn push_phase(
+        &mut self,
+        open: OpenPhase,
+        detail: String,
+        failure: Option<&OrderError>,
+        space: Option<SpaceUse>,
+    ) {
         self.tell_monitor(open.point, open.phase, "end");
         self.push(Line::Phase(PhaseRecord {
             point: open.point.map_or(0, |p| p.number),
@@ -490,6 +504,7 @@ impl<'a> Sweep<'a> {
             seconds: open.since.elapsed().as_secs_f64(),
             detail,
             failure: failure.map(ToString::to_string),
+            space,
         }));
     }
 
@@ -511,13 +526,6 @@ impl<'a> Sweep<'a> {
             host: host.into(),
             message,
         }));
-    }
-
-    /// The same, unless another client said so too.
-    fn remark_once(&mut self, host: &str, message: String) {
-        if self.record.events.iter().all(|e| e.message != message) {
-            self.remark(host, message);
-        }
     }
 
     /// An event, and a finding about the run as a whole; the same one only once.
@@ -572,12 +580,17 @@ pub(crate) struct Done {
     tasks: Tasks,
     /// What stays, with its place.
     pub left_behind: Vec<String>,
+    /// INIT: free space before and after.
+    space: Vec<SpaceChange>,
 }
 
 impl Done {
     fn add(&mut self, report: Report) {
         let tasks = match report {
-            Report::Populated(tasks) => tasks,
+            Report::Populated { tasks, space } => {
+                space_used::merge(&mut self.space, space);
+                tasks
+            }
             Report::Cleaned { tasks, left_behind } => {
                 self.left_behind.extend(left_behind);
                 tasks
@@ -593,6 +606,14 @@ impl Done {
     /// Objects that were made or removed.
     pub fn task_count(&self) -> u64 {
         self.tasks.task_count
+    }
+
+    /// What INIT wrote and did to the free space, where servers state it.
+    fn space_use(&self) -> Option<SpaceUse> {
+        (!self.space.is_empty()).then(|| SpaceUse {
+            written_bytes: self.tasks.bytes,
+            file_systems: self.space.clone(),
+        })
     }
 
     fn describe(&self) -> String {

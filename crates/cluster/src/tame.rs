@@ -40,8 +40,8 @@ pub fn tame(report: &mut Report) {
         | Report::Progress { .. }
         | Report::Second { .. }
         | Report::Heartbeat(_)
-        | Report::Alive
-        | Report::Populated(_) => {}
+        | Report::Alive => {}
+        Report::Populated { space, .. } => entries(space, |change| name(&mut change.file_system)),
         Report::Hello(said) => hello(said),
         Report::Inspected(facts) => inspected(facts),
         Report::Ready {

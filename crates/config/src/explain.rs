@@ -158,16 +158,6 @@ fn block(bytes_max: Option<u32>) -> String {
     }
 }
 
-/// Bytes of the I/O set that a load asks for.
-fn io_bytes(plan: &RunPlan, load: OpsPerSec) -> u64 {
-    let files = plan.io_file_count(load) as f64;
-    let mean = plan
-        .benchmark
-        .classic()
-        .map_or(0.0, |c| c.file_sizes.mean_bytes());
-    (files * mean) as u64
-}
-
 /// Files outside of the I/O set, links and directories, of all procs when RUN begins.
 fn other_count(plan: &RunPlan) -> u64 {
     let classic = plan.benchmark.classic();
@@ -194,12 +184,12 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "point", "asked", "requested", "per proc", "files", "file set", "accessed"
     )?;
     for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
-        let bytes = io_bytes(plan, load);
+        let bytes = plan.io_bytes(load);
         let access_pcnt = plan
             .benchmark
             .classic()
             .map_or(0.0, |c| c.fileset.access_pcnt);
-        let accessed = io_bytes(plan, p.requested) as f64 * access_pcnt / 100.0;
+        let accessed = plan.io_bytes(p.requested) as f64 * access_pcnt / 100.0;
         writeln!(
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
@@ -246,7 +236,7 @@ fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let sizes: Vec<u64> = plan
         .points
         .iter()
-        .map(|p| io_bytes(plan, p.requested))
+        .map(|p| plan.io_bytes(p.requested))
         .collect();
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let files = plan

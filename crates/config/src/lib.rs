@@ -34,6 +34,7 @@ mod reference;
 mod resolve;
 mod smb;
 mod sources;
+mod space;
 mod stop_command;
 mod template;
 mod values;

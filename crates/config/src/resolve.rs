@@ -9,6 +9,7 @@ use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
 
 use crate::sources::Sources;
+use crate::space;
 use crate::stop_command::stop_command;
 use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs, protocol, smb, workload};
@@ -65,7 +66,11 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     let values = gather(sources, &mut errors);
     let resolved = build(&values, sources, &mut errors);
     match resolved {
-        Some(resolved) if errors.is_empty() => Ok(resolved),
+        Some(mut resolved) if errors.is_empty() => {
+            let fits = space::memory_note(&resolved.plan);
+            resolved.plan.findings.extend(fits);
+            Ok(resolved)
+        }
         _ => {
             errors.sort_by(|a, b| a.place.cmp(&b.place));
             errors.dedup();
@@ -192,6 +197,7 @@ fn classic(
             access_list: false,
             touch_all: false,
         },
+        space: space::plan(values),
         seed: values.int("SEED").unwrap_or_default(),
         shards: values.int32("SHARDS"),
         monitor,

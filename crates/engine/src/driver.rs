@@ -296,6 +296,16 @@ pub enum Reach {
     Leftovers,
 }
 
+/// Space of a file system, as its server states it. Quotas, compression and thin
+/// provisioning make it a hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Free for this user, in bytes.
+    pub free_bytes: u64,
+    /// Size of the file system, in bytes; 0: unknown.
+    pub total_bytes: u64,
+}
+
 /// What was found when a directory was claimed or released.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimReport {
@@ -305,8 +315,8 @@ pub struct ClaimReport {
     pub foreign: Vec<String>,
     /// Largest read and write transfer in use, in bytes.
     pub transfer_bytes: (u32, u32),
-    /// Free space as the server tells it, in bytes.
-    pub free_bytes: Option<u64>,
+    /// Space of the file system, as the server states it.
+    pub space: Option<Space>,
     /// What the platform or file system lacks of what the plan asks for, and what is
     /// done instead; one sentence each.
     pub lacking: Vec<String>,
@@ -386,6 +396,15 @@ pub trait Driver: Send + Sync {
         claim: &Claim,
         reach: Reach,
     ) -> Result<ClaimReport, DriverError>;
+
+    /// Asks for the space of the file system behind a mount point; `None`: the server
+    /// does not state it. Blocking; may make a connection of its own.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn space(&self, _mount: &MountPoint) -> Result<Option<Space>, DriverError> {
+        Ok(None)
+    }
 
     /// INIT is over: makes stable what the file system still has to write of it, so
     /// that nothing of that reaches into the measurement. Blocking.

@@ -4,6 +4,7 @@
 //! protocol. How an operation is carried out is a [`driver::Driver`]'s business.
 //! Below it is only `filermark-model`.
 
+mod action_text;
 pub mod claim;
 pub mod clock;
 pub mod crew;

@@ -15,7 +15,7 @@ pub use tasks::TaskReport;
 
 use crate::clock::Clock;
 use crate::driver::{
-    Completion, DriverError, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
+    Action, Completion, DriverError, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
 };
 use crate::live_counts::LiveCounts;
 use crate::proc::{Operations, Proc};
@@ -72,6 +72,8 @@ pub struct Shard {
     slots: Slots,
     done: Vec<Completion>,
     deferred: Vec<Request>,
+    /// INIT and CLEANUP: what is under way, by token, for messages.
+    task_actions: Vec<Action>,
     lost_in_a_row: u32,
 }
 
@@ -156,6 +158,7 @@ impl Shard {
             slots: Slots::with_capacity(slots),
             done: Vec::with_capacity(done),
             deferred: Vec::with_capacity(if parts.blocking { 0 } else { 64 }),
+            task_actions: Vec::new(),
             lost_in_a_row: 0,
         }
     }

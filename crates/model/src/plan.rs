@@ -41,6 +41,9 @@ pub struct RunPlan {
     pub phases: PhasePlan,
     /// What the run may do with the file set.
     pub fileset: FileSetPlan,
+    /// How the server's space and memory are held against the file set.
+    #[serde(default)]
+    pub space: SpacePlan,
     /// The seed that every random stream derives from.
     pub seed: u64,
     /// Load-making threads per client; `None`: one per core, two at least.
@@ -91,6 +94,16 @@ impl RunPlan {
         let bytes = load.0 * classic.fileset.mb_per_op * (1u64 << 20) as f64;
         let files = bytes / classic.file_sizes.mean_bytes().max(1.0);
         (files.round() as u64).max(u64::from(self.proc_count()))
+    }
+
+    /// Size of the I/O set of a classical benchmark at a load, in bytes: the files by
+    /// their mean size.
+    pub fn io_bytes(&self, load: OpsPerSec) -> u64 {
+        let mean_bytes = self
+            .benchmark
+            .classic()
+            .map_or(0.0, |c| c.file_sizes.mean_bytes());
+        (self.io_file_count(load) as f64 * mean_bytes) as u64
     }
 
     /// The wanted rate of one proc of a classical benchmark at a load.
@@ -194,6 +207,7 @@ impl RunPlan {
             pacing: self.pacing,
             phases: self.phases,
             fileset: self.fileset,
+            space: self.space,
             seed: self.seed,
             shards: self.shards,
             monitor: None,
@@ -532,8 +546,6 @@ pub struct PosixPlan {
     /// Leave files that an earlier run with the same suffix kept, where they have the
     /// right size, instead of making them anew (`-K`, UNLINK_FILES=0).
     pub reuse_kept: bool,
-    /// Go on although the file system is too small by its own word (SPACE_CHECK=off).
-    pub ignore_space: bool,
     /// The programs behind custom1 and custom2; empty: there is none.
     #[serde(default)]
     pub custom: [Vec<String>; 2],
@@ -642,6 +654,28 @@ pub struct FileSetPlan {
     /// as the data set has (netmist's minimum run time).
     #[serde(default)]
     pub touch_all: bool,
+}
+
+/// How the server's space and memory are held against the file set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpacePlan {
+    /// Refuse a run whose file set does not fit (SPACE_CHECK).
+    pub check: bool,
+    /// Share of each file system that has to stay free, in percent (SPACE_RESERVE).
+    pub reserve_pcnt: f64,
+    /// Memory that the server is declared to have, in bytes (SERVER_MEMORY).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory_bytes: Option<u64>,
+}
+
+impl Default for SpacePlan {
+    fn default() -> Self {
+        Self {
+            check: true,
+            reserve_pcnt: 5.0,
+            server_memory_bytes: None,
+        }
+    }
 }
 
 /// PRIME_MON_SCRIPT and its arguments.

@@ -170,7 +170,7 @@ pub fn export(mount: &MountPoint, plan: &NfsPlan) -> Result<(bool, ClaimReport),
         Ok(Err(_)) | Err(_) => true,
     };
     let report = ClaimReport {
-        free_bytes: target.free_bytes(),
+        space: target.space(),
         server_facts: target.facts(),
         ..ClaimReport::default()
     };

@@ -144,9 +144,12 @@ impl<'a> FlavorList<'a> {
             .map(|word| AuthFlavor::from_u32(u32::from_be_bytes(*word)))
     }
 
-    /// Whether the server takes AUTH_SYS: it says so, or (old servers) says nothing.
+    /// Whether AUTH_SYS is worth trying: the server lists it, lists nothing (old
+    /// servers), or lists AUTH_NONE, which clients take to mean that it looks at no
+    /// credential and so accepts any.
     pub fn allows_sys(&self) -> bool {
-        self.words.is_empty() || self.iter().any(|flavor| flavor == AuthFlavor::Sys)
+        let fits = |flavor| matches!(flavor, AuthFlavor::Sys | AuthFlavor::None);
+        self.words.is_empty() || self.iter().any(fits)
     }
 }
 

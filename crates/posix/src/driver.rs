@@ -10,7 +10,7 @@ use crate::status;
 use crate::sys::raise_file_limit;
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, Reach, ShardDriver,
-    ShardSetup,
+    ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
@@ -148,6 +148,18 @@ impl Driver for PosixDriver {
             Some(error) => Err(error),
             None => claim::release(mount, claim, reach),
         }
+    }
+
+    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
+        let space = place::reach(mount)?.space();
+        space
+            .map(|space| Some(space.into()))
+            .map_err(|e| DriverError {
+                place: mount.to_string(),
+                step: "ask for its free space (statvfs)".to_owned(),
+                reason: e.to_string(),
+                advice: String::new(),
+            })
     }
 
     fn settle(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {

@@ -207,6 +207,31 @@ pub struct PhaseRecord {
     /// Why it failed, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// INIT: what became of the server's free space, where servers state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<SpaceUse>,
+}
+
+/// Bytes that INIT wrote, and the free space before and after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceUse {
+    /// Bytes that INIT wrote, all clients.
+    pub written_bytes: u64,
+    /// Each file system that it wrote to.
+    pub file_systems: Vec<SpaceChange>,
+}
+
+/// The free space of one file system around INIT, as its server states it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceChange {
+    /// Names the file system: an export, a share, or host and device.
+    pub file_system: String,
+    /// Its size, in bytes; 0: unknown.
+    pub total_bytes: u64,
+    /// Free before INIT, in bytes.
+    pub before_bytes: u64,
+    /// Free after INIT, in bytes.
+    pub after_bytes: u64,
 }
 
 /// Something that happened in a run.

@@ -20,7 +20,8 @@ use crate::record::{
 use crate::time::Timestamp;
 use filermark_model::plan::{
     Arrivals, ClientPlan, Connections, DriverPlan, FileSetPlan, IpChoice, Limits, LoadPoint,
-    MountPoint, NfsPlan, NfsVersion, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan, Transport,
+    MountPoint, NfsPlan, NfsVersion, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan, SpacePlan,
+    Transport,
 };
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
@@ -85,6 +86,7 @@ pub fn plan() -> RunPlan {
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },
+        space: SpacePlan::default(),
         fileset: FileSetPlan {
             keep: false,
             reuse: true,
@@ -450,6 +452,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
             seconds,
             detail,
             failure,
+            space: None,
         }));
     };
     let reason = "INIT on client-a: filer: writing /export/filermark-mine/p003/f0000017: no space left (NFS3ERR_NOSPC); free some space or lower LOAD";

@@ -298,6 +298,15 @@ fn advice(error: &SetupError, dialects: (Dialect, Dialect)) -> &'static str {
         },
         SetupError::Requires("signing") => "set SMB_SIGNING=auto or required",
         SetupError::Requires(_) => "set SMB_ENCRYPTION=auto or required",
+        // Nothing that can be asked for adds large files, Unicode or NT_CREATE_ANDX to a
+        // server of SMB1; signing and encryption can be.
+        SetupError::Lacking {
+            dialect: Dialect::Nt1,
+            wanted,
+            ..
+        } if !wanted.contains("signing") && !wanted.contains("encryption") => {
+            "this server of SMB1 is too old for Filermark: measure it with FS_PROTOCOL=smb where it speaks SMB 2 or 3, or switch the missing feature on there (of Samba: large readwrite, unicode, nt pipe support)"
+        }
         SetupError::Lacking { .. } => {
             "ask for something else with SMB_SIGNING, SMB_ENCRYPTION or SMB_DIALECT"
         }

@@ -6,7 +6,7 @@ use filermark_results::{PointRecord, PointStatus, judge};
 use std::collections::BTreeMap;
 
 /// Rules that speak of what only the run itself saw.
-const OF_THE_RUN: [Rule; 7] = [
+const OF_THE_RUN: &[Rule] = &[
     Rule::ClientLost,
     Rule::ClientStart,
     Rule::ExternalClock,
@@ -14,6 +14,7 @@ const OF_THE_RUN: [Rule; 7] = [
     Rule::Failed,
     Rule::Interrupted,
     Rule::Resources,
+    Rule::SpaceUsed,
 ];
 
 pub(super) fn check(run: &Run<'_>, told: &mut Verification) {

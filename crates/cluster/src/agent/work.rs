@@ -6,11 +6,12 @@ use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::handover;
-use crate::message::{Report, Share, Tasks};
+use crate::message::{FreeSpace, Report, Share, Tasks};
 use crate::preflight::facts::InspectRequest;
 use crate::preflight::look::{Laid, inspect};
 use crate::secure::seal::Opener;
 use crate::space;
+use crate::space_used;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
@@ -75,6 +76,8 @@ struct Prepared {
     driver: Arc<dyn Driver>,
     claim: Claim,
     mounts: Vec<MountPoint>,
+    /// The file systems behind them, where they state their space.
+    file_systems: Vec<FreeSpace>,
     engine: Option<Engine>,
 }
 
@@ -144,6 +147,7 @@ impl Work {
             driver,
             claim,
             mounts,
+            file_systems: Vec::new(),
             engine: None,
         });
         match prepared.connect(client, &self.clock, &self.stop, &self.live) {
@@ -153,10 +157,18 @@ impl Work {
     }
 
     fn init(&mut self, point: LoadPoint) -> Report {
+        let (driver, file_systems) = match &self.prepared {
+            Some(p) => (p.driver.clone(), p.file_systems.clone()),
+            None => return failed("not prepared".into()),
+        };
+        let before = space_used::ask(&*driver, &file_systems);
         self.with_engine(|engine| {
             let began = Instant::now();
             let done = engine.init(point)?;
-            Ok(Report::Populated(tasks(done, began)))
+            let tasks = tasks(done, began);
+            let after = space_used::ask(&*driver, &file_systems);
+            let space = space_used::changes(&file_systems, &before, &after);
+            Ok(Report::Populated { tasks, space })
         })
     }
 
@@ -323,7 +335,7 @@ impl Prepared {
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
             let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
-            let found =
+            let mut found =
                 self.driver
                     .claim(&mount, &self.claim)
                     .map_err(|e| match stop.is_raised() {
@@ -332,6 +344,9 @@ impl Prepared {
                         false => failed(e.to_string()),
                     })?;
             if found.removed_count > 0 {
+                // What the leftovers took is free now.
+                let now = self.driver.space(&mount).ok().flatten();
+                found.space = now.or(found.space);
                 remarks.push(format!(
                     "{mount}: removed {} leftovers of an earlier run",
                     found.removed_count
@@ -368,11 +383,12 @@ impl Prepared {
         }
         let shard_count = engine.shard_count() as u32;
         self.engine = Some(engine);
+        self.file_systems = free.into_free();
         Ok(Report::Ready {
             environment: Box::new(environment),
             shard_count,
             remarks,
-            free: free.into_free(),
+            free: self.file_systems.clone(),
             lacking,
         })
     }

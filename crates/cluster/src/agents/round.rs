@@ -79,7 +79,7 @@ pub(super) fn answers(order: &str, report: &Report) -> bool {
     match report {
         Report::Failed { .. } => true,
         Report::Ready { .. } => order == "prepare",
-        Report::Populated(_) => order == "init",
+        Report::Populated { .. } => order == "init",
         Report::Measured { .. } => order == "run",
         Report::Cleaned { .. } => matches!(order, "cleanup" | "release" | "sweep"),
         Report::Inspected(_) => order == "inspect",

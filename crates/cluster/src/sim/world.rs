@@ -445,7 +445,10 @@ impl World {
             },
             Task::Init(_) => {
                 self.files.insert(at);
-                Report::Populated(done(10))
+                Report::Populated {
+                    tasks: done(10),
+                    space: Vec::new(),
+                }
             }
             Task::Run { .. } => return self.run_step(at),
             Task::Cleanup => {

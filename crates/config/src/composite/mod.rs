@@ -103,6 +103,7 @@ pub(crate) fn build(
         pacing: pacing(values),
         phases: phases(values, &definition),
         fileset: fileset(values),
+        space: crate::space::plan(values),
         seed: values.int("SEED").unwrap_or_default(),
         shards: values.int32("SHARDS"),
         monitor,
@@ -138,7 +139,7 @@ fn ip(values: &Values) -> IpChoice {
 fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
     refuse_windows(values, errors);
     if let Some(given) = values.given("DRIVER")
-        && ["nfs3", "smb"].contains(&values.word("DRIVER"))
+        && !["posix", "null"].contains(&values.word("DRIVER"))
     {
         errors.push(ConfigError::new(
             given.place.clone(),

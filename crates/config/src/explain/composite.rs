@@ -57,13 +57,13 @@ fn files(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     if plan.fileset.sharing {
         more += ", shared by all procs of a workload";
     }
-    if let DriverPlan::Posix(posix) = &plan.driver {
-        if posix.no_fsync {
-            more += ", no fsync";
-        }
-        if posix.ignore_space {
-            more += ", space not checked";
-        }
+    if let DriverPlan::Posix(posix) = &plan.driver
+        && posix.no_fsync
+    {
+        more += ", no fsync";
+    }
+    if !plan.space.check {
+        more += ", space not checked";
     }
     writeln!(out, "File set    {fileset}{more}")
 }

@@ -93,7 +93,11 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
     let lines = token_lines(args, &args.sources, &mut errors);
     let resolved = plan::build(args, &values, &registry, lines, &mut errors);
     match resolved {
-        Some(resolved) if errors.is_empty() => Ok(resolved),
+        Some(mut resolved) if errors.is_empty() => {
+            let fits = crate::space::memory_note(&resolved.plan);
+            resolved.plan.findings.extend(fits);
+            Ok(resolved)
+        }
         _ => {
             errors.sort_by(|a, b| a.place.cmp(&b.place));
             errors.dedup();

@@ -110,6 +110,7 @@ pub(super) fn build(
         pacing: pacing(values),
         phases,
         fileset,
+        space: crate::space::plan(values),
         seed: values.int("SEED").unwrap_or_default(),
         shards: values.int32("SHARDS"),
         monitor,

@@ -204,14 +204,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     windows("WINDOWS_PDSM_LOG", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_PDSM_CONTROL", Kind::Text, "Windows clients; not built yet"),
     own(
-        "SPACE_CHECK",
-        Group::Workload,
-        Kind::Switch,
-        "Refuse a load point whose files will not fit the file system",
-    )
-    .default("on")
-    .help("off: for file systems that cannot tell how much space they have."),
-    own(
         "CUSTOM1_CMD",
         Group::Workload,
         Kind::List,

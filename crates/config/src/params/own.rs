@@ -74,6 +74,30 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .standard(Standard::Fixed("off"))
     .help("Finds servers that give back wrong data; costs processor time on the client."),
     p(
+        "SPACE_CHECK",
+        Group::Workload,
+        Kind::Switch,
+        "Refuse a run whose file set does not fit the file system",
+    )
+    .default("on")
+    .help("Before INIT the file set of the largest load point is held against the free space that the server states (FSSTAT, SMB, statvfs), less SPACE_RESERVE. off: for file systems that cannot state how much space they have; a shortage is only a warning then."),
+    p(
+        "SPACE_RESERVE",
+        Group::Workload,
+        Kind::Real(0.0, 90.0, "%"),
+        "Share of the file system that has to stay free",
+    )
+    .default("5")
+    .help("Of the size that the server states; where it states none, of its free space. A filer that others use must not be filled."),
+    p(
+        "SERVER_MEMORY",
+        Group::Workload,
+        Kind::Size(1 << 20, 1 << 50),
+        "Memory of the server, to hold the working set against",
+    )
+    .example("64g")
+    .help("Declared, not measured. A note says where the working set of a load point fits into it, so that the server may answer from its memory."),
+    p(
         "KEEP",
         Group::Workload,
         Kind::Switch,

@@ -363,7 +363,7 @@ fn every_field_has_a_parameter() {
         panic!("{:?}", plan.driver);
     };
     assert_eq!(posix.open_files_max, Some(100));
-    assert!(posix.ignore_space && !posix.reuse_kept);
+    assert!(!plan.space.check && !posix.reuse_kept);
     assert_eq!(posix.custom[0], ["/bin/true", "-x"]);
     assert!(!plan.fileset.reuse && plan.fileset.keep && plan.fileset.access_list);
     assert_eq!(plan.heartbeat, Some(Nanos::from_secs(5)));

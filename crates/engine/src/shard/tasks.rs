@@ -1,7 +1,8 @@
 //! INIT and CLEANUP: a window of population tasks kept under way.
 
 use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
-use crate::driver::{Completion, DriverError, Outcome, Request, Status};
+use crate::action_text::describe;
+use crate::driver::{Action, Completion, DriverError, Outcome, Request, Status};
 use crate::population::{Next, Population, Task};
 use crate::recorder::Live;
 use crate::slice::Slice;
@@ -166,6 +167,11 @@ impl Shard {
             proc: task.proc as u32,
             action: task.action,
         };
+        let at = token as usize;
+        if self.task_actions.len() <= at {
+            self.task_actions.resize(at + 1, Action::Null);
+        }
+        self.task_actions[at] = task.action;
         if let Some(outcome) = self.submit(request) {
             self.done.push(Completion { token, outcome });
         }
@@ -199,7 +205,10 @@ impl Shard {
             } else {
                 report.failed_count += 1;
                 if !go_on && !may_fail && result.is_ok() {
-                    result = Err(PhaseError::Driver(self.task_error(at, status, phase)));
+                    let action = self.task_actions.get(completion.token as usize);
+                    let what = action.map(|action| describe(action, &self.procs[at]));
+                    let step = format!("{phase}: {}", what.unwrap_or_default());
+                    result = Err(PhaseError::Driver(self.task_error(at, status, &step)));
                 }
             }
             if result.is_ok() {

@@ -361,7 +361,9 @@ fn a_refusal_ends_init_but_only_counts_in_run() {
     let mut full = sim(1, PacingMode::Closed, false, refusing(200));
     let error = full.shard.init(1000, 8, Nanos::from_secs(9)).unwrap_err();
     assert!(
-        error.to_string().contains("host0: INIT: status 28"),
+        error.to_string().contains("host0: INIT: CREATE")
+            && error.to_string().contains(" p000000/")
+            && error.to_string().contains("status 28"),
         "{error}"
     );
 

@@ -116,22 +116,65 @@ fn a_disk_that_fills_up_ends_the_sweep_and_is_left_clean() {
     });
     let sweep = Sweep::on(&server)
         .set("LOAD", "40 400")
+        .set("SPACE_CHECK", "off")
         .set("FILESET_MB_PER_OP", 0.1);
     let ended = sweep.run();
     assert_failed(
         &ended,
-        &["127.0.0.1:/export", "INIT", "NFS3ERR_NOSPC", "disk is full"],
+        &[
+            "127.0.0.1:/export",
+            "INIT: CREATE and WRITE p0",
+            "NFS3ERR_NOSPC",
+            "disk is full",
+        ],
     );
     let record = ended.record();
     assert_eq!(record.points.len(), 2);
     assert!(record.points[0].measured().is_some());
-    // It was told beforehand that it would hardly fit.
+    // A warning came beforehand.
     assert!(
-        ended.stderr.contains("the largest load point needs about"),
+        ended
+            .stderr
+            .contains("the file set of the largest load point takes"),
         "{}",
         ended.stderr
     );
     assert_empty(&server);
+}
+
+#[test]
+fn a_file_set_that_does_not_fit_is_refused_before_init() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        capacity_bytes: 8 << 20,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 400")
+        .set("FILESET_MB_PER_OP", 0.1);
+    let ended = sweep.run();
+    assert_failed(
+        &ended,
+        &[
+            "127.0.0.1:/export",
+            "are free",
+            "SPACE_RESERVE",
+            "FILESET_MB_PER_OP",
+            "SPACE_CHECK=off",
+        ],
+    );
+    // The marker is all that was ever written.
+    let record = ended.record();
+    assert!(record.points.is_empty(), "{:?}", record.points.len());
+    assert!(server.stats().nfs[7] < 8, "{:?}", server.stats().nfs);
+    assert_empty(&server);
+
+    // The reserve alone is in the way: 3 MiB fit 8 MiB, not 8 MiB less 75 %.
+    let tight = Sweep::on(&server)
+        .set("LOAD", 30)
+        .set("FILESET_MB_PER_OP", 0.1)
+        .set("SPACE_RESERVE", 75);
+    assert_failed(&tight.run(), &["have to stay free (SPACE_RESERVE)"]);
 }
 
 #[test]

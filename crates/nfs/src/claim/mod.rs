@@ -387,9 +387,9 @@ impl<'a> Claimant<'a> {
             removed_count: emptied.removed_count,
             foreign: emptied.foreign,
             transfer_bytes: (self.target.rsize, self.target.wsize),
-            free_bytes: self.target.free_bytes(),
+            space: self.target.space(),
             server_facts: self.target.facts(),
-            lacking: self.target.datagram_warnings(),
+            lacking: self.target.warnings(),
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Mounted {
     pub root: Fh,
     /// The flavors of authentication that the server takes for it.
     pub auth_flavors: Vec<AuthFlavor>,
-    /// Whether AUTH_SYS is among them, or nothing is told at all.
+    /// Whether AUTH_SYS is worth trying ([`FlavorList::allows_sys`](filermark_onc::mount::FlavorList::allows_sys)).
     pub allows_sys: bool,
 }
 

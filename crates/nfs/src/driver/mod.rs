@@ -42,7 +42,7 @@ mod tests;
 use crate::claim;
 use crate::target::Target;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
@@ -144,6 +144,12 @@ impl Driver for NfsDriver {
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         claim::release(&self.plan, mount, claim, reach)
+    }
+
+    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
+        let target = Target::resolve(mount, &self.plan)?;
+        target.unmount(&self.plan);
+        Ok(target.space())
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

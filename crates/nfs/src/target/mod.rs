@@ -16,6 +16,7 @@ pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
+use filermark_engine::driver::Space;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
@@ -58,11 +59,14 @@ pub struct Target {
 }
 
 impl Target {
-    /// Free space for this user, in bytes, as the server tells it; `None` also
-    /// from a server that answers with nothing but zeros.
-    pub fn free_bytes(&self) -> Option<u64> {
-        let told = self.fsstat.filter(|stat| stat.tbytes > 0);
-        told.map(|stat| stat.abytes)
+    /// Space of the export as FSSTAT (NFSv2: STATFS) states it for this user; `None`
+    /// also from a server that answers with nothing but zeros.
+    pub fn space(&self) -> Option<Space> {
+        let stat = self.fsstat.filter(|stat| stat.tbytes > 0)?;
+        Some(Space {
+            free_bytes: stat.abytes,
+            total_bytes: stat.tbytes,
+        })
     }
 
     /// Size of the READDIR answers to ask for, in bytes.
@@ -84,6 +88,19 @@ impl Target {
     /// A blocking client for version 3 of the NFS program, not yet connected.
     pub fn nfs_client(&self, plan: &NfsPlan) -> Nfs3Client {
         Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
+    }
+
+    /// What the user should know about this way to the server; a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.datagram_warnings();
+        let lists_sys = self.auth_flavors.contains(&AuthFlavor::Sys);
+        if self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
+            warnings.push(
+                "the export lists AUTH_NONE and not AUTH_SYS: AUTH_SYS is used all the same, but the server may take every user for the anonymous one"
+                    .to_owned(),
+            );
+        }
+        warnings
     }
 
     /// Takes the server's note of our MNT back. Whether it works is of no

@@ -89,7 +89,7 @@ fn a_directory_is_made_marked_and_removed() {
     let (report, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
     assert_eq!(report.transfer_bytes, (1 << 20, 1 << 20));
-    assert!(report.free_bytes.is_some_and(|free| free > 1 << 30));
+    assert!(report.space.is_some_and(|space| space.free_bytes > 1 << 30));
     let marker = place.find(&dir, MARKER.as_bytes()).expect("a marker");
     let text = place
         .nfs

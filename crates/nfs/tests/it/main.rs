@@ -1,6 +1,7 @@
 //! The NFSv3 client against the embedded server and against worse ones.
 
 mod claims;
+mod flavors;
 mod lies;
 mod proxy;
 mod real;

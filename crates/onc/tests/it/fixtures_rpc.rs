@@ -254,6 +254,9 @@ fn mount_mnt() {
     let kerberos = hex("00000000 00000000 00000001 0005f373");
     let ok = xdr::decode::<MntRes<'_>>(&kerberos).unwrap().unwrap();
     assert!(!ok.auth_flavors.allows_sys());
+    let none = hex("00000000 00000000 00000001 00000000");
+    let ok = xdr::decode::<MntRes<'_>>(&none).unwrap().unwrap();
+    assert!(ok.auth_flavors.allows_sys());
     let silent = hex("00000000 00000000 00000000");
     let ok = xdr::decode::<MntRes<'_>>(&silent).unwrap().unwrap();
     assert!(ok.auth_flavors.allows_sys());

@@ -379,7 +379,7 @@ fn report(dir: &Dir, cleared: Cleared) -> ClaimReport {
         removed_count: cleared.removed_count,
         foreign: cleared.foreign,
         transfer_bytes: (1 << 20, 1 << 20),
-        free_bytes: space.map(|space| space.free_bytes),
+        space: space.map(Into::into),
         lacking: Vec::new(),
         server_facts: facts,
     }

@@ -77,7 +77,7 @@ fn a_directory_is_claimed_told_about_and_given_back() {
     assert_eq!(names, [MARKER], "the probe leaves nothing");
     let marker = std::fs::read(ground.run_dir().join(MARKER)).expect("marker");
     assert_eq!(marker_run(&marker).as_deref(), Some("run-1"));
-    assert!(report.free_bytes.is_some_and(|free| free > 0));
+    assert!(report.space.is_some_and(|space| space.free_bytes > 0));
     for fact in [
         "file system",
         "source",

@@ -158,3 +158,12 @@ pub(crate) struct Space {
     /// Files that can still be made; 0 where the file system has no such limit.
     pub free_files: u64,
 }
+
+impl From<Space> for filermark_engine::driver::Space {
+    fn from(space: Space) -> Self {
+        Self {
+            free_bytes: space.free_bytes,
+            total_bytes: space.total_bytes,
+        }
+    }
+}

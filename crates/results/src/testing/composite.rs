@@ -15,7 +15,7 @@ use filermark_model::benchmark::{Benchmark, Protocol, Standard, Work};
 use filermark_model::composite::{Component, CompositeWork};
 use filermark_model::plan::{
     Arrivals, ClientPlan, DriverPlan, FileSetPlan, Limits, LoadPoint, MountPoint, Pacing,
-    PacingMode, PhasePlan, PosixPlan, ProcPlan, RunPlan, ScriptsPlan,
+    PacingMode, PhasePlan, PosixPlan, ProcPlan, RunPlan, ScriptsPlan, SpacePlan,
 };
 use filermark_model::stats::{PointStats, ProcStats};
 use filermark_model::transfer::{TransferSlot, TransferTable};
@@ -203,6 +203,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },
+        space: SpacePlan::default(),
         fileset: FileSetPlan {
             keep: false,
             reuse: true,
@@ -272,6 +273,7 @@ impl Builder {
             seconds,
             detail: String::new(),
             failure: failure.map(Into::into),
+            space: None,
         }));
     }
 

@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::login::Refusals;
 use crate::target::Target;
 use filermark_engine::claim::{self, Emptied};
-use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
+use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach, Space};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use ground::Share;
 use std::net::SocketAddr;
@@ -64,6 +64,24 @@ pub fn release(
     report
 }
 
+/// The space of the file system behind a mount point: what
+/// [`Driver::space`](filermark_engine::driver::Driver::space) promises.
+///
+/// # Errors
+/// The server could not be reached, or refused.
+pub fn space(
+    plan: &SmbPlan,
+    mount: &MountPoint,
+    refusals: &Refusals,
+) -> Result<Option<Space>, DriverError> {
+    let target = Target::of(mount)?;
+    let (mut client, _) = Client::connect(&target, plan, refusals)?;
+    // A server that does not state it is no error.
+    let space = client.files().space(&target.dir).ok();
+    client.files().log_off();
+    Ok(space.map(Into::into))
+}
+
 /// What a claim tells of the server.
 pub(crate) fn report(
     client: &mut Client,
@@ -86,7 +104,7 @@ pub(crate) fn report(
         removed_count: emptied.removed_count,
         foreign: emptied.foreign,
         transfer_bytes: (limits.read_max.min(most), limits.write_max.min(most)),
-        free_bytes: space.map(|space| space.free),
+        space: space.map(Into::into),
         lacking: Vec::new(),
         server_facts: facts,
     }

@@ -4,6 +4,7 @@
 //! is the root.
 
 use super::error::{ClientError, Failure, NOT_THERE};
+use filermark_engine::driver;
 use filermark_smbwire::error::DecodeError;
 use std::net::SocketAddr;
 
@@ -65,6 +66,15 @@ pub struct Space {
     pub total: u64,
     /// What the user may still use.
     pub free: u64,
+}
+
+impl From<Space> for driver::Space {
+    fn from(space: Space) -> Self {
+        Self {
+            free_bytes: space.free,
+            total_bytes: space.total,
+        }
+    }
 }
 
 /// What is to be removed.

@@ -34,7 +34,7 @@ pub(crate) mod window;
 use crate::login::Refusals;
 use crate::target::Target;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, SmbPlan};
@@ -118,6 +118,10 @@ impl Driver for SmbDriver {
         reach: Reach,
     ) -> Result<ClaimReport, DriverError> {
         crate::claim::release(&self.plan, mount, claim, reach, &self.refusals)
+    }
+
+    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
+        crate::claim::space(&self.plan, mount, &self.refusals)
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

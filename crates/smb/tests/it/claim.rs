@@ -84,7 +84,10 @@ fn a_directory_is_claimed_joined_and_given_back() {
         samba.sandbox().run(|| {
             let report = claim(&plan, Samba::SECOND).expect("claimed");
             assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
-            assert!(report.free_bytes.is_some_and(|free| free > 0), "{report:?}");
+            assert!(
+                report.space.is_some_and(|space| space.free_bytes > 0),
+                "{report:?}"
+            );
             assert!(report.transfer_bytes.0 >= 4096, "{report:?}");
             let facts = &report.server_facts;
             assert!(
@@ -310,10 +313,7 @@ fn servers_are_looked_at_and_left_as_they_were() {
             panic!("{shares:?}");
         };
         let data = data.expect("it lets us in");
-        assert!(
-            data.writable && data.report.free_bytes.is_some(),
-            "{data:?}"
-        );
+        assert!(data.writable && data.report.space.is_some(), "{data:?}");
         assert!(!read_only.expect("it lets us in").writable);
         let nosuch = nosuch.expect_err("none").to_string();
         assert!(nosuch.contains("no share of that name"), "{nosuch}");

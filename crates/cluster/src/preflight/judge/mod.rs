@@ -112,37 +112,16 @@ fn free_space(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Vec<Check> {
     if free.iter().all(Vec::is_empty) {
         return Vec::new();
     }
-    let mut checks = Vec::new();
-    if plan.benchmark.composite().is_some() {
-        let verdict = space::check(plan, free);
-        checks.extend(
-            verdict
-                .refusal
-                .map(|text| Check::failure(ALL, "space", text)),
-        );
-        let warn = |text| Check::warning(ALL, "space", text);
-        checks.extend(verdict.warnings.into_iter().map(warn));
-    } else {
-        let mut short: Vec<String> = free
-            .iter()
-            .filter_map(|f| space::classic_shortage(plan, f))
-            .collect();
-        short.dedup();
-        checks.extend(
-            short
-                .into_iter()
-                .map(|text| Check::warning(ALL, "space", text)),
-        );
-    }
+    let verdict = space::check(plan, free);
+    let refusal = verdict.refusal.into_iter();
+    let mut checks: Vec<Check> = refusal
+        .map(|text| Check::failure(ALL, "space", text))
+        .collect();
+    let warn = |text| Check::warning(ALL, "space", text);
+    checks.extend(verdict.warnings.into_iter().map(warn));
     if checks.is_empty() {
-        let wanted = match plan.benchmark.composite() {
-            Some(_) => {
-                let sets = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
-                sets.max().unwrap_or(0)
-            }
-            None => space::classic_need_bytes(plan).unwrap_or(0),
-        };
-        let sentence = format!("the largest load point fits: it may take {}", Bytes(wanted));
+        let wanted = Bytes(space::need_bytes(plan));
+        let sentence = format!("the largest load point fits: it may take {wanted}");
         checks.push(Check::ok(ALL, "space", sentence));
     }
     checks

@@ -85,6 +85,7 @@ fn space_of(plan: &RunPlan, bytes: u64) -> Vec<Check> {
             mounts: c.mounts.clone(),
             file_system: "nas:/vol".into(),
             bytes,
+            total_bytes: 0,
             kept: false,
         }]
     };
@@ -96,7 +97,7 @@ fn space_of(plan: &RunPlan, bytes: u64) -> Vec<Check> {
 fn space_is_judged_as_a_run_will() {
     let classic = filermark_results::testing::plan();
     assert_eq!(space_of(&classic, u64::MAX)[0].verdict, Verdict::Ok);
-    assert_eq!(space_of(&classic, 1)[0].verdict, Verdict::Warning);
+    assert_eq!(space_of(&classic, 1)[0].verdict, Verdict::Failure);
     let mut plan = filermark_results::testing::composite::composite_record()
         .run
         .plan;

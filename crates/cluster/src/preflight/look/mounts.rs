@@ -56,7 +56,7 @@ fn mounted(report: &ClaimReport, unwritable: Option<String>) -> Mounted {
         mount_point: fact("mount point"),
         options: fact("mount options"),
         unwritable,
-        free_bytes: report.free_bytes,
+        free_bytes: report.space.map(|space| space.free_bytes),
     }
 }
 

@@ -68,7 +68,7 @@ fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
     for mount in group {
         let (writable, free_bytes) = match export(mount, plan) {
             Ok((writable, report)) => {
-                let free_bytes = report.free_bytes;
+                let free_bytes = report.space.map(|space| space.free_bytes);
                 reports.push((mount.clone(), report));
                 (Ok(writable), free_bytes)
             }

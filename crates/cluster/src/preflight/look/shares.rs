@@ -109,7 +109,10 @@ fn told(server: Server, host: &str, seen: &mut Seen) -> ServerLook {
         let (writable, free_bytes) = match share.entered {
             Ok(entered) => {
                 seen.add(&share.mount, false, host, &entered.report);
-                (Ok(entered.writable), entered.report.free_bytes)
+                (
+                    Ok(entered.writable),
+                    entered.report.space.map(|space| space.free_bytes),
+                )
             }
             Err(e) => (Err(e.to_string()), None),
         };

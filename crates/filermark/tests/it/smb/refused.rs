@@ -161,3 +161,20 @@ fn protection_that_one_side_refuses_is_told() {
         assert!(samba.logons().len() <= 1, "{:?}", samba.logons());
     }
 }
+
+#[test]
+fn a_file_set_that_does_not_fit_is_refused_before_init() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        // 39 TiB: more than the file system behind any share of a test has.
+        let ended = sweep(&samba, Samba::DATA, spoken)
+            .set("LOAD", 400)
+            .set("FILESET_MB_PER_OP", 100_000)
+            .fail(1);
+        ended.assert_sentence(&[r"\\127.0.0.1\data", "are free", "SPACE_CHECK=off"]);
+        assert_empty(&samba, Samba::DATA);
+    }
+}

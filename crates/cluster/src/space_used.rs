@@ -1,0 +1,182 @@
+//! What INIT did to the free space of the servers, beside what it wrote.
+//!
+//! A server that stores far less than was written compresses, deduplicates, or
+//! allocates later; one that loses far more has other users. Either changes what a
+//! result is worth, so it is in the record and, where it is conspicuous, a finding.
+
+use crate::message::FreeSpace;
+use filermark_engine::driver::{Driver, Space};
+use filermark_model::units::counted;
+use filermark_model::{Bytes, Finding, Rule, Severity};
+use filermark_results::record::{SpaceChange, SpaceUse};
+
+/// File systems that are asked; a client with more has the others left out.
+const FILE_SYSTEMS_MAX: usize = 64;
+/// Writes below this say nothing: file systems round, and keep room for journals.
+const WRITTEN_BYTES_MIN: u64 = 64 << 20;
+/// Share of the bytes written, in percent, within which the loss of free space is as
+/// expected.
+const STORED_PCNT_MIN: f64 = 80.0;
+const STORED_PCNT_MAX: f64 = 150.0;
+const SOURCE: &str = "Filermark, docs/src/reference/rules.md";
+
+/// Free space of each of these file systems now; `None`: it is not stated.
+pub(crate) fn ask(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
+    let of = |file_system: &FreeSpace| {
+        let mount = file_system.mounts.first()?;
+        driver.space(mount).ok().flatten()
+    };
+    file_systems.iter().take(FILE_SYSTEMS_MAX).map(of).collect()
+}
+
+/// The file systems whose space is known before and after.
+pub(crate) fn changes(
+    file_systems: &[FreeSpace],
+    before: &[Option<Space>],
+    after: &[Option<Space>],
+) -> Vec<SpaceChange> {
+    let pairs = before.iter().zip(after);
+    let of = |(file_system, (before, after)): (&FreeSpace, (&Option<Space>, &Option<Space>))| {
+        let (before, after) = (before.as_ref()?, after.as_ref()?);
+        Some(SpaceChange {
+            file_system: file_system.file_system.clone(),
+            total_bytes: after.total_bytes,
+            before_bytes: before.free_bytes,
+            after_bytes: after.free_bytes,
+        })
+    };
+    file_systems.iter().zip(pairs).filter_map(of).collect()
+}
+
+/// Adds what one client has seen: all clients begin and end INIT at about the same
+/// time, so the most before and the least after hold.
+pub(crate) fn merge(all: &mut Vec<SpaceChange>, seen: Vec<SpaceChange>) {
+    for change in seen {
+        match all.iter_mut().find(|c| c.file_system == change.file_system) {
+            Some(known) => {
+                known.before_bytes = known.before_bytes.max(change.before_bytes);
+                known.after_bytes = known.after_bytes.min(change.after_bytes);
+            }
+            None => all.push(change),
+        }
+    }
+}
+
+/// What is conspicuous about it; a note.
+pub(crate) fn judge(space: &SpaceUse) -> Option<Finding> {
+    let written = space.written_bytes;
+    if written < WRITTEN_BYTES_MIN || space.file_systems.is_empty() {
+        return None;
+    }
+    let total = |of: fn(&SpaceChange) -> u64| -> u64 {
+        let all = space.file_systems.iter().map(of);
+        all.fold(0, u64::saturating_add)
+    };
+    let (before, after) = (total(|c| c.before_bytes), total(|c| c.after_bytes));
+    let stored = before.saturating_sub(after);
+    let pcnt = 100.0 * stored as f64 / written as f64;
+    let (limit, meaning) = if pcnt < STORED_PCNT_MIN {
+        (
+            STORED_PCNT_MIN,
+            "the server compresses, deduplicates or allocates later, or others freed space",
+        )
+    } else if pcnt > STORED_PCNT_MAX {
+        (
+            STORED_PCNT_MAX,
+            "others wrote meanwhile, or the server stores more than one copy",
+        )
+    } else {
+        return None;
+    };
+    let place = match space.file_systems.as_slice() {
+        [one] => one.file_system.clone(),
+        several => counted(several.len() as u64, "file system"),
+    };
+    let message = format!(
+        "INIT wrote {}, the free space of {place} fell by {} (from {} to {}), {pcnt:.0} % of it: {meaning}",
+        Bytes(written),
+        Bytes(stored),
+        Bytes(before),
+        Bytes(after),
+    );
+    let finding = Finding::new(Rule::SpaceUsed, Severity::Note, message);
+    Some(finding.with_limit(pcnt, limit, SOURCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(name: &str, before: u64, after: u64) -> SpaceChange {
+        SpaceChange {
+            file_system: name.into(),
+            total_bytes: 1 << 40,
+            before_bytes: before << 20,
+            after_bytes: after << 20,
+        }
+    }
+
+    fn used(written_mib: u64, file_systems: Vec<SpaceChange>) -> SpaceUse {
+        SpaceUse {
+            written_bytes: written_mib << 20,
+            file_systems,
+        }
+    }
+
+    #[test]
+    fn clients_of_one_file_system_are_one() {
+        let mut all = vec![change("nas:/a", 100, 60)];
+        merge(
+            &mut all,
+            vec![change("nas:/a", 110, 50), change("nas:/b", 9, 8)],
+        );
+        assert_eq!(all, [change("nas:/a", 110, 50), change("nas:/b", 9, 8)]);
+    }
+
+    #[test]
+    fn what_was_stored_is_held_against_what_was_written() {
+        let of =
+            |written, before, after| judge(&used(written, vec![change("nas:/a", before, after)]));
+        assert_eq!(of(1_000, 5_000, 4_000), None);
+        assert_eq!(of(1_000, 5_000, 4_150), None);
+        let less = of(1_000, 5_000, 4_700).expect("30 % were stored");
+        assert!(
+            less.message.contains("30 %") && less.message.contains("nas:/a"),
+            "{less}"
+        );
+        assert_eq!(less.severity, Severity::Note);
+        assert_eq!(of(1_000, 5_000, 5_500).expect("it grew").value, Some(0.0));
+        assert!(
+            of(1_000, 5_000, 3_000)
+                .expect("others")
+                .message
+                .contains("others wrote")
+        );
+        // Little was written, or nobody states anything.
+        assert_eq!(of(10, 5_000, 5_000), None);
+        assert_eq!(judge(&used(1_000, Vec::new())), None);
+    }
+
+    #[test]
+    fn only_what_is_known_on_both_sides_is_a_change() {
+        let file_systems = ["nas:/a", "nas:/b"].map(|name| FreeSpace {
+            mounts: Vec::new(),
+            file_system: name.into(),
+            bytes: 0,
+            total_bytes: 0,
+            kept: false,
+        });
+        let space = |free_bytes| {
+            Some(Space {
+                free_bytes,
+                total_bytes: 9,
+            })
+        };
+        let found = changes(&file_systems, &[space(5), None], &[space(3), space(2)]);
+        let told: Vec<_> = found
+            .iter()
+            .map(|c| (c.file_system.as_str(), c.before_bytes, c.after_bytes))
+            .collect();
+        assert_eq!(told, [("nas:/a", 5, 3)]);
+    }
+}

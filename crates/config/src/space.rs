@@ -1,0 +1,43 @@
+//! The server's space and memory, as the parameters state them.
+
+use crate::values::Values;
+use filermark_model::plan::SpacePlan;
+use filermark_model::{Bytes, Finding, LoadPoint, Rule, RunPlan, Severity};
+
+/// SPACE_CHECK, SPACE_RESERVE and SERVER_MEMORY.
+pub(crate) fn plan(values: &Values) -> SpacePlan {
+    SpacePlan {
+        check: values.switch("SPACE_CHECK"),
+        reserve_pcnt: values.real("SPACE_RESERVE").unwrap_or_default(),
+        server_memory_bytes: values.int("SERVER_MEMORY"),
+    }
+}
+
+/// Says at which load points the working set fits into the server's memory, where that
+/// is declared.
+pub(crate) fn memory_note(plan: &RunPlan) -> Option<Finding> {
+    let memory = plan.space.server_memory_bytes?;
+    let sets = plan.points.iter().map(|p| (p, working_set_bytes(plan, *p)));
+    let fits: Vec<(&LoadPoint, u64)> = sets.filter(|(_, bytes)| *bytes <= memory).collect();
+    let largest = fits.iter().map(|(_, bytes)| *bytes).max()?;
+    let message = format!(
+        "the working set of {} of {} load points fits into the server's memory (at most {} of SERVER_MEMORY={}): the server may answer from its memory there, whatever its disks can do",
+        fits.len(),
+        plan.points.len(),
+        Bytes(largest),
+        Bytes(memory),
+    );
+    let finding = Finding::new(Rule::ServerMemory, Severity::Note, message);
+    Some(finding.with_limit(largest as f64, memory as f64, "SERVER_MEMORY of this run"))
+}
+
+/// The part of the file set that RUN accesses, in bytes; of a composite all of it.
+fn working_set_bytes(plan: &RunPlan, point: LoadPoint) -> u64 {
+    match plan.benchmark.classic() {
+        Some(classic) => {
+            let all = plan.io_bytes(point.requested) as f64;
+            (all * classic.fileset.access_pcnt / 100.0) as u64
+        }
+        None => plan.data_set(point).start_bytes,
+    }
+}
