@@ -56,7 +56,7 @@ pub(crate) fn folder() -> TempDir {
     let run = RunFiles {
         plan: &record.run.plan,
         curve: &Curve::of_record(&record),
-        is_ours: true,
+        verdict: "VALID",
         record: Some(&record),
         summary_file: &files[0],
         rc_file: &files[1],
@@ -265,7 +265,7 @@ fn figures_that_were_forged_with_their_manifest_are_found() {
     ] {
         assert!(change(name, from, "????").contains(name), "{name}");
     }
-    assert!(change("mine.csv", "valid", "VALID").contains("mine.csv"));
+    assert!(change("mine.csv", "VALID", "valid").contains("mine.csv"));
     let found = change("sub.xml", "<peak>", "<peak>1");
     assert!(found.contains("peak is 1"), "{found}");
     let found = change("sub.xml", "<ortMs>", "<ortMs>1");
@@ -273,7 +273,7 @@ fn figures_that_were_forged_with_their_manifest_are_found() {
     let found = change("sub.xml", "net.png", "other.png");
     assert!(found.contains("other.png is missing"), "{found}");
     assert!(change("sub.xml", "<meanMs>", "<meanMs>3").contains("dataPoint[1].meanMs"));
-    assert!(change("sub.xml", "PARTLY VALID", "VALID").contains("verdict is \"VALID\""));
+    assert!(change("sub.xml", ">INVALID<", ">VALID<").contains("verdict is \"VALID\""));
     assert!(change("sub.xml", ">RUNTIME<", ">WARMUP<").contains("rcParameters"));
     let found = change(
         "mine.run.jsonl",

@@ -73,7 +73,7 @@ pub struct RunFigures {
     pub suffix: String,
     /// The fingerprint of its plan, computed anew.
     pub fingerprint: String,
-    /// VALID, PARTLY VALID or INVALID.
+    /// In its word ([`filermark_results::verdict::WORDS`]).
     pub verdict: String,
     /// What the peak is counted in.
     pub metric: String,

@@ -125,12 +125,15 @@ impl<'a> Sweep<'a> {
                 reason: e.to_string(),
             },
         };
-        self.push(Line::End(End {
+        let end = self.record.judged(End {
             at: Timestamp::now(),
             outcome,
             wall_seconds: self.began.elapsed().as_secs_f64(),
             findings,
-        }));
+            verdict: None,
+            reasons: Vec::new(),
+        });
+        self.push(Line::End(end));
         self.render();
         let record_path = self.writer.path().to_path_buf();
         let finished = self.writer.finish().map_err(|e| e.to_string()).err();

@@ -8,6 +8,9 @@ use std::process::ExitCode;
 /// The user interrupted with Ctrl-C; [`crate::interrupt::code`] has the signal's own.
 pub const INTERRUPTED: u8 = 130;
 
+/// The run came to its end, and no load point of it counts.
+pub const NOTHING_COUNTS: u8 = 4;
+
 /// Why a subcommand could not do what it was asked.
 #[derive(Clone, Debug)]
 pub enum Failure {

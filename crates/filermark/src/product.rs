@@ -1,7 +1,7 @@
 //! The products of a run: the page beside the record, the words on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, NOTHING_COUNTS};
 use crate::interrupt;
 use filermark_report::{Edition, Templates};
 use filermark_results::{Historical, Outcome, RunRecord};
@@ -67,12 +67,13 @@ pub fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// The exit code that a record stands for: a run that came to its end is 0 even
-/// where a point does not count; the record and the report say so.
+/// The exit code that a record stands for: a run that came to its end is 0 where a
+/// load point counts, whatever its verdict; the record and the report say that.
 pub fn exit_code(record: &RunRecord) -> u8 {
     match record.end.as_ref().map(|end| &end.outcome) {
         // All was measured, but the user has shortened CLEANUP.
         Some(Outcome::Complete) if interrupt::wished() => interrupt::code(),
+        Some(Outcome::Complete) if record.valid_points().next().is_none() => NOTHING_COUNTS,
         Some(Outcome::Complete) => 0,
         Some(Outcome::Interrupted) => interrupt::code(),
         Some(Outcome::Failed { .. }) | None => 1,

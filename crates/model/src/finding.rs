@@ -137,6 +137,22 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Whether it says no more than that the server could not carry the load. Such a
+    /// load point ends the sweep; it does not void it.
+    pub const fn is_overload(self) -> bool {
+        matches!(
+            self,
+            Self::ResponseLimit
+                | Self::AchievedRate
+                | Self::ProcRate
+                | Self::MixDeviation
+                | Self::ComponentVariance
+                | Self::Saturated
+        )
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

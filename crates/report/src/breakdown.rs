@@ -6,7 +6,6 @@
 use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles_ns};
 use crate::format::{count, ms, number, rate};
 use crate::knee::KNEE_TERM;
-use crate::view::verdict_word;
 use crate::words;
 use filermark_model::Finding;
 use filermark_results::text::{one_line, severity_word};
@@ -75,7 +74,7 @@ pub fn percentile_rows(record: &RunRecord) -> Vec<PercentileRow> {
         Some(PercentileRow {
             number: point.load.number,
             load: words::load(record, point.load),
-            verdict: verdict_word(point),
+            verdict: point.word(),
             cells: both.iter().flat_map(percentiles_ns).map(ms).collect(),
         })
     };
@@ -181,7 +180,7 @@ pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
         Some(ClientsView {
             number: point.load.number,
             load: words::load(record, point.load),
-            verdict: verdict_word(point),
+            verdict: point.word(),
             is_peak: peak == Some(point.load.number),
             rows: clients
                 .iter()

@@ -151,7 +151,7 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
         class: match against.verdict {
             Overall::Faster => "valid",
             Overall::Slower => "invalid",
-            Overall::Mixed | Overall::NothingToCompare => "partly",
+            Overall::Mixed | Overall::NothingToCompare => "qualified",
             Overall::NoDifferenceShown => "",
         },
         reasons: against.reasons.clone(),

@@ -3,14 +3,15 @@
 
 use crate::keys::flatten;
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::{Curve, CurvePoint};
+use filermark_results::{Curve, CurvePoint, Summary};
 use serde_json::{Value, json};
 
-/// The verdict on a file that does not say.
-const UNKNOWN: &str = "UNKNOWN";
 /// What is said with the figures of other programs.
 const NOT_OURS: &str =
     "These are the figures of a file that Filermark did not write; nothing has judged them.";
+
+/// What is said where the rows do not stand in the order of their load.
+const UNSORTED: &str = "The rows are not in the order of their load; the overall response time takes them in that order.";
 
 /// A curve as JSON; `verdict` as the source has it.
 pub fn curve_json(curve: &Curve, verdict: &str) -> Value {
@@ -57,25 +58,33 @@ fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
 }
 
 /// What a summary file says, as JSON.
-pub fn summary_file_json(curve: &Curve, verdict: &str) -> Value {
-    let mut value = curve_json(curve, verdict);
-    if verdict == UNKNOWN {
-        // Another program's file does not say which points count.
+pub fn summary_file_json(summary: &Summary) -> Value {
+    let curve = &summary.curve;
+    let mut value = curve_json(curve, summary.verdict_word());
+    if !summary.is_ours {
+        // Another program's file may say which points do not count, but not which do.
         for point in value["points"].as_array_mut().into_iter().flatten() {
-            point["valid"] = Value::Null;
+            if point["valid"] == true {
+                point["valid"] = Value::Null;
+            }
         }
+        let marked = curve.points.len() - curve.valid_points().count();
         value["valid_point_count"] = Value::Null;
+        value["invalid_point_count"] = marked.into();
     }
     value["format"] = 1.into();
     value["kind"] = "sfssum".into();
-    value["notice"] = match verdict {
-        UNKNOWN => NOT_OURS.into(),
-        _ => NOT_A_SPEC_RESULT.into(),
+    value["notice"] = match summary.is_ours {
+        false => NOT_OURS.into(),
+        true => NOT_A_SPEC_RESULT.into(),
     };
+    if !curve.is_sorted() {
+        value["remark"] = UNSORTED.into();
+    }
     value
 }
 
 /// The same, one `key: value` a line.
-pub fn summary_file_keys(curve: &Curve, verdict: &str) -> String {
-    flatten(&summary_file_json(curve, verdict))
+pub fn summary_file_keys(summary: &Summary) -> String {
+    flatten(&summary_file_json(summary))
 }

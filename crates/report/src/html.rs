@@ -230,10 +230,10 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         started: run.started.readable(),
         servers,
         verdict: verdict.word(),
-        verdict_class: match verdict {
-            filermark_results::Verdict::Valid => "valid",
-            filermark_results::Verdict::Partly(_) => "partly",
-            filermark_results::Verdict::Invalid(_) => "invalid",
+        verdict_class: match &verdict {
+            v if !v.is_valid() => "invalid",
+            v if v.is_qualified() => "qualified",
+            _ => "valid",
         },
         reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
         cut: record.cut.as_deref().map(one_line),
@@ -321,7 +321,7 @@ fn of_point(record: &RunRecord, point: &PointRecord, svg: String) -> Series {
         svg,
         number: point.load.number,
         load: crate::words::load(record, point.load),
-        verdict: view::verdict_word(point),
+        verdict: point.word(),
     }
 }
 
@@ -420,7 +420,8 @@ mod tests {
         }
         for needed in [
             NOT_A_SPEC_RESULT,
-            "PARTLY VALID",
+            "INVALID",
+            "10 of 12 load points count",
             "no space left (NFS3ERR_NOSPC)",
             "not standard: RUNTIME=30",
             "1,000",

@@ -1,5 +1,6 @@
 //! The result in short for other programs (`--json`).
 
+use crate::charts::knee_point;
 use crate::composite::{ComponentFigures, components};
 use crate::words;
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -29,10 +30,14 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "benchmark": {"name": run.plan.benchmark.name, "version": run.plan.benchmark.version},
         "verdict": verdict.word(),
         "reasons": verdict.reasons(),
+        "not_standard": verdict.not_standard(),
+        "cached_pcnt": verdict.cached_pcnt(),
         "unit": words::unit(record),
         "peak_units": words::unit(record).and(record.peak()).map(|p| p.load.units),
         "peak_ops_per_sec": peak.map(PointStats::achieved_ops_per_sec),
+        "peak_mib_per_sec": peak.map(words::mib_per_sec),
         "ort_ms": record.ort_ms(),
+        "knee": knee(record),
         "classical": ClassicalResult::of_record(record),
         "heritage": run.plan.benchmark.heritage,
         "findings": record.run_findings().collect::<Vec<_>>(),
@@ -42,16 +47,32 @@ pub fn json_summary(record: &RunRecord) -> Value {
     })
 }
 
+/// Where the curve bends ([`crate::KNEE_TERM`]).
+fn knee(record: &RunRecord) -> Option<Value> {
+    let (point, stats) = knee_point(record)?;
+    Some(json!({
+        "point": point.load.number,
+        "units": words::unit(record).map(|_| point.load.units),
+        "achieved_ops_per_sec": stats.achieved_ops_per_sec(),
+        "mib_per_sec": words::mib_per_sec(stats),
+        "service_ms_mean": stats.service().mean_ns() / 1e6,
+    }))
+}
+
 fn point(record: &RunRecord, point: &PointRecord) -> Value {
     let mut value = json!({
         "number": point.load.number,
         "requested_ops_per_sec": words::requested(record, point.load),
         "valid": point.is_valid(),
+        "verdict": point.word(),
         "failure": point.failure(),
         "findings": point.findings,
     });
     if let Some(stats) = point.measured() {
         value["achieved_ops_per_sec"] = stats.achieved_ops_per_sec().into();
+        let moved = Throughput::of(stats);
+        value["read_mib_per_sec"] = (moved.read / 1024.0).into();
+        value["written_mib_per_sec"] = (moved.write / 1024.0).into();
         value["window_s"] = (stats.window_ns as f64 / 1e9).into();
         value["success_count"] = stats.success_count().into();
         value["physical_count"] = stats.physical_count().into();
@@ -131,7 +152,9 @@ mod tests {
     #[test]
     fn the_summary_has_the_figures_that_scripts_ask_for() {
         let value = json_summary(&testing::record());
-        assert_eq!(value["verdict"], "PARTLY VALID");
+        assert_eq!(value["verdict"], "INVALID");
+        assert_eq!(value["not_standard"][0], "RUNTIME=30");
+        assert_eq!(value["points"][11]["verdict"], "FAILED");
         assert_eq!(value["points"].as_array().unwrap().len(), 12);
         assert!((value["peak_ops_per_sec"].as_f64().unwrap() - 1000.0).abs() < 1.0);
         assert!(value["points"][3]["service_ms"]["p99"].as_f64().unwrap() > 1.0);

@@ -80,7 +80,7 @@ mod tests {
             "peak_point: 10",
             "suffix: mine",
             "benchmark.name: general-nfs3",
-            "verdict: PARTLY VALID",
+            "verdict: INVALID",
             "points.1.valid: true",
             "points.11.valid: false",
         ] {

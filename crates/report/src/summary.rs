@@ -1,5 +1,6 @@
 //! The result on a terminal: a table, the peak, the ORT, the findings.
 
+use crate::breakdown;
 use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
 use crate::heritage;
@@ -7,7 +8,7 @@ use crate::words;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
 use filermark_results::text::{one_line, severity_word};
-use filermark_results::{PointRecord, RunRecord, Verdict};
+use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
 /// Narrowest terminal that is written for, in columns.
@@ -61,8 +62,8 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let unit = words::unit(record);
     let load_head = unit.as_ref().map_or(String::new(), |u| format!(" {u:>8}"));
     let head = format!(
-        "{:>5}{load_head} {:>10} {:>10} {:>7} {:>8} {:>8} {:>8} {:>6}",
-        "point", "requested", "achieved", "", "mean ms", "99% ms", "rsp 99%", "errors"
+        "{:>5}{load_head} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}",
+        "point", "requested", "achieved", "", "MiB/s", "mean ms", "99% ms", "rsp 99%", "errors"
     );
     let _ = writeln!(out, "{}", paint.strong(&head));
     for point in &record.points {
@@ -74,23 +75,19 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         let requested = words::requested_text(record, point.load);
         match point.measured() {
             Some(stats) => {
-                let verdict = if point.is_valid() {
-                    paint.good("valid")
-                } else {
-                    paint.bad("INVALID")
-                };
+                let verdict = point_word(point, paint);
                 let _ = writeln!(
                     out,
-                    "{number:>5}{load} {requested:>10} {} {verdict}",
+                    "{number:>5}{load} {requested:>9} {} {verdict}",
                     figures(record, point, stats)
                 );
             }
             None => {
                 let reason = one_line(point.failure().unwrap_or_default());
-                let indent = 25 + load.len();
+                let indent = 24 + load.len();
                 let text = wrapped(&reason, width.saturating_sub(indent), indent);
                 let failed = paint.bad("FAILED");
-                let _ = writeln!(out, "{number:>5}{load} {requested:>10} {failed}  {text}");
+                let _ = writeln!(out, "{number:>5}{load} {requested:>9} {failed}  {text}");
             }
         }
     }
@@ -99,14 +96,15 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     }
 }
 
-/// Achieved rate, share, mean, percentiles and errors, in columns.
+/// Achieved rate, share, bytes moved, mean, percentiles and errors, in columns.
 fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
     let achieved = stats.achieved_ops_per_sec();
     let (service, response) = (stats.service(), stats.response());
     format!(
-        "{:>10} {:>6}% {:>8} {:>8} {:>8} {:>6}",
+        "{:>9} {:>6}% {:>7} {:>7} {:>7} {:>7} {:>6}",
         rate(achieved),
         words::share_text(achieved, words::requested(record, point.load)),
+        number(words::mib_per_sec(stats), 1),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
         ms(response.percentile_ns(99.0) as f64),
@@ -175,10 +173,10 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         let _ = writeln!(out, "the record was cut: {}", one_line(cut));
     }
     let verdict = record.verdict();
-    let word = match &verdict {
-        Verdict::Valid => paint.good(verdict.word()),
-        Verdict::Partly(_) => paint.warn(verdict.word()),
-        Verdict::Invalid(_) => paint.bad(verdict.word()),
+    let word = match (verdict.is_valid(), verdict.is_qualified()) {
+        (false, _) => paint.bad(verdict.word()),
+        (true, true) => paint.warn(verdict.word()),
+        (true, false) => paint.good(verdict.word()),
     };
     // Of an older generation it is the result, of others one line more.
     let result = heritage::result(record).map(|r| wrapped(&r, width.saturating_sub(2), 2));
@@ -187,17 +185,13 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         let _ = writeln!(out, "{}", paint.strong(result));
     }
     match (record.peak(), record.ort_ms()) {
-        (Some(peak), Some(ort)) => {
-            let achieved = peak.measured().map(PointStats::achieved_ops_per_sec);
-            let peak = match composite::peak(record, peak) {
-                Some((figure, unit, rates)) => format!("{figure} {unit}, {rates}"),
-                None => format!("{} op/s", rate(achieved.unwrap_or(0.0))),
-            };
-            let ort = format!("{} ms", number(ort, 2));
+        (Some(peak), ort) => {
+            let peak = peak_text(record, peak);
+            let ort = ort.map_or_else(|| "-".into(), |ort| format!("{} ms", number(ort, 2)));
             let (peak, ort) = (paint.strong(&peak), paint.strong(&ort));
             let _ = writeln!(out, "peak {peak}   overall response time {ort}   {word}");
         }
-        _ => {
+        (None, _) => {
             let _ = writeln!(out, "no load point counts   {word}");
         }
     }
@@ -207,6 +201,9 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             "  - {}",
             wrapped(&one_line(reason), width.saturating_sub(4), 4)
         );
+    }
+    if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
+        let _ = writeln!(out, "{}", knee.said);
     }
     match (sentence, result) {
         (Some(sentence), _) => {
@@ -219,6 +216,29 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         (None, None) => {}
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+}
+
+/// A load point's word, in its colour.
+fn point_word(point: &PointRecord, paint: &Paint) -> String {
+    let word = point.word();
+    match (point.is_valid(), word == "VALID") {
+        (false, _) => paint.bad(word),
+        (true, false) => paint.warn(word),
+        (true, true) => paint.good(word),
+    }
+}
+
+/// The peak in the unit of the load, with what was done and moved there.
+fn peak_text(record: &RunRecord, peak: &PointRecord) -> String {
+    match (composite::peak(record, peak), peak.measured()) {
+        (Some((figure, unit, rates)), _) => format!("{figure} {unit}, {rates}"),
+        (None, Some(stats)) => format!(
+            "{} op/s, {}",
+            rate(stats.achieved_ops_per_sec()),
+            words::mib_text(stats)
+        ),
+        (None, None) => "-".into(),
+    }
 }
 
 /// The text broken between words into lines of at most `width` characters, the
@@ -268,12 +288,11 @@ pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> S
             plural(errors as usize, "error", "errors")
         );
     }
-    if point.is_valid() {
-        let _ = write!(line, "  {}", paint.good("valid"));
-    } else {
+    let _ = write!(line, "  {}", point_word(point, &paint));
+    if !point.is_valid() {
         let invalid = point.findings.iter().filter(|f| f.invalidates());
         let rules: Vec<_> = invalid.map(|f| f.rule.name()).collect();
-        let _ = write!(line, "  {} ({})", paint.bad("INVALID"), rules.join(", "));
+        let _ = write!(line, " ({})", rules.join(", "));
     }
     line
 }
@@ -317,7 +336,7 @@ mod tests {
             point.load.requested.0 = 0.0;
         }
         let text = summary(&unlimited, false, 100);
-        assert!(text.contains("   no limit "), "{text}");
+        assert!(text.contains("  no limit "), "{text}");
     }
 
     #[test]
@@ -365,7 +384,7 @@ mod tests {
             .iter()
             .map(|p| progress_line(&record, p, false))
             .collect();
-        assert!(lines[0].ends_with("  valid"), "{}", lines[0]);
+        assert!(lines[0].ends_with("  VALID"), "{}", lines[0]);
         assert!(
             lines[10].ends_with("INVALID (response-limit, achieved-rate)"),
             "{}",

@@ -82,14 +82,9 @@ pub struct PhaseRow {
     pub failure: String,
 }
 
-/// VALID, INVALID or FAILED.
-pub fn verdict_word(point: &PointRecord) -> &'static str {
-    match (point.measured().is_some(), point.is_valid()) {
-        (false, _) => "FAILED",
-        (true, true) => "VALID",
-        (true, false) => "INVALID",
-    }
-}
+/// Why there is a peak and no overall response time.
+const NO_ORT: &str =
+    "none: the first load point is the fastest, so there is no curve up to the peak";
 
 /// The headline's figures.
 pub fn figures(record: &RunRecord) -> Vec<Figure> {
@@ -107,7 +102,7 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
     let Some((peak, stats)) = record.peak().and_then(|p| Some((p, p.measured()?))) else {
         return vec![points_figure];
     };
-    let ort = record.ort_ms().unwrap_or_default();
+    let ort = record.ort_ms();
     let service = stats.service();
     let peak_figure = match composite::peak(record, peak) {
         Some((value, unit, note)) => Figure {
@@ -121,23 +116,25 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
             value: rate(stats.achieved_ops_per_sec()),
             unit: "op/s".into(),
             note: format!(
-                "load point {}, {} requested",
+                "{}; load point {}, {} requested",
+                words::mib_text(stats),
                 peak.load.number,
                 words::requested_text(record, peak.load)
             ),
         },
     };
-    let ort_note = match (is_composite(record), valid) {
-        (false, _) => "area under the curve, over the peak",
-        (true, 1) => "the mean of the only point that counts",
-        (true, _) => "area under the curve from the first point to the peak",
+    let ort_note = match (ort.is_some(), is_composite(record), valid) {
+        (false, ..) => NO_ORT,
+        (true, false, _) => "area under the curve, over the peak",
+        (true, true, 1) => "the mean of the only point that counts",
+        (true, true, _) => "area under the curve from the first point to the peak",
     };
     let mut figures = vec![
         peak_figure,
         Figure {
             label: "Overall response time",
-            value: number(ort, 2),
-            unit: "ms".into(),
+            value: ort.map_or_else(|| "-".into(), |ort| number(ort, 2)),
+            unit: ort.map_or_else(String::new, |_| "ms".into()),
             note: ort_note.into(),
         },
         Figure {
@@ -325,7 +322,7 @@ pub fn point_rows(record: &RunRecord) -> Vec<PointRow> {
         cells: point
             .measured()
             .map_or(Vec::new(), |s| point_cells(record, point, s)),
-        verdict: verdict_word(point),
+        verdict: point.word(),
         is_peak: peak == Some(point.load.number),
     };
     record.points.iter().map(row).collect()
@@ -385,7 +382,7 @@ pub fn point_views(record: &RunRecord) -> Vec<PointView> {
         Some(PointView {
             number: point.load.number,
             load: words::load(record, point.load),
-            verdict: verdict_word(point),
+            verdict: point.word(),
             is_peak: peak == Some(point.load.number),
             component_heads: &COMPONENT_HEADS,
             components: composite::component_rows(record, stats),

@@ -1,10 +1,10 @@
 //! How a load point is called: by its rate, or by its business metric.
 
 use crate::format::{number, rate};
-use filermark_model::LoadPoint;
 use filermark_model::units::counted;
+use filermark_model::{LoadPoint, PointStats};
 use filermark_results::RunRecord;
-use filermark_results::figures::{Planned, units};
+use filermark_results::figures::{Planned, Throughput, units};
 use filermark_results::text::one_line;
 
 /// The business metric of the run's loads; `None`: they are rates.
@@ -33,6 +33,16 @@ pub fn requested(record: &RunRecord, point: LoadPoint) -> Option<f64> {
 /// The requested rate as a figure of a table.
 pub fn requested_text(record: &RunRecord, point: LoadPoint) -> String {
     requested(record, point).map_or("no limit".into(), rate)
+}
+
+/// What was read and written, in MiB/s.
+pub fn mib_per_sec(stats: &PointStats) -> f64 {
+    Throughput::of(stats).total() / 1024.0
+}
+
+/// The same with its unit.
+pub fn mib_text(stats: &PointStats) -> String {
+    format!("{} MiB/s", number(mib_per_sec(stats), 1))
 }
 
 /// An achieved rate as percent of the requested one.

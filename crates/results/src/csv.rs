@@ -1,6 +1,7 @@
 //! The load points as comma-separated values (RFC 4180), for spreadsheets. A
 //! composite's have further columns behind the reasons: the business metric, and
-//! per component and per operation what there is of it.
+//! per component and per operation what there is of it. The last column is the verdict
+//! of the run, which every row has: a row may be read without the others.
 
 use crate::figures::{Planned, plain};
 use crate::record::{PointRecord, RunRecord};
@@ -12,6 +13,8 @@ use filermark_model::{Latency, Op, OpStats};
 use std::fmt::Write as _;
 
 const HEAD: &str = "point,requested_ops_per_s,achieved_ops_per_s,verdict,ops,physical_ops,errors,window_s,service_ms_mean,service_ms_p50,service_ms_p95,service_ms_p99,service_ms_p999,service_ms_max,response_ms_mean,response_ms_p99,read_mib_per_s,written_mib_per_s,fileset_kib,reasons";
+/// The last column: the verdict of the run.
+const TAIL: &str = ",run_verdict";
 /// Figures between the verdict and the reasons.
 const FIGURE_COUNT: usize = 15;
 
@@ -19,7 +22,8 @@ const FIGURE_COUNT: usize = 15;
 pub fn csv(record: &RunRecord) -> String {
     let composite = record.run.plan.benchmark.composite().map(Composite::of);
     let more = composite.as_ref().map_or(String::new(), Composite::head);
-    let mut out = format!("{HEAD}{more}\r\n");
+    let verdict = field(record.verdict().word());
+    let mut out = format!("{HEAD}{more}{TAIL}\r\n");
     for point in &record.points {
         let _ = write!(out, "{},{},", point.load.number, point.load.requested.0);
         figures(&mut out, point);
@@ -31,21 +35,21 @@ pub fn csv(record: &RunRecord) -> String {
         if let Some(composite) = &composite {
             composite.columns(&mut out, record, point);
         }
-        out.push_str("\r\n");
+        let _ = write!(out, ",{verdict}\r\n");
     }
     out
 }
 
 fn figures(out: &mut String, point: &PointRecord) {
     let Some(stats) = point.measured() else {
-        let _ = write!(out, ",failed{}", ",".repeat(FIGURE_COUNT));
+        let _ = write!(out, ",{}{}", point.word(), ",".repeat(FIGURE_COUNT));
         return;
     };
     let (service, response) = (stats.service(), stats.response());
     let seconds = (stats.window_ns as f64 / 1e9).max(1e-9);
     let ms = |percentile| service.percentile_ns(percentile) as f64 / 1e6;
     let mib = |bytes: u64| bytes as f64 / f64::from(1u32 << 20) / seconds;
-    let verdict = if point.is_valid() { "valid" } else { "invalid" };
+    let verdict = field(point.word());
     let _ = write!(
         out,
         "{:.3},{verdict},{},{},{},{seconds:.3},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.3},{:.3},{}",
@@ -173,9 +177,9 @@ mod tests {
     #[test]
     fn every_line_has_every_column() {
         for (record, columns) in [
-            (testing::record(), 20),
-            (testing::composite::composite_record(), 21 + 5 + 2 * 9),
-            (testing::composite::stream_record(), 21 + 2 * 5 + 2 * 7),
+            (testing::record(), 21),
+            (testing::composite::composite_record(), 22 + 5 + 2 * 9),
+            (testing::composite::stream_record(), 22 + 2 * 5 + 2 * 7),
         ] {
             for line in csv(&record).lines() {
                 // Commas within quotes are no borders.

@@ -31,7 +31,7 @@ impl OrtMethod {
     }
 }
 
-/// A result: load points in the order of their load.
+/// A result: load points in the order of its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
     /// The benchmark's name; of a foreign file its workload or protocol.
@@ -135,29 +135,23 @@ impl Curve {
         })
     }
 
-    /// How far a summary file without its record counts, in one word: foreign files
-    /// (`is_ours`: not) do not say which points count, unless they mark one as invalid.
-    pub fn verdict_word(&self, is_ours: bool) -> &'static str {
-        let (valid, all) = (self.valid_points().count(), self.points.len());
-        match (is_ours, valid) {
-            (false, valid) if valid == all => "UNKNOWN",
-            (_, 0) => "INVALID",
-            (_, valid) if valid == all => "VALID",
-            _ => "PARTLY VALID",
-        }
-    }
-
     /// Whether its load is a rate, not a business metric.
     pub fn is_classical(&self) -> bool {
         self.ort_method == OrtMethod::FromOrigin
     }
 
-    /// The overall response time of the valid points, in milliseconds.
+    /// Whether the points stand in the order of their load.
+    pub fn is_sorted(&self) -> bool {
+        self.points.is_sorted_by(|a, b| a.load <= b.load)
+    }
+
+    /// The overall response time of the valid points, in milliseconds, taken in the
+    /// order of their load.
     pub fn ort_ms(&self) -> Option<f64> {
-        let points: Vec<_> = self
-            .valid_points()
-            .map(|p| (p.achieved, p.mean_ms))
-            .collect();
+        let mut valid: Vec<_> = self.valid_points().collect();
+        // By the load, whatever order the source has.
+        valid.sort_by(|a, b| a.load.total_cmp(&b.load));
+        let points: Vec<_> = valid.iter().map(|p| (p.achieved, p.mean_ms)).collect();
         match self.ort_method {
             OrtMethod::FromOrigin => ort::ort_2008(&points),
             OrtMethod::FromFirst => match points[..] {

@@ -102,7 +102,7 @@ fn a_composite_record_with_nothing_in_it_renders_too() {
     record.run.plan.procs.clear();
     record.run.plan.clients.clear();
     record.end = None;
-    assert_eq!(sfssum_txt::sfssum_txt(&record).lines().count(), 4);
+    assert_eq!(sfssum_txt::sfssum_txt(&record).lines().count(), 5);
     assert!(sfssum_xml::sfssum_xml(&record).contains("</filermark>"));
     assert!(!sfslog_txt::sfslog_txt(&record).contains("<<<"));
     assert_eq!(proc_logs::heartbeat_log(&record).lines().count(), 1);
@@ -116,7 +116,7 @@ fn a_record_with_nothing_in_it_renders_too() {
     record.phases.clear();
     record.end = None;
     record.cut = Some("line 3 was cut".into());
-    assert!(sfssum::sfssum(&record).starts_with("# This is"));
+    assert!(sfssum::sfssum(&record).starts_with("# verdict: INVALID: the record has no end"));
     assert!(sfslog::sfslog(&record).contains("not standard: RUNTIME=30"));
     let log = sfsres::sfsres(&record);
     assert!(log.contains("no load point counts") && log.contains("line 3 was cut"));

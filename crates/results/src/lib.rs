@@ -38,6 +38,7 @@ pub mod steadiness;
 pub mod text;
 pub mod time;
 pub mod timeline;
+pub mod verdict;
 pub mod writer;
 
 #[cfg(any(test, feature = "testing"))]
@@ -57,8 +58,9 @@ pub use judge::{is_valid, judge};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader, RunRecord, Verdict, definition_fingerprint, fingerprint, sha256,
+    RunHeader, RunRecord, definition_fingerprint, fingerprint, sha256,
 };
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;
+pub use verdict::Verdict;
 pub use writer::RecordWriter;

@@ -10,8 +10,7 @@ use crate::start::StartRecord;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
-use filermark_model::units::counted;
-use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Severity};
+use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -427,6 +426,14 @@ pub struct End {
     /// What was noticed about the run as a whole (left behind, interrupted ...).
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The verdict in its word ([`crate::verdict::WORDS`]), as it was when this line was
+    /// written; readers compute it anew ([`RunRecord::verdict`]). Records of version 0.1
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    /// What it rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
 }
 
 /// A whole record, as renderers take it.
@@ -504,8 +511,11 @@ impl RunRecord {
     /// classical benchmark the way of the 2008 generation ([`ort::ort_2008`]), of a
     /// composite that of 2020 ([`ort::ort_2020`]), or the mean of its only point.
     pub fn ort_ms(&self) -> Option<f64> {
-        let points: Vec<_> = self
-            .valid_points()
+        let mut valid: Vec<_> = self.valid_points().collect();
+        // LOAD may list the loads in any order.
+        valid.sort_by(|a, b| crate::verdict::by_load(a, b));
+        let points: Vec<_> = valid
+            .into_iter()
             .filter_map(PointRecord::measured)
             .map(|s| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
             .collect();
@@ -524,73 +534,10 @@ impl RunRecord {
         let at_end = self.end.iter().flat_map(|e| &e.findings);
         self.run.plan.findings.iter().chain(at_end)
     }
-
-    /// How the run stands: see [`Verdict`].
-    pub fn verdict(&self) -> Verdict {
-        let mut reasons: Vec<String> = self
-            .run_findings()
-            .filter(|f| f.severity == Severity::Invalid)
-            .map(|f| f.message.clone())
-            .collect();
-        match self.end.as_ref().map(|e| &e.outcome) {
-            Some(Outcome::Complete) => {}
-            Some(Outcome::Interrupted) => reasons.push("the run was interrupted".into()),
-            Some(Outcome::Failed { reason }) => reasons.push(format!("the run failed: {reason}")),
-            None => reasons.push("the record has no end: the run was cut or still goes on".into()),
-        }
-        for point in &self.points {
-            if let Some(reason) = point.failure() {
-                reasons.push(format!("load point {} failed: {reason}", point.load.number));
-            } else if !point.is_valid() {
-                reasons.push(format!("load point {} does not count", point.load.number));
-            }
-        }
-        let missing = self.run.plan.points.len().saturating_sub(self.points.len());
-        if missing > 0 {
-            let was = if missing == 1 { "was" } else { "were" };
-            let points = counted(missing as u64, "load point");
-            reasons.push(format!("{points} {was} not measured"));
-        }
-        match (reasons.is_empty(), self.valid_points().next()) {
-            (true, Some(_)) => Verdict::Valid,
-            (_, None) => Verdict::Invalid(reasons),
-            (false, Some(_)) => Verdict::Partly(reasons),
-        }
-    }
 }
 
 fn achieved(point: &PointRecord) -> f64 {
     point
         .measured()
         .map_or(0.0, PointStats::achieved_ops_per_sec)
-}
-
-/// How far a run's result counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every planned load point counts.
-    Valid,
-    /// Some load points count, peak and ORT are theirs; and why not all.
-    Partly(Vec<String>),
-    /// No load point counts; and why.
-    Invalid(Vec<String>),
-}
-
-impl Verdict {
-    /// In one word.
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::Valid => "VALID",
-            Self::Partly(_) => "PARTLY VALID",
-            Self::Invalid(_) => "INVALID",
-        }
-    }
-
-    /// Why it is not VALID.
-    pub fn reasons(&self) -> &[String] {
-        match self {
-            Self::Valid => &[],
-            Self::Partly(reasons) | Self::Invalid(reasons) => reasons,
-        }
-    }
 }

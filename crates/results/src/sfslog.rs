@@ -351,8 +351,7 @@ fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {
     for (kind, n) in &stats.errors {
         let _ = writeln!(out, "ERRORS: {n} x {}", one_line(kind));
     }
-    let verdict = if point.is_valid() { "VALID" } else { "INVALID" };
-    let _ = writeln!(out, "VALIDITY: {verdict}");
+    let _ = writeln!(out, "VALIDITY: {}", point.word());
     for finding in &point.findings {
         let _ = writeln!(
             out,

@@ -2,6 +2,7 @@
 //! what came of each load point.
 
 use crate::classical;
+use crate::figures::Throughput;
 use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
 use crate::text::{finding_line, one_line, severity_word};
@@ -84,9 +85,9 @@ fn point_line(point: &PointRecord) -> String {
         return format!("load point {n}: FAILED: {reason}");
     };
     let verdict = if point.is_valid() {
-        "VALID".to_owned()
+        point.word().to_owned()
     } else {
-        format!("INVALID: {}", reasons(point))
+        format!("{}: {}", point.word(), reasons(point))
     };
     format!(
         "load point {n}: requested {:.0}, achieved {:.1} op/s, mean {:.2} ms, {}: {verdict}",
@@ -125,15 +126,18 @@ fn tail(out: &mut String, record: &RunRecord) {
         record.peak().and_then(PointRecord::measured),
         record.ort_ms(),
     ) {
-        (Some(peak), Some(ort)) => {
+        (Some(peak), ort) => {
+            let ort = ort.map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
+            let mib = Throughput::of(peak).total() / 1024.0;
             let peak = peak.achieved_ops_per_sec();
             let _ = writeln!(
                 out,
-                "\npeak {peak:.0} op/s, overall response time {ort:.2} ms"
+                "\npeak {peak:.0} op/s, {mib:.1} MiB/s, overall response time {ort}"
             );
         }
-        _ => out.push_str("\nno load point counts: no peak, no overall response time\n"),
+        (None, _) => out.push_str("\nno load point counts: no peak, no overall response time\n"),
     }
+    let _ = writeln!(out, "verdict: {}", record.verdict().line());
     if let Some(line) = classical::line(record) {
         let _ = writeln!(out, "{line}");
     }

@@ -1,8 +1,8 @@
 //! `sfssum`: one line of 14 columns per load point (seed 001, section 4.4).
 //!
 //! What classical parsers cannot take stands in lines that begin with `#`:
-//! a load point that failed, the reasons of one that does not count, and the
-//! sentence that this is no SPEC result.
+//! a load point that failed, the reasons of one that does not count, the verdict of
+//! the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and the sentence that this is no SPEC result.
 
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{biods, finding_line, ip_version, network, one_line, protocol_name};
@@ -13,6 +13,9 @@ use std::fmt::Write as _;
 /// Column 14. It names the version of the *format*, which parsers check; it is
 /// no claim about the benchmark.
 const FORMAT_VERSION: &str = "2008";
+
+/// What a summary file says before its verdict.
+pub(crate) const VERDICT_PREFIX: &str = "verdict: ";
 
 /// The whole file.
 pub fn sfssum(record: &RunRecord) -> String {
@@ -32,6 +35,7 @@ pub fn sfssum(record: &RunRecord) -> String {
             }
         }
     }
+    let _ = writeln!(out, "{}", verdict_line(record));
     if let Some(heritage) = &record.run.plan.benchmark.heritage {
         let _ = writeln!(out, "# After {}", one_line(&heritage.generation));
         if let Some(line) = crate::classical::line(record) {
@@ -41,6 +45,11 @@ pub fn sfssum(record: &RunRecord) -> String {
     }
     let _ = writeln!(out, "# {NOT_A_SPEC_RESULT}");
     out
+}
+
+/// How the run stands, as a comment of a summary file.
+pub(crate) fn verdict_line(record: &RunRecord) -> String {
+    format!("# {VERDICT_PREFIX}{}", record.verdict().line())
 }
 
 /// Why a point does not count, on one line.

@@ -3,6 +3,8 @@
 //! somebody else's: nothing in it can make the reader panic or take much memory.
 
 use crate::curve::{Curve, CurvePoint, OrtMethod};
+use crate::sfssum::VERDICT_PREFIX;
+use crate::verdict::WORDS;
 use filermark_model::NOT_A_SPEC_RESULT;
 use std::fs::File;
 use std::io::Read as _;
@@ -21,8 +23,31 @@ pub struct Summary {
     /// Whether this program wrote it: only then a missing INVALID means that a load
     /// point counts.
     pub is_ours: bool,
+    /// The verdict of the run, where this program wrote one.
+    pub verdict: Option<&'static str>,
     /// BIOD_MAX_READS and BIOD_MAX_WRITES, where the file has them.
     pub biods: Option<(u32, u32)>,
+}
+
+/// The verdict on a file that does not say.
+pub const UNKNOWN: &str = "UNKNOWN";
+
+impl Summary {
+    /// The verdict that the file gives, never a better one than its rows allow. Files of
+    /// other programs judge rows at most; those of Filermark 0.1 did not say why a row
+    /// does not count in a form that a verdict can be made from.
+    pub fn verdict_word(&self) -> &'static str {
+        let all = self.curve.points.len();
+        match (self.is_ours, self.curve.valid_points().count()) {
+            (_, 0) => "INVALID",
+            (true, valid) => match self.verdict {
+                Some(word) => word,
+                None if valid == all => "VALID",
+                None => UNKNOWN,
+            },
+            (false, _) => UNKNOWN,
+        }
+    }
 }
 
 /// Why a text is no summary file.
@@ -95,6 +120,7 @@ struct Rows {
     metric: Option<String>,
     biods: Option<(u32, u32)>,
     is_ours: bool,
+    verdict: Option<&'static str>,
 }
 
 impl Rows {
@@ -177,6 +203,11 @@ impl Rows {
         if comment == NOT_A_SPEC_RESULT {
             self.is_ours = true;
         }
+        if let Some(said) = comment.strip_prefix(VERDICT_PREFIX) {
+            let word = said.split(':').next().unwrap_or_default();
+            self.verdict = WORDS.into_iter().find(|known| *known == word);
+            return;
+        }
         if let Some(rest) = comment.strip_prefix("business metric: ") {
             self.metric = rest.split(';').next().map(|unit| shorten(unit.trim()));
         }
@@ -218,6 +249,7 @@ impl Rows {
         Some(Summary {
             curve,
             is_ours: self.is_ours,
+            verdict: self.verdict,
             biods: self.biods,
         })
     }

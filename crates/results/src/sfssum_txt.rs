@@ -7,7 +7,7 @@
 use crate::console::short_fingerprint;
 use crate::figures::{Planned, Throughput, plain};
 use crate::record::{PointRecord, RunRecord};
-use crate::sfssum::reasons;
+use crate::sfssum::{reasons, verdict_line};
 use crate::text::one_line;
 use filermark_model::composite::DataSet;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
@@ -42,6 +42,7 @@ pub fn sfssum_txt(record: &RunRecord) -> String {
         }
     }
     out.push_str(&remarks);
+    let _ = writeln!(out, "{}", verdict_line(record));
     let benchmark = &record.run.plan.benchmark;
     let _ = writeln!(
         out,

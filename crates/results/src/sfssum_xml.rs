@@ -34,6 +34,11 @@ fn document(xml: &mut Xml, record: &RunRecord) -> io::Result<()> {
             element(xml, "notice", NOT_A_SPEC_RESULT)?;
             element(xml, "suffix", &record.run.suffix)?;
             element(xml, "started", &record.run.started.to_string())?;
+            let verdict = record.verdict();
+            element(xml, "verdict", verdict.word())?;
+            for reason in verdict.reasons() {
+                element(xml, "verdict_reason", reason)?;
+            }
             for point in &record.points {
                 run(xml, record, point)?;
             }

@@ -397,7 +397,7 @@ fn make_lines() -> Vec<Line> {
         clock += 1.5;
         point_lines(&plan, *load, &mut clock, &mut lines);
     }
-    lines.push(Line::End(End {
+    let end = End {
         at: Timestamp::from_unix_seconds(clock),
         outcome: Outcome::Complete,
         wall_seconds: clock - START_UNIX_SECONDS,
@@ -406,8 +406,28 @@ fn make_lines() -> Vec<Line> {
             Severity::Warning,
             "filer:/export/filermark-mine could not be removed (NFS3ERR_NOTEMPTY); remove it by hand",
         )],
-    }));
+        verdict: None,
+        reasons: Vec::new(),
+    };
+    ended(lines, end)
+}
+
+/// The lines with an end that has its verdict.
+pub(crate) fn ended(mut lines: Vec<Line>, end: End) -> Vec<Line> {
+    let end = collected(&lines).judged(end);
+    lines.push(Line::End(end));
     lines
+}
+
+/// The record of these lines.
+pub(crate) fn collected(lines: &[Line]) -> RunRecord {
+    let mut lines = lines.iter().cloned();
+    let Some(Line::Run(run)) = lines.next() else {
+        unreachable!("the first line is the run");
+    };
+    let mut record = RunRecord::new(*run);
+    lines.for_each(|line| record.push(line));
+    record
 }
 
 fn environment() -> Environment {
@@ -532,6 +552,8 @@ pub fn other_lines() -> Vec<Line> {
         outcome,
         wall_seconds: 0.5,
         findings: Vec::new(),
+        verdict: None,
+        reasons: Vec::new(),
     };
     vec![
         Line::Run(Box::new(null)),
@@ -545,11 +567,5 @@ pub fn other_lines() -> Vec<Line> {
 
 /// The synthetic record.
 pub fn record() -> RunRecord {
-    let mut lines = lines().into_iter();
-    let Some(Line::Run(run)) = lines.next() else {
-        unreachable!("the first line is the run");
-    };
-    let mut record = RunRecord::new(*run);
-    lines.for_each(|line| record.push(line));
-    record
+    collected(&lines())
 }

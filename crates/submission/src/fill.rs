@@ -37,8 +37,8 @@ pub struct RunFiles<'a> {
     pub plan: &'a RunPlan,
     /// The load points.
     pub curve: &'a Curve,
-    /// Whether the summary file is ours: only then it says which points count.
-    pub is_ours: bool,
+    /// The verdict of the summary file, where there is no record.
+    pub verdict: &'static str,
     /// The run record, where there is one.
     pub record: Option<&'a RunRecord>,
     /// The `sfssum` file.

@@ -94,7 +94,7 @@ fn verdict(run: &RunFiles<'_>) -> &'static str {
     if let Some(record) = run.record {
         return record.verdict().word();
     }
-    run.curve.verdict_word(run.is_ours)
+    run.verdict
 }
 
 fn put_points(result: &mut Element, curve: &Curve) {
@@ -249,6 +249,26 @@ pub fn differences(result: &Element, record: &RunRecord) -> Vec<String> {
     found
 }
 
+/// Why load points do not allow a verdict. PARTLY VALID is of documents of Filermark 0.1.
+fn impossible(verdict: &str, curve: &Curve) -> Option<String> {
+    let (valid, all) = (curve.valid_points().count(), curve.points.len());
+    let count = || format!("{valid} of {all} load points count");
+    match verdict {
+        "" | "INVALID" | "UNKNOWN" => None,
+        _ if valid == 0 => Some(count()),
+        "PARTLY VALID" => None,
+        _ => {
+            let highest = curve.valid_points().map(|p| p.load).fold(0.0, f64::max);
+            let mut others = curve.points.iter().filter(|p| !p.is_valid);
+            let below = others.find(|p| p.load < highest)?;
+            Some(format!(
+                "the load point of {} does not count, though a higher one does",
+                figure(below.load)
+            ))
+        }
+    }
+}
+
 /// Results whose peak or ORT is not what their own load points make: path and reason.
 pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -257,21 +277,10 @@ pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
         let Some(curve) = curve_of(result) else {
             continue;
         };
-        let valid = curve.valid_points().count();
-        let possible = match valid {
-            0 => &["INVALID", "UNKNOWN"][..],
-            n if n == curve.points.len() => &["VALID", "PARTLY VALID", "UNKNOWN"],
-            _ => &["PARTLY VALID", "UNKNOWN"],
-        };
         let verdict = result.value("verdict");
-        if !verdict.is_empty() && !possible.contains(&verdict) {
-            found.push((
-                format!("results.result[{number}].verdict"),
-                format!(
-                    "{verdict}, but {valid} of {} load points count",
-                    curve.points.len()
-                ),
-            ));
+        if let Some(why) = impossible(verdict, &curve) {
+            let path = format!("results.result[{number}].verdict");
+            found.push((path, format!("{verdict}, but {why}")));
         }
         let made = [
             ("peak", curve.peak_value(), 0.5),

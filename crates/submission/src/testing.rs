@@ -17,7 +17,7 @@ pub fn of_record(record: &RunRecord) -> Document {
     let run = RunFiles {
         plan: &record.run.plan,
         curve: &curve,
-        is_ours: true,
+        verdict: "VALID",
         record: Some(record),
         summary_file: &files[0],
         rc_file: &files[1],

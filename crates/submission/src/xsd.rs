@@ -99,7 +99,10 @@ fn type_of(value: Value, is_optional: bool) -> String {
 }
 
 fn choice_name(words: &[&str]) -> String {
-    let words: Vec<_> = words.iter().map(|w| w.replace(' ', "-")).collect();
+    let words: Vec<_> = words
+        .iter()
+        .map(|w| w.replace(',', "").replace(' ', "-"))
+        .collect();
     format!("oneOf-{}", words.join("-"))
 }
 

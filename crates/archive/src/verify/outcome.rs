@@ -33,11 +33,20 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
             ));
         }
     }
+    let verdict = record.verdict();
+    let written = record.end.as_ref().and_then(|end| end.verdict.as_deref());
+    if let Some(written) = written.filter(|word| *word != verdict.word()) {
+        faults.push(format!(
+            "its last line says {}, its findings make {}",
+            filermark_results::text::one_line(written),
+            verdict.word()
+        ));
+    }
     let figures = RunFigures {
         record: run.name.to_owned(),
         suffix: record.run.suffix.clone(),
         fingerprint: fingerprint(&record.run.plan),
-        verdict: record.verdict().word().to_owned(),
+        verdict: verdict.word().to_owned(),
         metric: curve.metric.clone(),
         peak: curve.peak_value(),
         ort_ms: curve.ort_ms(),
@@ -47,15 +56,18 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
 }
 
 fn sentence(figures: &RunFigures, curve: &Curve) -> String {
-    let (Some(peak), Some(ort)) = (figures.peak, figures.ort_ms) else {
+    let Some(peak) = figures.peak else {
         return format!(
             "{}: no load point counts, no peak, no overall response time",
             figures.verdict
         );
     };
+    let ort = figures
+        .ort_ms
+        .map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
     let p99 = curve.peak().and_then(|p| p.service_ms_p99).unwrap_or(0.0);
     format!(
-        "{}: peak {peak:.0} {}, overall response time {ort:.2} ms, 99th percentile at the peak {p99:.2} ms",
+        "{}: peak {peak:.0} {}, overall response time {ort}, 99th percentile at the peak {p99:.2} ms",
         figures.verdict, figures.metric
     )
 }

@@ -85,7 +85,7 @@ pub fn carry_out(
     };
     let outcome = swept.as_ref().ok().map(|(outcome, _)| outcome);
     let end = RunEnd {
-        outcome: outcome.map(RunOutcome::outcome),
+        record: outcome.map(|o| &o.record),
         reason: failure.as_ref().map(Failure::reason),
         exit_code: code,
         record_path: outcome.map(|o| o.record_path.as_path()),

@@ -128,21 +128,13 @@ pub struct Second {
     pub response_max_ms: f64,
 }
 
-/// How a load point counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Valid,
-    Invalid,
-    Failed,
-}
-
 /// A load point that is over.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointEnded {
     pub point: u32,
     pub name: String,
-    pub verdict: Verdict,
+    /// VALID; VALID, CACHED; INVALID; FAILED.
+    pub verdict: &'static str,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -186,6 +178,17 @@ pub struct RunEnded {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub exit_code: u8,
+    /// How the result counts, in its word. Missing: there is no record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<&'static str>,
+    /// What the verdict rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdict_reasons: Vec<String>,
+    /// The highest load point that counts. Missing: none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_ops_per_sec: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ort_ms: Option<f64>,
     pub wall_seconds: f64,
     /// Missing: there is no record.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,12 +12,14 @@ mod tests;
 use crate::live::Facts;
 use event::{
     Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
-    Second, Verdict,
+    Second,
 };
 use filermark_cluster::Progress;
 use filermark_model::stats::{Interval, PointStats};
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
-use filermark_results::{Heartbeat, Outcome, Phase, PointRecord, ScriptRecord, ScriptStatus};
+use filermark_results::{
+    Heartbeat, Outcome, Phase, PointRecord, RunRecord, ScriptRecord, ScriptStatus, Verdict,
+};
 use sink::Sink;
 pub use sink::Target;
 use std::path::{Path, PathBuf};
@@ -43,7 +45,7 @@ pub struct Events {
 /// How a run ended, for the last event.
 pub struct RunEnd<'a> {
     /// `None`: there is not even a record.
-    pub outcome: Option<Outcome>,
+    pub record: Option<&'a RunRecord>,
     /// What went wrong after it, or why there is no record.
     pub reason: Option<String>,
     /// The exit code.
@@ -198,11 +200,7 @@ impl Events {
         PointEnded {
             point: point.load.number,
             name: fact.map_or_else(String::new, |f| f.name.clone()),
-            verdict: match (point.measured(), point.is_valid()) {
-                (None, _) => Verdict::Failed,
-                (Some(_), true) => Verdict::Valid,
-                (Some(_), false) => Verdict::Invalid,
-            },
+            verdict: point.word(),
             reason: point.failure().map(str::to_owned),
             requested_ops_per_sec: fact.and_then(|f| f.requested_ops_per_sec),
             figures: point.measured().map(figures),
@@ -213,12 +211,18 @@ impl Events {
     /// The last event. Gives what is worth telling about the way to the reader.
     pub fn end(mut self, end: RunEnd<'_>) -> Option<String> {
         self.tell_tasks();
-        let failure = match &end.outcome {
+        let outcome = end.record.map(|record| match &record.end {
+            Some(end) => &end.outcome,
+            None => &Outcome::Interrupted,
+        });
+        let failure = match outcome {
             Some(Outcome::Failed { reason }) => Some(reason.clone()),
             _ => None,
         };
         let reason = failure.or(end.reason);
-        let outcome = match (&end.outcome, &reason) {
+        let verdict = end.record.map(RunRecord::verdict);
+        let peak = end.record.and_then(RunRecord::peak);
+        let outcome = match (outcome, &reason) {
             (Some(Outcome::Interrupted), _) => Ending::Interrupted,
             (Some(Outcome::Complete), None) => Ending::Complete,
             // Stopped before there was a record.
@@ -229,6 +233,12 @@ impl Events {
             outcome,
             reason,
             exit_code: end.exit_code,
+            verdict: verdict.as_ref().map(Verdict::word),
+            verdict_reasons: verdict.map_or(Vec::new(), |v| v.reasons().to_vec()),
+            peak_ops_per_sec: peak
+                .and_then(PointRecord::measured)
+                .map(PointStats::achieved_ops_per_sec),
+            ort_ms: end.record.and_then(RunRecord::ort_ms),
             wall_seconds: self.began.elapsed().as_secs_f64(),
             record_path: end.record_path.map(shown),
             report_path: end.report_path.as_deref().map(shown),

@@ -7,6 +7,7 @@ use filermark_results::testing::composite::composite_record;
 use filermark_results::{PointStatus, testing};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 const SCHEMA: &str = include_str!("../../schema/events-v1.json");
 
@@ -41,8 +42,9 @@ fn written(plan: &RunPlan, tell: impl FnOnce(&mut Events) -> RunEnd<'static>) ->
 }
 
 fn complete() -> RunEnd<'static> {
+    static RECORD: LazyLock<RunRecord> = LazyLock::new(composite_record);
     RunEnd {
-        outcome: Some(Outcome::Complete),
+        record: Some(&RECORD),
         reason: None,
         exit_code: 0,
         record_path: Some(Path::new("result/mine.run.jsonl")),
@@ -138,13 +140,21 @@ fn every_kind_of_event_keeps_to_the_schema() {
         .collect();
     let stats = record.points[0].measured().expect("measured");
     assert_eq!(ends[0]["figures"]["success_count"], stats.success_count());
-    assert_eq!(ends[0]["verdict"], "valid");
+    assert_eq!(ends[0]["verdict"], "VALID");
     assert_eq!(
         (&ends[1]["verdict"], &ends[1]["figures"]),
-        (&"failed".into(), &Value::Null)
+        (&"FAILED".into(), &Value::Null)
     );
     assert_eq!(ends[1]["reason"], "stopped on request");
-    assert_eq!(find("run_ended")["outcome"], "complete");
+    let end = find("run_ended");
+    assert_eq!(
+        (&end["outcome"], &end["verdict"]),
+        (&"complete".into(), &"INVALID".into())
+    );
+    assert_eq!(
+        end["verdict_reasons"][0],
+        composite_record().verdict().reasons()[0]
+    );
 }
 
 #[test]
@@ -179,7 +189,7 @@ fn a_run_without_limit_and_without_record_can_be_told() {
     }
     plan.phases.warmup = Nanos::ZERO;
     let no_record = |exit_code, reason: &str| RunEnd {
-        outcome: None,
+        record: None,
         reason: Some(reason.into()),
         exit_code,
         record_path: None,

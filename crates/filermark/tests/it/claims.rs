@@ -86,7 +86,7 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
     peek.make_dir(&format!("{below}mine"));
     peek.make_file(&format!("{below}mine/too.txt"), b"and more");
     let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     let left = peek.tree("");
     let wanted = ["filermark.s/notes.txt", &format!("{below}mine/too.txt")];
     for path in wanted {

@@ -118,8 +118,7 @@ fn the_events_of_a_run_agree_with_its_record() {
             figures["achieved_ops_per_sec"],
             stats.achieved_ops_per_sec()
         );
-        let valid = if point.is_valid() { "valid" } else { "invalid" };
-        assert_eq!(event["verdict"], valid);
+        assert_eq!(event["verdict"], point.word());
     }
     assert_eq!(of_type(&events, "percent").len(), 40);
     let tasks = of_type(&events, "tasks");
@@ -168,7 +167,7 @@ fn a_run_that_fails_or_is_interrupted_says_so() {
         (&last["outcome"], &last["exit_code"]),
         (&"interrupted".into(), &130.into())
     );
-    assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "failed");
+    assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "FAILED");
     // The same suffix again: there is no record of this one.
     sweep.fail(1);
     let events = read(&sweep.dir().join("events"));
@@ -193,7 +192,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     BufReader::new(file).read_line(&mut line).expect("a line");
     assert_eq!(checked(&line)[0]["type"], "run_began");
     let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     let told = ended.stderr.matches("the reader has gone").count();
     assert_eq!(told, 1, "{}", ended.stderr);
     assert_empty(&server);
@@ -257,7 +256,7 @@ fn a_lost_client_is_told_and_the_others_go_on_when_told_to() {
     kill_one_agent(&started);
     started.wait_for("1 of 2 clients is there");
     let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     let told = ended.stderr.matches("1 of 2 clients is there").count();
     assert_eq!(told, 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("INVALID"), "{}", ended.stderr);
@@ -270,7 +269,7 @@ fn a_lost_client_is_told_and_the_others_go_on_when_told_to() {
     let living = |e: &&Value| e["living_count"].as_u64().expect("a count");
     let counts: Vec<u64> = of_type(&events, "agents").iter().map(living).collect();
     assert!(counts.contains(&2) && counts.ends_with(&[1]), "{counts:?}");
-    assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "invalid");
+    assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "INVALID");
     assert_empty(&server);
 
     let mut started = sweep.elsewhere().arg("--on-lost").arg("end").start();

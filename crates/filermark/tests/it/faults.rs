@@ -54,6 +54,8 @@ fn injected_errors_are_counted_and_the_point_does_not_count() {
     }
     let json = ended.json();
     assert_eq!(json["points"][0]["valid"], false);
+    // No load point counts: the exit code says so, and every output the same word.
+    assert_eq!((ended.code, &json["verdict"]), (4, &"INVALID".into()));
     assert_eq!(json["points"][0]["error_count"], counted);
     assert_empty(&server);
 }
@@ -236,7 +238,7 @@ fn other_data_than_was_written_is_noticed() {
         }
     }
     let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     assert!(spoiled > 10, "{files:?}");
     let point = ended.point(1);
     assert!(

@@ -65,7 +65,7 @@ impl Mounted {
         drop(self.client);
         self.server.signal(Signal::INT);
         let ended = self.server.wait();
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(ended.is_complete(), "{}", ended.stderr);
         ended.json()
     }
 }

@@ -51,7 +51,7 @@ fn an_injected_delay_is_the_service_time_of_a_stat() {
         started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
         faulty.heal();
         let ended = started.wait();
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(ended.is_complete(), "{}", ended.stderr);
         let point = ended.point(1);
         let stats = point.measured().expect("measured");
         let service = &stats.op(Op::Stat).expect("in the mix").service;

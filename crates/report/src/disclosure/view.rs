@@ -391,8 +391,8 @@ pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
             verdict: verdict(result, curve).to_owned(),
             verdict_class: match verdict(result, curve) {
                 "VALID" => "valid",
-                "PARTLY VALID" => "partly",
                 "INVALID" => "invalid",
+                word if word.contains("VALID") => "qualified",
                 _ => "unknown",
             },
             table_text: text_table(&table, TEXT_WIDTH),
@@ -416,12 +416,11 @@ pub(super) fn results(document: &Document, extras: &Extras) -> Vec<ResultView> {
     views.collect()
 }
 
-/// The verdict that the result claims, but never a better one than its points allow.
+/// The verdict that the result claims; INVALID where no load point counts.
 fn verdict<'a>(result: &'a Element, curve: &Curve) -> &'a str {
-    match curve.valid_points().count() {
-        0 => "INVALID",
-        n if n < curve.points.len() && result.value("verdict") == "VALID" => "PARTLY VALID",
-        _ => result.value("verdict"),
+    match curve.valid_points().next() {
+        None => "INVALID",
+        Some(_) => result.value("verdict"),
     }
 }
 

@@ -166,7 +166,7 @@ pub struct RunFacts {
     pub benchmark: String,
     /// The plan's fingerprint.
     pub fingerprint: String,
-    /// VALID, PARTLY VALID, INVALID.
+    /// In its word ([`crate::verdict::WORDS`]).
     pub verdict: &'static str,
     /// Highest achieved rate of a load point that counts, op/s.
     pub peak_ops_per_sec: Option<f64>,

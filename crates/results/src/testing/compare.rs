@@ -94,12 +94,14 @@ impl Simulated {
                 start: None,
             });
         }
-        record.end = Some(End {
+        record.end = Some(record.judged(End {
             at: record.run.started,
             outcome: Outcome::Complete,
             wall_seconds: 100.0,
             findings: Vec::new(),
-        });
+            verdict: None,
+            reasons: Vec::new(),
+        }));
         record
     }
 

@@ -392,23 +392,15 @@ fn run(plan: RunPlan, suffix: &str, failure: Option<&str>) -> Vec<Line> {
         builder.point(*load, fails);
     }
     builder.phase(0, Phase::Cleanup, 4.0, None);
-    builder.lines.push(Line::End(End {
+    let end = End {
         at: builder.now(),
         outcome: Outcome::Complete,
         wall_seconds: builder.clock - START_UNIX_SECONDS,
         findings: Vec::new(),
-    }));
-    builder.lines
-}
-
-fn collected(lines: &[Line]) -> RunRecord {
-    let mut lines = lines.iter().cloned();
-    let Some(Line::Run(run)) = lines.next() else {
-        unreachable!("the first line is the run");
+        verdict: None,
+        reasons: Vec::new(),
     };
-    let mut record = RunRecord::new(*run);
-    lines.for_each(|line| record.push(line));
-    record
+    super::ended(builder.lines, end)
 }
 
 /// The lines of [`composite_record`]; made once.
@@ -427,7 +419,7 @@ pub fn composite_lines() -> Vec<Line> {
 /// A software build on two clients: 1, 2 and 3 BUILDs measured, of which the
 /// last is too slow to count, and 4 failed in INIT.
 pub fn composite_record() -> RunRecord {
-    collected(&composite_lines())
+    super::collected(&composite_lines())
 }
 
 /// The lines of [`stream_record`]; made once.
@@ -443,5 +435,5 @@ pub fn stream_lines() -> Vec<Line> {
 
 /// Video streams of two components on one client: 9 and 18 STREAMs.
 pub fn stream_record() -> RunRecord {
-    collected(&stream_lines())
+    super::collected(&stream_lines())
 }

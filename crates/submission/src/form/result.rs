@@ -2,6 +2,18 @@
 
 use super::{Node, Value, YES_NO, count, field, free, group, line, list, number};
 
+/// The words of [`filermark_results::verdict::WORDS`], of files that do not say, and of
+/// documents of Filermark 0.1.
+const VERDICTS: &[&str] = &[
+    "VALID",
+    "VALID, CACHED",
+    "VALID, NOT STANDARD",
+    "VALID, NOT STANDARD, CACHED",
+    "INVALID",
+    "UNKNOWN",
+    "PARTLY VALID",
+];
+
 pub(super) const RESULTS: Node = list(
     "results",
     "Results",
@@ -37,8 +49,8 @@ static RESULT: Node = group(
         field(
             "verdict",
             "Verdict",
-            Value::Choice(&["VALID", "PARTLY VALID", "INVALID", "UNKNOWN"]),
-            "Whether the load points count. UNKNOWN: the file is not ours and does not say.",
+            Value::Choice(VERDICTS),
+            "Whether the result counts. UNKNOWN: the file is not ours and does not say. PARTLY VALID: of Filermark 0.1; some load points counted.",
         )
         .of_run(),
         free(

@@ -8,7 +8,7 @@ use crate::cli::SourceArgs;
 use crate::cli::energy::SuiteArgs;
 use crate::cli::{EventsArgs, OutputArgs};
 use crate::commands::run;
-use crate::exit::{Ended, Failure};
+use crate::exit::{Ended, Failure, NOTHING_COUNTS};
 use crate::live::say_line;
 use crate::{interrupt, plain, product};
 use filermark_config::Resolved;
@@ -123,7 +123,9 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
     let output = OutputArgs::default();
     let events = EventsArgs::default();
     let code = run::carry_out(part.resolved, &output, &events, args.energy.as_deref())?;
-    match code == ExitCode::SUCCESS {
+    // A run of which no load point counts is done, too: its report says why.
+    let done = [ExitCode::SUCCESS, ExitCode::from(NOTHING_COUNTS)];
+    match done.contains(&code) {
         true => Ok(()),
         false if interrupt::wished() => Err(Failure::Stopped),
         false => Err(Failure::Failed(format!("{suffix}: the run failed"))),

@@ -18,12 +18,11 @@ pub fn report(args: &ReportArgs, input: &Path) -> Ended {
         None => output::format_of(out),
     };
     let curve = &summary.curve;
-    let verdict = curve.verdict_word(summary.is_ours);
     let svg =
         || results_svg(curve).ok_or_else(|| Failure::of("there is nothing to draw in this file"));
     let bytes = match format {
-        Format::Summary => summary_file_keys(curve, verdict).into_bytes(),
-        Format::Json => format!("{:#}\n", summary_file_json(curve, verdict)).into_bytes(),
+        Format::Summary => summary_file_keys(&summary).into_bytes(),
+        Format::Json => format!("{:#}\n", summary_file_json(&summary)).into_bytes(),
         Format::Svg => svg()?.into_bytes(),
         Format::Png => super::png(&svg()?)?,
         Format::Html | Format::Text | Format::Pdf => {

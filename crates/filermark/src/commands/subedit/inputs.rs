@@ -7,6 +7,7 @@ use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
 use filermark_model::secret::Secret;
+use filermark_results::sfssum_reader::UNKNOWN;
 use filermark_results::{Curve, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
 use filermark_results::{sfssum, sfssum_txt};
 use filermark_submission::{
@@ -36,7 +37,7 @@ pub struct Source {
 struct Run {
     plan: RunPlan,
     curve: Curve,
-    is_ours: bool,
+    verdict: &'static str,
     record: Option<RunRecord>,
     summary: Source,
     rc: Source,
@@ -120,6 +121,7 @@ impl Run {
             (None, None) => return Err(one(format!("{}: no result in it", result.display()))),
         };
         let biods = read.as_ref().and_then(|summary| summary.biods);
+        let verdict = read.as_ref().map_or(UNKNOWN, Summary::verdict_word);
         let plan = plan_of(rc, result, &curve, biods, record.as_ref(), &mut doubts)?;
         if !doubts.is_empty() && !force {
             doubts.push("give the files of one run, or --force to take these".into());
@@ -131,7 +133,7 @@ impl Run {
         Ok(Self {
             plan,
             curve,
-            is_ours: read.is_none_or(|summary| summary.is_ours),
+            verdict,
             record,
             summary,
             rc: Source::read(rc)?,
@@ -143,7 +145,7 @@ impl Run {
         RunFiles {
             plan: &self.plan,
             curve: &self.curve,
-            is_ours: self.is_ours,
+            verdict: self.verdict,
             record: self.record.as_ref(),
             summary_file: &self.summary.file,
             rc_file: &self.rc.file,

@@ -130,7 +130,7 @@ pub fn assert_measured(ended: &Ended) {
 /// Every point was measured without a single error, and nothing was odd on the wire.
 #[track_caller]
 pub fn assert_sound(ended: &Ended) {
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     let record = ended.record();
     assert_eq!(record.points.len(), record.run.plan.points.len());
     for point in &record.points {

@@ -13,7 +13,7 @@ fn sessions_in_run(samba: &Samba, sweep: &Sweep) -> Vec<SmbSession> {
     started.wait_for("op/s RUN");
     let status = samba.status().expect("smbstatus");
     let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.is_complete(), "{}", ended.stderr);
     assert_sound(&ended);
     assert_empty(samba, Samba::DATA);
     assert!(!status.sessions.is_empty(), "{status:?}");

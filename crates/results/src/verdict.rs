@@ -1,0 +1,300 @@
+//! Whether a run's result counts, in one of four words: VALID; VALID, NOT STANDARD;
+//! VALID, CACHED; INVALID. Both qualifiers together are VALID, NOT STANDARD, CACHED.
+//!
+//! This is the only place that decides it. It reads findings and the record's end, and
+//! nothing else: whoever wants another verdict adds a finding
+//! (docs/src/reference/rules.md#the-verdict).
+
+use crate::record::{End, Outcome, PointRecord, RunRecord};
+use crate::text::one_line;
+use filermark_model::units::counted;
+use filermark_model::{Finding, Rule, Severity};
+use std::cmp::Ordering;
+
+/// All words of runs, the best first.
+pub const WORDS: [&str; 5] = [
+    "VALID",
+    "VALID, CACHED",
+    "VALID, NOT STANDARD",
+    "VALID, NOT STANDARD, CACHED",
+    "INVALID",
+];
+
+/// What a `not-standard` finding says before the parameter.
+const NOT_STANDARD_PREFIX: &str = "not standard: ";
+/// What it says behind the parameter.
+const STANDARD_SUFFIX: &str = " (standard: ";
+
+/// How far a run's result counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Why nothing of it counts; empty: it is valid.
+    invalid: Vec<String>,
+    /// The parameters that the standard fixes and that were changed, with their values.
+    not_standard: Vec<String>,
+    /// The largest share of the bytes read that did not leave the client, in percent.
+    cached_pcnt: Option<f64>,
+    /// Load points that do not count because the server was overloaded there.
+    overloaded: Vec<u32>,
+    valid_count: usize,
+    planned_count: usize,
+    /// What the words rest on.
+    reasons: Vec<String>,
+}
+
+impl Verdict {
+    /// Of a record as it is.
+    pub fn of(record: &RunRecord) -> Self {
+        Self::with_end(record, record.end.as_ref())
+    }
+
+    /// Of a record that ends so.
+    pub fn with_end(record: &RunRecord, end: Option<&End>) -> Self {
+        let planned = record.run.plan.points.len();
+        let mut verdict = Self {
+            not_standard: not_standard(record),
+            cached_pcnt: cached_pcnt(record),
+            valid_count: record.valid_points().count(),
+            planned_count: planned.max(record.points.len()),
+            ..Self::default()
+        };
+        let at_end = end.into_iter().flat_map(|e| &e.findings);
+        let of_run = record.run.plan.findings.iter().chain(at_end);
+        let invalid = of_run.filter(|f| f.invalidates());
+        verdict.invalid = invalid.map(|f| one_line(&f.message)).collect();
+        verdict.invalid.extend(ending(end));
+        verdict.judge_points(record);
+        let missing = planned.saturating_sub(record.points.len());
+        if missing > 0 {
+            let was = if missing == 1 { "was" } else { "were" };
+            let points = counted(missing as u64, "load point");
+            verdict.invalid.push(format!("{points} {was} not measured"));
+        }
+        if verdict.valid_count == 0 && verdict.invalid.is_empty() {
+            verdict.invalid.push("no load point counts".into());
+        }
+        verdict.reasons = verdict.made_reasons();
+        verdict
+    }
+
+    /// Points that do not count: with the server overloaded above all that count, a
+    /// sweep is as good as it was; any other makes the run invalid.
+    fn judge_points(&mut self, record: &RunRecord) {
+        let highest = record.valid_points().max_by(|a, b| by_load(a, b));
+        for point in record.points.iter().filter(|p| !p.is_valid()) {
+            let number = point.load.number;
+            if let Some(reason) = point.failure() {
+                let reason = one_line(reason);
+                self.invalid
+                    .push(format!("load point {number} failed: {reason}"));
+                continue;
+            }
+            let rules = rules(point);
+            match highest {
+                Some(highest) if is_overloaded(point) && by_load(point, highest).is_gt() => {
+                    self.overloaded.push(number);
+                }
+                Some(_) if is_overloaded(point) => self.invalid.push(format!(
+                    "load point {number} does not count ({rules}), though one of a higher load does"
+                )),
+                _ => self
+                    .invalid
+                    .push(format!("load point {number} does not count ({rules})")),
+            }
+        }
+    }
+
+    /// The verdict in its word, with its qualifiers.
+    pub fn word(&self) -> &'static str {
+        match (
+            self.is_valid(),
+            self.not_standard.is_empty(),
+            self.cached_pcnt,
+        ) {
+            (false, ..) => "INVALID",
+            (true, true, None) => "VALID",
+            (true, true, Some(_)) => "VALID, CACHED",
+            (true, false, None) => "VALID, NOT STANDARD",
+            (true, false, Some(_)) => "VALID, NOT STANDARD, CACHED",
+        }
+    }
+
+    /// Whether the result counts, with qualifiers or without.
+    pub fn is_valid(&self) -> bool {
+        self.invalid.is_empty()
+    }
+
+    /// Whether it counts with a qualifier.
+    pub fn is_qualified(&self) -> bool {
+        self.is_valid() && !(self.not_standard.is_empty() && self.cached_pcnt.is_none())
+    }
+
+    /// What the word rests on: why INVALID; or which parameters are not standard, how
+    /// much came from the client's cache, and how many load points count. A plain VALID
+    /// of which every point counts has none.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    /// The parameters that the standard fixes and that were changed, as NAME=VALUE.
+    pub fn not_standard(&self) -> &[String] {
+        &self.not_standard
+    }
+
+    /// The largest share of the bytes read, over the points that count, that came from
+    /// the client's own memory, in percent; `None`: nothing worth saying.
+    pub fn cached_pcnt(&self) -> Option<f64> {
+        self.cached_pcnt
+    }
+
+    /// How many load points count, and how many were planned.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.valid_count, self.planned_count)
+    }
+
+    /// Word and reasons in one line: `VALID, NOT STANDARD: RUNTIME=4, WARMUP_TIME=1`.
+    pub fn line(&self) -> String {
+        let said = match self.is_valid() {
+            true => {
+                let mut said = self.qualified("");
+                said.extend(self.counted());
+                said
+            }
+            false => self.reasons.clone(),
+        };
+        match said.is_empty() {
+            true => self.word().to_owned(),
+            false => format!("{}: {}", self.word(), said.join("; ")),
+        }
+    }
+
+    fn made_reasons(&self) -> Vec<String> {
+        let mut reasons = self.invalid.clone();
+        reasons.extend(self.qualified("not standard: "));
+        reasons.extend(self.counted());
+        reasons
+    }
+
+    fn qualified(&self, before_parameters: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        if !self.not_standard.is_empty() {
+            let parameters = self.not_standard.join(", ");
+            said.push(format!("{before_parameters}{parameters}"));
+        }
+        said.extend(self.cached_pcnt.map(|pcnt| {
+            format!("{pcnt:.0} % of the bytes read came from the client's own memory, not from the server")
+        }));
+        said
+    }
+
+    /// How many load points count, where it is not all of a valid run.
+    fn counted(&self) -> Option<String> {
+        let (valid, planned) = self.counts();
+        let said = format!("{valid} of {planned} load points count");
+        match (self.is_valid(), self.overloaded.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(format!("{said}; the server is overloaded above them")),
+            (false, _) => (valid > 0).then_some(said),
+        }
+    }
+}
+
+/// What an end that is not a complete one says against the run.
+fn ending(end: Option<&End>) -> Option<String> {
+    match end.map(|e| &e.outcome) {
+        Some(Outcome::Complete) => None,
+        Some(Outcome::Interrupted) => Some("the run was interrupted".into()),
+        Some(Outcome::Failed { reason }) => Some(format!("the run failed: {}", one_line(reason))),
+        None => Some("the record has no end: the run was cut or still goes on".into()),
+    }
+}
+
+fn not_standard(record: &RunRecord) -> Vec<String> {
+    let findings = record.run.plan.findings.iter();
+    let changed =
+        findings.filter(|f| f.rule == Rule::NotStandard && f.severity == Severity::Warning);
+    let name = |f: &Finding| {
+        let message = one_line(&f.message);
+        let text = message.strip_prefix(NOT_STANDARD_PREFIX);
+        match text {
+            Some(text) => text
+                .split_once(STANDARD_SUFFIX)
+                .map_or(text, |(given, _)| given)
+                .to_owned(),
+            None => message,
+        }
+    };
+    changed.map(name).collect()
+}
+
+fn cached_pcnt(record: &RunRecord) -> Option<f64> {
+    let findings = record.valid_points().flat_map(|p| &p.findings);
+    let cached = findings.filter(|f| is_cached(f)).map(|f| f.value);
+    // A finding without its figure qualifies the result all the same.
+    cached.map(|v| v.unwrap_or(0.0)).max_by(f64::total_cmp)
+}
+
+fn is_cached(finding: &Finding) -> bool {
+    finding.rule == Rule::ClientCache && finding.severity == Severity::Warning
+}
+
+/// Whether a measured point does not count for no other reason than that the server
+/// could not carry its load.
+fn is_overloaded(point: &PointRecord) -> bool {
+    let mut against = point.findings.iter().filter(|f| f.invalidates());
+    let worked = point.measured().is_some_and(|s| s.success_count() > 0);
+    worked && against.all(|f| f.rule.is_overload())
+}
+
+fn rules(point: &PointRecord) -> String {
+    let against = point.findings.iter().filter(|f| f.invalidates());
+    let mut names: Vec<_> = against.map(|f| f.rule.name()).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// The order of two points in the sweep: by their load, and by their numbers where
+/// that is equal.
+pub(crate) fn by_load(a: &PointRecord, b: &PointRecord) -> Ordering {
+    // As fast as it goes is above every rate.
+    let rate = |p: &PointRecord| match p.load.requested.0 {
+        rate if rate > 0.0 => rate,
+        _ => f64::INFINITY,
+    };
+    rate(a)
+        .total_cmp(&rate(b))
+        .then(a.load.units.total_cmp(&b.load.units))
+        .then(a.load.number.cmp(&b.load.number))
+}
+
+impl PointRecord {
+    /// How the point counts, in a word: VALID; VALID, CACHED; INVALID; FAILED, where it
+    /// was not measured to its end. That parameters are not standard is said of the run.
+    pub fn word(&self) -> &'static str {
+        match (self.measured().is_some(), self.is_valid()) {
+            (false, _) => "FAILED",
+            (true, false) => "INVALID",
+            (true, true) if self.findings.iter().any(is_cached) => "VALID, CACHED",
+            (true, true) => "VALID",
+        }
+    }
+}
+
+impl RunRecord {
+    /// How the run stands: see [`Verdict`].
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self)
+    }
+
+    /// A last line with the verdict that the record has by it.
+    pub fn judged(&self, mut end: End) -> End {
+        let verdict = Verdict::with_end(self, Some(&end));
+        end.verdict = Some(verdict.word().to_owned());
+        end.reasons = verdict.reasons().to_vec();
+        end
+    }
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;
