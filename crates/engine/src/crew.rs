@@ -99,7 +99,8 @@ fn trees(
         .iter()
         .map(|c| {
             let a = &c.workload.attributes;
-            let contents = data.shaped(a.compress_pcnt, a.dedupe_pcnt);
+            let shared = plan.fileset.sharing || a.sharemode;
+            let contents = data.shaped(a.compress_pcnt, a.dedupe_pcnt).shared(shared);
             (
                 c,
                 Arc::new(c.workload.clone()),

@@ -188,8 +188,10 @@ pub enum Status {
     Disconnected,
     /// The reply made no sense.
     Garbage,
-    /// Data read was not what had been written (VERIFY).
+    /// Data read was not what had been written.
     Corrupt,
+    /// The file ended before data that had been written.
+    Lost,
     /// It was never sent: no object that it could work on was at hand. Said by
     /// the engine, never by a driver.
     NoObject,

@@ -3,13 +3,14 @@
 
 use crate::clock::Clock;
 use crate::crew::{Member, members};
-use crate::data::DataSource;
+use crate::data::{Checking, DataSource};
 use crate::driver::{Capabilities, Claim, Driver, DriverError, ShardSetup, StopFlag};
 use crate::live_counts::LiveCounts;
 use crate::proc::Operations;
 use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
+use filermark_model::plan::DriverPlan;
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -87,7 +88,7 @@ impl Engine {
     /// The first connection or mount that failed.
     pub fn start(setup: EngineSetup) -> Result<Self, PhaseError> {
         let plan = setup.plan.clone();
-        let data = Arc::new(DataSource::new(plan.seed, plan.fileset.verify));
+        let data = Arc::new(contents(&plan, &setup.claim));
         let capabilities = setup.driver.capabilities();
         let members = members(&plan, setup.client, &data);
         let live_counts = plan.heartbeat.map(|_| {
@@ -389,6 +390,21 @@ fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
         .map_or_else(|| crate::sys::core_count().max(2), |n| n as usize);
     let most = driver.shards_max.map_or(usize::MAX, |n| n as usize);
     wanted.min(most).clamp(1, procs)
+}
+
+/// The contents of a run's files: its own, unless they stay for the next run with the
+/// same directory, or may be an earlier one's.
+fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
+    let reused = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
+    let identity = match plan.fileset.keep || reused {
+        true => &claim.dir_name,
+        false => &claim.run_id,
+    };
+    let checking = match plan.fileset.verify {
+        true => Checking::All,
+        false => Checking::Sample,
+    };
+    DataSource::new(DataSource::key(plan.seed, identity), checking)
 }
 
 fn spawn(

@@ -244,6 +244,7 @@ pub fn status_text(driver: &dyn crate::driver::Driver, status: Status) -> String
         Status::Disconnected => "connection lost".into(),
         Status::Garbage => "reply that makes no sense".into(),
         Status::Corrupt => "data read is not what was written".into(),
+        Status::Lost => "the file ends before data that was written".into(),
         Status::NoObject => {
             "not sent: all names it could work on were in flight (lower BACKLOG_MAX, or raise FILE_COUNT)".into()
         }

@@ -37,7 +37,7 @@ pub enum Rule {
     Lateness,
     /// The generator was short of processor time.
     GeneratorBusy,
-    /// Data read was not what was written (VERIFY).
+    /// Data read was not what was written.
     DataVerify,
     /// A phase failed; the point was not measured.
     Failed,

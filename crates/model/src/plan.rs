@@ -640,7 +640,7 @@ pub struct FileSetPlan {
     pub keep: bool,
     /// Let a load point grow the file set of the one before (REUSE); off: made anew.
     pub reuse: bool,
-    /// Check every block that is read against what was written (VERIFY).
+    /// Compare all that is read with what was written, not only a sample (VERIFY).
     pub verify: bool,
     /// Population operations in flight per proc-owning shard in INIT and CLEANUP.
     pub init_window: u32,

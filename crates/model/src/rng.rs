@@ -14,6 +14,16 @@ pub const fn mix64(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The value that [`mix64`] makes this of.
+pub const fn unmix64(mixed: u64) -> u64 {
+    let mut z = mixed ^ (mixed >> 31) ^ (mixed >> 62);
+    z = z.wrapping_mul(0x3196_42b2_d24d_8ec3);
+    z ^= (z >> 27) ^ (z >> 54);
+    z = z.wrapping_mul(0x96de_1b17_3f11_9089);
+    z ^= (z >> 30) ^ (z >> 60);
+    z.wrapping_sub(0x9e37_79b9_7f4a_7c15)
+}
+
 /// A number from a seed and up to two indices; pure.
 pub const fn hash3(seed: u64, a: u64, b: u64) -> u64 {
     mix64(mix64(mix64(seed) ^ a).wrapping_add(b))
@@ -91,6 +101,15 @@ mod tests {
         assert_ne!(draw(1, 2), draw(2, 2));
         // The value is part of the promise: a change here changes every run.
         assert_eq!(mix64(0), 0xe220_a839_7b1d_cdaf);
+    }
+
+    #[test]
+    fn unmixing_inverts_mixing() {
+        let mut rng = Rng::new(1, 1);
+        for value in (0..1_000).map(|_| rng.next_u64()).chain([0, 1, u64::MAX]) {
+            assert_eq!(unmix64(mix64(value)), value);
+            assert_eq!(mix64(unmix64(value)), value);
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::op::Op;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The counter of bytes read that drivers compared with what had been written.
+pub const CHECKED_BYTES: &str = "checked_bytes";
+
 /// One operation's figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpStats {
@@ -367,6 +370,11 @@ impl PointStats {
         self.shard_count = self.shard_count.saturating_add(other.shard_count);
         self.transfer_bytes.0 = self.transfer_bytes.0.max(other.transfer_bytes.0);
         self.transfer_bytes.1 = self.transfer_bytes.1.max(other.transfer_bytes.1);
+    }
+
+    /// Bytes read that were compared with what had been written.
+    pub fn checked_bytes(&self) -> u64 {
+        *self.counters.get(CHECKED_BYTES).unwrap_or(&0)
     }
 
     /// Logical operations that succeeded.

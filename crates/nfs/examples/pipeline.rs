@@ -7,7 +7,7 @@
 //! thread of this process; the CPU time is that of the driver's thread alone.
 
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Claim, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
     Submit,
@@ -66,7 +66,7 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, false)),
+        data: Arc::new(DataSource::new(1, Checking::Nothing)),
         procs: (0..procs)
             .map(|number| ProcSetup {
                 number,

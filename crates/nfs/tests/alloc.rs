@@ -2,7 +2,7 @@
 //!
 //! A test binary of its own, because the allocator is the whole program's.
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
@@ -157,7 +157,7 @@ fn count_in(version: NfsVersion, transport: Transport) {
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, true)),
+        data: Arc::new(DataSource::new(1, Checking::All)),
         procs: (0..PROCS).map(proc).collect(),
         claim: claim.clone(),
         stop: StopFlag::new(),

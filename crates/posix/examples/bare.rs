@@ -5,7 +5,7 @@
 //!     cargo run --release -p filermark-posix --example bare -- [DIR] [SECONDS] [OPERATION]
 
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Claim, Driver, ProcSetup, Reach, Request, ShardDriver, ShardSetup, Status, StopFlag,
     Submit, TreeSetup,
@@ -237,7 +237,7 @@ impl Sides {
 }
 
 fn setup(mount: &MountPoint) -> ShardSetup {
-    let data = Arc::new(DataSource::new(1, false));
+    let data = Arc::new(DataSource::new(1, Checking::Sample));
     let tree = TreeSetup {
         component: 0,
         name: "CL0_BARE".to_owned(),

@@ -15,6 +15,7 @@ tallies! {
     LockWaits = "lock_waits", "Locks that somebody else had at first.";
     ReusedFiles = "reused_files", "Files of an earlier run that had the right size and stayed.";
     CustomStarts = "custom_starts", "Starts of the programs behind custom1 and custom2.";
+    CheckedBytes = "checked_bytes", "Bytes read that were compared with what had been written.";
     VerifyErrors = "verify_errors", "Reads whose data was not what had been written.";
 }
 
@@ -29,7 +30,12 @@ impl Counters {
 
     #[inline]
     pub(crate) fn add(&mut self, tally: Tally) {
-        self.0[tally as usize] += 1;
+        self.add_many(tally, 1);
+    }
+
+    #[inline]
+    pub(crate) fn add_many(&mut self, tally: Tally, count: u64) {
+        self.0[tally as usize] += count;
     }
 
     /// Adds everything that is not zero to `into`, and begins anew.

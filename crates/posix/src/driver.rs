@@ -187,7 +187,6 @@ impl Driver for PosixDriver {
             handles: Handles::new(procs, share),
             customs: Customs::new(&self.plan.custom),
             no_fsync: self.plan.no_fsync,
-            first_proc: setup.procs.first().map_or(0, |proc| proc.number),
             clock: setup.clock,
             stop: setup.stop,
         })))

@@ -11,6 +11,7 @@ use crate::limits::Share;
 use crate::names;
 use crate::place::Place;
 use crate::sys::{Class, Dir, Errno, File, Result};
+use filermark_engine::data::History;
 use filermark_engine::driver::TreeSetup;
 use filermark_engine::file_action::{DIR_COUNT_MAX, FILES_PER_DIR_MAX, FileKind, FileRef};
 use filermark_model::Bucket;
@@ -31,20 +32,14 @@ pub(crate) struct Proc {
     /// What offsets and lengths past the cache must be multiples of, in bytes; 0: the
     /// file system does not do it. Found by trying.
     pub(crate) direct_align: u64,
-    /// Written data must be exactly that of the data source: it will be checked, or
-    /// its shares of compressible or repeated blocks matter.
-    pub(crate) exact: bool,
-    /// What is read is checked.
-    pub(crate) verifies: bool,
+    /// What has been written to its tree.
+    pub(crate) history: History,
 }
 
 impl Proc {
     pub(crate) fn new(place: Arc<Place>, tree: Arc<TreeSetup>) -> Result<Self> {
-        let attributes = &tree.workload.attributes;
-        let shaped = attributes.compress_pcnt > 0.0 || attributes.dedupe_pcnt > 0.0;
         Ok(Self {
-            verifies: tree.data.verifies(),
-            exact: tree.data.verifies() || shaped,
+            history: History::new(tree.data.clone(), 1),
             tree_name: CString::new(tree.name.as_str()).map_err(|_| Errno::INVAL)?,
             place,
             tree,

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)] // A global allocator that counts can't be written without.
 
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Claim, Driver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag, Submit,
     TreeSetup,
@@ -63,7 +63,7 @@ fn workload() -> WorkloadObject {
     }
 }
 
-fn shard(driver: &PosixDriver, path: &str, verify: bool) -> Box<dyn ShardDriver> {
+fn shard(driver: &PosixDriver, path: &str, checking: Checking) -> Box<dyn ShardDriver> {
     let mount = MountPoint {
         host: "here".to_owned(),
         path: path.to_owned(),
@@ -73,7 +73,7 @@ fn shard(driver: &PosixDriver, path: &str, verify: bool) -> Box<dyn ShardDriver>
         run_id: "run".to_owned(),
     };
     driver.claim(&mount, &claim).expect("claimed");
-    let data = Arc::new(DataSource::new(1, verify));
+    let data = Arc::new(DataSource::new(1, checking));
     let tree = TreeSetup {
         component: 0,
         name: "CL0_TEST".to_owned(),
@@ -176,11 +176,11 @@ fn round(shard: &mut dyn ShardDriver, rng: &mut Rng) {
     perform(shard, A::Readdir { dir, bucket });
 }
 
-fn allocations(verify: bool) -> u64 {
+fn allocations(checking: Checking) -> u64 {
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let dir = dir.expect("tempdir");
     let driver = PosixDriver::new(PosixPlan::default());
-    let mut shard = shard(&driver, dir.path().to_str().expect("path"), verify);
+    let mut shard = shard(&driver, dir.path().to_str().expect("path"), checking);
     perform(shard.as_mut(), FileAction::MakeTree);
     perform(shard.as_mut(), FileAction::MakeDirs { dir: 0 });
     for number in 0..FILES {
@@ -212,7 +212,7 @@ fn the_counter_counts() {
 
 #[test]
 fn operations_allocate_nothing() {
-    for verify in [false, true] {
-        assert_eq!(allocations(verify), 0, "verify: {verify}");
+    for checking in [Checking::Sample, Checking::All] {
+        assert_eq!(allocations(checking), 0, "{checking:?}");
     }
 }

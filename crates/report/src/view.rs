@@ -472,6 +472,7 @@ fn remarks(stats: &PointStats) -> Vec<String> {
             ),
         ),
     ];
+    out.extend(checked(stats));
     if stats.rescheduled_count > 0 {
         out.push(format!(
             "Procs fell so far behind that their schedule was moved {} {}.",
@@ -489,6 +490,23 @@ fn remarks(stats: &PointStats) -> Vec<String> {
         ));
     }
     out
+}
+
+/// How much of what was read was compared with what had been written; records of
+/// earlier versions do not say.
+pub fn checked(stats: &PointStats) -> Option<String> {
+    let checked = stats.checked_bytes();
+    let read = stats
+        .ops
+        .iter()
+        .fold(0u64, |sum, op| sum.saturating_add(op.read_bytes));
+    (checked > 0).then(|| {
+        format!(
+            "{} bytes of what was read ({} % of it) were compared with what had been written.",
+            count(checked),
+            number((100.0 * checked as f64 / read.max(1) as f64).min(100.0), 1)
+        )
+    })
 }
 
 /// The table of phases.

@@ -37,8 +37,11 @@ const ERRORS_NAMED: usize = 3;
 /// Filermark's own limits are explained here.
 const OWN: &str = "Filermark, docs/src/reference/rules.md";
 
-/// The counter of reads whose data was not as written (VERIFY).
+/// The counter of reads whose data was not as written.
 pub const VERIFY_ERRORS: &str = "verify_errors";
+
+/// The counter of reads that met the end of a file before what had been written.
+pub const EARLY_EOFS: &str = "early_eofs";
 
 /// The counters that tell of something unusual on the server's side: (name,
 /// how much it matters, what it means).
@@ -109,11 +112,6 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "operations had been under way for more than a second when the window closed: their latencies are in none of its figures",
     ),
     (
-        "early_eofs",
-        Severity::Warning,
-        "reads met the end of the file before data that had been written there: the server lost it",
-    ),
-    (
         "short_reads",
         Severity::Note,
         "reads that returned less than asked, and were continued",
@@ -157,8 +155,9 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         plan,
         core_count,
     };
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 14] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 15] = [
         data_verify,
+        data_lost,
         errors,
         response_limit,
         nothing_measured,
@@ -512,14 +511,22 @@ fn data_verify(case: &Case<'_>) -> Option<Finding> {
     let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
     (bad > 0).then(|| {
         let message = format!(
-            "{} returned other data than had been written there",
-            counted(bad, "read")
+            "{} returned other data than had been written there ({} compared)",
+            counted(bad, "read"),
+            counted(case.stats.checked_bytes(), "byte")
         );
-        Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(
-            bad as f64,
-            0.0,
-            "VERIFY of this run",
-        )
+        Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(bad as f64, 0.0, OWN)
+    })
+}
+
+fn data_lost(case: &Case<'_>) -> Option<Finding> {
+    let lost = *case.stats.counters.get(EARLY_EOFS).unwrap_or(&0);
+    (lost > 0).then(|| {
+        let message = format!(
+            "{} met the end of the file before data that had been written there: the server lost it",
+            counted(lost, "read")
+        );
+        Finding::new(Rule::DataLost, Severity::Invalid, message).with_limit(lost as f64, 0.0, OWN)
     })
 }
 

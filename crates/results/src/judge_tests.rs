@@ -166,6 +166,8 @@ fn wrong_data_and_server_events_are_told() {
         count(VERIFY_ERRORS),
         [(Rule::DataVerify, Severity::Invalid)]
     );
+    assert_eq!(count(EARLY_EOFS), [(Rule::DataLost, Severity::Invalid)]);
+    assert_eq!(count("checked_bytes"), []);
     assert_eq!(
         count("reconnects"),
         [(Rule::ServerEvent, Severity::Warning)]

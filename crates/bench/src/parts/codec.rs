@@ -1,9 +1,9 @@
 //! Single steps of the hot path.
 
 use crate::Measured;
-use crate::figure::Figure;
+use crate::figure::{Bar, Figure};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource, History};
 use filermark_engine::sys::thread_cpu;
 use filermark_model::{Benchmark, Latency, Nanos, Rng};
 use filermark_onc::nfs3::{
@@ -15,9 +15,12 @@ use filermark_onc::rpc::{AuthSys, ReplyHeader};
 use filermark_onc::template::CallTemplate;
 use filermark_onc::xdr::{self, Decode, Decoder, Encode};
 use std::hint::black_box;
+use std::sync::Arc;
 
 const COUNT: u32 = 200_000;
 const DATA: usize = 8192;
+/// The bar: what making file contents may take.
+const MAKE_NS_PER_BYTE_MAX: f64 = 0.04;
 /// A common length of file handles, in bytes.
 const HANDLE: [u8; 32] = [7; 32];
 const RECORD_MAX: usize = 1 << 20;
@@ -27,16 +30,63 @@ pub fn measure(rounds: u32) -> Measured {
     let mut figures = calls(rounds)?;
     figures.extend(replies(rounds)?);
     figures.extend(engine_steps(rounds)?);
+    figures.extend(contents(rounds));
     Ok(figures)
 }
 
+/// Making and comparing file contents, per byte, beside copying as many bytes.
+fn contents(rounds: u32) -> Vec<Figure> {
+    let data = Arc::new(DataSource::new(1, Checking::Sample));
+    let mut figures = Vec::new();
+    for (name, len) in [("4K", 4 << 10), ("64K", 64 << 10), ("1M", 1 << 20)] {
+        let per_byte = |took: Vec<f64>| took.iter().map(|ns| ns / len as f64).collect();
+        let count = (COUNT as usize * DATA / len / 8) as u32;
+        let source = vec![1u8; len];
+        let mut out = vec![0u8; len];
+        let copied = time_of(count, rounds, |_| {
+            out.copy_from_slice(black_box(&source));
+            black_box(&mut out);
+        });
+        let filled = time_of(count, rounds, |n| {
+            data.fill(u64::from(n), 0, 1, &mut out);
+            black_box(&mut out);
+        });
+        let mut appended = Vec::with_capacity(len);
+        let encoded = time_of(count, rounds, |n| {
+            appended.clear();
+            data.append(u64::from(n), 0, 1, len, &mut appended);
+            black_box(&mut appended);
+        });
+        let figure = |what: &str, took| Figure::new(format!("{what} {name}"), "ns/byte", took);
+        figures.push(figure("memcpy", per_byte(copied)));
+        let made = [("make", filled), ("make and append", encoded)];
+        figures.extend(made.map(|(what, took)| {
+            figure(what, per_byte(took)).bar(Bar::AtMost(MAKE_NS_PER_BYTE_MAX))
+        }));
+    }
+    let mut history = History::new(data.clone(), 64);
+    let mut reply = vec![0; DATA];
+    data.fill(7, 0, 0, &mut reply);
+    let compared = time(rounds, |_| {
+        let since = history.begin_read();
+        let _ = black_box(history.check(since, 7, 0, black_box(&reply)));
+    });
+    figures.push(figure("compare a sample of a reply", compared));
+    figures
+}
+
 /// Nanoseconds per call of `step`, per round.
-fn time(rounds: u32, mut step: impl FnMut(u32)) -> Vec<f64> {
+fn time(rounds: u32, step: impl FnMut(u32)) -> Vec<f64> {
+    time_of(COUNT, rounds, step)
+}
+
+/// The same with so many calls a round.
+fn time_of(count: u32, rounds: u32, mut step: impl FnMut(u32)) -> Vec<f64> {
     let mut once = || {
         // Processor time: another program may share the core.
         let began = thread_cpu();
-        (0..COUNT).for_each(&mut step);
-        thread_cpu().since(began).0 as f64 / f64::from(COUNT)
+        (0..count).for_each(&mut step);
+        thread_cpu().since(began).0 as f64 / f64::from(count)
     };
     once();
     (0..rounds).map(|_| once()).collect()
@@ -52,8 +102,7 @@ fn calls(rounds: u32) -> Measured {
     let fh = Fh::new(&HANDLE).ok_or("a handle too long")?;
     let file = fh.handle();
     let data = vec![1u8; DATA];
-    let source = DataSource::new(1, false);
-    let stamped = DataSource::new(1, true);
+    let source = DataSource::new(1, Checking::Sample);
     let mut out = Vec::with_capacity(DATA * 2);
     let mut each = |name: &str, call: &mut dyn FnMut(&mut Vec<u8>, u32)| {
         let took = time(rounds, |xid| {
@@ -74,10 +123,7 @@ fn calls(rounds: u32) -> Measured {
             template.call(out, xid, &write_args(file, &data));
         }),
         each("make 8K of file data", &mut |out, xid| {
-            source.append(u64::from(xid), 0, DATA, out);
-        }),
-        each("make 8K of file data, VERIFY", &mut |out, xid| {
-            stamped.append(u64::from(xid), 0, DATA, out);
+            source.append(u64::from(xid), 0, 1, DATA, out);
         }),
     ])
 }

@@ -7,6 +7,7 @@ use crate::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, nfs3, plan};
 use crate::server::{ServerProcess, Wish};
+use filermark_engine::data::{Checking, DataSource};
 use filermark_model::plan::MountPoint;
 use filermark_nfs::target::Target;
 use filermark_testbed::{Export, Fsal, Ganesha, Sandbox};
@@ -138,9 +139,9 @@ fn remove(export: &Export, names: &[String]) -> Result<(), String> {
 
 /// A file of incompressible bytes where the sandbox keeps its own files.
 fn noise(path: &Path, mib: u64) -> Result<PathBuf, String> {
-    let data = filermark_engine::data::DataSource::new(1, false);
+    let data = DataSource::new(1, Checking::Sample);
     let mut bytes = Vec::new();
-    data.append(0, 0, (mib << 20) as usize, &mut bytes);
+    data.append(0, 0, 1, (mib << 20) as usize, &mut bytes);
     std::fs::write(path, bytes).map_err(|e| format!("write {}: {e}", path.display()))?;
     Ok(path.to_owned())
 }

@@ -6,7 +6,7 @@ use crate::plan::{Bench, claim, nfs3, plan};
 use crate::server::{ServerProcess, Wish};
 use crate::{Measured, alloc, cpu};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Completion, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
     StopFlag, Submit,
@@ -110,7 +110,7 @@ impl Flood {
             shard: 0,
             shard_count: 1,
             clock: clock.clone(),
-            data: Arc::new(DataSource::new(1, false)),
+            data: Arc::new(DataSource::new(1, Checking::Nothing)),
             procs: (0..)
                 .zip(mounts)
                 .map(|(number, mount)| ProcSetup {

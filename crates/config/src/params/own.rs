@@ -68,11 +68,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "VERIFY",
         Group::Workload,
         Kind::Switch,
-        "Check every block that is read against what was written",
+        "Compare all that is read with what was written, not only a sample",
     )
     .default("off")
     .standard(Standard::Fixed("off"))
-    .help("Finds servers that give back wrong data; costs processor time on the client."),
+    .help("A sector of every read is compared in any case. All of it costs processor time on the client; a read of wrong data then fails."),
     p(
         "SPACE_CHECK",
         Group::Workload,

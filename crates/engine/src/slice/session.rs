@@ -18,6 +18,8 @@ use filermark_model::sequence::Step;
 const TRIES: u32 = 8;
 /// Where ranges are locked that nobody reads or writes: behind every file.
 const LOCK_BEHIND: u32 = 0x8000_0000;
+/// Numbers of contents from here on are those of files that walkers make anew.
+const SCRATCH_FILES: u64 = 1 << 62;
 /// The longest range that is locked, in bytes: a record.
 const LOCK_BYTES_MAX: u32 = 4096;
 
@@ -227,10 +229,10 @@ impl ClassicSlice {
     }
 
     /// The number by which the contents of what is open are known.
-    fn contents(&self, target: Target) -> u64 {
+    fn contents(&self, walker: u16, target: Target) -> u64 {
         match target {
             Target::File(at) => self.deal.file(self.files.get(at as usize).local),
-            _ => u64::from(self.deal.proc),
+            _ => SCRATCH_FILES | u64::from(self.deal.proc) << 16 | u64::from(walker),
         }
     }
 
@@ -247,7 +249,7 @@ impl ClassicSlice {
         self.walkers.open_mut(walker)?.read_at = offset + length;
         Some(SessionAction::Read {
             handle: HandleId(u32::from(walker)),
-            file: self.contents(open.target),
+            file: self.contents(walker, open.target),
             offset: u64::from(offset),
             length,
         })
@@ -282,7 +284,7 @@ impl ClassicSlice {
         *self.walkers.open_mut(walker)? = open;
         Some(SessionAction::Write {
             handle: HandleId(u32::from(walker)),
-            file: self.contents(open.target),
+            file: self.contents(walker, open.target),
             offset: u64::from(offset),
             length,
         })

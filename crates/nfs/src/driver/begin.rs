@@ -22,6 +22,7 @@ impl Core {
             return Submit::Done(self.refused(NO_HANDLE));
         }
         let op = self.ops.begin(request);
+        self.note_in_history(op);
         match request.action {
             Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
                 let logical = self.ops.get_mut(op);
@@ -38,6 +39,22 @@ impl Core {
             action => self.call(op, first_call(action), Span::NONE),
         }
         Submit::Queued
+    }
+
+    /// What is written gets a generation of its own, what is read is compared with
+    /// what had been written by now.
+    fn note_in_history(&mut self, op: u32) {
+        let logical = self.ops.get_mut(op);
+        match logical.action {
+            Action::Read { .. } => logical.since = self.history.begin_read(),
+            Action::Write { offset, length, .. } => {
+                let length = u64::from(length);
+                logical.mark = self.history.begin_write(logical.proc, offset, length);
+            }
+            // Nothing is behind the end of a file that is made anew.
+            Action::Fill { .. } => logical.mark = self.history.begin_write(logical.proc, 0, 0),
+            _ => {}
+        }
     }
 
     fn refused(&self, code: u32) -> Outcome {

@@ -10,7 +10,7 @@ use super::handles::Handles;
 use super::ops::Ops;
 use super::retry::Waits;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::History;
 use filermark_engine::driver::{Completion, ObjectId, StopFlag};
 use filermark_engine::net::BufferSizes;
 use filermark_model::Nanos;
@@ -19,7 +19,6 @@ use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 use filermark_onc::template::CallTemplate;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::sync::Arc;
 
 impl Cursor {
     pub(crate) const START: Self = Self {
@@ -101,7 +100,8 @@ pub(crate) struct Core {
     /// The clock as it was read last: good enough for time-outs.
     pub(crate) now: Nanos,
     pub(crate) settings: Settings,
-    pub(crate) data: Arc<DataSource>,
+    /// The contents of files, and what has been written.
+    pub(crate) history: History,
     pub(crate) stop: StopFlag,
     /// The wish to stop has been seen and acted on.
     pub(crate) stopping: bool,

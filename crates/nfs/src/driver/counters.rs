@@ -27,6 +27,7 @@ tallies! {
     StaleReplies = "stale_replies", "Replies that nobody waited for any more.";
     BadReplies = "bad_replies", "Replies that could not be decoded.";
     StreamErrors = "stream_errors", "Streams out of step: not record marking any more.";
+    CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
     VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
 }
 

@@ -157,7 +157,9 @@ impl Core {
         e.put(&StableHow::Unstable);
         e.u32(call.length);
         let length = call.length as usize;
-        self.data.append(number, call.offset, length, out);
+        let generation = self.ops.get(call.op).mark.generation;
+        let data = self.history.data();
+        data.append(number, call.offset, generation, length, out);
         out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         record.finish(out)
     }

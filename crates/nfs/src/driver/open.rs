@@ -12,6 +12,7 @@ use super::records::Records;
 use super::retry::Waits;
 use super::shard::Shard;
 use crate::target::{Target, credential};
+use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::net::{Arrivals, BATCH, BufferPool, BufferSizes, Reactor, open_files_limit};
 use filermark_model::Nanos;
@@ -204,7 +205,7 @@ fn assemble(
         now: setup.clock.now(),
         clock: setup.clock,
         settings: Settings::of(plan, buffers),
-        data: setup.data,
+        history: History::new(setup.data, setup.procs.len()),
         stop: setup.stop,
         stopping: false,
         stopping_at: Nanos::ZERO,

@@ -1,6 +1,7 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
+use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Completion, Outcome, Request, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Verf};
@@ -72,6 +73,12 @@ pub(crate) struct LogicalOp {
     pub(crate) rewrite: bool,
     /// How often it went again, or READDIR was begun anew.
     pub(crate) repeats: u8,
+    /// WRITE: its place in the history of writes.
+    pub(crate) mark: WriteMark,
+    /// WRITE: a call went twice; the server may execute it again at any time.
+    pub(crate) resent: bool,
+    /// READ: the writes that were over when it began.
+    pub(crate) since: u64,
 }
 
 impl LogicalOp {
@@ -122,6 +129,9 @@ impl Ops {
             affected: Reach::NONE,
             rewrite: false,
             repeats: 0,
+            mark: WriteMark::default(),
+            resent: false,
+            since: 0,
         };
         match self.free.pop() {
             Some(slot) => {
@@ -179,6 +189,21 @@ impl Core {
         }
         // Arrivals are noted on another clock, which somebody may have set.
         ended.outcome.done = now.max(ended.outcome.sent);
+        let written = match ended.action {
+            Action::Write {
+                file,
+                offset,
+                length,
+                ..
+            } => Some((file, offset, u64::from(length))),
+            Action::Fill { file, size, .. } => Some((file, 0, size)),
+            _ => None,
+        };
+        if let Some(range) = written {
+            let certain = ended.outcome.status == Status::Ok && !ended.resent;
+            self.history
+                .end_write(ended.proc, ended.mark, range, certain);
+        }
         self.done.push(Completion {
             token: ended.token,
             outcome: ended.outcome,

@@ -65,6 +65,7 @@ impl Core {
     pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, now: Nanos) {
         let call = self.calls.get(slot);
         let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
+        let resent = call.retransmitted;
         let answered = !matches!(
             verdict,
             Verdict::Ends(Status::TimedOut | Status::Disconnected)
@@ -75,6 +76,7 @@ impl Core {
         self.calls.end(slot);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
+        logical.resent |= resent;
         match verdict {
             Verdict::Good | Verdict::Again(_) => {}
             Verdict::Failed(status) => logical.fail(Status::Refused(status.to_u32())),

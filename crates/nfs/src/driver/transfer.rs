@@ -140,20 +140,22 @@ impl Core {
         logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(u64::from(count));
         // Only what has been written is asked for: an end before it is lost data.
         let lost = read.eof && count < asked;
+        logical.outcome.end |= read.eof;
+        if let Action::Read { file, .. } = logical.action {
+            let checked = self.history.check(logical.since, file, offset, read.data);
+            self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+            if !checked.good {
+                self.counters.add(Tally::VerifyErrors);
+                if self.history.fails_reads() {
+                    return Verdict::Ends(Status::Corrupt);
+                }
+            }
+        }
         if lost {
             self.counters.add(Tally::EarlyEofs);
+            return Verdict::Ends(Status::Lost);
         }
-        if let Action::Read { file, .. } = logical.action
-            && (lost && self.data.verifies() || !self.data.check(file, offset, read.data))
-        {
-            self.counters.add(Tally::VerifyErrors);
-            return Verdict::Ends(Status::Corrupt);
-        }
-        if read.eof {
-            // What lies behind it need not be asked for.
-            logical.outcome.end = true;
-            logical.next = logical.end;
-        } else if count < asked {
+        if count < asked {
             self.counters.add(Tally::ShortReads);
             return Verdict::Again(rest(offset, asked, count));
         }

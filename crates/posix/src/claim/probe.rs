@@ -67,7 +67,7 @@ fn try_all(dir: &Dir, name: &CStr, file: &File) -> Vec<String> {
         ("byte-range locks are", locked(), "locking operations fail"),
         (
             "shared mappings to read are",
-            mapped::read(file, 0, ALIGN, None),
+            mapped::read(file, 0, ALIGN, (0, &mut [])),
             "mmap_read operations fail",
         ),
         (

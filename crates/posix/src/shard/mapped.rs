@@ -49,28 +49,67 @@ impl PosixShard {
     }
 
     fn mapped_read(&mut self, proc: u32, span: Span) -> Outcome {
-        let verifies = self.verifies(proc);
+        let history = self.parts.handles.proc(proc).map(|p| &mut p.history);
+        let part = history.map(|history| history.part(span.offset, span.length));
+        let (from, to) = match part {
+            Ok(part) => part,
+            Err(e) => return self.refused(e),
+        };
         let mut outcome = self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
             let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
-            let copy = verifies.then(|| shard.buffer.get(span.length));
-            mapped::read(handles.file_at(slot)?, span.offset, span.length, copy)?;
+            let copy = shard.buffer.get(to - from);
+            let file = handles.file_at(slot)?;
+            mapped::read(file, span.offset, span.length, (from, copy))?;
             work.physical += 1;
             work.read_bytes += span.length as u64;
             Ok(())
         });
-        if outcome.status == Status::Ok && !self.is_as_written(proc, span, 0..span.length) {
-            outcome.status = Status::Corrupt;
-        }
+        outcome.status = match outcome.status {
+            Status::Ok => self.compare_part(proc, span, (from, to)),
+            Status::Refused(code) if Errno(code) == Errno::IO && self.is_cut(proc, span) => {
+                self.counters.add(Tally::EarlyEofs);
+                Status::Lost
+            }
+            other => other,
+        };
         outcome
     }
 
-    fn mapped_write(&mut self, proc: u32, span: Span, commit: bool) -> Outcome {
-        if let Err(e) = self.prepare(proc, span) {
-            return self.refused(e);
+    /// Compares the part of a mapped span that was copied into the buffer.
+    fn compare_part(&mut self, proc: u32, span: Span, (from, to): (usize, usize)) -> Status {
+        let Ok(proc) = self.parts.handles.proc(proc) else {
+            return Status::Ok;
+        };
+        let history = &proc.history;
+        let offset = span.offset + from as u64;
+        let bytes = &*self.buffer.get(to - from);
+        let checked = history.compare(history.begin_read(), span.content, offset, bytes);
+        self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        if !checked.good {
+            self.counters.add(Tally::VerifyErrors);
         }
+        match checked.good || !history.fails_reads() {
+            true => Status::Ok,
+            false => Status::Corrupt,
+        }
+    }
+
+    /// Whether a file ends before the end of a span.
+    fn is_cut(&mut self, proc: u32, span: Span) -> bool {
+        let handles = &mut self.parts.handles;
+        let slot = handles.file(proc, span.file, Class::default(), &mut self.counters);
+        let size = slot.and_then(|slot| handles.file_at(slot)?.size());
+        size.is_ok_and(|size| size < span.offset + span.length as u64)
+    }
+
+    fn mapped_write(&mut self, proc: u32, span: Span, commit: bool) -> Outcome {
+        let mark = match self.prepare(proc, span) {
+            Ok(mark) => mark,
+            Err(e) => return self.refused(e),
+        };
         let commit = commit && !self.parts.no_fsync;
-        self.timed(|shard, work| {
+        let outcome = self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
             let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
             let data = shard.outgoing.get(span.length);
@@ -81,6 +120,8 @@ impl PosixShard {
                 shard.counters.add(Tally::Fsyncs);
             }
             Ok(())
-        })
+        });
+        self.note_written(proc, span, mark, outcome.status == Status::Ok);
+        outcome
     }
 }

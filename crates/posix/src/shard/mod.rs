@@ -18,7 +18,7 @@ mod tree;
 mod whole;
 mod work;
 
-use crate::buffer::{Buffer, Outgoing};
+use crate::buffer::Buffer;
 use crate::counters::Counters;
 use crate::custom::Customs;
 use crate::handles::Handles;
@@ -40,8 +40,6 @@ pub(crate) struct ShardParts {
     pub(crate) handles: Handles,
     pub(crate) customs: Customs,
     pub(crate) no_fsync: bool,
-    /// The number of its first proc in the run.
-    pub(crate) first_proc: u32,
     pub(crate) clock: Clock,
     pub(crate) stop: StopFlag,
 }
@@ -53,7 +51,7 @@ pub struct PosixShard {
     /// What was read.
     buffer: Buffer,
     /// What is written.
-    outgoing: Outgoing,
+    outgoing: Buffer,
     /// Room for directory listings.
     listing: Vec<u8>,
     counters: Counters,
@@ -70,7 +68,7 @@ impl PosixShard {
             )
         });
         Self {
-            outgoing: Outgoing::new(parts.first_proc),
+            outgoing: Buffer::default(),
             parts,
             buffer: Buffer::default(),
             listing: Vec::new(),

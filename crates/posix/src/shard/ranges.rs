@@ -4,6 +4,7 @@ use super::PosixShard;
 use super::work::Work;
 use crate::counters::Tally;
 use crate::sys::{Class, Errno, Result};
+use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::{FileAction, FileRef, Io};
 use std::ops::Range;
@@ -15,15 +16,6 @@ pub(super) struct Span {
     pub content: u64,
     pub offset: u64,
     pub length: usize,
-}
-
-/// Where the bytes of a write are.
-#[derive(Clone, Copy)]
-pub(super) enum Source {
-    /// Made by [`PosixShard::prepare`].
-    Prepared,
-    /// Read before, from here on in the buffer.
-    Read(usize),
 }
 
 /// The larger alignment that is tried when the smaller one is refused.
@@ -70,74 +62,76 @@ impl PosixShard {
             got = shard.read_span(proc, span, io.direct, work)?;
             Ok(())
         });
-        if outcome.status == Status::Ok && !self.is_as_written(proc, span, got) {
-            outcome.status = Status::Corrupt;
+        if outcome.status == Status::Ok {
+            outcome.status = self.compare(proc, span, got).unwrap_or(Status::Ok);
         }
         outcome
     }
 
     fn write(&mut self, proc: u32, span: Span, io: Io) -> Outcome {
-        if let Err(e) = self.prepare(proc, span) {
-            return self.refused(e);
-        }
-        self.timed(|shard, work| shard.write_span(proc, span, Source::Prepared, io, work))
+        let mark = match self.prepare(proc, span) {
+            Ok(mark) => mark,
+            Err(e) => return self.refused(e),
+        };
+        let outcome = self.timed(|shard, work| shard.write_span(proc, span, io, work));
+        self.note_written(proc, span, mark, outcome.status == Status::Ok);
+        outcome
     }
 
-    /// What is written back is what was read: contents are a function of the place.
+    /// What is written back is new; making it is not measured.
     fn rmw(&mut self, proc: u32, span: Span, io: Io) -> Outcome {
-        self.timed(|shard, work| {
+        let mut mark = None;
+        let outcome = self.timed(|shard, work| {
             let got = shard.read_span(proc, span, io.direct, work)?;
             let clock = shard.parts.clock.clone();
-            if shard.verifies(proc) {
-                let good = work.aside(&clock, || shard.is_as_written(proc, span, got.clone()));
-                work.corrupt |= !good;
-            }
-            if work.corrupt {
+            work.wrong = work.aside(&clock, || shard.compare(proc, span, got));
+            if work.wrong.is_some() {
                 return Ok(());
             }
-            if got.len() == span.length {
-                return shard.write_span(proc, span, Source::Read(got.start), io, work);
-            }
-            // Behind the end of the file nothing was read.
-            work.aside(&clock, || shard.prepare(proc, span))?;
-            shard.write_span(proc, span, Source::Prepared, io, work)
-        })
-    }
-
-    /// Makes what is to be written at a span.
-    pub(super) fn prepare(&mut self, proc: u32, span: Span) -> Result<()> {
-        let proc = self.parts.handles.proc(proc)?;
-        let (data, at) = (&proc.tree.data, (span.content, span.offset));
-        match proc.exact {
-            true => self.outgoing.exact(data, at, span.length),
-            false => self.outgoing.stamped(data, at, span.length),
-        };
-        Ok(())
-    }
-
-    /// Whether reads of a proc are checked.
-    #[inline]
-    pub(super) fn verifies(&self, proc: u32) -> bool {
-        let proc = self.parts.handles.procs.get(proc as usize);
-        proc.is_some_and(|proc| proc.verifies)
-    }
-
-    /// Whether a span was read into this part of the buffer as it was written: all
-    /// of it and right. Always true where reads are not checked.
-    pub(super) fn is_as_written(&mut self, proc: u32, span: Span, got: Range<usize>) -> bool {
-        if !self.verifies(proc) {
-            return true;
+            mark = Some(work.aside(&clock, || shard.prepare(proc, span))?);
+            shard.write_span(proc, span, io, work)
+        });
+        if let Some(mark) = mark {
+            self.note_written(proc, span, mark, outcome.status == Status::Ok);
         }
-        let Ok(proc) = self.parts.handles.proc(proc) else {
-            return true;
-        };
-        let complete = got.len() == span.length;
+        outcome
+    }
+
+    /// Makes what is to be written at a span: a generation of its own.
+    pub(super) fn prepare(&mut self, proc: u32, span: Span) -> Result<WriteMark> {
+        let history = &mut self.parts.handles.proc(proc)?.history;
+        let mark = history.begin_write(0, span.offset, span.length as u64);
+        let out = self.outgoing.get(span.length);
+        let data = history.data();
+        data.fill(span.content, span.offset, mark.generation, out);
+        Ok(mark)
+    }
+
+    /// The history of writes learns of one that has ended.
+    pub(super) fn note_written(&mut self, proc: u32, span: Span, mark: WriteMark, certain: bool) {
+        if let Ok(proc) = self.parts.handles.proc(proc) {
+            let range = (span.content, span.offset, span.length as u64);
+            proc.history.end_write(0, mark, range, certain);
+        }
+    }
+
+    /// Compares a span that was read into this part of the buffer with what had been
+    /// written there; gives what is wrong.
+    pub(super) fn compare(&mut self, proc: u32, span: Span, got: Range<usize>) -> Option<Status> {
+        let is_complete = got.len() == span.length;
         let bytes = &self.buffer.get(got.end)[got];
-        let good = complete && proc.tree.data.check(span.content, span.offset, bytes);
-        if !good {
+        let history = &mut self.parts.handles.proc(proc).ok()?.history;
+        // One operation at a time: what was written is over.
+        let since = history.begin_read();
+        let checked = history.check(since, span.content, span.offset, bytes);
+        self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        if !checked.good {
             self.counters.add(Tally::VerifyErrors);
+            if history.fails_reads() {
+                return Some(Status::Corrupt);
+            }
         }
-        good
+        (!is_complete).then_some(Status::Lost)
     }
 
     /// Reads a span into the buffer; gives the part of the buffer that holds it,
@@ -203,12 +197,12 @@ impl PosixShard {
         Ok(got)
     }
 
-    /// Writes a span, and makes it stable if it commits.
+    /// Writes a span as [`prepare`](Self::prepare) made it, and makes it stable if it
+    /// commits.
     pub(super) fn write_span(
         &mut self,
         proc: u32,
         span: Span,
-        source: Source,
         io: Io,
         work: &mut Work,
     ) -> Result<()> {
@@ -218,7 +212,7 @@ impl PosixShard {
             if !fits(align) {
                 align = 0;
             }
-            match self.write_aligned(proc, span, source, Class::new(align > 0, io.sync), work) {
+            match self.write_aligned(proc, span, Class::new(align > 0, io.sync), work) {
                 Err(Errno::INVAL) if align > 0 => align = self.refuse_align(proc, align)?,
                 Err(e) => return Err(e),
                 Ok(()) => break,
@@ -237,17 +231,13 @@ impl PosixShard {
         &mut self,
         proc: u32,
         span: Span,
-        source: Source,
         class: Class,
         work: &mut Work,
     ) -> Result<()> {
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
-        let bytes = match source {
-            Source::Prepared => self.outgoing.get(span.length),
-            Source::Read(at) => &self.buffer.get(at + span.length)[at..],
-        };
+        let bytes = self.outgoing.get(span.length);
         let mut put = 0;
         while put < bytes.len() {
             let count = file.write_at(&bytes[put..], span.offset + put as u64)?;

@@ -12,6 +12,9 @@ use filermark_engine::file_action::{FileAction, FileRef};
 use filermark_model::Bucket;
 use std::ffi::CStr;
 
+/// What is looked at of a file of an earlier run, at its beginning and at its end, in
+/// bytes.
+const LOOK_BYTES: u64 = 4096;
 /// One transfer of a fill, in bytes.
 const FILL_BYTES: u64 = 1 << 20;
 
@@ -65,15 +68,18 @@ impl PosixShard {
     ) -> Result<()> {
         let name = names::file(file)?;
         let handles = &mut self.parts.handles;
-        // What an earlier run wrote is not what this one would check against.
-        let reuse = reuse && !handles.proc(proc)?.verifies;
         let slot = handles.dir(proc, file.dir, file.bucket, &mut self.counters)?;
         let dir = handles.dir_at(slot)?;
-        if reuse && is_file_of(dir, name.as_c_str(), size) {
+        if reuse
+            && is_file_of(dir, name.as_c_str(), size)
+            && self.is_ours(proc, file, content, size)
+        {
             self.counters.add(Tally::ReusedFiles);
             work.physical += 1;
             return Ok(());
         }
+        let handles = &self.parts.handles;
+        let dir = handles.dir_at(slot)?;
         let open = dir.open_fresh(name.as_c_str())?;
         work.physical += 1;
         let mut offset = 0;
@@ -86,11 +92,42 @@ impl PosixShard {
                 length: FILL_BYTES.min(size - offset) as usize,
             };
             let clock = self.parts.clock.clone();
-            work.aside(&clock, || self.prepare(proc, span))?;
+            let mark = work.aside(&clock, || self.prepare(proc, span))?;
             self.put(&open, span, work)?;
+            self.note_written(proc, span, mark, true);
             offset += span.length as u64;
         }
         Ok(())
+    }
+
+    /// Whether a file that an earlier run left holds what one with the same seed wrote
+    /// there: looked at are the first and the last bytes.
+    fn is_ours(&mut self, proc: u32, file: FileRef, content: u64, size: u64) -> bool {
+        let length = LOOK_BYTES.min(size);
+        let is_right = [0, size - length].into_iter().all(|offset| {
+            let span = Span {
+                file,
+                content,
+                offset,
+                length: length as usize,
+            };
+            let mut unmeasured = Work::default();
+            let Ok(got) = self.read_span(proc, span, false, &mut unmeasured) else {
+                return false;
+            };
+            let bytes = &self.buffer.get(got.end)[got];
+            let Ok(proc) = self.parts.handles.proc(proc) else {
+                return false;
+            };
+            // Which writes there were is not known.
+            proc.history.data().note_reused();
+            let checked = proc.tree.data.check(content, offset, bytes, |_, _| true);
+            bytes.len() == span.length && checked.good
+        });
+        if !is_right {
+            self.parts.handles.forget_file(proc, file);
+        }
+        is_right
     }
 
     fn put(&mut self, file: &File, span: Span, work: &mut Work) -> Result<()> {

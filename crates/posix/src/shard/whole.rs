@@ -1,11 +1,12 @@
 //! Transfers of whole files, in sizes drawn from the workload's tables.
 
 use super::PosixShard;
-use super::ranges::{Source, Span};
+use super::ranges::Span;
 use super::work::Work;
 use crate::counters::Tally;
 use crate::sys::{Class, Errno, Result};
-use filermark_engine::driver::Outcome;
+use filermark_engine::data::WriteMark;
+use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::{FileAction, FileRef, Io};
 use filermark_model::{Rng, TransferTable};
 
@@ -82,7 +83,6 @@ impl PosixShard {
         let Ok(tree) = self.parts.handles.proc(proc).map(|p| p.tree.clone()) else {
             return self.refused(Errno::INVAL);
         };
-        let verifies = tree.data.verifies();
         self.timed(|shard, work| {
             while let Some((offset, length)) = all.next(&tree.workload.read_transfers) {
                 shard.go_on()?;
@@ -92,12 +92,9 @@ impl PosixShard {
                     ..file
                 };
                 let got = shard.read_span(proc, span, io.direct, work)?;
-                if verifies {
-                    let clock = shard.parts.clock.clone();
-                    let good = work.aside(&clock, || shard.is_as_written(proc, span, got));
-                    work.corrupt |= !good;
-                }
-                if work.end || work.corrupt {
+                let clock = shard.parts.clock.clone();
+                work.wrong = work.aside(&clock, || shard.compare(proc, span, got));
+                if work.wrong.is_some() {
                     break;
                 }
             }
@@ -110,29 +107,37 @@ impl PosixShard {
             return self.refused(Errno::INVAL);
         };
         let table = &tree.workload.write_transfers;
-        let mut next = all.next(table).map(|part| at(file, part));
-        if let Some(span) = next
-            && let Err(e) = self.prepare(proc, span)
-        {
-            return self.refused(e);
-        }
+        let first = all.next(table).map(|part| at(file, part));
+        let mut next = match self.prepare_next(proc, first) {
+            Ok(next) => next,
+            Err(e) => return self.refused(e),
+        };
         self.timed(|shard, work| {
             let clock = shard.parts.clock.clone();
-            while let Some(span) = next {
+            while let Some((span, mark)) = next {
                 shard.go_on()?;
-                next = all.next(table).map(|part| at(file, part));
+                let following = all.next(table).map(|part| at(file, part));
                 // Stable once, with the last transfer.
                 let io = Io {
-                    commit: io.commit && next.is_none(),
+                    commit: io.commit && following.is_none(),
                     ..io
                 };
-                shard.write_span(proc, span, Source::Prepared, io, work)?;
-                if let Some(span) = next {
-                    work.aside(&clock, || shard.prepare(proc, span))?;
-                }
+                shard.write_span(proc, span, io, work)?;
+                next = work.aside(&clock, || {
+                    shard.note_written(proc, span, mark, true);
+                    shard.prepare_next(proc, following)
+                })?;
             }
             Ok(())
         })
+    }
+
+    /// Makes what is to be written next, if something is.
+    fn prepare_next(&mut self, proc: u32, span: Option<Span>) -> Result<Option<(Span, WriteMark)>> {
+        match span {
+            Some(span) => Ok(Some((span, self.prepare(proc, span)?))),
+            None => Ok(None),
+        }
     }
 
     fn copy(
@@ -179,6 +184,7 @@ impl PosixShard {
             }
             if got < length {
                 work.end = true;
+                work.wrong = Some(Status::Lost);
                 self.counters.add(Tally::EarlyEofs);
                 break;
             }

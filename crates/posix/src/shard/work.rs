@@ -17,8 +17,8 @@ pub(super) struct Work {
     pub written_bytes: u64,
     /// The end of a file was met.
     pub end: bool,
-    /// Data was not what had been written.
-    pub corrupt: bool,
+    /// Data was not what had been written, or was not there.
+    pub wrong: Option<Status>,
     /// Time spent on making and checking data between system calls.
     aside: Nanos,
 }
@@ -37,8 +37,7 @@ impl Work {
     pub(super) fn outcome(&self, sent: Nanos, now: Nanos, result: Result<()>) -> Outcome {
         let status = match result {
             Err(Errno(code)) => Status::Refused(code),
-            Ok(()) if self.corrupt => Status::Corrupt,
-            Ok(()) => Status::Ok,
+            Ok(()) => self.wrong.unwrap_or(Status::Ok),
         };
         Outcome {
             status,

@@ -64,9 +64,14 @@ fn split(offset: u64) -> (u64, usize) {
     (offset - within, within as usize)
 }
 
-/// Maps `length` bytes at `offset`, reads a byte of every page and, with `copy`,
-/// copies all of them there.
-pub(crate) fn read(file: &File, offset: u64, length: usize, copy: Option<&mut [u8]>) -> Result<()> {
+/// Maps `length` bytes at `offset`, reads a byte of every page, and copies what is to
+/// be copied: from where in these bytes, and to where.
+pub(crate) fn read(
+    file: &File,
+    offset: u64,
+    length: usize,
+    (skip, copy): (usize, &mut [u8]),
+) -> Result<()> {
     let (start, within) = split(offset);
     let mapping = Mapping::new(file, start, within + length, ProtFlags::READ)?;
     mapping.populate(false)?;
@@ -81,14 +86,13 @@ pub(crate) fn read(file: &File, offset: u64, length: usize, copy: Option<&mut [u
         sum = sum.wrapping_add(unsafe { from.add(at).read_volatile() });
     }
     std::hint::black_box(sum);
-    if let Some(into) = copy {
-        let len = into.len().min(length);
-        // SAFETY: `len` bytes from there are in the mapping, and `into` is our own.
-        unsafe {
-            from.add(within)
-                .copy_to_nonoverlapping(into.as_mut_ptr(), len)
-        };
-    }
+    let skip = skip.min(length);
+    let len = copy.len().min(length - skip);
+    // SAFETY: `len` bytes from there are in the mapping, and `copy` is our own.
+    unsafe {
+        from.add(within + skip)
+            .copy_to_nonoverlapping(copy.as_mut_ptr(), len)
+    };
     match guard.was_hit() {
         true => Err(Errno::IO),
         false => Ok(()),

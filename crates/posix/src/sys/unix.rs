@@ -221,6 +221,12 @@ impl File {
         Ok(retry_on_intr(|| rustix::fs::fsync(&self.0))?)
     }
 
+    /// Its size, in bytes.
+    pub(crate) fn size(&self) -> Result<u64> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        Ok(u64::try_from(stat.st_size).unwrap_or(0))
+    }
+
     /// Cuts or extends to a size.
     pub(crate) fn truncate(&self, size: u64) -> Result<()> {
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.0, size))?)

@@ -193,6 +193,9 @@ impl File {
     pub(crate) fn sync(&self) -> Result<()> {
         told(self.0.sync_all())
     }
+    pub(crate) fn size(&self) -> Result<u64> {
+        told(self.0.metadata().map(|meta| meta.len()))
+    }
     pub(crate) fn truncate(&self, size: u64) -> Result<()> {
         told(self.0.set_len(size))
     }

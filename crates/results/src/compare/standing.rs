@@ -100,7 +100,7 @@ pub struct Mark {
 impl Mark {
     pub(super) fn of(point: Option<&PointRecord>) -> Self {
         let missing = matches!(standing(point), Standing::Missing { .. });
-        let wrong = [Rule::Errors, Rule::DataVerify];
+        let wrong = [Rule::Errors, Rule::DataVerify, Rule::DataLost];
         let findings = point.map_or(&[][..], |p| &p.findings);
         let mut invalid = findings.iter().filter(|f| f.invalidates());
         let stats = point.and_then(PointRecord::measured);

@@ -8,7 +8,7 @@ use super::calls::{Call, Calls, Kind};
 use super::counters::Counters;
 use super::ops::Ops;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::History;
 use filermark_engine::driver::{Completion, ObjectId, Status, StopFlag};
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, Place};
@@ -16,7 +16,6 @@ use filermark_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// Most files of one proc that can be open at once.
 const HANDLES_MAX: usize = 1 << 16;
@@ -165,7 +164,8 @@ pub(crate) struct Core {
     /// The clock as it was read last: good enough for time-outs.
     pub(crate) now: Nanos,
     pub(crate) settings: Settings,
-    pub(crate) data: Arc<DataSource>,
+    /// The contents of files, and what has been written.
+    pub(crate) history: History,
     pub(crate) stop: StopFlag,
     /// The wish to stop has been seen and acted on.
     pub(crate) stopping: bool,

@@ -20,6 +20,7 @@ tallies! {
     BadReplies = "bad_replies", "Replies that could not be decoded.";
     BadSignatures = "bad_signatures", "Messages whose signature or encryption was wrong.";
     StreamErrors = "stream_errors", "Streams out of step: not direct TCP any more.";
+    CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
     VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
 }
 
@@ -68,7 +69,12 @@ impl Counters {
 
     #[inline]
     pub(crate) fn add(&mut self, tally: Tally) {
-        self.tallies[tally as usize] += 1;
+        self.add_many(tally, 1);
+    }
+
+    #[inline]
+    pub(crate) fn add_many(&mut self, tally: Tally, count: u64) {
+        self.tallies[tally as usize] += count;
     }
 
     /// Adds everything that is not zero to `into`, and begins anew.

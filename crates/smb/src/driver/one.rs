@@ -149,8 +149,10 @@ fn write(head: &Head, core: &Core, call: &Call, out: &mut Vec<u8>) {
     };
     let mark = request.begin(head, out);
     let contents = core.contents_of(call.op);
-    core.data
-        .append(contents, call.offset, call.length as usize, out);
+    let generation = core.ops.get(call.op).mark.generation;
+    core.history
+        .data()
+        .append(contents, call.offset, generation, call.length as usize, out);
     mark.finish(out);
 }
 

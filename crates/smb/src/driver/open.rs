@@ -9,6 +9,7 @@ use super::ops::Ops;
 use super::shard::Shard;
 use crate::login::Login;
 use crate::target::Target;
+use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
@@ -151,7 +152,7 @@ fn assemble(
         now,
         clock: setup.clock,
         settings: Settings::of(plan),
-        data: setup.data,
+        history: History::new(setup.data, setup.procs.len()),
         stop: setup.stop,
         stopping: false,
         procs,

@@ -1,6 +1,7 @@
 //! The logical operations under way, by slot.
 
 use super::core::FileId;
+use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Outcome, Request, Status};
 use filermark_model::Nanos;
 
@@ -43,6 +44,10 @@ pub(crate) struct LogicalOp {
     pub(crate) epoch: u32,
     /// It has a file of its own open, to be closed whatever happens.
     pub(crate) owns_file: bool,
+    /// Writing: its place in the history of writes.
+    pub(crate) mark: WriteMark,
+    /// Reading: the writes that were over when it began.
+    pub(crate) since: u64,
 }
 
 impl LogicalOp {
@@ -97,6 +102,8 @@ impl Ops {
             file: FileId::NONE,
             epoch: 0,
             owns_file: false,
+            mark: WriteMark::default(),
+            since: 0,
         };
         match self.free.pop() {
             Some(slot) => {

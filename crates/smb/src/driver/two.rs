@@ -237,8 +237,14 @@ fn on_file(put: &mut Put<'_>, core: &mut Core, call: &Call) {
             };
             let open = write.begin(put.out);
             let contents = core.contents_of(op);
-            core.data
-                .append(contents, call.offset, call.length as usize, put.out);
+            let generation = core.ops.get(op).mark.generation;
+            core.history.data().append(
+                contents,
+                call.offset,
+                generation,
+                call.length as usize,
+                put.out,
+            );
             open.finish(put.out);
         }
         Kind::Lock => put.request(&LockRequest {

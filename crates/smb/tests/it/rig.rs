@@ -1,7 +1,7 @@
 //! A shard of the driver and a server to drive it against.
 
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, OpenFor, Place, SessionAction};
@@ -69,7 +69,7 @@ pub fn setup(procs: u32) -> ShardSetup {
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, true)),
+        data: Arc::new(DataSource::new(1, Checking::All)),
         procs: (0..procs).map(proc).collect(),
         claim: Claim {
             dir_name: RUN_DIR.into(),

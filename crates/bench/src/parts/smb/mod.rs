@@ -7,7 +7,7 @@ mod sessions;
 
 use crate::Measured;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Claim, Completion, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
     Status, StopFlag, Submit,
@@ -77,7 +77,7 @@ impl Shard {
             shard: 0,
             shard_count: 1,
             clock: clock.clone(),
-            data: Arc::new(DataSource::new(1, false)),
+            data: Arc::new(DataSource::new(1, Checking::Sample)),
             procs: (0..procs).map(proc).collect(),
             claim: Claim {
                 dir_name: RUN_DIR.into(),

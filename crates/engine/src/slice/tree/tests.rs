@@ -1,7 +1,7 @@
 //! What a tree chooses, and what INIT makes of it.
 
 use super::*;
-use crate::data::DataSource;
+use crate::data::{Checking, DataSource};
 use crate::driver::Action;
 use crate::proc::{Choice, Hold};
 use filermark_model::workload::{Attributes, HotSpot};
@@ -51,7 +51,7 @@ fn tree_of(op: Op, dirs: u32, files: u32, sharing: Sharing, attributes: Attribut
 fn contents() -> Arc<DataSource> {
     static CONTENTS: OnceLock<Arc<DataSource>> = OnceLock::new();
     CONTENTS
-        .get_or_init(|| Arc::new(DataSource::new(1, false)))
+        .get_or_init(|| Arc::new(DataSource::new(1, Checking::Sample)))
         .clone()
 }
 

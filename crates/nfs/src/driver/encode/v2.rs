@@ -102,7 +102,8 @@ impl Core {
         e.u32(0);
         e.u32(call.length);
         let length = call.length as usize;
-        self.data.append(number, call.offset, length, out);
+        let data = self.history.data();
+        data.append(number, call.offset, op.mark.generation, length, out);
         out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         record.finish(out)
     }

@@ -310,7 +310,7 @@ fn procs_share_connections_or_have_their_own() {
             connections: rule,
             ..plan()
         };
-        let mut bench = Bench::with(plan, 6, false, |heard| {
+        let mut bench = Bench::with(plan, 6, Checking::Sample, |heard| {
             let conn = heard.conn as u32;
             vec![
                 Act::Send(reply(heard.xid, &conn)),

@@ -1,6 +1,6 @@
 //! A server that does what a test says, call by call.
 
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_onc::nfs3::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
@@ -280,7 +280,7 @@ pub(super) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
 
 pub(super) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8> {
     let mut data = Vec::new();
-    DataSource::new(1, true).append(7, offset, count as usize, &mut data);
+    DataSource::new(1, Checking::All).append(7, offset, 0, count as usize, &mut data);
     let read: ReadRes<'_> = Ok(ReadOk {
         file_attributes: None,
         count,

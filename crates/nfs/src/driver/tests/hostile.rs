@@ -102,7 +102,7 @@ fn a_reply_with_another_xid_is_not_taken() {
 #[test]
 fn replies_in_fragments_are_put_together() {
     for size in [1usize, 3, 4, 28, 1000] {
-        let mut bench = Bench::with(plan(), 1, true, move |heard| {
+        let mut bench = Bench::with(plan(), 1, Checking::All, move |heard| {
             let record = good_reply(heard);
             let size = size.max(record.len() / 500);
             vec![Act::SendFragments(record, size)]
@@ -158,7 +158,7 @@ proptest! {
         noise in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 1..6),
         framed in any::<bool>(),
     ) {
-        let mut bench = Bench::with(impatient(), 1, true, move |heard| {
+        let mut bench = Bench::with(impatient(), 1, Checking::All, move |heard| {
             let bytes = noise[heard.nth % noise.len()].clone();
             vec![if framed { Act::Send(bytes) } else { Act::Raw(bytes) }]
         });
@@ -173,7 +173,7 @@ proptest! {
         words in prop::collection::vec(prop_oneof![0u32..3, 0u32..80, Just(10_008u32), any::<u32>()], 0..40),
     ) {
         let body: Vec<u8> = words.iter().flat_map(|w| w.to_be_bytes()).collect();
-        let mut bench = Bench::with(plan(), 1, true, move |heard| {
+        let mut bench = Bench::with(plan(), 1, Checking::All, move |heard| {
             let mut record = heard.xid.to_be_bytes().to_vec();
             record.extend_from_slice(&[0, 0, 0, 1]);
             record.extend_from_slice(&[0; 16]);

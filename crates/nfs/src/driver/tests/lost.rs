@@ -16,7 +16,7 @@ fn hasty() -> NfsPlan {
 }
 
 fn hasty_bench(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
-    Bench::with(hasty(), 1, false, script)
+    Bench::with(hasty(), 1, Checking::Sample, script)
 }
 
 /// Half of a reply, and the end of the connection.
@@ -79,7 +79,7 @@ fn a_late_reply_to_an_ended_operation_is_dropped() {
     let mut first = None;
     let mut plan = hasty();
     plan.rpc_retries = 0;
-    let mut bench = Bench::with(plan, 1, false, move |heard| match first.take() {
+    let mut bench = Bench::with(plan, 1, Checking::Sample, move |heard| match first.take() {
         None if heard.nth == 0 => {
             first = Some(good_reply(heard));
             Vec::new()
@@ -123,7 +123,7 @@ fn a_server_that_is_gone_disconnects_after_all_retries() {
 fn the_wish_to_stop_ends_the_wait_for_a_server() {
     let mut patient = plan();
     patient.rpc_timeout_ms = 60_000;
-    let mut bench = Bench::with(patient, 1, false, good);
+    let mut bench = Bench::with(patient, 1, Checking::Sample, good);
     drop(bench.server.take());
     bench.submit(0, getattr());
     let mut done = Vec::new();
@@ -162,7 +162,7 @@ fn the_wish_to_stop_ends_waits_for_replies_and_jukeboxes() {
     let mut patient = plan();
     patient.rpc_timeout_ms = 60_000;
     patient.jukebox_delay_ms = 60_000;
-    let mut bench = Bench::with(patient, 2, false, |heard| match heard.args {
+    let mut bench = Bench::with(patient, 2, Checking::Sample, |heard| match heard.args {
         Args::Getattr(_) => refusal(heard, Nfsstat3::Jukebox),
         _ => Vec::new(),
     });
@@ -236,9 +236,11 @@ fn other_calls_of_the_connection_survive_a_lost_one() {
     let mut plan = hasty();
     plan.connections = Connections::Shared(1);
     // The reply to the fourth call never comes on the first connection.
-    let mut bench = Bench::with(plan, 8, false, |heard| match (heard.conn, heard.nth) {
-        (0, 3) => Vec::new(),
-        _ => good(heard),
+    let mut bench = Bench::with(plan, 8, Checking::Sample, |heard| {
+        match (heard.conn, heard.nth) {
+            (0, 3) => Vec::new(),
+            _ => good(heard),
+        }
     });
     for proc in 0..8 {
         bench.submit(proc, getattr());

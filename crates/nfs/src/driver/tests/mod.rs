@@ -16,7 +16,7 @@ use super::open::Place;
 use super::shard::Shard;
 use fake::{Act, Fake, Heard};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
@@ -63,7 +63,7 @@ fn mount() -> MountPoint {
     }
 }
 
-fn setup(procs: u32, verify: bool) -> ShardSetup {
+fn setup(procs: u32, checking: Checking) -> ShardSetup {
     let proc = |number| ProcSetup {
         number,
         mount: mount(),
@@ -73,7 +73,7 @@ fn setup(procs: u32, verify: bool) -> ShardSetup {
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, verify)),
+        data: Arc::new(DataSource::new(1, checking)),
         procs: (0..procs).map(proc).collect(),
         claim: Claim {
             dir_name: "filermark.test".to_owned(),
@@ -109,13 +109,13 @@ impl Bench {
     /// One proc that has a directory and a file, before a server that does what
     /// `script` says.
     fn new(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
-        Self::with(plan(), 1, false, script)
+        Self::with(plan(), 1, Checking::Sample, script)
     }
 
     fn with(
         plan: NfsPlan,
         procs: u32,
-        verify: bool,
+        checking: Checking,
         script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
     ) -> Self {
         let server = match plan.transport {
@@ -123,7 +123,7 @@ impl Bench {
             Transport::Udp => Fake::start_udp(script),
         };
         let driver = NfsDriver::new(plan);
-        let setup = setup(procs, verify);
+        let setup = setup(procs, checking);
         let place = Place {
             address: server.address,
             file_system: file_system(),
@@ -183,9 +183,11 @@ impl Bench {
         self.run(action).status
     }
 
+    /// What was counted, but for the bytes that were compared.
     fn counters(&mut self) -> BTreeMap<String, u64> {
         let mut counters = BTreeMap::new();
         self.shard.take_counters(&mut counters);
+        counters.remove("checked_bytes");
         counters
     }
 

@@ -31,12 +31,12 @@ fn patient() -> NfsPlan {
 }
 
 fn bench(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
-    Bench::with(udp(), 1, true, script)
+    Bench::with(udp(), 1, Checking::All, script)
 }
 
 #[test]
 fn operations_go_over_datagrams_without_marks() {
-    let mut bench = Bench::with(patient(), 1, true, good);
+    let mut bench = Bench::with(patient(), 1, Checking::All, good);
     let outcome = bench.run(read(0, 5 * SIZE));
     assert_eq!(outcome.status, Status::Ok);
     assert_eq!(
@@ -62,7 +62,7 @@ fn calls_of_one_turn_leave_together() {
         connections: Connections::Shared(1),
         ..patient()
     };
-    let mut bench = Bench::with(plan, 100, false, good);
+    let mut bench = Bench::with(plan, 100, Checking::Sample, good);
     for (procs, batches) in [(32, 1), (64, 2), (100, 4)] {
         for proc in 0..procs {
             bench.submit(proc, getattr());
@@ -154,7 +154,7 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
 /// The network made two of one datagram.
 #[test]
 fn a_second_reply_to_a_call_that_went_once_is_a_duplicate_too() {
-    let mut bench = Bench::with(patient(), 1, true, |call| {
+    let mut bench = Bench::with(patient(), 1, Checking::All, |call| {
         let reply = good_reply(call);
         match call.nth {
             0 => [reply.clone(), reply].map(Act::Send).into(),
@@ -174,19 +174,21 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
         rpc_retries: 0,
         ..udp()
     };
-    let mut bench = Bench::with(plan, 1, false, move |call| match (call.nth, first.take()) {
-        (0, _) => {
-            first = Some(good_reply(call));
-            Vec::new()
+    let mut bench = Bench::with(plan, 1, Checking::Sample, move |call| {
+        match (call.nth, first.take()) {
+            (0, _) => {
+                first = Some(good_reply(call));
+                Vec::new()
+            }
+            (_, Some(late)) => {
+                let mut stranger = good_reply(call);
+                stranger[3] ^= 1;
+                [late, stranger, good_reply(call), good_reply(call)]
+                    .map(Act::Send)
+                    .into()
+            }
+            _ => good(call),
         }
-        (_, Some(late)) => {
-            let mut stranger = good_reply(call);
-            stranger[3] ^= 1;
-            [late, stranger, good_reply(call), good_reply(call)]
-                .map(Act::Send)
-                .into()
-        }
-        _ => good(call),
     });
     assert_eq!(bench.status(getattr()), Status::TimedOut);
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -206,7 +208,7 @@ fn replies_may_come_in_any_order() {
         biod_max_reads: 4,
         ..patient()
     };
-    let mut bench = Bench::with(plan, 1, true, move |call| {
+    let mut bench = Bench::with(plan, 1, Checking::All, move |call| {
         held.push(good_reply(call));
         match held.len() {
             4 => held.drain(..).rev().map(Act::Send).collect(),
@@ -326,7 +328,7 @@ fn nobody_there_is_said_when_a_shard_is_opened() {
 /// A shard with one proc on a server at this address.
 fn open(plan: &NfsPlan, address: std::net::SocketAddr) -> Result<Shard, DriverError> {
     let driver = NfsDriver::new(plan.clone());
-    let setup = setup(1, false);
+    let setup = setup(1, Checking::Sample);
     let place = Place {
         address,
         file_system: file_system(),
@@ -343,7 +345,7 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
         rpc_timeout_ms: 60_000,
         ..udp()
     };
-    let mut bench = Bench::with(patient, 1, false, |_| Vec::new());
+    let mut bench = Bench::with(patient, 1, Checking::Sample, |_| Vec::new());
     bench.submit(0, getattr());
     bench.stop.raise();
     let began = Instant::now();
@@ -360,7 +362,7 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
 fn after_jukebox_a_call_goes_as_a_new_one() {
     let xids = Arc::new(Mutex::new(Vec::new()));
     let seen = xids.clone();
-    let mut bench = Bench::with(patient(), 1, true, move |call| {
+    let mut bench = Bench::with(patient(), 1, Checking::All, move |call| {
         seen.lock().expect("ok").push(call.xid);
         match call.nth {
             0 => refusal(call, Nfsstat3::Jukebox),

@@ -9,7 +9,7 @@ mod transfers;
 
 use crate::PosixDriver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::DataSource;
+use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
     Action, Claim, Driver, Outcome, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
     Submit, TreeSetup,
@@ -61,11 +61,11 @@ fn workload() -> Arc<WorkloadObject> {
 }
 
 impl Bench {
-    pub(crate) fn on(dir: TempDir, plan: PosixPlan, verify: bool, trees: &[&str]) -> Self {
+    pub(crate) fn on(dir: TempDir, plan: PosixPlan, checking: Checking, trees: &[&str]) -> Self {
         let driver = PosixDriver::new(plan);
         let mount = mount_of(dir.path());
         driver.claim(&mount, &claim()).expect("claimed");
-        let data = Arc::new(DataSource::new(SEED, verify));
+        let data = Arc::new(DataSource::new(SEED, checking));
         let proc = |(number, tree): (u32, &&str)| ProcSetup {
             number,
             mount: mount.clone(),
@@ -102,7 +102,7 @@ impl Bench {
     }
 
     pub(crate) fn new() -> Self {
-        Self::on(disk(), PosixPlan::default(), true, &["CL0_TEST"])
+        Self::on(disk(), PosixPlan::default(), Checking::All, &["CL0_TEST"])
     }
 
     /// Another shard of the same procs.
@@ -212,11 +212,10 @@ pub(crate) fn content(file: FileRef) -> u64 {
     u64::from(file.bucket.number()) << 32 | u64::from(file.file)
 }
 
-/// What a file is to hold at a place.
-pub(crate) fn wanted(file: FileRef, offset: u64, length: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    DataSource::new(SEED, false).append(content(file), offset, length, &mut bytes);
-    bytes
+/// Whether these are a file's bytes from the first on, of whatever generations.
+pub(crate) fn is_of(file: FileRef, bytes: &[u8]) -> bool {
+    let source = DataSource::new(SEED, Checking::All).shared(true);
+    source.check(content(file), 0, bytes, |_, _| true).good
 }
 
 pub(crate) fn io(direct: bool, sync: bool, commit: bool) -> Io {

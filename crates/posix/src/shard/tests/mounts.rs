@@ -37,7 +37,7 @@ fn prepared(name: &str, script: &str) -> Option<PathBuf> {
 
 fn bench_at(place: &Path) -> Bench {
     let dir = tempfile::tempdir_in(place).expect("dir");
-    Bench::on(dir, PosixPlan::default(), true, &["CL0_TEST"])
+    Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"])
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn mounts_in_a_tree_are_not_entered() {
         return;
     };
     let dir = tempfile::tempdir_in(place.join("work")).expect("dir");
-    let mut bench = Bench::on(dir, PosixPlan::default(), true, &["CL0_TEST"]);
+    let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
     let theirs = place.join("theirs");
     let mount = |args: &[&str], at: PathBuf| {
         let status = Command::new("mount").args(args).arg(at).status();

@@ -9,7 +9,7 @@ fn named(file: FileRef, kind: FileKind) -> FileRef {
 #[test]
 fn names_are_made_asked_about_changed_and_removed() {
     for dir in both() {
-        let mut bench = Bench::on(dir, PosixPlan::default(), true, &["CL0_TEST"]);
+        let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
         let file = file_in(8, 12);
         let path = bench.path(file);
         bench.good(FileAction::Create { file });
@@ -97,7 +97,7 @@ fn names_that_stand_for_another_file_are_opened_anew() {
 #[test]
 fn locks_wait_for_each_other() {
     for dir in both() {
-        let mut bench = Bench::on(dir, PosixPlan::default(), true, &["CL0_TEST"]);
+        let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
         let file = file_in(11, 0);
         bench.fill(file, 0);
         let lock = |exclusive| FileAction::Lock {
@@ -164,7 +164,7 @@ fn a_custom_program_is_asked_with_the_path_of_the_file() {
         custom: [argv, Vec::new()],
         ..PosixPlan::default()
     };
-    let mut bench = Bench::on(disk(), plan, true, &["CL0_TEST"]);
+    let mut bench = Bench::on(disk(), plan, Checking::All, &["CL0_TEST"]);
     let file = file_in(21, 0);
     bench.fill(file, 1);
     for _ in 0..3 {

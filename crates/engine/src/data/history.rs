@@ -1,0 +1,262 @@
+//! Generations: every write has its own, and what has been written lately is known, so
+//! that a read of older data is noticed.
+//!
+//! One per shard, on its thread. For a range that only one proc writes, a read may show
+//! the last write that was acknowledged before the read began, or one that was issued
+//! since; nothing older. That is exact for the writes that the table still holds; for
+//! others any generation that this shard has issued is right. After a write that failed
+//! or had to be sent again, its bytes may still arrive at any time: from then on the
+//! generations of that proc's writes from this one on are all right.
+
+use super::{BLOCK_SECTORS, Checking, DataSource, GENERATION_LIMIT, SECTOR_BYTES};
+use filermark_model::rng::{hash3, mix64};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Ranges that are remembered, of a shard of many procs and of one that has one.
+const RANGES: usize = 1 << 14;
+const RANGES_OF_ONE: usize = 1 << 10;
+/// Bits of a generation that count the writes of a shard; the others are its number.
+const COUNT_BITS: u32 = 32;
+/// Distinguishes the keys of single sectors from those of blocks.
+const SINGLE: u64 = 1 << 63;
+
+/// What came of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Checked {
+    /// Nothing wrong was seen.
+    pub good: bool,
+    /// Bytes that were compared.
+    pub bytes: u64,
+}
+
+impl Checked {
+    /// Nothing was compared.
+    pub const NOTHING: Self = Self {
+        good: true,
+        bytes: 0,
+    };
+
+    /// The same and another comparison.
+    pub fn add(&mut self, other: Self) {
+        self.good &= other.good;
+        self.bytes += other.bytes;
+    }
+}
+
+/// A write that is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteMark {
+    /// What its data is made with.
+    pub generation: u64,
+    /// The oldest write of the proc that was not certainly over when this one began.
+    oldest: u64,
+}
+
+/// The writes of a proc.
+#[derive(Clone, Copy, Debug, Default)]
+struct Writes {
+    /// Under way, or of unknown fate.
+    open_count: u64,
+    /// The oldest of these, and of those that began with them.
+    oldest: u64,
+}
+
+/// A range that was written: generations below `floor` are gone from it since `event`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written {
+    key: u64,
+    floor: u64,
+    event: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct History {
+    data: Arc<DataSource>,
+    /// The last generation that was given out.
+    last: u64,
+    procs: Vec<Writes>,
+    /// By hash of file and place; the newer one stays. Empty before the first write.
+    written: Vec<Written>,
+    ranges: usize,
+    /// Writes that have ended.
+    event: u64,
+    /// Reads that were looked at.
+    turn: u64,
+}
+
+impl History {
+    /// For a shard of so many procs.
+    pub fn new(data: Arc<DataSource>, proc_count: usize) -> Self {
+        Self {
+            last: first_generation(&data),
+            data,
+            procs: vec![Writes::default(); proc_count],
+            written: Vec::new(),
+            ranges: match proc_count {
+                0 | 1 => RANGES_OF_ONE,
+                _ => RANGES,
+            },
+            event: 0,
+            turn: 0,
+        }
+    }
+
+    /// The contents.
+    pub fn data(&self) -> &DataSource {
+        &self.data
+    }
+
+    /// Whether a read of wrong data has failed. Where only samples are compared, it is
+    /// counted: how many of the wrong reads would fail were chance.
+    pub fn fails_reads(&self) -> bool {
+        self.data.checking == Checking::All
+    }
+
+    /// A write of a proc begins.
+    #[inline]
+    pub fn begin_write(&mut self, proc: u32, offset: u64, length: u64) -> WriteMark {
+        if !(offset | length).is_multiple_of(SECTOR_BYTES) {
+            self.data.note_ragged();
+        }
+        self.last += 1;
+        if self.last & ((1 << COUNT_BITS) - 1) == 0 {
+            self.last = first_generation(&self.data) + 1;
+        }
+        let generation = self.last;
+        let Some(writes) = self.procs.get_mut(proc as usize) else {
+            return WriteMark {
+                generation,
+                oldest: generation,
+            };
+        };
+        if writes.open_count == 0 {
+            writes.oldest = generation;
+        }
+        writes.open_count += 1;
+        WriteMark {
+            generation,
+            oldest: writes.oldest,
+        }
+    }
+
+    /// It has ended; `certain`: all of it is on the server, and nothing of it is still on
+    /// its way.
+    pub fn end_write(
+        &mut self,
+        proc: u32,
+        mark: WriteMark,
+        (file, offset, length): (u64, u64, u64),
+        certain: bool,
+    ) {
+        if !certain {
+            return;
+        }
+        if let Some(writes) = self.procs.get_mut(proc as usize) {
+            writes.open_count = writes.open_count.saturating_sub(1);
+        }
+        if self.data.shared {
+            return;
+        }
+        if self.written.is_empty() {
+            self.written = vec![Written::default(); self.ranges];
+        }
+        self.event += 1;
+        let (first, end) = (
+            offset.div_ceil(SECTOR_BYTES),
+            offset.saturating_add(length) / SECTOR_BYTES,
+        );
+        let mut sector = first;
+        while sector < end {
+            let whole = sector.is_multiple_of(BLOCK_SECTORS) && end - sector >= BLOCK_SECTORS;
+            let (key, step) = match whole {
+                true => (block_key(file, sector), BLOCK_SECTORS),
+                false => (sector_key(file, sector), 1),
+            };
+            let place = key as usize % self.written.len();
+            self.written[place] = Written {
+                key,
+                floor: mark.oldest,
+                event: self.event,
+            };
+            sector += step;
+        }
+    }
+
+    /// Where in the order of writes a read begins.
+    #[inline]
+    pub fn begin_read(&self) -> u64 {
+        self.event
+    }
+
+    /// Compares what a read that began at `since` brought: all of it, or a sector.
+    #[inline]
+    pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> Checked {
+        let (from, to) = self.part(offset, data.len());
+        self.compare(since, file, offset + from as u64, &data[from..to])
+    }
+
+    /// Which part of the next read of a range is to be compared: from, to.
+    #[inline]
+    pub fn part(&mut self, offset: u64, len: usize) -> (usize, usize) {
+        match self.data.checking {
+            Checking::Nothing => (0, 0),
+            Checking::All => (0, len),
+            Checking::Sample => self.sample(offset, len),
+        }
+    }
+
+    /// A sector of the range.
+    #[inline]
+    fn sample(&mut self, offset: u64, len: usize) -> (usize, usize) {
+        self.turn = self.turn.wrapping_add(1);
+        let skip = (offset.wrapping_neg() % SECTOR_BYTES) as usize;
+        let whole = len.saturating_sub(skip) / SECTOR_BYTES as usize;
+        match whole {
+            0 => (0, len),
+            n => {
+                let which = (u128::from(mix64(self.turn)) * n as u128) >> 64;
+                let from = skip + which as usize * SECTOR_BYTES as usize;
+                (from, from + SECTOR_BYTES as usize)
+            }
+        }
+    }
+
+    /// Compares all of what a read that began at `since` brought.
+    pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> Checked {
+        let accepts = |sector, generation| self.accepts(since, file, sector, generation);
+        self.data.check(file, offset, data, accepts)
+    }
+
+    fn accepts(&self, since: u64, file: u64, sector: u64, generation: u64) -> bool {
+        if self.data.shared {
+            return generation < GENERATION_LIMIT;
+        }
+        let known = |key: u64| {
+            let at = (key as usize).checked_rem(self.written.len())?;
+            let found = self.written[at];
+            (found.key == key && found.event <= since).then_some(found.floor)
+        };
+        let floor = known(sector_key(file, sector)).max(known(block_key(file, sector)));
+        match floor {
+            Some(floor) => generation >= floor && generation <= self.last,
+            None => generation <= self.last || self.data.common.reused.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What the generations of a new history follow on.
+fn first_generation(data: &DataSource) -> u64 {
+    let epochs = data.common.epochs.fetch_add(1, Ordering::Relaxed);
+    u64::from(epochs % (1 << (GENERATION_LIMIT.ilog2() - COUNT_BITS))) << COUNT_BITS
+}
+
+fn block_key(file: u64, sector: u64) -> u64 {
+    hash3(0, file, sector / BLOCK_SECTORS)
+}
+
+fn sector_key(file: u64, sector: u64) -> u64 {
+    hash3(0, file, sector | SINGLE)
+}

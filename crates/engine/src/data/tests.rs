@@ -1,0 +1,207 @@
+use super::*;
+use std::collections::{HashMap, HashSet};
+
+const KEY: u64 = 1;
+
+fn source() -> DataSource {
+    DataSource::new(KEY, Checking::All)
+}
+
+fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    data.append(file, offset, generation, len, &mut out);
+    out
+}
+
+/// Whether a range passes where these generations are right.
+fn passes(data: &DataSource, file: u64, offset: u64, read: &[u8], right: &[u64]) -> bool {
+    data.check(file, offset, read, |_, generation| {
+        right.contains(&generation)
+    })
+    .good
+}
+
+#[test]
+fn any_range_of_a_file_reads_back_as_written() {
+    for data in [
+        source(),
+        source().shaped(50.0, 30.0),
+        source().shaped(93.0, 0.0),
+    ] {
+        let whole = bytes(&data, 5, 0, 7, 20_000);
+        assert_eq!(whole.len(), 20_000);
+        for (from, to) in [
+            (0, 1),
+            (3, 40),
+            (31, 33),
+            (4_090, 4_200),
+            (0, 20_000),
+            (4_096, 8_192),
+            (510, 514),
+            (511, 5_119),
+        ] {
+            let part = bytes(&data, 5, from as u64, 7, to - from);
+            assert_eq!(part, whole[from..to]);
+            let mut filled = vec![0; to - from];
+            data.fill(5, from as u64, 7, &mut filled);
+            assert_eq!(filled, part);
+            assert!(passes(&data, 5, from as u64, &part, &[7]), "{from} {to}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_byte_file_place_run_or_generation_is_noticed() {
+    for data in [source(), source().shaped(50.0, 0.0)] {
+        let block = bytes(&data, 5, 4_096, 3, 8_192);
+        assert!(passes(&data, 5, 4_096, &block, &[3]));
+        assert!(!passes(&data, 6, 4_096, &block, &[3]));
+        assert!(!passes(&data, 5, 0, &block, &[3]));
+        assert!(!passes(&data, 5, 4_608, &block[..512], &[3]));
+        assert!(!passes(&data, 5, 4_096, &block, &[2, 4]));
+        let other = DataSource::new(2, Checking::All);
+        assert!(!passes(&other, 5, 4_096, &block, &[3]));
+        for at in [0, 8, 15, 16, 31, 32, 255, 511, 512, 4_095, 8_191] {
+            let mut bad = block.clone();
+            bad[at] ^= 1;
+            assert!(!passes(&data, 5, 4_096, &bad, &[3]), "byte {at}");
+        }
+        assert!(!passes(&data, 5, 4_096, &vec![0; 8_192], &[0, 3]), "zeros");
+    }
+}
+
+/// Sectors of any mixture of generations that are right pass, also where two writes meet
+/// within a sector; a third one does not.
+#[test]
+fn what_several_writes_left_passes_and_nothing_else() {
+    for cut in [0, 512, 1_024, 1, 7, 8, 9, 16, 20, 255, 509, 511, 700, 4_095] {
+        let data = source();
+        let (old, new) = (bytes(&data, 5, 0, 3, 4_096), bytes(&data, 5, 0, 9, 4_096));
+        let torn = [&new[..cut], &old[cut..]].concat();
+        if !cut.is_multiple_of(SECTOR) {
+            // Only where a write began or ended within a sector.
+            assert!(cut <= 8 || !passes(&data, 5, 0, &torn, &[3, 9]), "{cut}");
+            data.note_ragged();
+        }
+        assert!(passes(&data, 5, 0, &torn, &[3, 9]), "{cut}");
+        if (24..4_000).contains(&cut) {
+            assert!(!passes(&data, 5, 0, &torn, &[3]), "{cut}");
+            assert!(!passes(&data, 5, 0, &torn, &[9]), "{cut}");
+        }
+    }
+}
+
+#[test]
+fn a_sector_names_its_file_place_and_generation() {
+    let data = source();
+    let file = 0x8000_0001_2345_6789;
+    let sector = bytes(&data, file, 77 * 512, 12, 512);
+    assert_eq!(data.names(&sector), Some((file, 77, 12)));
+}
+
+#[test]
+fn no_two_sectors_are_alike() {
+    let data = source();
+    let mut seen = HashSet::new();
+    for (file, generation) in (0..8).flat_map(|file| [(file, 0), (file, 1)]) {
+        let out = bytes(&data, file, 0, generation, 1 << 20);
+        for sector in out.chunks(SECTOR) {
+            assert!(seen.insert(sector.to_vec()));
+        }
+    }
+}
+
+#[test]
+fn shaped_contents_compress_and_repeat_as_asked() {
+    let data = source().shaped(50.0, 30.0);
+    let mut seen = HashMap::new();
+    let (mut zeros, mut total) = (0, 0);
+    for file in 0..16 {
+        let out = bytes(&data, file, 0, 1, 1 << 20);
+        assert!(passes(&data, file, 0, &out, &[1]));
+        for block in out.chunks(BLOCK) {
+            *seen.entry(block.to_vec()).or_insert(0u32) += 1;
+        }
+        for sector in out.chunks(SECTOR) {
+            zeros += sector.iter().rev().take_while(|b| **b == 0).count();
+            total += sector.len();
+        }
+    }
+    let share = zeros as f64 / total as f64;
+    assert!((0.49..0.52).contains(&share), "{share}");
+    let copies: u32 = seen.values().filter(|n| **n > 1).sum();
+    let share = f64::from(copies) / 4_096.0;
+    assert!((0.28..0.32).contains(&share), "{share}");
+    let mut bad = bytes(&data, 3, 0, 1, 8_192);
+    bad[8_191] = 1;
+    assert!(!passes(&data, 3, 0, &bad, &[1]));
+}
+
+/// A read may show the last write that was acknowledged, or one under way; nothing older.
+#[test]
+fn what_is_stale_is_noticed() {
+    let data = Arc::new(source());
+    let mut history = History::new(data.clone(), 2);
+    let range = (5, 4_096, 8_192);
+    let write = |history: &mut History| {
+        let mark = history.begin_write(1, 4_096, 8_192);
+        history.end_write(1, mark, range, true);
+        mark.generation
+    };
+    let read = |history: &mut History, since, generation| {
+        let read = bytes(&data, 5, 4_096, generation, 8_192);
+        history.check(since, 5, 4_096, &read).good
+    };
+    let first = write(&mut history);
+    let before = history.begin_read();
+    let second = write(&mut history);
+    let after = history.begin_read();
+    assert!(read(&mut history, before, first) && read(&mut history, before, second));
+    assert!(!read(&mut history, after, first) && read(&mut history, after, second));
+    assert!(!read(&mut history, after, second + 1), "never issued");
+    // Under way: both are right, whichever ends first.
+    let (one, two) = (
+        history.begin_write(1, 4_096, 8_192),
+        history.begin_write(1, 4_096, 8_192),
+    );
+    assert!(read(&mut history, after, one.generation) && read(&mut history, after, second));
+    history.end_write(1, two, range, true);
+    history.end_write(1, one, range, true);
+    let last = history.begin_read();
+    assert!(read(&mut history, last, one.generation) && read(&mut history, last, two.generation));
+    assert!(!read(&mut history, last, second));
+    // Nobody knows what became of it: it and all that follow are right.
+    let lost = history.begin_write(1, 4_096, 8_192);
+    history.end_write(1, lost, range, false);
+    let third = write(&mut history);
+    let end = history.begin_read();
+    assert!(read(&mut history, end, lost.generation) && read(&mut history, end, third));
+    assert!(!read(&mut history, end, two.generation));
+    // Other procs are not concerned.
+    let other = history.begin_write(0, 0, 512);
+    history.end_write(0, other, (6, 0, 512), true);
+    let newest = history.begin_write(0, 0, 512);
+    history.end_write(0, newest, (6, 0, 512), true);
+    let old = bytes(&data, 6, 0, other.generation, 512);
+    assert!(!history.check(history.begin_read(), 6, 0, &old).good);
+}
+
+#[test]
+fn shared_files_show_any_write_and_samples_are_sectors() {
+    let data = Arc::new(DataSource::new(KEY, Checking::Sample).shared(true));
+    let mut history = History::new(data.clone(), 1);
+    for generation in [0, 5, GENERATION_LIMIT - 1] {
+        let read = bytes(&data, 5, 100, generation, 10_000);
+        let checked = history.check(0, 5, 100, &read);
+        assert!(checked.good);
+        assert_eq!(checked.bytes, 512);
+    }
+    let mut seen = HashSet::new();
+    for _ in 0..200 {
+        let (from, to) = history.part(100, 10_000);
+        assert_eq!(((100 + from) % 512, to - from), (0, 512));
+        seen.insert(from);
+    }
+    assert_eq!(seen.len(), 18, "each whole sector in turn");
+    assert!(!history.check(0, 5, 0, &[0; 4_096]).good);
+}
