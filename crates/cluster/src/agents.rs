@@ -12,6 +12,7 @@ use crate::message::{Hello, Order, Report};
 use crate::secure::seal::{SealError, Sealer};
 use crate::switchboard::{Event, Switchboard, nonsense};
 use crate::{frame, handover};
+use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{LaunchPlan, OnLost};
@@ -467,6 +468,11 @@ impl Agents {
     /// The prime's clock.
     pub fn now(&self) -> Nanos {
         self.board.now()
+    }
+
+    /// The same as a clock of the system; `None`: the time is made up.
+    pub fn clock_of_prime(&self) -> Option<Clock> {
+        self.board.clock()
     }
 
     /// Those that are there, by their numbers in the plan.

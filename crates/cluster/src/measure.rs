@@ -4,12 +4,15 @@
 use crate::agents::{Agents, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
+use crate::identity;
 use crate::message::{ClockCheck, Order, Report};
-use crate::plausible::{can_be, implausible};
+use crate::plausible::{can_be, implausible, implausible_stalls};
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
+use filermark_engine::watchdog::Watchdog;
+use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
 use filermark_results::Heartbeat;
 use filermark_results::record::{ClientSummary, Line, Phase};
@@ -38,6 +41,8 @@ pub(crate) struct Measured {
     pub clients: Vec<ClientSummary>,
     /// How well the clients began together.
     pub start: Option<StartRecord>,
+    /// How long each process stood still.
+    pub stalls: Vec<ProcessStalls>,
     /// What was noticed beside them.
     pub noticed: Vec<Finding>,
 }
@@ -82,6 +87,7 @@ impl Sweep<'_> {
         let everybody = agents.living();
         let lead = lead(agents, &everybody);
         let warmup_at = agents.now() + lead;
+        let watchdog = begin_watchdog(agents, warmup_at + phases.warmup)?;
         let there: Vec<u64> = (0..self.options.launch.hosts.len())
             .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
             .collect();
@@ -108,8 +114,10 @@ impl Sweep<'_> {
                 Heard::Tick => {}
             }
         });
+        let own_stalls = watchdog.map(Watchdog::finish);
         self.end_watch(&mut watch, agents.now(), &done);
         done?;
+        watch.add_stalls(own_stalls);
         if let Some(reason) = watch.nonsense {
             return Err(OrderError::Failed { reason });
         }
@@ -260,13 +268,15 @@ impl Sweep<'_> {
             stats,
             clock,
             late_ns,
+            stalls,
         } = report
         else {
             return;
         };
         let plan = &self.options.plan;
         let name = plan.clients.get(agent).map_or("", |c| &c.name);
-        if let Some(what) = implausible(plan, agent, &stats) {
+        let absurd = || stalls.and_then(|stalls| implausible_stalls(plan, &stalls));
+        if let Some(what) = implausible(plan, agent, &stats).or_else(absurd) {
             watch.nonsense.get_or_insert(format!(
                 "client {name}: its figures make no sense ({what}); is it of the same version?"
             ));
@@ -282,6 +292,12 @@ impl Sweep<'_> {
             0 => measured.stats = *stats,
             _ => measured.stats.merge(&stats),
         }
+        let host = name.to_owned();
+        measured.stalls.extend(stalls.map(|stalls| ProcessStalls {
+            role: ProcessRole::Agent,
+            host,
+            stalls,
+        }));
         watch.late.push((agent, Nanos(late_ns)));
         watch.checks.extend(clock.map(|check| (agent, check)));
     }
@@ -330,6 +346,36 @@ impl Sweep<'_> {
         self.remark(&host, message);
         finding
     }
+}
+
+impl Watch {
+    /// The prime's own stalls, before those of the agents, which come in any order.
+    fn add_stalls(&mut self, own: Option<Stalls>) {
+        let stalls = &mut self.measured.stalls;
+        stalls.extend(own.map(|stalls| ProcessStalls {
+            role: ProcessRole::Prime,
+            host: identity::own_hello().host,
+            stalls,
+        }));
+        stalls.sort_by(|a, b| (a.role, &a.host).cmp(&(b.role, &b.host)));
+    }
+}
+
+/// Watches the prime itself, where its time is that of a clock.
+fn begin_watchdog(agents: &Agents, run_start: Nanos) -> Result<Option<Watchdog>, OrderError> {
+    let clock = agents.clock_of_prime();
+    let begun = clock.map(|clock| Watchdog::begin(&clock, run_start));
+    begun.transpose().map_err(|e| OrderError::Failed {
+        reason: no_watchdog(&e),
+    })
+}
+
+/// Why a load point is not begun.
+pub(crate) fn no_watchdog(why: &std::io::Error) -> String {
+    format!(
+        "the thread that watches whether the process stands still cannot be started: {why}; \
+         see the limits of threads and memory on this host (ulimit -u, the cgroup's pids.max)"
+    )
 }
 
 /// Those of these agents that have procs at this load.

@@ -9,6 +9,7 @@
 use crate::preflight::facts::{InspectFacts, InspectRequest};
 use crate::secure::seal::Sealed;
 use filermark_model::plan::MountPoint;
+use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
 use filermark_results::record::SpaceChange;
@@ -16,7 +17,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +191,8 @@ pub enum Report {
         /// How long after the ordered instant the order was taken up; 0: before it, as
         /// it should be. In nanoseconds.
         late_ns: u64,
+        /// How long the agent's process stood still; `None`: it did not look.
+        stalls: Option<Stalls>,
     },
     /// CLEANUP is over.
     Cleaned {

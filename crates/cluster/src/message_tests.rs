@@ -118,6 +118,7 @@ fn reports() -> Vec<Report> {
             stats: Box::new(filermark_results::testing::quiet_point(100.0, 5)),
             clock: Some(ClockCheck::Failed { reason: "d".into() }),
             late_ns: 5,
+            stalls: Some(filermark_model::stall::Stalls::default()),
         },
         Report::Cleaned {
             tasks,
@@ -169,6 +170,7 @@ fn figures_merge_to_the_same_before_and_after_the_wire() {
             stats: Box::new(stats.clone()),
             clock: None,
             late_ns: 0,
+            stalls: None,
         };
         let mut deframer = Deframer::of_prime();
         deframer.push(&encode(&report).expect("packed"));

@@ -1,6 +1,7 @@
 //! Whether what an agent tells can be: of its own procs, each once, of a window as
 //! long as RUN. The prime believes nobody.
 
+use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, PointStats, RunPlan};
 
@@ -8,6 +9,11 @@ use filermark_model::{Nanos, PointStats, RunPlan};
 const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
 /// Operations may end so long after RUN.
 const TAIL: Nanos = Nanos::from_secs(900);
+
+/// Processors that a host may have.
+const CORES_MAX: u64 = 1 << 16;
+/// Longest that a host may have been suspended.
+const SUSPENDED_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
 /// What cannot be in a client's figures; `None`: they may be true.
 pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> Option<String> {
@@ -34,6 +40,24 @@ pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> 
     strange.map(|i| format!("second {} of RUN", i.second))
 }
 
+/// What cannot be in how long a process says it stood still.
+pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<String> {
+    let watched = (plan.phases.runtime + TAIL).0;
+    let awake_ns = stalls.gap_sum_ns.checked_sub(stalls.suspended_ns);
+    let all_cores = watched.saturating_mul(CORES_MAX);
+    let absurd = match awake_ns {
+        None => "a suspension longer than all gaps",
+        Some(ns) if ns > watched => "gaps longer than RUN",
+        _ if stalls.gap_max_ns > stalls.gap_sum_ns => "a gap longer than all of them",
+        _ if (stalls.gap_count == 0) != (stalls.gap_sum_ns == 0) => "gaps without a length",
+        _ if stalls.suspended_ns > SUSPENDED_MAX.0 => "a suspension of years",
+        _ if stalls.stolen_ns.is_some_and(|ns| ns > all_cores) => "stolen time",
+        _ if stalls.throttled_ns.is_some_and(|ns| ns > all_cores) => "throttled time",
+        _ => return None,
+    };
+    Some(absurd.to_owned())
+}
+
 /// Whether a second lies in WARMUP and RUN, or a little behind.
 pub(crate) fn can_be(plan: &RunPlan, interval: &Interval) -> bool {
     let seconds = |span: Nanos| (span.0 / 1_000_000_000) as i64 + 2;
@@ -54,6 +78,40 @@ fn owner(plan: &RunPlan, proc: u32) -> Option<usize> {
 mod tests {
     use super::*;
     use filermark_model::stats::ProcStats;
+
+    #[test]
+    fn stalls_that_cannot_be_are_told() {
+        let plan = filermark_results::testing::plan();
+        let good = Stalls {
+            gap_count: 2,
+            gap_sum_ns: 3_000_000_000,
+            gap_max_ns: 2_000_000_000,
+            suspended_ns: 1_000_000_000,
+            stolen_ns: Some(5),
+            ..Stalls::default()
+        };
+        assert_eq!(implausible_stalls(&plan, &good), None);
+        assert_eq!(implausible_stalls(&plan, &Stalls::default()), None);
+        let asleep = Stalls {
+            gap_sum_ns: u64::MAX / 2,
+            suspended_ns: u64::MAX / 2,
+            ..good
+        };
+        let changed: [fn(&mut Stalls); 6] = [
+            |s| s.gap_sum_ns = u64::MAX,
+            |s| s.gap_max_ns = u64::MAX,
+            |s| s.suspended_ns = u64::MAX,
+            |s| s.gap_count = 0,
+            |s| s.stolen_ns = Some(u64::MAX),
+            |s| s.throttled_ns = Some(u64::MAX),
+        ];
+        for (at, change) in changed.iter().enumerate() {
+            let mut stalls = good;
+            change(&mut stalls);
+            assert!(implausible_stalls(&plan, &stalls).is_some(), "{at}");
+        }
+        assert!(implausible_stalls(&plan, &asleep).is_some());
+    }
 
     #[test]
     fn figures_that_cannot_be_are_told() {

@@ -165,6 +165,7 @@ impl Pretender {
             stats: Box::new(stats),
             clock: None,
             late_ns: 0,
+            stalls: None,
         }
     }
 

@@ -22,7 +22,7 @@ use filermark_results::record::{
     End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
     SpaceChange, SpaceUse,
 };
-use filermark_results::{RecordWriter, RunRecord, Timestamp, judge};
+use filermark_results::{RecordWriter, RunRecord, Timestamp, judge, judge_stalls};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -362,9 +362,9 @@ impl<'a> Sweep<'a> {
     ) {
         let plan = &self.options.plan;
         let core_count = self.core_counts.values().sum();
-        let (stats, clients, start, noticed) = match measured {
-            Some(m) => (Some(m.stats), m.clients, m.start, m.noticed),
-            None => (None, Vec::new(), None, Vec::new()),
+        let (stats, clients, start, stalls, noticed) = match measured {
+            Some(m) => (Some(m.stats), m.clients, m.start, m.stalls, m.noticed),
+            None => Default::default(),
         };
         let mut findings = match (&stats, &status) {
             (Some(stats), _) => judge(stats, load, plan, core_count),
@@ -377,6 +377,8 @@ impl<'a> Sweep<'a> {
             }
             (None, PointStatus::Measured) => Vec::new(),
         };
+        let window_ns = stats.as_ref().map_or(0, |s| s.window_ns);
+        findings.extend(judge_stalls(&stalls, window_ns, &plan.limits));
         findings.extend(noticed);
         if stats.is_some() {
             let lost = agents.losses().iter();
@@ -394,6 +396,7 @@ impl<'a> Sweep<'a> {
             stats,
             clients,
             start,
+            stalls,
             findings,
         })));
         self.render();

@@ -63,6 +63,11 @@ pub trait Switchboard {
     /// The prime's clock: monotonic, from some moment on.
     fn now(&self) -> Nanos;
 
+    /// The same as a clock of the system; `None`: the time is made up.
+    fn clock(&self) -> Option<Clock> {
+        None
+    }
+
     /// Puts a frame on its way; never waits. Where that cannot be, the link ends and
     /// an [`Event::Ended`] says so.
     fn send(&mut self, agent: usize, frame: &Arc<[u8]>);
@@ -312,6 +317,10 @@ fn write_line(
 impl Switchboard for Lines {
     fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        Some(self.clock.clone())
     }
 
     fn send(&mut self, agent: usize, frame: &Arc<[u8]>) {

@@ -61,6 +61,7 @@ pub fn tame(report: &mut Report) {
             stats: measured,
             clock,
             late_ns: _,
+            stalls: _,
         } => {
             stats(measured);
             if let Some(ClockCheck::Failed { reason }) = clock {

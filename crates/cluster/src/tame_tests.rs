@@ -111,6 +111,7 @@ fn all_with_words() -> Vec<Report> {
             stats: Box::new(stats),
             clock: Some(ClockCheck::Failed { reason: evil() }),
             late_ns: 0,
+            stalls: None,
         },
         Report::Cleaned {
             tasks: Tasks::default(),

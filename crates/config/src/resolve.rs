@@ -16,7 +16,7 @@ use crate::{layout, loads, nfs, protocol, smb, workload};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode,
-    PhasePlan, Transport,
+    PhasePlan, STALL_PCNT_STANDARD, Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -323,6 +323,7 @@ pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
         mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", s.mix_deviation_pcnt_max),
         error_pcnt_max: real("ERROR_PCNT_MAX", s.error_pcnt_invalid),
         component_variance_pcnt_max: s.component_variance_pcnt_max,
+        stall_pcnt_max: real("STALL_PCNT_MAX", STALL_PCNT_STANDARD),
     }
 }
 

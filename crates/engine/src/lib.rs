@@ -31,3 +31,4 @@ pub mod stopping;
 pub mod sys;
 pub mod tally;
 pub mod validation;
+pub mod watchdog;

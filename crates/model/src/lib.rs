@@ -20,6 +20,7 @@ pub mod rng;
 pub mod secret;
 pub mod sequence;
 pub mod smb;
+pub mod stall;
 pub mod stats;
 pub mod transfer;
 pub mod units;

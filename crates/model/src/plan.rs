@@ -704,4 +704,22 @@ pub struct Limits {
     /// of the target (COMPONENT_VARIANCE_MAX); 0: no limit.
     #[serde(default)]
     pub component_variance_pcnt_max: f64,
+    /// Share of RUN that a process may stand still, in percent (STALL_PCNT_MAX). Not
+    /// written where it is the standard one: the plan is the same as before.
+    #[serde(
+        default = "stall_pcnt_standard",
+        skip_serializing_if = "is_stall_pcnt_standard"
+    )]
+    pub stall_pcnt_max: f64,
+}
+
+/// The standard of [`Limits::stall_pcnt_max`].
+pub const STALL_PCNT_STANDARD: f64 = 0.5;
+
+fn stall_pcnt_standard() -> f64 {
+    STALL_PCNT_STANDARD
+}
+
+fn is_stall_pcnt_standard(limit: &f64) -> bool {
+    *limit == STALL_PCNT_STANDARD
 }

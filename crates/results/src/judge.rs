@@ -6,6 +6,9 @@
 //! `docs/src/reference/rules.md`.
 
 mod composite;
+mod stalled;
+
+pub use stalled::judge_stalls;
 
 use crate::figures::{Planned, is_background};
 use crate::steadiness::{self, Change};

@@ -9,6 +9,7 @@ use crate::ort;
 use crate::start::StartRecord;
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
 use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op};
 use serde::{Deserialize, Serialize};
@@ -277,6 +278,10 @@ pub struct PointRecord {
     /// How well the clients began together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartRecord>,
+    /// How long the prime and each agent stood still over RUN; empty in records that
+    /// are older than the look at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<ProcessStalls>,
     /// What the rules say of it ([`crate::judge()`]).
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -54,6 +54,7 @@ pub fn plan() -> RunPlan {
         mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
         error_pcnt_max: standard.error_pcnt_invalid,
         component_variance_pcnt_max: 0.0,
+        stall_pcnt_max: filermark_model::plan::STALL_PCNT_STANDARD,
     };
     let not_standard = |name: &str, value: f64, standard: f64| {
         Finding::new(
@@ -510,6 +511,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
         stats: None,
         clients: Vec::new(),
         start: None,
+        stalls: Vec::new(),
         findings: Vec::new(),
     };
     if fails {

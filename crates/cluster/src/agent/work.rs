@@ -6,6 +6,7 @@ use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::handover;
+use crate::measure::no_watchdog;
 use crate::message::{FreeSpace, Report, Share, Tasks};
 use crate::preflight::facts::InspectRequest;
 use crate::preflight::look::{Laid, inspect};
@@ -19,6 +20,7 @@ use filermark_engine::null::NullDriver;
 use filermark_engine::recorder::Live;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport};
 use filermark_engine::stopping;
+use filermark_engine::watchdog::Watchdog;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_nfs::driver::NfsDriver;
@@ -186,6 +188,10 @@ impl Work {
                 run_end: run_start + phases.runtime,
             };
             let counts = engine.live_counts();
+            let watchdog = match Watchdog::begin(engine.clock(), run_start) {
+                Ok(watchdog) => watchdog,
+                Err(e) => return Ok(failed(no_watchdog(&e))),
+            };
             let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
                 let reports = reports.clone();
                 let tell = move |beat| reports.send(&Report::Heartbeat(beat));
@@ -196,12 +202,14 @@ impl Work {
                 .as_ref()
                 .map(|s| Check::begin(s, engine.clock(), times.run_start, times.run_end));
             let stats = engine.run(point, times)?;
+            let stalls = watchdog.finish();
             // The last heartbeat goes before the figures.
             drop(pulse);
             Ok(Report::Measured {
                 stats: Box::new(stats),
                 clock: check.map(Check::finish),
                 late_ns: late.0,
+                stalls: Some(stalls),
             })
         })
     }

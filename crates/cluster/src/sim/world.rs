@@ -512,6 +512,7 @@ impl World {
             stats: Box::new(stats),
             clock: None,
             late_ns: 0,
+            stalls: None,
         })
     }
 

@@ -309,4 +309,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Share of failed operations from which on a load point does not count",
     )
     .standard(Standard::Benchmark(|b| b.standard.error_pcnt_invalid)),
+    p(
+        "STALL_PCNT_MAX",
+        Group::Limits,
+        Kind::Real(0.0, 100.0, "percent of RUN"),
+        "Share of RUN that the prime or an agent may stand still; 100: no limit",
+    )
+    .default("0.5")
+    .standard(Standard::Fixed("0.5"))
+    .help("A process stands still when it is stopped, its host is suspended, or it gets no processor for more than 50 ms. What it measured meanwhile is its own delay, not the server's."),
 ];

@@ -93,6 +93,7 @@ fn every_field_has_a_parameter() {
         "PROC_PCNT_MIN=50",
         "MIX_DEVIATION_MAX=2",
         "ERROR_PCNT_MAX=3",
+        "STALL_PCNT_MAX=4",
         "FILESET_MB_PER_OP=1",
         "ACCESS_PCNT=50",
         "APPEND_PCNT=0",
@@ -140,6 +141,7 @@ fn every_field_has_a_parameter() {
         (1.5, 90.0, 50.0)
     );
     assert_eq!((l.mix_deviation_pcnt_max, l.error_pcnt_max), (2.0, 3.0));
+    assert_eq!(l.stall_pcnt_max, 4.0);
     let r = &plan.benchmark.classic().unwrap().fileset;
     assert_eq!(
         (r.mb_per_op, r.access_pcnt, r.append_pcnt),

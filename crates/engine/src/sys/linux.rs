@@ -19,3 +19,20 @@ pub fn sharpen_timers() {
 pub fn core_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+/// How far the clock that goes on while the host is suspended is ahead of the one that
+/// does not. Never more than it is: a thread that is interrupted between the two
+/// readings takes it for less.
+pub fn suspended() -> Nanos {
+    let nanos = |id| {
+        let t = clock_gettime(id);
+        Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
+    };
+    let with_suspension = nanos(ClockId::Boottime);
+    with_suspension.since(nanos(ClockId::Monotonic))
+}
+
+/// Ticks per second of the times in /proc.
+pub fn ticks_per_second() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}

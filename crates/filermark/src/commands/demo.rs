@@ -37,6 +37,8 @@ pub fn demo(args: &DemoArgs) -> Ended {
         ("PROCS", "20"),
         ("WARMUP_TIME", "1"),
         ("RUNTIME", &seconds),
+        // Points of a few seconds on whatever machine: a stall is told, and no more.
+        ("STALL_PCNT_MAX", "100"),
         ("FILESET_MB_PER_OP", "0.05"),
         ("MNT_POINTS", &format!("127.0.0.1:{EXPORT}")),
         ("NFS_PORT", &port),

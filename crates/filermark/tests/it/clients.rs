@@ -146,7 +146,7 @@ fn netmist_takes_a_token_file_with_two_hosts() {
         )
     };
     sweep.write("client_list", &(line("h1") + &line("h2")));
-    let words = "-g client_list -d 1 -O 100 -N --exact-time -t 2 -w 0 -o FILE_SIZE=8k -o DIR_COUNT=2 -o FILES_PER_DIR=3";
+    let words = "-g client_list -d 1 -O 100 -N --exact-time -t 2 -w 0 -o FILE_SIZE=8k -o DIR_COUNT=2 -o FILES_PER_DIR=3 -o STALL_PCNT_MAX=100";
     let sweep = words.split(' ').fold(sweep, Sweep::arg);
     let ended = sweep.run();
     assert!(ended.is_complete(), "{}", ended.stderr);

@@ -59,6 +59,7 @@ mod results;
 mod scale;
 mod smb;
 mod smb_secrets;
+mod stalled;
 mod stopped;
 mod subedit;
 mod subedit_lost;

@@ -139,6 +139,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     std::fs::write(dir.path().join("mine.toml"), own).unwrap();
     let rc = format!(
         "LOAD=1\nINCR_LOAD=1\nNUM_RUNS=2\nWARMUP_TIME=0\nRUNTIME=1\nPASSWORD=geheim\n\
+         STALL_PCNT_MAX=100\n\
          CLIENT_MOUNTPOINTS=localhost:{}\n",
         dir.path().join("w").display()
     );

@@ -26,6 +26,7 @@ fn a_run_claims_measures_and_cleans_up() {
         "WARMUP_TIME=0.5",
         "RUNTIME=2",
         "FILESET_MB_PER_OP=0.1",
+        "STALL_PCNT_MAX=100",
     ] {
         args.extend(["-o", option]);
     }

@@ -196,7 +196,7 @@ fn netmist_s_command_line_works() {
         dir.path().display()
     );
     work.write("clients", &line.repeat(2));
-    let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time";
+    let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time -o STALL_PCNT_MAX=100";
     let ended = args
         .split(' ')
         .fold(work, |sweep, arg| sweep.arg(arg))

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
 /// Waits till the named load point is in its RUN phase.
-fn wait_for_run(started: &mut Started, point: &str) {
+pub fn wait_for_run(started: &mut Started, point: &str) {
     started.wait_for(&format!("[{point}] "));
     let words = format!("[{point}]");
     started.wait_until("RUN", |s| {
@@ -212,7 +212,7 @@ fn an_agent_that_is_asked_to_end_tidies_up_before_it_does() {
 }
 
 /// The processes that a process has started.
-fn children(pid: u32) -> Vec<Pid> {
+pub fn children(pid: u32) -> Vec<Pid> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
     let lists = tasks
         .flatten()

@@ -71,6 +71,7 @@ const NAMES: &[(&str, &str)] = &[
     ("limits.proc_pcnt_min", "PROC_PCNT_MIN"),
     ("limits.mix_deviation_pcnt_max", "MIX_DEVIATION_MAX"),
     ("limits.error_pcnt_max", "ERROR_PCNT_MAX"),
+    ("limits.stall_pcnt_max", "STALL_PCNT_MAX"),
     ("places.servers", "servers"),
     ("places.mount_points", "mount points"),
     ("places.clients", "client names"),

@@ -92,6 +92,7 @@ impl Simulated {
                 stats: Some(stats),
                 clients: Vec::new(),
                 start: None,
+                stalls: Vec::new(),
             });
         }
         record.end = Some(record.judged(End {

@@ -248,6 +248,7 @@ fn limits(standard: &Standard) -> Limits {
         mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
         error_pcnt_max: standard.error_pcnt_invalid,
         component_variance_pcnt_max: standard.component_variance_pcnt_max,
+        stall_pcnt_max: filermark_model::plan::STALL_PCNT_STANDARD,
     }
 }
 
@@ -321,6 +322,7 @@ impl Builder {
             stats: None,
             clients: Vec::new(),
             start: None,
+            stalls: Vec::new(),
             findings: Vec::new(),
         };
         if let Some(reason) = failure {

@@ -94,6 +94,7 @@ fn point(plan: &RunPlan, load: LoadPoint, like: &PointRecord, mean_ms: f64) -> P
             .map(|(number, c)| ClientSummary::of(number, &c.name, &part_of(plan, &stats, number)))
             .collect(),
         start: None,
+        stalls: Vec::new(),
         findings: judge(&stats, load, plan, 8),
         stats: Some(stats),
     }

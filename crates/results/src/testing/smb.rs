@@ -61,6 +61,7 @@ pub fn smb_record(protocol: Protocol) -> RunRecord {
             .map(|(number, c)| ClientSummary::of(number, &c.name, &part))
             .collect(),
         start: None,
+        stalls: Vec::new(),
         findings: judge(&stats, load, &plan, 8),
         stats: Some(stats),
     }];

@@ -1,0 +1,123 @@
+//! How late each look of the watchdog is.
+
+use super::is_gap;
+use filermark_model::Nanos;
+use filermark_model::stall::Stalls;
+
+/// The gaps between looks. Knows no clock: it is told the time.
+#[derive(Debug)]
+pub(super) struct Gaps {
+    run_start: Nanos,
+    /// When the next look is due.
+    due: Nanos,
+    /// Most that the host is known to have been suspended.
+    suspended: Nanos,
+    stalls: Stalls,
+}
+
+impl Gaps {
+    /// What lies before `run_start` is not counted. `suspended` is how long the host
+    /// had been suspended before.
+    pub(super) fn new(run_start: Nanos, due: Nanos, suspended: Nanos) -> Self {
+        Self {
+            run_start,
+            due,
+            suspended,
+            stalls: Stalls::default(),
+        }
+    }
+
+    pub(super) fn run_start(&self) -> Nanos {
+        self.run_start
+    }
+
+    /// The next look is due then.
+    pub(super) fn expect(&mut self, due: Nanos) {
+        self.due = due;
+    }
+
+    /// A look at `now`; by then the host has been suspended so long in all. The clock
+    /// of `now` stood meanwhile.
+    pub(super) fn look(&mut self, now: Nanos, suspended: Nanos) {
+        let slept = suspended.since(self.suspended);
+        self.suspended = self.suspended.max(suspended);
+        let late = now.since(self.due);
+        if now < self.run_start || !is_gap(late + slept) {
+            return;
+        }
+        let in_run = now.since(self.due.max(self.run_start));
+        let gap = in_run + slept;
+        let stalls = &mut self.stalls;
+        stalls.gap_count += 1;
+        stalls.gap_sum_ns = stalls.gap_sum_ns.saturating_add(gap.0);
+        stalls.gap_max_ns = stalls.gap_max_ns.max(gap.0);
+        stalls.suspended_ns = stalls.suspended_ns.saturating_add(slept.0);
+    }
+
+    pub(super) fn stalls(&self) -> Stalls {
+        self.stalls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    /// What is seen of looks at these times, each due 10 ms after the one before; RUN
+    /// begins at 1,000 ms.
+    fn seen(looks_ms: &[u64]) -> Stalls {
+        let mut gaps = Gaps::new(ms(1_000), ms(looks_ms[0]), ms(7));
+        for at in looks_ms {
+            gaps.look(ms(*at), ms(7));
+            gaps.expect(ms(at + 10));
+        }
+        gaps.stalls()
+    }
+
+    #[test]
+    fn what_is_late_by_more_than_fifty_milliseconds_is_a_gap() {
+        assert_eq!(seen(&[1_000, 1_010, 1_070, 1_130]), Stalls::default());
+        let stalls = seen(&[1_000, 1_010, 1_071, 1_081, 3_091, 3_101]);
+        assert_eq!(
+            (stalls.gap_count, stalls.gap_sum_ns, stalls.gap_max_ns),
+            (2, ms(51 + 2_000).0, ms(2_000).0)
+        );
+        assert_eq!(stalls.suspended_ns, 0);
+    }
+
+    #[test]
+    fn of_a_gap_that_begins_in_warmup_only_the_part_in_run_counts() {
+        assert_eq!(seen(&[0, 500, 510, 990]), Stalls::default(), "all before");
+        let stalls = seen(&[0, 510, 1_200]);
+        assert_eq!((stalls.gap_count, stalls.gap_sum_ns), (1, ms(200).0));
+    }
+
+    #[test]
+    fn a_suspension_is_a_gap_though_the_clock_stood() {
+        let mut gaps = Gaps::new(ms(0), ms(10), ms(100));
+        // Read too small once: nothing was suspended.
+        gaps.look(ms(10), ms(20));
+        gaps.expect(ms(20));
+        gaps.look(ms(20), ms(100));
+        assert_eq!(gaps.stalls(), Stalls::default());
+        gaps.expect(ms(30));
+        gaps.look(ms(32), ms(5_100));
+        let stalls = gaps.stalls();
+        assert_eq!((stalls.gap_count, stalls.suspended_ns), (1, ms(5_000).0));
+        assert_eq!(stalls.gap_sum_ns, ms(5_002).0);
+    }
+
+    #[test]
+    fn the_end_of_time_is_no_trouble() {
+        let mut gaps = Gaps::new(ms(0), ms(10), ms(0));
+        for _ in 0..3 {
+            gaps.look(Nanos::MAX, Nanos::MAX);
+            gaps.expect(ms(0));
+        }
+        assert_eq!(gaps.stalls().gap_sum_ns, u64::MAX);
+    }
+}
