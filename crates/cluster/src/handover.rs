@@ -63,6 +63,7 @@ pub(crate) fn open_into(
     let secret = opener
         .open(&sealed)
         .map_err(|e| format!("the password that the prime sent cannot be opened: {e}"))?;
+    filermark_engine::sys::forbid_core_dumps();
     driver.set_password(secret);
     Ok(())
 }

@@ -52,7 +52,7 @@ pub(crate) fn smb(
 
 /// The password that the environment holds.
 pub(crate) fn password_of_environment() -> Secret {
-    match std::env::var(PASSWORD_VARIABLE) {
+    match std::env::var(PASSWORD_VARIABLE).map(zeroize::Zeroizing::new) {
         Ok(word) if !word.is_empty() => Secret::new(&word),
         _ => Secret::NONE,
     }

@@ -241,11 +241,14 @@ fn mem_bytes() -> Option<u64> {
 /// Reads a text file; the error goes on after "the file ...".
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|e| format!("cannot be opened: {e}"))?;
-    let is_file = file.metadata().is_ok_and(|m| !m.is_dir());
+    let found = file.metadata();
+    let is_file = found.as_ref().is_ok_and(|m| !m.is_dir());
     if !is_file {
         return Err("is a directory".into());
     }
-    let mut bytes = Vec::new();
+    // Room for all of it: a buffer that grows leaves copies behind, and it may be a password.
+    let len = found.map_or(0, |m| m.len()).min(FILE_BYTES_MAX);
+    let mut bytes = Vec::with_capacity(len as usize + 1);
     file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| format!("cannot be read: {e}"))?;

@@ -3,7 +3,7 @@
 use crate::cli::SourceArgs;
 use crate::exit::Failure;
 use crate::live::LogWriter;
-use filermark_config::{Resolved, Sources, debug_filter, resolve};
+use filermark_config::{ConfigError, Resolved, Sources, debug_filter, resolve};
 use tracing_subscriber::EnvFilter;
 
 /// Loads of which one fits any benchmark: one that any number of procs can share out,
@@ -12,7 +12,7 @@ const LOADS: [&str; 2] = ["1000000", "1"];
 
 /// Reads the rc file and the options, and resolves them.
 pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
-    let resolved = resolve(&sources(args)?);
+    let resolved = guarded_resolve(&sources(args)?);
     resolved.map_err(|errors| match Failure::from(errors) {
         Failure::Usage(mut sentences) if args.rc.is_none() && args.options.is_empty() => {
             sentences.push(
@@ -22,6 +22,19 @@ pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
         }
         other => other,
     })
+}
+
+/// Resolves, and leaves no core dump of a process that holds a password.
+pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
+    let resolved = resolve(sources);
+    let given = |resolved: &Resolved| {
+        let password = resolved.plan.driver.password();
+        password.is_some_and(filermark_model::secret::Secret::is_given)
+    };
+    if resolved.as_ref().is_ok_and(given) {
+        filermark_engine::sys::forbid_core_dumps();
+    }
+    resolved
 }
 
 /// The same where only the clients matter: LOAD and PROCS may be missing, and so may the
@@ -40,7 +53,7 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let with = |load: &str, sources: &Sources| {
         let mut sources = sources.clone();
         sources.set_default("LOAD", load);
-        resolve(&sources)
+        guarded_resolve(&sources)
     };
     let [shared, least] = LOADS;
     let first = match with(shared, &sources) {

@@ -2,15 +2,17 @@
 //! printed or hashed, and in no message of its own accord.
 
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// The environment variable that a password may come in. Programs that are started do
 /// not get it.
 pub const PASSWORD_VARIABLE: &str = "FILERMARK_PASSWORD";
 
 /// A password. `Debug` shows that there is one, nothing else does anything with it;
-/// serialization is left out on purpose: whoever sends one seals it first.
+/// serialization is left out on purpose: whoever sends one seals it first. Overwritten in
+/// memory when it is dropped, each copy for itself.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(Option<Box<str>>);
+pub struct Secret(Option<Zeroizing<Box<str>>>);
 
 impl Secret {
     /// There is none.
@@ -18,12 +20,12 @@ impl Secret {
 
     /// This word.
     pub fn new(word: &str) -> Self {
-        Self(Some(word.into()))
+        Self(Some(Zeroizing::new(word.into())))
     }
 
     /// The word itself, for the one place that needs it.
     pub fn reveal(&self) -> Option<&str> {
-        self.0.as_deref()
+        self.0.as_ref().map(|word| &***word)
     }
 
     /// Whether there is one.

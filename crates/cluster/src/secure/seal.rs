@@ -23,6 +23,7 @@ use ring::hkdf;
 use ring::rand::SystemRandom;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// What keys are derived for: this, and nothing else.
 const PURPOSE: &[u8] = b"filermark sealed secret 1";
@@ -108,7 +109,7 @@ impl Opener {
         if *prime != sealed.key || sealed.number <= *last {
             return Err(SealError::NotForUs);
         }
-        let mut text = decoded(&sealed.text, TEXT_LEN_MAX)?;
+        let mut text = Zeroizing::new(decoded(&sealed.text, TEXT_LEN_MAX)?);
         let nonce = Nonce::assume_unique_for_key(nonce(sealed.number));
         let plain = key.open_in_place(nonce, Aad::from(PURPOSE), &mut text);
         let secret = unpadded(plain.map_err(|_| SealError::NotForUs)?);
@@ -218,7 +219,10 @@ fn padded(secret: &str) -> Result<Vec<u8>, SealError> {
     if secret.len() > SECRET_LEN_MAX {
         return Err(SealError::TooLong);
     }
-    let mut text = (secret.len() as u16).to_be_bytes().to_vec();
+    // Room for all of it and the tag: what grows leaves copies behind. The secret itself is
+    // sealed in place.
+    let mut text = Vec::with_capacity(TEXT_LEN_MAX);
+    text.extend_from_slice(&(secret.len() as u16).to_be_bytes());
     text.extend_from_slice(secret.as_bytes());
     text.resize(text.len().next_multiple_of(PAD), 0);
     Ok(text)

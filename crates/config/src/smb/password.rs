@@ -7,6 +7,7 @@ use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
 use filermark_model::{Finding, Rule, Severity};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// The longest password that is taken for meant, in characters.
 const CHARS_MAX: usize = 256;
@@ -57,7 +58,7 @@ pub(super) fn find(
         }
         return of_file(&name, &path, values, errors);
     }
-    if let Some(word) = values.text(PLAIN) {
+    if let Some(word) = values.text(PLAIN).map(Zeroizing::new) {
         return checked(&word, PLAIN, values, errors);
     }
     match sources.host.password.reveal() {
@@ -74,7 +75,7 @@ fn of_file(name: &str, path: &Path, values: &Values, errors: &mut Vec<ConfigErro
         Secret::NONE
     };
     let text = match read_text(path) {
-        Ok(text) => text,
+        Ok(text) => Zeroizing::new(text),
         Err(why) => return wrong(&why, "write the password to the first line of a file"),
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

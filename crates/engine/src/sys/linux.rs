@@ -1,6 +1,7 @@
 //! Linux.
 
 use filermark_model::Nanos;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Processor time that the calling thread has taken.
@@ -13,6 +14,19 @@ pub fn thread_cpu() -> Nanos {
 /// allows it to be 50 microseconds late).
 pub fn sharpen_timers() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// Turns core dumps of this process, and of those it starts, off: they would hold the
+/// passwords that it holds. A limit of 1 is what the kernel takes for "none" also where a
+/// program takes the dumps (core(5)), which a limit of 0 does not keep from it.
+pub fn forbid_core_dumps() {
+    let hard = getrlimit(Resource::Core).maximum;
+    let none = Rlimit {
+        current: Some(hard.map_or(1, |hard| hard.min(1))),
+        maximum: hard,
+    };
+    // Lowering one's own limit is always allowed.
+    let _ = setrlimit(Resource::Core, none);
 }
 
 /// Processors that this process may use.
@@ -35,4 +49,18 @@ pub fn suspended() -> Nanos {
 /// Ticks per second of the times in /proc.
 pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn core_dumps_can_be_turned_off() {
+        forbid_core_dumps();
+        let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+        let core = limits.lines().find(|l| l.starts_with("Max core file size"));
+        let soft = core.and_then(|l| l.split_whitespace().nth(4));
+        assert!(matches!(soft, Some("0" | "1")), "{core:?}");
+    }
 }

@@ -15,7 +15,7 @@ use filermark_cluster::launch::EveryLauncher;
 use filermark_cluster::launch::tag::RunTag;
 use filermark_cluster::switchboard::Lines;
 use filermark_cluster::{Progress, RunOptions, RunOutcome};
-use filermark_config::{Resolved, resolve};
+use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
 use std::io::IsTerminal;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub fn run(args: &RunArgs) -> Ended {
     let mut sources = plain::sources(&args.source)?;
     args.lost.set(&mut sources);
-    let resolved = resolve(&sources)?;
+    let resolved = plain::guarded_resolve(&sources)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
     for finding in &resolved.plan.findings {
         if finding.severity > Severity::Note || args.verbose.verbose > 0 {

@@ -5,7 +5,7 @@ mod servers;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
-use filermark_config::{Resolved, resolve};
+use filermark_config::Resolved;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::plan::MountPoint;
@@ -79,7 +79,7 @@ fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     let procs = sources.mount_point_count().max(1);
     sources.set_default("PROCS", &procs.to_string());
     sources.set_default("LOAD", LOAD);
-    Ok(resolve(&sources)?)
+    Ok(plain::guarded_resolve(&sources)?)
 }
 
 fn mounts_of(plan: &RunPlan) -> Vec<MountPoint> {

@@ -192,3 +192,22 @@ fn an_agent_with_another_key_is_told_so() {
         agent.talk()
     );
 }
+
+#[test]
+fn a_run_with_the_key_of_a_client_gives_no_orders() {
+    let _turn = beside_others();
+    let scene = Scene::new();
+    let agent = scene.agent("127.0.0.1", &["--listen", "127.0.0.1:0"]);
+    let ended = scene
+        .run("connect")
+        .set("CLIENTS", "127.0.0.1")
+        .set("AGENT_PORT", agent.port())
+        .set(
+            "SECRET_FILE",
+            scene.dir.path().join("keys/client-a.key").display(),
+        )
+        .run();
+    assert_ne!(ended.code, 0);
+    let why = ended.sentences().join("\n");
+    assert!(why.contains("gives no orders"), "{why}");
+}

@@ -6,6 +6,7 @@ use hmac::{Hmac, Mac};
 use md4::Md4;
 use md5::{Digest, Md5};
 use rc4::{Rc4, StreamCipher};
+use zeroize::Zeroizing;
 
 /// A key, and nearly everything else here.
 pub type Key = [u8; 16];
@@ -39,17 +40,17 @@ pub(super) fn rc4(key: &Key, data: &mut [u8]) {
 }
 
 /// NTOWFv2: what the server knows of the password, bound to user and domain.
-pub fn ntowf_v2(password: &str, user: &str, domain: &str) -> Key {
-    let mut text = Vec::new();
+pub fn ntowf_v2(password: &str, user: &str, domain: &str) -> Zeroizing<Key> {
+    // Room for all of it: a buffer that grows leaves copies behind.
+    let mut text = Zeroizing::new(Vec::with_capacity(password.len() * 2));
     text.put_utf16(password);
-    let nt: Key = Md4::digest(&text).into();
-    text.fill(0);
+    let nt: Zeroizing<Key> = Zeroizing::new(Md4::digest(&*text).into());
     let mut names = Vec::new();
     for c in user.chars() {
         names.put_utf16(upper(c).encode_utf8(&mut [0; 4]));
     }
     names.put_utf16(domain);
-    hmac_md5(&nt, &[&names])
+    Zeroizing::new(hmac_md5(&*nt, &[&names]))
 }
 
 /// Windows' capitals are one for one: `ß` stays what it is.

@@ -218,3 +218,71 @@ fn the_first_token_is_wrapped() {
     let token = ntlm.step(&[]).expect("first");
     assert_eq!(token, init(&[Mech::Ntlm], &negotiate(flag::ASKED)));
 }
+
+/// Where the word stands in the writable memory of this process. The word is given in
+/// another form, so that the search does not find itself.
+fn places_of(masked: &[u8]) -> usize {
+    use std::io::{Read, Seek, SeekFrom};
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut memory = std::fs::File::open("/proc/self/mem").unwrap();
+    let mut count = 0;
+    for line in maps.lines().filter(|line| line.contains(" rw-p ")) {
+        let (from, to) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        let [from, to] = [from, to].map(|n| u64::from_str_radix(n, 16).unwrap());
+        // Pieces on the stack, which overlap by more than a word.
+        let mut piece = [0; 8192];
+        for at in (from..to).step_by(8192 - 256) {
+            let len = (to - at).min(8192) as usize;
+            if memory.seek(SeekFrom::Start(at)).is_err()
+                || memory.read_exact(&mut piece[..len]).is_err()
+            {
+                continue;
+            }
+            let is_it = |w: &[u8]| w.iter().zip(masked).all(|(a, b)| *a == b ^ MASK);
+            count += piece[..len]
+                .windows(masked.len())
+                .filter(|w| is_it(w))
+                .count();
+            piece.fill(0);
+        }
+    }
+    count
+}
+
+const MASK: u8 = 0x80;
+
+/// D14 of the findings: a password stood in memory two to four times after the login.
+#[test]
+fn a_password_does_not_stay_in_memory() {
+    use super::Identity;
+    use filermark_model::secret::Secret;
+    let letters = b"abcdefghijklmnopqrstuvwxyz";
+    let mut state = std::process::id();
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        letters[(state >> 24) as usize % letters.len()] | MASK
+    };
+    let masked: Vec<u8> = (0..40).map(|_| next()).collect();
+    let wide: Vec<u8> = masked.iter().flat_map(|b| [*b, MASK]).collect();
+    let secret = {
+        let mut word = zeroize::Zeroizing::new(String::with_capacity(64));
+        word.extend(masked.iter().map(|b| char::from(b ^ MASK)));
+        Secret::new(&word)
+    };
+    assert!(places_of(&masked) > 0, "the search finds it");
+    let identity = Identity {
+        username: "user".into(),
+        password: secret,
+        domain: "domain".into(),
+        workstation: String::new(),
+        server: "server".into(),
+        random: [7; 32],
+        filetime: 0,
+    };
+    let copy = identity.clone();
+    let key = ntowf_v2(copy.password.reveal().unwrap(), "user", "domain");
+    drop((identity, copy));
+    assert_ne!(*key, [0; 16]);
+    assert_eq!(places_of(&masked), 0, "as it was given");
+    assert_eq!(places_of(&wide), 0, "as it is hashed");
+}
