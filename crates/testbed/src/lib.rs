@@ -14,6 +14,7 @@
 //! returns [`Error::Unavailable`], and [`available`] turns that into a skipped
 //! test, or into a failed one under `./test`.
 
+mod between;
 mod browser;
 mod capture;
 mod counting;
@@ -35,7 +36,6 @@ mod processes;
 mod samba;
 mod sandbox;
 mod slurm;
-mod smb_between;
 mod smb_wire;
 mod snmpd;
 mod strace;
@@ -43,6 +43,10 @@ mod switch;
 mod tools;
 mod uml;
 
+pub use between::{
+    Act, Act as SmbAct, FakeSmb, NfsProxy, Passing, Passing as SmbPassing, SmbProxy, Way,
+    Way as SmbWay,
+};
 pub use browser::{Browser, Scheme, Seen};
 pub use capture::{Capture, Pcap, ProcedureTimes};
 pub use counting::Counting;
@@ -66,7 +70,6 @@ pub use samba::{
 };
 pub use sandbox::Sandbox;
 pub use slurm::Slurm;
-pub use smb_between::{FakeSmb, SmbAct, SmbPassing, SmbProxy, SmbWay};
 pub use smb_wire::SmbTimes;
 pub use snmpd::Snmpd;
 pub use strace::{Call, Strace};

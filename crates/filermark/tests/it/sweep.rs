@@ -192,6 +192,11 @@ impl Sweep {
         self
     }
 
+    /// Its suffix.
+    pub fn name(&self) -> &str {
+        &self.suffix
+    }
+
     /// A further argument.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
@@ -305,6 +310,11 @@ impl Started {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Sends it a signal.

@@ -1,5 +1,6 @@
 //! The fixtures come up, serve, and leave nothing behind.
 
+mod between;
 mod capture;
 mod faulty;
 mod ganesha;
@@ -9,7 +10,6 @@ mod leftovers;
 mod mounts;
 mod samba;
 mod slurm;
-mod smb_between;
 mod strace;
 mod switch;
 

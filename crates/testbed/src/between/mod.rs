@@ -1,19 +1,19 @@
-//! Between an SMB client and its server: a server that does what a test says, and a
-//! proxy that delays, changes, repeats or cuts what passes.
+//! Between a client of SMB or NFS and its server: a server that does what a test says, and
+//! proxies that delay, change, repeat or cut what passes.
 //!
-//! Messages are bytes here, behind the four bytes of direct TCP (MS-SMB2 2.1); what is
-//! in them is the test's business. Both listen on 127.0.0.1 in the network of the thread
+//! Messages are bytes here, behind the four bytes of direct TCP (MS-SMB2 2.1) or the marks of
+//! RPC's fragments (RFC 5531, section 11); what is in them is the test's business. All listen on 127.0.0.1 in the network of the thread
 //! that starts them: within [`crate::Sandbox::run`] that is the sandbox's.
 
 mod threads;
 
 use std::net::SocketAddr;
 use std::time::Duration;
-use threads::Listener;
+use threads::{Framing, Listener};
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SmbWay {
+pub enum Way {
     /// From the client.
     ToServer,
     /// From the server.
@@ -22,20 +22,20 @@ pub enum SmbWay {
 
 /// A message as it comes by.
 #[derive(Debug, Clone, Copy)]
-pub struct SmbPassing<'a> {
+pub struct Passing<'a> {
     /// Which connection, from 0 in the order they were made.
     pub connection: usize,
     /// Which message of this connection and way, from 0.
     pub nth: usize,
     /// Which way; always to the server for a [`FakeSmb`].
-    pub way: SmbWay,
+    pub way: Way,
     /// The message without the mark.
     pub message: &'a [u8],
 }
 
 /// What is done about a message; nothing at all if a script returns no act.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SmbAct {
+pub enum Act {
     /// Sends a message on: to the server if it came from the client, and the other way
     /// round. A [`FakeSmb`] has only one other side.
     Send(Vec<u8>),
@@ -62,9 +62,9 @@ impl FakeSmb {
     ///
     /// When no port can be had.
     pub fn start(
-        script: impl FnMut(&SmbPassing<'_>) -> Vec<SmbAct> + Send + 'static,
+        script: impl FnMut(&Passing<'_>) -> Vec<Act> + Send + 'static,
     ) -> std::io::Result<FakeSmb> {
-        Listener::start(Box::new(script), None).map(FakeSmb)
+        Listener::start(Box::new(script), Framing::Smb, None).map(FakeSmb)
     }
 
     /// A server that takes connections and bytes and never says a word.
@@ -84,8 +84,8 @@ impl FakeSmb {
     /// As [`FakeSmb::start`].
     pub fn answering(answers: Vec<Vec<u8>>) -> std::io::Result<FakeSmb> {
         FakeSmb::start(move |heard| match answers.get(heard.nth) {
-            Some(answer) => vec![SmbAct::Send(answer.clone())],
-            None => vec![SmbAct::Close],
+            Some(answer) => vec![Act::Send(answer.clone())],
+            None => vec![Act::Close],
         })
     }
 
@@ -108,9 +108,9 @@ impl SmbProxy {
     /// When no port can be had.
     pub fn start(
         server: SocketAddr,
-        script: impl FnMut(&SmbPassing<'_>) -> Vec<SmbAct> + Send + 'static,
+        script: impl FnMut(&Passing<'_>) -> Vec<Act> + Send + 'static,
     ) -> std::io::Result<SmbProxy> {
-        Listener::start(Box::new(script), Some(server)).map(SmbProxy)
+        Listener::start(Box::new(script), Framing::Smb, Some(server)).map(SmbProxy)
     }
 
     /// A proxy that makes the way to the client longer by a time.
@@ -122,8 +122,8 @@ impl SmbProxy {
         SmbProxy::start(server, move |passing| {
             let message = passing.message.to_vec();
             match passing.way {
-                SmbWay::ToServer => vec![SmbAct::Send(message)],
-                SmbWay::ToClient => vec![SmbAct::Later(time, message)],
+                Way::ToServer => vec![Act::Send(message)],
+                Way::ToClient => vec![Act::Later(time, message)],
             }
         })
     }
@@ -137,5 +137,29 @@ impl SmbProxy {
     /// Cuts all connections of now; new ones are taken.
     pub fn cut(&self) {
         self.0.cut();
+    }
+}
+
+/// A proxy before a server of RPC over TCP: NFS, MOUNT and the portmapper.
+#[derive(Debug)]
+pub struct NfsProxy(Listener);
+
+impl NfsProxy {
+    /// Starts it; the script is asked about every record, both ways.
+    ///
+    /// # Errors
+    ///
+    /// When no port can be had.
+    pub fn start(
+        server: SocketAddr,
+        script: impl FnMut(&Passing<'_>) -> Vec<Act> + Send + 'static,
+    ) -> std::io::Result<NfsProxy> {
+        Listener::start(Box::new(script), Framing::Rpc, Some(server)).map(NfsProxy)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.0.address
     }
 }

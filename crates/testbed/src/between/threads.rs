@@ -1,7 +1,7 @@
 //! The threads behind a fake and a proxy: one that takes connections, and for each way of
 //! a connection one that reads and one that writes.
 
-use super::{SmbAct, SmbPassing, SmbWay};
+use super::{Act, Passing, Way};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,16 +9,30 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes before each message: a zero and the length.
+/// Bytes before each message.
 const MARK: usize = 4;
+/// The bit of a mark of RPC that says: this fragment is the record's last.
+const LAST: u32 = 1 << 31;
+/// The longest record of RPC that is taken; a client that means more is wrong.
+const MAX_RECORD: usize = 64 << 20;
+
+/// What stands before each message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// A zero and the length in three bytes.
+    Smb,
+    /// The length of the fragment, with a bit for the last one of a record.
+    Rpc,
+}
 
 /// How often a fixture looks for new connections.
 const ACCEPT_EVERY: Duration = Duration::from_millis(1);
 
-type Script = dyn FnMut(&SmbPassing<'_>) -> Vec<SmbAct> + Send;
+type Script = dyn FnMut(&Passing<'_>) -> Vec<Act> + Send;
 
 /// What all threads of one fixture know.
 struct Shared {
+    framing: Framing,
     script: Mutex<Box<Script>>,
     open: Mutex<Vec<TcpStream>>,
     over: (Mutex<bool>, Condvar),
@@ -33,11 +47,11 @@ impl Shared {
         !*over
     }
 
-    fn ask(&self, passing: &SmbPassing<'_>) -> Vec<SmbAct> {
+    fn ask(&self, passing: &Passing<'_>) -> Vec<Act> {
         // A script that panicked has failed its test already.
         match self.script.lock() {
             Ok(mut script) => script(passing),
-            Err(_) => vec![SmbAct::Close],
+            Err(_) => vec![Act::Close],
         }
     }
 }
@@ -58,12 +72,14 @@ impl std::fmt::Debug for Listener {
 impl Listener {
     pub(super) fn start(
         script: Box<Script>,
+        framing: Framing,
         server: Option<SocketAddr>,
     ) -> std::io::Result<Listener> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
+            framing,
             script: Mutex::new(script),
             open: Mutex::default(),
             over: Default::default(),
@@ -123,14 +139,14 @@ fn serve(
 ) -> std::io::Result<()> {
     let to_client = writer(&client, shared)?;
     let Some(server) = server else {
-        let side = Side::new(connection, SmbWay::ToServer, &to_client, &to_client, shared);
+        let side = Side::new(connection, Way::ToServer, &to_client, &to_client, shared);
         thread::spawn(move || side.relay(client));
         return Ok(());
     };
     let server = TcpStream::connect(server)?;
     let to_server = writer(&server, shared)?;
-    let up = Side::new(connection, SmbWay::ToServer, &to_server, &to_client, shared);
-    let down = Side::new(connection, SmbWay::ToClient, &to_client, &to_server, shared);
+    let up = Side::new(connection, Way::ToServer, &to_server, &to_client, shared);
+    let down = Side::new(connection, Way::ToClient, &to_client, &to_server, shared);
     thread::spawn(move || up.relay(client));
     thread::spawn(move || down.relay(server));
     Ok(())
@@ -168,7 +184,7 @@ fn writer(stream: &TcpStream, shared: &Arc<Shared>) -> std::io::Result<Sender<Or
 /// One way of one connection.
 struct Side {
     connection: usize,
-    way: SmbWay,
+    way: Way,
     onward: Sender<Order>,
     back: Sender<Order>,
     shared: Arc<Shared>,
@@ -177,7 +193,7 @@ struct Side {
 impl Side {
     fn new(
         connection: usize,
-        way: SmbWay,
+        way: Way,
         onward: &Sender<Order>,
         back: &Sender<Order>,
         shared: &Arc<Shared>,
@@ -194,8 +210,9 @@ impl Side {
     /// Reads messages to the end of the stream, and does about each what the script says.
     fn relay(self, mut from: TcpStream) {
         let mut nth = 0;
-        while let Some(message) = read_message(&mut from) {
-            let passing = SmbPassing {
+        let framing = self.shared.framing;
+        while let Some(message) = framing.read(&mut from) {
+            let passing = Passing {
                 connection: self.connection,
                 nth,
                 way: self.way,
@@ -212,36 +229,57 @@ impl Side {
     }
 
     /// Whether the connection goes on.
-    fn perform(&self, act: SmbAct) -> bool {
+    fn perform(&self, act: Act) -> bool {
         let now = Instant::now();
+        let framed = |message: &[u8]| self.shared.framing.framed(message);
         let send = |to: &Sender<Order>, due, bytes| to.send(Order::Bytes(due, bytes)).is_ok();
         match act {
-            SmbAct::Send(message) => send(&self.onward, now, framed(&message)),
-            SmbAct::Back(message) => send(&self.back, now, framed(&message)),
-            SmbAct::Later(time, message) => send(&self.onward, now + time, framed(&message)),
-            SmbAct::Raw(bytes) => send(&self.onward, now, bytes),
-            SmbAct::Sleep(time) => self.shared.sleep(time),
-            SmbAct::Close => false,
+            Act::Send(message) => send(&self.onward, now, framed(&message)),
+            Act::Back(message) => send(&self.back, now, framed(&message)),
+            Act::Later(time, message) => send(&self.onward, now + time, framed(&message)),
+            Act::Raw(bytes) => send(&self.onward, now, bytes),
+            Act::Sleep(time) => self.shared.sleep(time),
+            Act::Close => false,
         }
     }
 }
 
-/// A message with its mark.
-fn framed(message: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(message.len()).unwrap_or(u32::MAX) & 0x00ff_ffff;
-    [&length.to_be_bytes(), message].concat()
-}
-
-/// The next message; `None` at the end of the stream, and when it is not made of
-/// messages.
-fn read_message(from: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut mark = [0; MARK];
-    from.read_exact(&mut mark).ok()?;
-    if mark[0] != 0 {
-        return None;
+impl Framing {
+    /// A message with its mark.
+    fn framed(self, message: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
+        let mark = match self {
+            Framing::Smb => length & 0x00ff_ffff,
+            Framing::Rpc => length | LAST,
+        };
+        [&mark.to_be_bytes(), message].concat()
     }
-    let mut message = Vec::new();
-    let length = u64::from(u32::from_be_bytes(mark));
-    from.take(length).read_to_end(&mut message).ok()?;
-    (message.len() as u64 == length).then_some(message)
+
+    /// The next message; `None` at the end of the stream, and when it is not made of
+    /// messages.
+    fn read(self, from: &mut TcpStream) -> Option<Vec<u8>> {
+        let mut message = Vec::new();
+        loop {
+            let mut mark = [0; MARK];
+            from.read_exact(&mut mark).ok()?;
+            let mark = u32::from_be_bytes(mark);
+            let (length, last) = match self {
+                Framing::Smb => (mark, true),
+                Framing::Rpc => (mark & !LAST, mark & LAST != 0),
+            };
+            let wanted = message.len().checked_add(usize::try_from(length).ok()?)?;
+            if (self == Framing::Smb && mark >> 24 != 0) || wanted > MAX_RECORD {
+                return None;
+            }
+            from.take(u64::from(length))
+                .read_to_end(&mut message)
+                .ok()?;
+            if message.len() != wanted {
+                return None;
+            }
+            if last {
+                return Some(message);
+            }
+        }
+    }
 }

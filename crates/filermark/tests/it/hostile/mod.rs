@@ -1,0 +1,230 @@
+//! Servers that do wrong, between `filermark run` and a true server: a matrix of what they do, and of
+//! what has to become of the run. No row may end VALID unless every figure is right.
+//!
+//! `nfs` stands before the embedded server, `smb` before Samba.
+
+mod nfs;
+mod smb;
+
+use crate::sweep::{Ended, Sweep};
+use filermark_model::{Rule, Severity};
+use filermark_results::{Outcome, RunRecord};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many rows run beside each other; each makes little load and waits for most of its time.
+const BESIDE: usize = 4;
+
+/// When a server begins to do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// With its first reply.
+    AtOnce,
+    /// In INIT, once some objects are made.
+    InInit,
+    /// In RUN.
+    InRun,
+}
+
+/// What has to become of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Expect {
+    /// VALID, and the counts are those of the proxy. (A busy machine may make the point INVALID by
+    /// rules on the generator alone; these are left out of account.)
+    Right,
+    /// It ends in good order (0, or 1 if clean-up is not complete), and one of these rules makes it
+    /// INVALID.
+    Invalid(&'static [Rule]),
+    /// It fails with exit code 1, and these words are on stderr.
+    Fails(&'static [&'static str]),
+}
+
+/// What a proxy and its test tell each other.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// The server does wrong from now on.
+    pub wrong: AtomicBool,
+    /// Objects that the client has made so far.
+    pub made: AtomicU64,
+    /// Replies to operations that only RUN has, passed on by the proxy.
+    pub replies_of_run: AtomicU64,
+}
+
+impl Told {
+    /// The client has made an object: INIT is under way after some.
+    pub fn object_made(&self, begins: Begins) {
+        const SOME: u64 = 12;
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        if begins == Begins::InInit && made >= SOME {
+            self.wrong.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// One row: a run through a proxy.
+pub struct Row {
+    /// What the server does.
+    pub name: String,
+    pub begins: Begins,
+    pub expect: Expect,
+    pub sweep: Sweep,
+    pub told: Arc<Told>,
+    /// Operations of which only RUN has any, and which make one call each.
+    pub only_in_run: &'static [filermark_model::Op],
+    /// Kept until the run has ended.
+    pub proxy: Box<dyn Send>,
+}
+
+/// Runs all rows, some beside each other; panics with a list of those that ended otherwise.
+#[track_caller]
+pub fn run_all(rows: Vec<Row>) {
+    let rows = Mutex::new(rows.into_iter());
+    let wrong = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..BESIDE {
+            scope.spawn(|| {
+                loop {
+                    let row = rows.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(row) = row else { return };
+                    let why = row.run();
+                    drop(row.proxy);
+                    println!("{}: {}", row.name, why.as_deref().unwrap_or("as expected"));
+                    if let Some(why) = why {
+                        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                        wrong.push(format!("{} ({:?}): {why}", row.name, row.begins));
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(
+        wrong.is_empty(),
+        "{} rows ended otherwise:\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
+}
+
+impl Row {
+    /// What is not as it has to be.
+    fn run(&self) -> Option<String> {
+        let told = &self.told;
+        if self.begins == Begins::AtOnce {
+            told.wrong.store(true, Ordering::Relaxed);
+        }
+        let ended = self.sweep.start().wait_watching(|started| {
+            if self.begins == Begins::InRun
+                && !told.wrong.load(Ordering::Relaxed)
+                && started.stderr().contains("op/s RUN")
+            {
+                told.wrong.store(true, Ordering::Relaxed);
+            }
+        });
+        let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
+        let record = filermark_results::read_record(&record).ok();
+        self.judge(&ended, record.as_ref())
+            .err()
+            .map(|why| format!("{why}\n  exit code {}\n{}", ended.code, ended.stderr))
+    }
+
+    fn judge(&self, ended: &Ended, record: Option<&RunRecord>) -> Result<(), String> {
+        for word in ["panicked", "RUST_BACKTRACE", "overflow"] {
+            if ended.stderr.contains(word) {
+                return Err(format!("{word:?} on stderr"));
+            }
+        }
+        if !self.told.wrong.load(Ordering::Relaxed) {
+            return Err("the server never did wrong".into());
+        }
+        match self.expect {
+            Expect::Right => self.right(ended, record.ok_or("no record")?),
+            Expect::Invalid(rules) => {
+                let record = record.ok_or("no record")?;
+                let broken = invalidating(record);
+                if !matches!(ended.code, 0 | 1 | 4) {
+                    return Err("not an exit code of a run that came to its end".into());
+                }
+                match broken.iter().any(|(rule, _)| rules.contains(rule)) {
+                    true => Ok(()),
+                    false => Err(format!("none of {rules:?} but {broken:?}")),
+                }
+            }
+            Expect::Fails(words) => {
+                if record.is_some_and(is_valid) {
+                    return Err("the record is VALID".into());
+                }
+                match words.iter().find(|word| !ended.stderr.contains(**word)) {
+                    _ if ended.code != 1 => Err("the exit code has to be 1".into()),
+                    Some(word) => Err(format!("no {word:?} on stderr")),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn right(&self, ended: &Ended, record: &RunRecord) -> Result<(), String> {
+        if ended.code != 0 || !is_complete(record) {
+            return Err("it has to come to its end".into());
+        }
+        let invalid = invalidating(record);
+        if let Some((rule, message)) = invalid
+            .iter()
+            .find(|(rule, _)| !OF_THE_MACHINE.contains(rule))
+        {
+            return Err(format!("{rule}: {message}"));
+        }
+        let stats = record.points[0].measured().ok_or("no figures")?;
+        if stats.error_count() > 0 {
+            return Err(format!("errors: {:?}", stats.errors));
+        }
+        let of = |op: &filermark_model::Op| stats.op(*op).map_or(0, |op| op.success_count);
+        let counted: u64 = self.only_in_run.iter().map(of).sum();
+        let passed = self.told.replies_of_run.load(Ordering::Relaxed);
+        // What ends outside of the window at either edge is not in the figures: a call per proc.
+        match counted > 0 && passed.abs_diff(counted) <= 2 * PROCS {
+            true => Ok(()),
+            false => Err(format!("{counted} in the record, {passed} passed by")),
+        }
+    }
+}
+
+/// Procs of each run.
+const PROCS: u64 = 4;
+
+/// Rules that speak of the machine that the test runs on, which may be busy with anything.
+const OF_THE_MACHINE: &[Rule] = &[
+    Rule::GeneratorStalled,
+    Rule::GeneratorBusy,
+    Rule::Lateness,
+    Rule::AchievedRate,
+    Rule::ProcRate,
+    Rule::MixDeviation,
+    Rule::ResponseLimit,
+    Rule::Saturated,
+];
+
+/// The findings that make a run or a point of it INVALID.
+fn invalidating(record: &RunRecord) -> Vec<(Rule, String)> {
+    let points = record.points.iter().flat_map(|point| &point.findings);
+    let end = record.end.iter().flat_map(|end| &end.findings);
+    points
+        .chain(end)
+        .filter(|finding| finding.severity == Severity::Invalid)
+        .map(|finding| (finding.rule, finding.message.clone()))
+        .collect()
+}
+
+fn is_complete(record: &RunRecord) -> bool {
+    record
+        .end
+        .as_ref()
+        .is_some_and(|end| matches!(end.outcome, Outcome::Complete))
+}
+
+fn is_valid(record: &RunRecord) -> bool {
+    is_complete(record)
+        && invalidating(record).is_empty()
+        && record.points.len() == record.run.plan.points.len()
+        && record.points.iter().all(|point| point.is_valid())
+}
