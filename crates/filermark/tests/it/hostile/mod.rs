@@ -107,25 +107,40 @@ pub fn run_all(rows: Vec<Row>) {
 }
 
 impl Row {
-    /// What is not as it has to be.
+    /// What is not as it has to be. A run that ends before its server does wrong says nothing (a
+    /// machine may be too busy for the time-outs): it is tried again.
     fn run(&self) -> Option<String> {
+        const TRIES: usize = 3;
+        let told = &self.told;
+        let mut ended = self.run_once(&self.sweep);
+        for _ in 1..TRIES {
+            if told.wrong.load(Ordering::Relaxed) {
+                break;
+            }
+            told.made.store(0, Ordering::Relaxed);
+            told.replies_of_run.store(0, Ordering::Relaxed);
+            ended = self.run_once(&self.sweep.elsewhere());
+        }
+        let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
+        let record = filermark_results::read_record(&record).ok();
+        self.judge(&ended, record.as_ref())
+            .err()
+            .map(|why| format!("{why}\n  exit code {}\n{}", ended.code, ended.stderr))
+    }
+
+    fn run_once(&self, sweep: &Sweep) -> Ended {
         let told = &self.told;
         if self.begins == Begins::AtOnce {
             told.wrong.store(true, Ordering::Relaxed);
         }
-        let ended = self.sweep.start().wait_watching(|started| {
+        sweep.start().wait_watching(|started| {
             if self.begins == Begins::InRun
                 && !told.wrong.load(Ordering::Relaxed)
                 && started.stderr().contains("op/s RUN")
             {
                 told.wrong.store(true, Ordering::Relaxed);
             }
-        });
-        let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
-        let record = filermark_results::read_record(&record).ok();
-        self.judge(&ended, record.as_ref())
-            .err()
-            .map(|why| format!("{why}\n  exit code {}\n{}", ended.code, ended.stderr))
+        })
     }
 
     fn judge(&self, ended: &Ended, record: Option<&RunRecord>) -> Result<(), String> {

@@ -20,8 +20,6 @@ const ATTRIBUTES: usize = RESULTS + 8;
 /// A call that waits for its reply.
 struct Asked {
     procedure: Procedure,
-    /// The record of the call as the client sent it.
-    record: Vec<u8>,
 }
 
 /// What a proxy remembers beside the calls under way.
@@ -83,8 +81,7 @@ fn row(
             if matches!(procedure, Procedure::Create | Procedure::Symlink) {
                 own.object_made(begins);
             }
-            let record = message.clone();
-            asked.insert(key, Asked { procedure, record });
+            asked.insert(key, Asked { procedure });
             return vec![Act::Send(match call {
                 Some(call) if wrong => call(procedure, message),
                 _ => message,
@@ -108,8 +105,8 @@ fn row(
     let sweep = Sweep::at(proxy.address())
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("LOAD", 100)
-        .set("RPC_TIMEOUT_MS", 1000)
-        .set("CONNECT_TIMEOUT_MS", 1000);
+        .set("RPC_TIMEOUT_MS", 2000)
+        .set("CONNECT_TIMEOUT_MS", 5000);
     Row {
         name: format!("NFS {name}"),
         begins,
