@@ -13,18 +13,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Bytes of a reply in front of its results: xid, REPLY, accepted, no verifier, SUCCESS.
-const RESULTS: usize = 24;
+pub(super) const RESULTS: usize = 24;
 /// The status, and whether attributes follow.
-const ATTRIBUTES: usize = RESULTS + 8;
+pub(super) const ATTRIBUTES: usize = RESULTS + 8;
 
 /// A call that waits for its reply.
-struct Asked {
-    procedure: Procedure,
+pub(super) struct Asked {
+    pub(super) procedure: Procedure,
+    /// The record of the call as the client sent it.
+    pub(super) record: Vec<u8>,
 }
 
 /// What a proxy remembers beside the calls under way.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     /// Replies since it does wrong.
     replies: u64,
     /// Some earlier reply to another procedure.
@@ -32,16 +34,16 @@ struct Memory {
 }
 
 /// What becomes of a reply.
-type Answer = fn(&mut Memory, &Asked, Vec<u8>) -> Vec<Act>;
+pub(super) type Answer = fn(&mut Memory, &Asked, Vec<u8>) -> Vec<Act>;
 /// What becomes of a call.
-type Call = fn(Procedure, Vec<u8>) -> Vec<u8>;
+pub(super) type Call = fn(Procedure, Vec<u8>) -> Vec<u8>;
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).unwrap_or(&[0; 4]);
     u32::from_be_bytes(word.try_into().expect("four bytes"))
 }
 
-fn put(bytes: &mut [u8], at: usize, word: u32) {
+pub(super) fn put(bytes: &mut [u8], at: usize, word: u32) {
     if let Some(place) = bytes.get_mut(at..at + 4) {
         place.copy_from_slice(&word.to_be_bytes());
     }
@@ -58,7 +60,7 @@ fn procedure(call: &[u8]) -> Option<Procedure> {
 }
 
 /// A proxy before the server, and the row of a run through it.
-fn row(
+pub(super) fn row(
     server: &RunningServer,
     name: &str,
     begins: Begins,
@@ -81,7 +83,8 @@ fn row(
             if matches!(procedure, Procedure::Create | Procedure::Symlink) {
                 own.object_made(begins);
             }
-            asked.insert(key, Asked { procedure });
+            let record = message.clone();
+            asked.insert(key, Asked { procedure, record });
             return vec![Act::Send(match call {
                 Some(call) if wrong => call(procedure, message),
                 _ => message,
@@ -206,7 +209,7 @@ fn from_the_beginning(procedure: Procedure, mut call: Vec<u8>) -> Vec<u8> {
 }
 
 /// Where the arguments of a call begin: behind the credentials and the verifier.
-fn arguments(call: &[u8]) -> usize {
+pub(super) fn arguments(call: &[u8]) -> usize {
     let cred = word(call, 28) as usize;
     let verifier = 32 + cred;
     verifier + 8 + word(call, verifier + 4) as usize

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Bytes of a header.
-const HEADER: usize = 64;
-const STATUS: usize = 8;
-const COMMAND: usize = 12;
+pub(super) const HEADER: usize = 64;
+pub(super) const STATUS: usize = 8;
+pub(super) const COMMAND: usize = 12;
 const NEXT: usize = 20;
 const MESSAGE_ID: usize = 24;
 
@@ -21,7 +21,7 @@ const QUERY_INFO: u16 = 16;
 
 /// What a proxy remembers.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     /// Replies since it does wrong.
     replies: u64,
     /// Some earlier reply, by its command.
@@ -29,26 +29,28 @@ struct Memory {
 }
 
 /// What becomes of a reply.
-type Answer = fn(&mut Memory, Vec<u8>) -> Vec<Act>;
+pub(super) type Answer = fn(&mut Memory, Vec<u8>) -> Vec<Act>;
+/// What becomes of a request.
+pub(super) type Request = fn(&mut [u8]);
 
-fn u16_at(message: &[u8], at: usize) -> u16 {
+pub(super) fn u16_at(message: &[u8], at: usize) -> u16 {
     let bytes = message.get(at..at + 2).unwrap_or(&[0; 2]);
     u16::from_le_bytes(bytes.try_into().expect("two bytes"))
 }
 
-fn u32_at(message: &[u8], at: usize) -> u32 {
+pub(super) fn u32_at(message: &[u8], at: usize) -> u32 {
     let bytes = message.get(at..at + 4).unwrap_or(&[0; 4]);
     u32::from_le_bytes(bytes.try_into().expect("four bytes"))
 }
 
-fn put(message: &mut [u8], at: usize, bytes: &[u8]) {
+pub(super) fn put(message: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = message.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
     }
 }
 
 /// Where each message of a compound begins and ends.
-fn parts(message: &[u8]) -> Vec<std::ops::Range<usize>> {
+pub(super) fn parts(message: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut parts = Vec::new();
     let mut from = 0;
     loop {
@@ -64,7 +66,12 @@ fn parts(message: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Changes each message of a compound that has this command and this status.
-fn each(message: &mut [u8], command: u16, status: u32, mut change: impl FnMut(&mut [u8])) {
+pub(super) fn each(
+    message: &mut [u8],
+    command: u16,
+    status: u32,
+    mut change: impl FnMut(&mut [u8]),
+) {
     for part in parts(message) {
         let part = &mut message[part];
         if u16_at(part, COMMAND) == command && u32_at(part, STATUS) == status {
@@ -73,12 +80,19 @@ fn each(message: &mut [u8], command: u16, status: u32, mut change: impl FnMut(&m
     }
 }
 
-fn row(samba: &Samba, name: &str, begins: Begins, expect: Expect, answer: Answer) -> Row {
+pub(super) fn row(
+    samba: &Samba,
+    name: &str,
+    begins: Begins,
+    expect: Expect,
+    request: Option<Request>,
+    answer: Answer,
+) -> Row {
     let told = Arc::new(Told::default());
     let own = Arc::clone(&told);
     let mut memory = Memory::default();
     let script = move |passing: &Passing<'_>| {
-        let message = passing.message.to_vec();
+        let mut message = passing.message.to_vec();
         let commands = |command| {
             let parts = parts(passing.message).into_iter();
             parts
@@ -89,6 +103,9 @@ fn row(samba: &Samba, name: &str, begins: Begins, expect: Expect, answer: Answer
         if passing.way == Way::ToServer {
             if commands(CREATE) > 0 {
                 own.object_made(begins);
+            }
+            if let (Some(request), true) = (request, wrong) {
+                request(&mut message);
             }
             return vec![Act::Send(message)];
         }
@@ -123,6 +140,10 @@ fn row(samba: &Samba, name: &str, begins: Begins, expect: Expect, answer: Answer
         only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs],
         proxy: Box::new(proxy),
     }
+}
+
+pub(super) fn pass(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
+    vec![Act::Send(reply)]
 }
 
 fn garbage(memory: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
@@ -206,7 +227,8 @@ fn what_comes_of_servers_of_smb_that_do_wrong() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    let row = |name, begins, expect, answer: Answer| row(&samba, name, begins, expect, answer);
+    let row =
+        |name, begins, expect, answer: Answer| row(&samba, name, begins, expect, None, answer);
     let broken = Invalid(&[
         Rule::Errors,
         Rule::OpenOperations,

@@ -1,0 +1,83 @@
+//! SMB: servers that return other data than was written, or less.
+
+use super::smb::{
+    Answer, COMMAND, HEADER, Memory, Request, STATUS, each, parts, pass, put, row, u16_at, u32_at,
+};
+use super::{Begins, Expect, run_all};
+use crate::smb::samba;
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_testbed::{Act, SambaOptions};
+
+const READ: u16 = 8;
+const WRITE: u16 = 9;
+
+const STATUS_END_OF_FILE: u32 = 0xC000_0011;
+
+fn no_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+    each(&mut reply, READ, 0, |part| {
+        put(part, STATUS, &STATUS_END_OF_FILE.to_le_bytes());
+        put(part, HEADER, &[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    });
+    let alone = parts(&reply).len() == 1 && u32_at(&reply, STATUS) == STATUS_END_OF_FILE;
+    reply.truncate(if alone { HEADER + 9 } else { reply.len() });
+    vec![Act::Send(reply)]
+}
+
+fn early_end(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+    each(&mut reply, READ, 0, |part| {
+        let half = u32_at(part, HEADER + 4) / 2;
+        put(part, HEADER + 4, &half.to_le_bytes());
+    });
+    if parts(&reply).len() == 1 && u16_at(&reply, COMMAND) == READ && u32_at(&reply, STATUS) == 0 {
+        let data = usize::from(reply[HEADER + 2]);
+        reply.truncate(data + u32_at(&reply, HEADER + 4) as usize);
+    }
+    vec![Act::Send(reply)]
+}
+
+fn wrong_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+    each(&mut reply, READ, 0, |part| {
+        let data = usize::from(part[HEADER + 2]);
+        let bytes = u32_at(part, HEADER + 4) as usize;
+        for byte in part.iter_mut().skip(data).take(bytes) {
+            *byte ^= 0x5a;
+        }
+    });
+    vec![Act::Send(reply)]
+}
+
+/// What is written are zeroes.
+fn zeroes(request: &mut [u8]) {
+    each(request, WRITE, 0, |part| {
+        let data = usize::from(u16_at(part, HEADER + 2));
+        let bytes = u32_at(part, HEADER + 4) as usize;
+        for byte in part.iter_mut().skip(data).take(bytes) {
+            *byte = 0;
+        }
+    });
+}
+
+use Begins::{InInit, InRun};
+use Expect::Invalid;
+
+#[test]
+fn data_that_is_lost_or_changed_makes_a_run_over_smb_invalid() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    let lost = Invalid(&[Rule::DataLost]);
+    // The client knows how long the file is, so that it may take a shorter reply for nonsense.
+    let early = Invalid(&[Rule::DataLost, Rule::Errors]);
+    let changed = Invalid(&[Rule::DataVerify]);
+    let row = |name, begins, expect, request: Option<Request>, answer: Answer| {
+        row(&samba, name, begins, expect, request, answer)
+    };
+    run_all(vec![
+        row("no data", InRun, lost, None, no_data),
+        row("early ends of files", InRun, early, None, early_end),
+        row("wrong data", InRun, changed, None, wrong_data),
+        row("zeroes written", InInit, changed, Some(zeroes), pass),
+    ]);
+}
