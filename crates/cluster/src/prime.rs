@@ -89,6 +89,8 @@ pub struct RunOutcome {
     pub record_path: PathBuf,
     /// The classical files that were written.
     pub files: Vec<PathBuf>,
+    /// Why the record or one of those files is not whole.
+    pub unwritten: Option<String>,
 }
 
 impl RunOutcome {
@@ -113,7 +115,7 @@ pub enum RunError {
 /// has the links to the agents, who are being started.
 ///
 /// # Errors
-/// Only when no record can be written; everything else is in the record.
+/// Only when no record can be begun; everything else is in the record.
 pub fn run(options: RunOptions<'_>, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
     Sweep::begin(options)?.carry_out(board)
 }

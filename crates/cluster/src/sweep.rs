@@ -137,13 +137,11 @@ impl<'a> Sweep<'a> {
         self.render();
         let record_path = self.writer.path().to_path_buf();
         let finished = self.writer.finish().map_err(|e| e.to_string()).err();
-        if let Some(why) = self.write_error.or(finished) {
-            return Err(RunError::Record(why));
-        }
         Ok(RunOutcome {
             record: self.record,
             record_path,
             files: self.files,
+            unwritten: self.write_error.or(finished),
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 130, 143 interrupted.
+//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
 
 mod browser;
 mod cli;
@@ -20,12 +20,15 @@ mod product;
 mod roster;
 mod talk;
 
-use clap::Parser;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let ended = match Cli::parse().command {
+    let cli: Cli = match product::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    let ended = match cli.command {
         Command::Demo(args) => commands::demo::demo(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Preflight(args) => commands::preflight::preflight(&args),
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };
-    match ended {
+    match product::ended(ended) {
         Ok(code) => code,
         Err(failure) => failure.tell(),
     }

@@ -1,12 +1,15 @@
 //! The products of a run: the page beside the record, the words on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::{Failure, NOTHING_COUNTS};
+use crate::exit::{Ended, Failure, NOTHING_COUNTS};
 use crate::interrupt;
+use clap::Parser;
 use filermark_report::{Edition, Templates};
 use filermark_results::{Historical, Outcome, RunRecord};
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// Writes the HTML report of a record into `dir`; gives its path.
 pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, Failure> {
@@ -62,9 +65,52 @@ pub fn print_json(value: &serde_json::Value) {
     print(&format!("{value:#}\n"));
 }
 
-/// Prints on stdout; a reader that has gone is no error.
+/// Prints on stdout. A reader that has gone is no error; any other failure is
+/// remembered, and the program ends with it ([`ended`]).
 pub fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    print_bytes(text.as_bytes());
+}
+
+/// The same for what need not be text.
+pub fn print_bytes(bytes: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    remember(stdout.write_all(bytes).and_then(|()| stdout.flush()));
+}
+
+/// The first failure of standard output.
+static FAILURE: OnceLock<String> = OnceLock::new();
+
+fn remember(result: std::io::Result<()>) {
+    match result {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            let _ = FAILURE.set(format!("standard output cannot be written: {e}"));
+        }
+        _ => {}
+    }
+}
+
+/// How the program ends: as its subcommand did, but never well where its output could
+/// not be written. What a signal ended keeps the signal's code.
+pub fn ended(ended: Ended) -> Ended {
+    match (ended, FAILURE.get()) {
+        (Ok(_), Some(why)) if !interrupt::wished() => Err(Failure::Failed(why.clone())),
+        (ended, _) => ended,
+    }
+}
+
+/// Parses the command line; prints help and version, which are products, too.
+///
+/// # Errors
+/// The exit code, where there is nothing more to do.
+pub fn parse<C: Parser>() -> Result<C, ExitCode> {
+    C::try_parse().map_err(|e| {
+        // What is wrong goes to stderr: there is nowhere to say that it cannot be told.
+        if e.use_stderr() {
+            e.exit();
+        }
+        remember(e.print().and_then(|()| std::io::stdout().flush()));
+        ended(Ok(ExitCode::SUCCESS)).unwrap_or_else(|failure| failure.tell())
+    })
 }
 
 /// The exit code that a record stands for: a run that came to its end is 0 where a
@@ -87,3 +133,7 @@ pub fn failure_of(record: &RunRecord) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "product_tests.rs"]
+mod tests;

@@ -91,8 +91,10 @@ pub fn carry_out(
         record_path: outcome.map(|o| o.record_path.as_path()),
         report_path,
     };
-    if let Some(trouble) = events.and_then(|events| events.end(end)) {
-        say_line(trouble);
+    let mut failure = failure;
+    match events.map_or(Ok(None), |events| events.end(end)) {
+        Ok(trouble) => trouble.into_iter().for_each(say_line),
+        Err(why) => failure = failure.or(Some(Failure::Failed(why))),
     }
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
@@ -222,13 +224,18 @@ fn finish(
         .record_path
         .parent()
         .unwrap_or_else(|| std::path::Path::new("."));
-    let page = product::write_html(record, dir)?;
     // A run that never came to a load point has nothing to sum up.
     match (stdout_is_taken, output.json || !record.points.is_empty()) {
         (_, false) => {}
         (true, true) => product::tell_summary(record, output),
         (false, true) => product::print_summary(record, output),
     }
+    // The result has been told, whatever the room for files.
+    let page = product::write_html(record, dir);
+    if let Some(why) = &outcome.unwritten {
+        return Err(Failure::of(why));
+    }
+    let page = page?;
     let names = outcome
         .files
         .iter()

@@ -209,7 +209,10 @@ impl Events {
     }
 
     /// The last event. Gives what is worth telling about the way to the reader.
-    pub fn end(mut self, end: RunEnd<'_>) -> Option<String> {
+    ///
+    /// # Errors
+    /// The events could not be written: a sentence. A reader that has gone is no error.
+    pub fn end(mut self, end: RunEnd<'_>) -> Result<Option<String>, String> {
         self.tell_tasks();
         let outcome = end.record.map(|record| match &record.end {
             Some(end) => &end.outcome,

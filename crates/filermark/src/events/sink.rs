@@ -129,8 +129,9 @@ impl Sink {
         ))
     }
 
-    /// Waits till all is written, but not for ever. Gives what is worth telling.
-    pub fn close(mut self) -> Option<String> {
+    /// Waits till all is written, but not for ever. Gives what is worth telling, or why
+    /// the output could not be written.
+    pub fn close(mut self) -> Result<Option<String>, String> {
         let mut queue = self.shared.lock();
         queue.closed = true;
         self.shared.wake.notify_all();
@@ -140,15 +141,20 @@ impl Sink {
         let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let missing = queue.left_out_count + queue.lines.len() as u64;
         let failed = queue.failure.is_some();
+        let broken = queue.failure.as_ref();
+        let broken = broken.filter(|e| e.kind() != ErrorKind::BrokenPipe);
+        if let Some(e) = broken {
+            return Err(format!("--events {}: cannot be written: {e}", self.name));
+        }
         drop(queue);
-        match missing {
+        Ok(match missing {
             0 => self.trouble(),
             _ if failed => self.trouble(),
             n => Some(format!(
                 "--events {}: the reader did not keep pace, {n} events were left out",
                 self.name
             )),
-        }
+        })
     }
 }
 
@@ -246,7 +252,7 @@ mod tests {
         for n in 0..100 {
             assert!(sink.push(format!("{n}\n"), n % 2 == 0));
         }
-        assert_eq!(sink.close(), None);
+        assert_eq!(sink.close(), Ok(None));
         let wanted: String = (0..100).map(|n| format!("{n}\n")).collect();
         assert_eq!(std::fs::read_to_string(&path).expect("it is there"), wanted);
         assert_eq!(Target::parse("-"), Ok(Target::Stdout));
@@ -292,7 +298,7 @@ mod tests {
         }
         let why = sink.trouble().expect("it is told");
         assert!(why.contains("the reader has gone"), "{why}");
-        assert_eq!((sink.trouble(), sink.close()), (None, None), "once");
+        assert_eq!((sink.trouble(), sink.close()), (None, Ok(None)), "once");
     }
 
     #[test]
@@ -310,7 +316,7 @@ mod tests {
         assert!(kept.count() < LINES_MAX);
         // Nobody writes here; closing has its limit all the same.
         let began = Instant::now();
-        let why = sink.close().expect("it is told");
+        let why = sink.close().expect("it was open").expect("it is told");
         assert!(why.contains("did not keep pace"), "{why}");
         assert!(began.elapsed() < DRAIN_MAX * 2);
     }

@@ -37,7 +37,7 @@ fn written(plan: &RunPlan, tell: impl FnOnce(&mut Events) -> RunEnd<'static>) ->
     let mut events = Events::open(&Target::File(path.clone()), facts).expect("it opens");
     events.begin(plan, "mine", Path::new("result/mine.run.jsonl"));
     let end = tell(&mut events);
-    assert_eq!(events.end(end), None);
+    assert_eq!(events.end(end), Ok(None));
     checked(&std::fs::read_to_string(&path).expect("it was written"))
 }
 

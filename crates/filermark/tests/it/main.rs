@@ -48,6 +48,7 @@ mod netmist;
 mod null_server;
 mod older;
 mod options;
+mod outputs;
 mod posix_faults;
 mod posix_local;
 mod posix_nfs;

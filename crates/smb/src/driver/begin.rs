@@ -201,8 +201,8 @@ impl Core {
         }
     }
 
-    /// A call is over: ends its operation, or lets it go on. `physical` of its
-    /// messages were answered.
+    /// A call is over: ends its operation, or lets it go on. `physical` frames
+    /// of it were answered: 1, or 0 where it was never sent or never answered.
     pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, physical: u32, now: Nanos) {
         let Some(call) = self.calls.end(slot) else {
             return;

@@ -257,7 +257,7 @@ pub(crate) fn receive(
         return Ok(());
     };
     window.answered(id);
-    part_answered(core, slot, 1, good, now);
+    part_answered(core, slot, good, now);
     Ok(())
 }
 

@@ -286,7 +286,7 @@ fn cost(session: &Session, call: &Call) -> (u32, u32) {
 }
 
 /// A message of a call was answered: ends the call with its last one.
-pub(crate) fn part_answered(core: &mut Core, slot: u32, physical: u32, good: Verdict, now: Nanos) {
+pub(crate) fn part_answered(core: &mut Core, slot: u32, good: Verdict, now: Nanos) {
     let Some(call) = core.calls.get_mut(slot) else {
         return;
     };
@@ -306,7 +306,8 @@ pub(crate) fn part_answered(core: &mut Core, slot: u32, physical: u32, good: Ver
         (.., 0) => good,
         (.., status) => Verdict::Failed(status),
     };
-    core.end_call(slot, verdict, physical, now);
+    // One frame and one round trip, however many messages are in it.
+    core.end_call(slot, verdict, 1, now);
 }
 
 /// Whether a kind of call asks for data, and how much a reply to it may bring.

@@ -313,8 +313,7 @@ pub(crate) fn receive(
         }
         window.answered(header.message_id);
         let good = judge(core, slot, &call, &header, message);
-        let physical = cost(session, call.kind, call.length).0;
-        part_answered(core, slot, physical, good, now);
+        part_answered(core, slot, good, now);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::cli::report::Format;
 use crate::exit::Failure;
 use crate::files::write_whole;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// The form that a file's name asks for; a page, where it says nothing.
@@ -31,14 +31,12 @@ pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
         eprintln!("Creating {}", out.display());
         return Ok(());
     }
-    let mut stdout = std::io::stdout().lock();
     let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");
-    if stdout.is_terminal() && !is_text {
+    if std::io::stdout().is_terminal() && !is_text {
         let sentence = "this is no text for a terminal: give -o FILE";
         return Err(Failure::Usage(vec![sentence.into()]));
     }
-    // A reader that has gone is no error.
-    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    crate::product::print_bytes(bytes);
     Ok(())
 }
 

@@ -244,7 +244,13 @@ fn says_the_same(summary: &Summary, record: &RunRecord) -> bool {
         Some(_) => sfssum_txt::sfssum_txt(record),
         None => sfssum::sfssum(record),
     };
-    parse_sfssum(&text).is_ok_and(|of_record| of_record == *summary)
+    parse_sfssum(&text).is_ok_and(|mut of_record| {
+        // Files of Filermark 0.1 have no verdict; it is the record's that counts.
+        if summary.verdict.is_none() {
+            of_record.verdict = None;
+        }
+        of_record == *summary
+    })
 }
 
 /// The run's plan: the record's, else the rc file's. What speaks against the rc file
