@@ -3,6 +3,7 @@
 
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::Sandbox;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -47,6 +48,16 @@ impl ServerProcess {
     pub fn start_in(sandbox: &Sandbox, wish: Wish) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
         Self::spawn(sandbox.command(own), wish)
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn signal(&self, signal: Signal) -> Result<(), String> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let sent = kill_process(pid.ok_or("a server without a number")?, signal);
+        sent.map_err(|e| format!("signal the server: {e}"))
     }
 
     fn spawn(mut command: Command, wish: Wish) -> Result<Self, String> {

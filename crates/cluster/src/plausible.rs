@@ -36,6 +36,15 @@ pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> 
     if stats.procs.windows(2).any(|p| p[0].proc >= p[1].proc) {
         return Some("a proc twice, or procs out of order".into());
     }
+    let components = stats.components.iter().flat_map(|c| &c.ops);
+    if let Some(fault) = stats
+        .ops
+        .iter()
+        .chain(components)
+        .find_map(|o| o.response_fault())
+    {
+        return Some(fault);
+    }
     let strange = stats.intervals.iter().find(|i| !can_be(plan, i));
     strange.map(|i| format!("second {} of RUN", i.second))
 }
@@ -143,6 +152,13 @@ mod tests {
         assert!(told(&|s| s.procs[0].proc = 0).contains("proc 0, which is not its own"));
         assert!(told(&|s| s.procs[0].proc = u32::MAX).contains("not its own"));
         assert!(told(&|s| s.procs[1].proc = own).contains("twice"));
+        let op = |change: fn(&mut filermark_model::OpStats)| {
+            told(&|s| change(s.op_mut(filermark_model::Op::Read)))
+        };
+        assert!(op(|o| o.open_count = u64::MAX).contains("0 lower bounds"));
+        assert!(op(|o| o.late_count = u64::MAX).contains("ended after it"));
+        assert!(op(|o| o.early_count = 1).contains("intended before RUN"));
+        assert!(op(|o| o.success_count = 1).contains("0 response times"));
         assert!(told(&|s| s.intervals[0].second = i64::MIN).contains("second -9"));
         assert!(told(&|s| s.intervals[0].second = i64::MAX).contains("second 9"));
     }

@@ -160,6 +160,11 @@ impl Proc {
         }
     }
 
+    /// Whether it has a start before `end` that was not made yet.
+    pub fn is_owed(&self, end: Nanos) -> bool {
+        !self.schedule.is_unlimited() && self.schedule.next() < end
+    }
+
     /// RUN begins: forgets its figures.
     pub fn begin_run(&mut self) {
         self.stats = ProcStats {

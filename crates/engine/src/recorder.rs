@@ -38,6 +38,35 @@ pub struct PaceCounts {
     pub backlog_max: u64,
 }
 
+/// An operation that has ended, and the figures that it is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Which operation.
+    pub op: Op,
+    /// When it was to start; without a schedule: when it was sent.
+    pub intended: Nanos,
+    /// Its proc was free at that time.
+    pub was_free: bool,
+    /// It ended in the window: throughput, service times, errors and the series.
+    pub in_window: bool,
+    /// It was intended in the window: response times.
+    pub in_response: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Why an operation that was intended in RUN was not seen to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// It was still under way when the wait for replies was over, or (open pacing)
+    /// never started.
+    Open,
+    /// Closed pacing: it was due and never started.
+    Missed,
+    /// The driver gave it up.
+    GivenUp,
+}
+
 /// Counts and latencies per operation, and errors.
 pub(crate) struct Figures {
     ops: Vec<Option<Box<OpStats>>>,
@@ -47,14 +76,17 @@ pub(crate) struct Figures {
     /// There is no schedule: an operation is intended when it starts, so that its
     /// response time is its service time and nothing is late.
     unpaced: bool,
+    /// Of these: service times of operations that were sent before RUN.
+    early: Vec<(Op, Nanos)>,
 }
 
 impl Figures {
     /// The same for procs without a schedule: one histogram is written per operation
-    /// and not four.
-    pub(crate) fn unpaced(mix: &Mix) -> Self {
+    /// and not four. Each of `proc_count` procs has one operation at a time under way.
+    pub(crate) fn unpaced(mix: &Mix, proc_count: usize) -> Self {
         Self {
             unpaced: true,
+            early: Vec::with_capacity(proc_count),
             ..Self::new(mix)
         }
     }
@@ -70,6 +102,7 @@ impl Figures {
             wakeup: Latency::new(),
             errors: Vec::with_capacity(ERROR_KINDS_MAX),
             unpaced: false,
+            early: Vec::new(),
         }
     }
 
@@ -80,43 +113,98 @@ impl Figures {
         self.lateness.clear();
         self.wakeup.clear();
         self.errors.clear();
+        self.early.clear();
     }
 
-    /// Counts an operation that was intended at `intended`, also in its second.
+    /// Counts an operation in the figures that it is in, also in its second.
     #[inline]
-    pub(crate) fn count(
-        &mut self,
-        now: &mut Interval,
-        op: Op,
-        intended: Nanos,
-        was_free: bool,
-        outcome: &Outcome,
-    ) {
-        let Some(stats) = &mut self.ops[op.index()] else {
+    pub(crate) fn count(&mut self, now: &mut Interval, ended: &Ended) {
+        let outcome = &ended.outcome;
+        if outcome.status != Status::Ok {
+            return self.count_failed(now, ended);
+        }
+        let Some(stats) = &mut self.ops[ended.op.index()] else {
             return;
         };
-        if outcome.status != Status::Ok {
-            stats.error_count += 1;
-            now.error_count += 1;
-            return self.count_error(op, outcome.status);
-        }
         let service = outcome.done.since(outcome.sent);
-        let response = outcome.done.since(intended);
-        let late = outcome.sent.since(intended);
-        stats.success_count += 1;
-        stats.physical_count += u64::from(outcome.physical);
-        stats.read_bytes += outcome.read_bytes;
-        stats.written_bytes += outcome.written_bytes;
-        stats.service.record(service);
+        let response = outcome.done.since(ended.intended);
+        if !(ended.in_window && ended.in_response) {
+            return self.count_at_edge(now, ended);
+        }
+        let late = outcome.sent.since(ended.intended);
+        succeed(stats, outcome, service);
         if self.unpaced {
             return count_in(now, outcome, service, service);
         }
         stats.response.record(response);
+        self.count_lateness(late, ended.was_free);
+        count_in(now, outcome, service, response);
+    }
+
+    #[inline]
+    fn count_lateness(&mut self, late: Nanos, was_free: bool) {
         self.lateness.record(late);
         if was_free {
             self.wakeup.record(late);
         }
-        count_in(now, outcome, service, response);
+    }
+
+    /// Counts a successful operation that is in one kind of figures only: intended
+    /// before RUN and ended in it, or intended in RUN and ended after it.
+    #[cold]
+    fn count_at_edge(&mut self, now: &mut Interval, ended: &Ended) {
+        let outcome = &ended.outcome;
+        let Some(stats) = &mut self.ops[ended.op.index()] else {
+            return;
+        };
+        let service = outcome.done.since(outcome.sent);
+        let response = outcome.done.since(ended.intended);
+        if ended.in_response {
+            stats.late_count += 1;
+            stats.response.record(response);
+        }
+        if ended.in_window {
+            stats.early_count += 1;
+            succeed(stats, outcome, service);
+            match self.unpaced {
+                true => self.early.push((ended.op, service)),
+                false => self.count_lateness(outcome.sent.since(ended.intended), ended.was_free),
+            }
+            count_in(now, outcome, service, response);
+        }
+    }
+
+    /// Counts an operation that failed. What was never answered was waited for all
+    /// the same: that is its response time at least.
+    #[cold]
+    fn count_failed(&mut self, now: &mut Interval, ended: &Ended) {
+        let status = ended.outcome.status;
+        if ended.in_response && matches!(status, Status::TimedOut | Status::Disconnected) {
+            let waited = ended.outcome.done.since(ended.intended);
+            self.count_unseen(ended.op, waited, Unseen::GivenUp);
+        }
+        if !ended.in_window {
+            return;
+        }
+        if let Some(stats) = &mut self.ops[ended.op.index()] {
+            stats.error_count += 1;
+            now.error_count += 1;
+            self.count_error(ended.op, status);
+        }
+    }
+
+    /// Counts an operation that was not seen to end: it had waited for so long.
+    #[cold]
+    pub(crate) fn count_unseen(&mut self, op: Op, waited: Nanos, why: Unseen) {
+        let Some(stats) = &mut self.ops[op.index()] else {
+            return;
+        };
+        stats.response.record_at_least(waited);
+        match why {
+            Unseen::Open => stats.open_count += 1,
+            Unseen::Missed => stats.missed_count += 1,
+            Unseen::GivenUp => stats.given_up_count += 1,
+        }
     }
 
     #[cold]
@@ -131,8 +219,12 @@ impl Figures {
 
     /// Everything counted, as plain data; `text` explains a failure.
     pub(crate) fn finish(mut self, text: impl Fn(Status) -> String) -> PointStats {
-        for op in self.ops.iter_mut().flatten().filter(|_| self.unpaced) {
-            op.response = op.service.clone();
+        for stats in self.ops.iter_mut().flatten().filter(|_| self.unpaced) {
+            let early = self.early.iter().filter(|(op, _)| *op == stats.op);
+            let early: Vec<Nanos> = early.map(|(_, service)| *service).collect();
+            let mut response = stats.service.clone();
+            response.subtract(&early);
+            stats.response.merge(&response);
         }
         let mut point = PointStats {
             ops: self.ops.drain(..).flatten().map(|op| *op).collect(),
@@ -148,6 +240,16 @@ impl Figures {
         }
         point
     }
+}
+
+/// Counts what a successful operation did, and its service time.
+#[inline]
+fn succeed(stats: &mut OpStats, outcome: &Outcome, service: Nanos) {
+    stats.success_count += 1;
+    stats.physical_count += u64::from(outcome.physical);
+    stats.read_bytes += outcome.read_bytes;
+    stats.written_bytes += outcome.written_bytes;
+    stats.service.record(service);
 }
 
 /// Counts a successful operation in its second.
@@ -222,11 +324,17 @@ impl Recorder {
         Nanos(next.max(0) as u64)
     }
 
-    /// Counts an operation that was intended at `intended`.
+    /// Counts an operation that has ended.
     #[inline]
-    pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
-        self.figures
-            .count(&mut self.current, op, intended, was_free, outcome);
+    pub fn record(&mut self, ended: &Ended) {
+        self.figures.count(&mut self.current, ended);
+    }
+
+    /// Counts operations that were not seen to end, with the time that each had waited.
+    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+        for (op, waited) in waited {
+            self.figures.count_unseen(op, waited, why);
+        }
     }
 
     /// Everything counted, as plain data; `text` explains a failure.
@@ -250,15 +358,22 @@ pub(crate) fn second_of(now: Nanos, run_start: Nanos) -> i64 {
 mod tests {
     use super::*;
 
-    fn outcome(sent: u64, done: u64, status: Status) -> Outcome {
-        Outcome {
-            status,
-            sent: Nanos(sent),
-            done: Nanos(done),
-            physical: 1,
-            read_bytes: 10,
-            written_bytes: 0,
-            end: false,
+    fn ended(op: Op, intended: u64, sent: u64, done: u64, status: Status) -> Ended {
+        Ended {
+            op,
+            intended: Nanos(intended),
+            was_free: true,
+            in_window: true,
+            in_response: true,
+            outcome: Outcome {
+                status,
+                sent: Nanos(sent),
+                done: Nanos(done),
+                physical: 1,
+                read_bytes: 10,
+                written_bytes: 0,
+                end: false,
+            },
         }
     }
 
@@ -268,23 +383,13 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::sync_channel(8);
         let mut r = Recorder::new(&mix, 4, Some(sender));
         r.begin(Nanos(500_000_000), Nanos::from_secs(1));
-        r.record(Op::Read, Nanos(1), true, &outcome(2, 3, Status::Ok));
+        r.record(&ended(Op::Read, 1, 2, 3, Status::Ok));
         assert_eq!(r.roll(Nanos::from_secs(1)), Nanos::from_secs(2));
         r.begin_run();
         let at = 1_500_000_000;
-        r.record(
-            Op::Read,
-            Nanos(at),
-            true,
-            &outcome(at + 100, at + 300, Status::Ok),
-        );
-        r.record(
-            Op::Read,
-            Nanos(at),
-            false,
-            &outcome(at, at, Status::Refused(5)),
-        );
-        r.record(Op::Getattr, Nanos(at), false, &outcome(at, at, Status::Ok));
+        r.record(&ended(Op::Read, at, at + 100, at + 300, Status::Ok));
+        r.record(&ended(Op::Read, at, at, at, Status::Refused(5)));
+        r.record(&ended(Op::Getattr, at, at, at, Status::Ok));
         let p = r.finish(|s| format!("{s:?}"));
         assert_eq!((p.success_count(), p.error_count()), (1, 1));
         assert_eq!(p.ops[0].service.mean_ns(), 200.0);
@@ -297,5 +402,40 @@ mod tests {
             .collect();
         assert_eq!(seconds, [(-1, 1), (0, 1)]);
         assert!(matches!(receiver.try_recv(), Ok(Live::Second(i)) if i.second == -1));
+    }
+
+    /// What is at an edge of RUN is in one kind of figures; what was not seen to end is
+    /// a lower bound. With and without a schedule.
+    #[test]
+    fn each_operation_is_in_the_figures_that_it_belongs_to() {
+        let mix = Mix::new([(Op::Read, 100.0)]).unwrap();
+        for mut figures in [Figures::new(&mix), Figures::unpaced(&mix, 2)] {
+            let mut now = Interval::default();
+            let read = |sent: u64, done: u64, status| ended(Op::Read, sent, sent, done, status);
+            figures.count(&mut now, &read(1_000, 1_500, Status::Ok));
+            let mut early = read(1_000, 9_000, Status::Ok);
+            early.in_response = false;
+            figures.count(&mut now, &early);
+            let mut late = read(1_000, 8_000, Status::Ok);
+            late.in_window = false;
+            figures.count(&mut now, &late);
+            late.outcome.status = Status::Refused(5);
+            figures.count(&mut now, &late);
+            figures.count(&mut now, &read(1_000, 31_000, Status::TimedOut));
+            figures.count_unseen(Op::Read, Nanos(70_000), Unseen::Open);
+            figures.count_unseen(Op::Read, Nanos(60_000), Unseen::Missed);
+            let point = figures.finish(|s| format!("{s:?}"));
+            let read = &point.ops[0];
+            assert_eq!(read.response_fault(), None);
+            assert_eq!((read.early_count, read.late_count), (1, 1));
+            assert_eq!((read.success_count, read.error_count), (2, 1));
+            let unseen = (read.open_count, read.missed_count, read.given_up_count);
+            assert_eq!(unseen, (1, 1, 1));
+            assert_eq!(read.service.sum_ns(), 500 + 8_000);
+            let response = [500, 7_000, 30_000, 70_000, 60_000];
+            assert_eq!(read.response.sum_ns(), response.iter().sum::<u64>());
+            assert_eq!(read.response.count(), 5);
+            assert_eq!(now.success_count, 2);
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! simulated ones of the tests. Nothing in it allocates or locks per operation
 //! once a run is under way.
 
+mod closing;
 mod load;
 mod slots;
 mod tally;
@@ -251,5 +252,7 @@ pub fn status_text(driver: &dyn crate::driver::Driver, status: Status) -> String
     }
 }
 
+#[cfg(test)]
+mod stop_tests;
 #[cfg(test)]
 mod tests;

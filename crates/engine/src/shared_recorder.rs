@@ -5,8 +5,8 @@
 //! that is full or a second is over: no lock and no allocation per operation, and a
 //! proc takes a few kilobytes and not the megabytes of its histograms.
 
-use crate::driver::{Outcome, Status};
-use crate::recorder::{Figures, Live, SECONDS_MAX, count_in, second_of};
+use crate::driver::Status;
+use crate::recorder::{Ended, Figures, Live, SECONDS_MAX, Unseen, count_in, second_of};
 use filermark_model::stats::{ComponentStats, Interval};
 use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::mpsc::SyncSender;
@@ -66,7 +66,7 @@ impl SharedRecorder {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 figures: Some(match setup.unpaced {
-                    true => Figures::unpaced(setup.mix),
+                    true => Figures::unpaced(setup.mix, setup.proc_count),
                     false => Figures::new(setup.mix),
                 }),
                 first_second,
@@ -89,11 +89,8 @@ impl SharedRecorder {
 /// One operation that a proc measured.
 #[derive(Clone, Copy)]
 struct Sample {
-    op: Op,
-    intended: Nanos,
-    was_free: bool,
+    ended: Ended,
     measured: bool,
-    outcome: Outcome,
 }
 
 /// One proc's way into the counters of its group.
@@ -118,18 +115,26 @@ impl Batch {
         self.measuring = true;
     }
 
-    /// Keeps an operation.
+    /// Keeps an operation that has ended.
     #[inline]
-    pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
+    pub fn record(&mut self, ended: &Ended) {
         self.samples.push(Sample {
-            op,
-            intended,
-            was_free,
+            ended: *ended,
             measured: self.measuring,
-            outcome: *outcome,
         });
         if self.samples.len() >= BATCH {
-            self.hand_over(outcome.done);
+            self.hand_over(ended.outcome.done);
+        }
+    }
+
+    /// Counts operations of RUN that were not seen to end, with the time that each had
+    /// waited.
+    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+        let mut inner = self.shared.lock();
+        if let Some(figures) = &mut inner.figures {
+            for (op, waited) in waited {
+                figures.count_unseen(op, waited, why);
+            }
         }
     }
 
@@ -190,7 +195,8 @@ impl Batch {
 
 impl Inner {
     fn count(&mut self, sample: &Sample) {
-        let outcome = &sample.outcome;
+        let ended = &sample.ended;
+        let outcome = &ended.outcome;
         let second = second_of(outcome.done, self.run_start);
         let last = self.intervals.len().saturating_sub(1);
         let at = (second - self.first_second).clamp(0, last as i64) as usize;
@@ -199,22 +205,12 @@ impl Inner {
         };
         if sample.measured {
             if let Some(figures) = &mut self.figures {
-                figures.count(
-                    interval,
-                    sample.op,
-                    sample.intended,
-                    sample.was_free,
-                    outcome,
-                );
+                figures.count(interval, ended);
             }
         } else if outcome.status == Status::Ok {
             let service = outcome.done.since(outcome.sent);
-            count_in(
-                interval,
-                outcome,
-                service,
-                outcome.done.since(sample.intended),
-            );
+            let response = outcome.done.since(ended.intended);
+            count_in(interval, outcome, service, response);
         } else {
             interval.error_count += 1;
         }
@@ -242,16 +238,24 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::Outcome;
 
-    fn outcome(sent: u64, done: u64) -> Outcome {
-        Outcome {
-            status: Status::Ok,
-            sent: Nanos(sent),
-            done: Nanos(done),
-            physical: 1,
-            read_bytes: 10,
-            written_bytes: 0,
-            end: true,
+    fn stat(sent: u64, done: u64) -> Ended {
+        Ended {
+            op: Op::Stat,
+            intended: Nanos(sent),
+            was_free: true,
+            in_window: true,
+            in_response: true,
+            outcome: Outcome {
+                status: Status::Ok,
+                sent: Nanos(sent),
+                done: Nanos(done),
+                physical: 1,
+                read_bytes: 10,
+                written_bytes: 0,
+                end: true,
+            },
         }
     }
 
@@ -273,18 +277,20 @@ mod tests {
         let mut procs = [Batch::new(shared.clone()), Batch::new(shared)];
         for proc in &mut procs {
             // One in WARMUP, 200 in the first second of RUN.
-            proc.record(Op::Stat, Nanos(second), true, &outcome(second, second + 5));
+            proc.record(&stat(second, second + 5));
             proc.begin_run();
             for _ in 0..200 {
                 let at = 2 * second + 7;
-                proc.record(Op::Stat, Nanos(at), true, &outcome(at, at + 100));
+                proc.record(&stat(at, at + 100));
             }
         }
-        let [a, b] = procs;
+        let [mut a, b] = procs;
+        a.record_unseen(Unseen::Missed, std::iter::once((Op::Stat, Nanos(second))));
         let first = a.finish(Nanos(3 * second), |_| String::new());
         assert_eq!(first.success_count(), 0);
         let all = b.finish(Nanos(3 * second), |_| String::new());
         assert_eq!(all.success_count(), 400);
+        assert_eq!((all.missed_count(), all.response().count()), (1, 401));
         assert_eq!(all.components[0].component, 3);
         assert_eq!(all.components[0].success_count(), 400);
         let seconds: Vec<_> = all

@@ -2,7 +2,11 @@
 //!
 //! The histogram gives percentiles (three significant digits); mean and
 //! deviation come from the sums, so that bucket widths never show in them.
+//!
+//! A latency whose end was not seen is counted with what is known of it: the time
+//! until it was given up, a lower bound. Figures that depend on one say so.
 
+use crate::figure::Figure;
 use crate::units::Nanos;
 use base64::Engine as _;
 use hdrhistogram::Histogram;
@@ -22,6 +26,10 @@ pub struct Latency {
     histogram: Histogram<u64>,
     sum_ns: u64,
     sum_sq_us: f64,
+    /// How many of the latencies are lower bounds.
+    at_least_count: u64,
+    /// The shortest of these, in nanoseconds; 0: none.
+    at_least_ns_min: u64,
 }
 
 impl Default for Latency {
@@ -39,6 +47,8 @@ impl Latency {
             histogram,
             sum_ns: 0,
             sum_sq_us: 0.0,
+            at_least_count: 0,
+            at_least_ns_min: 0,
         }
     }
 
@@ -51,6 +61,17 @@ impl Latency {
         self.sum_sq_us += us * us;
     }
 
+    /// Counts a latency of which only a lower bound is known.
+    pub fn record_at_least(&mut self, latency: Nanos) {
+        self.record(latency);
+        let ns = latency.0.max(1);
+        self.at_least_ns_min = match self.at_least_count {
+            0 => ns,
+            _ => self.at_least_ns_min.min(ns),
+        };
+        self.at_least_count = self.at_least_count.saturating_add(1);
+    }
+
     /// Adds another one; exact.
     pub fn merge(&mut self, other: &Self) {
         self.histogram
@@ -58,6 +79,25 @@ impl Latency {
             .expect("all histograms have the same bounds");
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_sq_us += other.sum_sq_us;
+        self.at_least_ns_min = match (self.at_least_count, other.at_least_count) {
+            (_, 0) => self.at_least_ns_min,
+            (0, _) => other.at_least_ns_min,
+            _ => self.at_least_ns_min.min(other.at_least_ns_min),
+        };
+        self.at_least_count = self.at_least_count.saturating_add(other.at_least_count);
+    }
+
+    /// Takes away latencies that were recorded here as known ones.
+    pub fn subtract(&mut self, known: &[Nanos]) {
+        if known.is_empty() {
+            return;
+        }
+        let mut gone = Self::new();
+        known.iter().for_each(|latency| gone.record(*latency));
+        if self.histogram.subtract(&gone.histogram).is_ok() {
+            self.sum_ns = self.sum_ns.saturating_sub(gone.sum_ns);
+            self.sum_sq_us = (self.sum_sq_us - gone.sum_sq_us).max(0.0);
+        }
     }
 
     /// Forgets everything, keeps the memory.
@@ -65,11 +105,65 @@ impl Latency {
         self.histogram.reset();
         self.sum_ns = 0;
         self.sum_sq_us = 0.0;
+        self.at_least_count = 0;
+        self.at_least_ns_min = 0;
     }
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
         self.histogram.len()
+    }
+
+    /// How many of them are lower bounds.
+    pub fn at_least_count(&self) -> u64 {
+        self.at_least_count
+    }
+
+    /// The mean in nanoseconds; zero when empty.
+    pub fn mean(&self) -> Figure {
+        Figure {
+            value: self.mean_ns(),
+            at_least: self.at_least_count > 0,
+        }
+    }
+
+    /// The latency at `percentile` (0 to 100), in nanoseconds. It does not depend on
+    /// lower bounds that are all longer: whatever they become, its rank stays.
+    pub fn percentile(&self, percentile: f64) -> Figure {
+        let ns = self.percentile_ns(percentile);
+        let bound = self.histogram.lowest_equivalent(self.at_least_ns_min);
+        let depends = self.at_least_count > 0 && ns >= bound;
+        Figure {
+            value: ns as f64,
+            at_least: depends || ns >= LATENCY_NS_MAX,
+        }
+    }
+
+    /// The longest, in nanoseconds; zero when empty.
+    pub fn max(&self) -> Figure {
+        let ns = self.max_ns();
+        Figure {
+            value: ns as f64,
+            at_least: self.at_least_count > 0 || ns >= LATENCY_NS_MAX,
+        }
+    }
+
+    /// The figures that reports show by name, in nanoseconds.
+    pub fn figures(&self) -> [(&'static str, Figure); 6] {
+        [
+            ("mean", self.mean()),
+            ("p50", self.percentile(50.0)),
+            ("p95", self.percentile(95.0)),
+            ("p99", self.percentile(99.0)),
+            ("p999", self.percentile(99.9)),
+            ("max", self.max()),
+        ]
+    }
+
+    /// The names of those that are lower bounds.
+    pub fn at_least_names(&self) -> Vec<&'static str> {
+        let bounds = self.figures().into_iter().filter(|(_, f)| f.at_least);
+        bounds.map(|(name, _)| name).collect()
     }
 
     /// The sum of all, in nanoseconds.
@@ -152,6 +246,8 @@ impl Latency {
         Wire {
             sum_ns: self.sum_ns,
             sum_sq_us: self.sum_sq_us,
+            at_least_count: self.at_least_count,
+            at_least_ns_min: self.at_least_ns_min,
             hdr: base64::engine::general_purpose::STANDARD.encode(bytes),
         }
     }
@@ -173,6 +269,15 @@ impl Latency {
             .map_err(|e| format!("histogram with other bounds: {e}"))?;
         latency.sum_ns = wire.sum_ns;
         latency.sum_sq_us = wire.sum_sq_us;
+        let (count, ns) = (wire.at_least_count, wire.at_least_ns_min);
+        let there = latency.histogram.count_at(ns);
+        if count > latency.count() || (count == 0) != (ns == 0) || (count > 0 && there == 0) {
+            return Err(format!(
+                "{count} lower bounds from {ns} ns on, which its histogram does not hold"
+            ));
+        }
+        latency.at_least_count = count;
+        latency.at_least_ns_min = ns;
         Ok(latency)
     }
 }
@@ -183,7 +288,15 @@ impl Latency {
 struct Wire {
     sum_ns: u64,
     sum_sq_us: f64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    at_least_count: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    at_least_ns_min: u64,
     hdr: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Serialize for Latency {
@@ -242,9 +355,62 @@ mod tests {
         let bad = Wire {
             sum_ns: 0,
             sum_sq_us: 0.0,
+            at_least_count: 0,
+            at_least_ns_min: 0,
             hdr: "AAAA".into(),
         };
         assert!(Latency::from_wire(&bad).is_err());
+    }
+
+    #[test]
+    fn only_figures_that_depend_on_a_lower_bound_are_lower_bounds() {
+        let mut a = of(&[100; 90]);
+        for ms in [5, 9] {
+            a.record_at_least(Nanos::from_millis(ms));
+        }
+        let mut merged = of(&[100, 200]);
+        merged.merge(&a);
+        merged.merge(&of(&[50]));
+        for latency in [&a, &merged, &Latency::from_wire(&merged.to_wire()).unwrap()] {
+            assert_eq!(latency.at_least_count(), 2);
+            assert!(!latency.percentile(50.0).at_least);
+            assert!(latency.percentile(99.0).at_least);
+            assert!(latency.mean().at_least && latency.max().at_least);
+        }
+        // A known latency above them: its rank is theirs, too.
+        merged.record(Nanos::from_secs(1));
+        assert!(merged.percentile(100.0).at_least && merged.max().at_least);
+        merged.clear();
+        assert!(!merged.mean().at_least && !merged.percentile(50.0).at_least);
+        // What the histogram cannot tell from its longest is at least that.
+        merged.record(Nanos::from_secs(2_000));
+        assert!(merged.max().at_least && merged.percentile(50.0).at_least);
+    }
+
+    #[test]
+    fn lower_bounds_that_cannot_be_are_refused() {
+        let mut a = of(&[100; 3]);
+        a.record_at_least(Nanos::from_millis(5));
+        let told = |change: fn(&mut Wire)| {
+            let mut wire = a.to_wire();
+            change(&mut wire);
+            Latency::from_wire(&wire).unwrap_err()
+        };
+        assert!(told(|w| w.at_least_count = 5).contains("5 lower bounds"));
+        assert!(told(|w| w.at_least_count = u64::MAX).contains("lower bounds"));
+        assert!(told(|w| w.at_least_count = 0).contains("0 lower bounds"));
+        assert!(told(|w| w.at_least_ns_min = 0).contains("lower bounds"));
+        assert!(told(|w| w.at_least_ns_min = u64::MAX).contains("lower bounds"));
+    }
+
+    #[test]
+    fn what_is_subtracted_was_never_there() {
+        let mut a = of(&[1, 10, 100, 100]);
+        a.subtract(&[Nanos::from_micros(100), Nanos::from_micros(1)]);
+        let b = of(&[10, 100]);
+        assert_eq!((a.count(), a.sum_ns()), (b.count(), b.sum_ns()));
+        assert_eq!((a.min_ns(), a.max_ns()), (b.min_ns(), b.max_ns()));
+        assert!((a.std_dev_ns() - b.std_dev_ns()).abs() < 1.0);
     }
 
     #[test]

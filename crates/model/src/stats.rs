@@ -26,8 +26,25 @@ pub struct OpStats {
     pub written_bytes: u64,
     /// Reply minus sent, of the successful ones.
     pub service: Latency,
-    /// Reply minus intended start, of the successful ones.
+    /// Reply minus intended start, of those whose intended start lies in RUN: the
+    /// successful ones, and as lower bounds those that were not seen to end.
     pub response: Latency,
+    /// Ended in RUN but were intended before: in `success_count`, not in `response`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub early_count: u64,
+    /// Intended in RUN but ended after: in `response`, not in `success_count`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_count: u64,
+    /// Lower bounds in `response`: still under way when the wait for replies was
+    /// over, or (open pacing) never started.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open_count: u64,
+    /// Lower bounds in `response`: closed pacing, due in RUN but never started.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_count: u64,
+    /// Lower bounds in `response`: given up by the driver without an answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub given_up_count: u64,
 }
 
 impl OpStats {
@@ -42,7 +59,39 @@ impl OpStats {
             written_bytes: 0,
             service: Latency::new(),
             response: Latency::new(),
+            early_count: 0,
+            late_count: 0,
+            open_count: 0,
+            missed_count: 0,
+            given_up_count: 0,
         }
+    }
+
+    /// What is wrong with the number of its response times; `None`: each has its reason.
+    pub fn response_fault(&self) -> Option<String> {
+        let bounds = [self.open_count, self.missed_count, self.given_up_count];
+        let unseen = bounds.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
+        if unseen != Some(self.response.at_least_count()) {
+            return Some(format!(
+                "{} lower bounds among the response times of {} are not the sum of {bounds:?}",
+                self.response.at_least_count(),
+                self.op
+            ));
+        }
+        let intended = self.success_count.checked_sub(self.early_count);
+        let known = intended.and_then(|n| n.checked_add(self.late_count));
+        let all = known.and_then(|n| n.checked_add(unseen.unwrap_or(0)));
+        (all != Some(self.response.count())).then(|| {
+            format!(
+                "{} response times of {} are not its {} successes, less {} intended before RUN, with {} ended after it and {} not seen to end",
+                self.response.count(),
+                self.op,
+                self.success_count,
+                self.early_count,
+                self.late_count,
+                unseen.unwrap_or(0),
+            )
+        })
     }
 
     /// Adds the figures of the same operation from elsewhere.
@@ -54,6 +103,11 @@ impl OpStats {
         self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
         self.service.merge(&other.service);
         self.response.merge(&other.response);
+        self.early_count = self.early_count.saturating_add(other.early_count);
+        self.late_count = self.late_count.saturating_add(other.late_count);
+        self.open_count = self.open_count.saturating_add(other.open_count);
+        self.missed_count = self.missed_count.saturating_add(other.missed_count);
+        self.given_up_count = self.given_up_count.saturating_add(other.given_up_count);
     }
 
     /// Forgets everything, keeps the memory.
@@ -65,6 +119,11 @@ impl OpStats {
         self.written_bytes = 0;
         self.service.clear();
         self.response.clear();
+        self.early_count = 0;
+        self.late_count = 0;
+        self.open_count = 0;
+        self.missed_count = 0;
+        self.given_up_count = 0;
     }
 }
 
@@ -390,6 +449,16 @@ impl PointStats {
     /// Logical operations that failed.
     pub fn error_count(&self) -> u64 {
         total(self.ops.iter().map(|o| o.error_count))
+    }
+
+    /// Operations of RUN that were still open when the wait for replies was over.
+    pub fn open_count(&self) -> u64 {
+        total(self.ops.iter().map(|o| o.open_count))
+    }
+
+    /// Closed pacing: starts that were due in RUN and never made.
+    pub fn missed_count(&self) -> u64 {
+        total(self.ops.iter().map(|o| o.missed_count))
     }
 
     /// Successful logical operations per second of the window.

@@ -3,7 +3,7 @@
 //!
 //! What was measured beside a run has a page of its own (`energy`).
 
-use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles_ns};
+use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles};
 use crate::format::{count, ms, number, rate};
 use crate::knee::KNEE_TERM;
 use crate::words;
@@ -75,7 +75,11 @@ pub fn percentile_rows(record: &RunRecord) -> Vec<PercentileRow> {
             number: point.load.number,
             load: words::load(record, point.load),
             verdict: point.word(),
-            cells: both.iter().flat_map(percentiles_ns).map(ms).collect(),
+            cells: both
+                .iter()
+                .flat_map(percentiles)
+                .map(|f| f.text(ms))
+                .collect(),
         })
     };
     record.points.iter().filter_map(row).collect()

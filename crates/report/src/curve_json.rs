@@ -40,7 +40,7 @@ fn two_decimals(figure: f64) -> f64 {
 }
 
 fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
-    json!({
+    let mut value = json!({
         "number": number,
         "units": (!curve.is_classical()).then_some(point.load),
         "requested_ops_per_sec": point.requested,
@@ -54,7 +54,11 @@ fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
         "written_kib_per_sec": point.write_kib_per_sec,
         "valid": point.is_valid,
         "reason": Some(&point.reason).filter(|reason| !reason.is_empty()),
-    })
+    });
+    if point.response_ms_p99_at_least {
+        value["response_ms"]["at_least"] = json!(["p99"]);
+    }
+    value
 }
 
 /// What a summary file says, as JSON.

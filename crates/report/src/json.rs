@@ -132,16 +132,15 @@ fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: 
 }
 
 fn latency(latency: &Latency) -> Value {
-    let at = |percentile| latency.percentile_ns(percentile) as f64 / 1e6;
-    json!({
-        "mean": latency.mean_ns() / 1e6,
-        "std_dev": latency.std_dev_ns() / 1e6,
-        "p50": at(50.0),
-        "p95": at(95.0),
-        "p99": at(99.0),
-        "p999": at(99.9),
-        "max": latency.max_ns() as f64 / 1e6,
-    })
+    let mut value = json!({ "std_dev": latency.std_dev_ns() / 1e6 });
+    for (name, figure) in latency.figures() {
+        value[name] = figure.ms().value.into();
+    }
+    let at_least = latency.at_least_names();
+    if !at_least.is_empty() {
+        value["at_least"] = json!(at_least);
+    }
+    value
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Strin
         number(words::mib_per_sec(stats), 1),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
-        ms(response.percentile_ns(99.0) as f64),
+        response.percentile(99.0).text(ms),
         count(stats.error_count()),
     )
 }

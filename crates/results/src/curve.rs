@@ -7,7 +7,7 @@ use crate::ort;
 use crate::record::{PointRecord, RunRecord};
 use crate::sfssum::reasons;
 use crate::text::protocol_name;
-use filermark_model::PointStats;
+use filermark_model::{Figure, PointStats};
 use serde::Serialize;
 
 /// How the overall response time of a curve is made.
@@ -61,6 +61,9 @@ pub struct CurvePoint {
     pub service_ms_p99: Option<f64>,
     /// 99th percentile of the response time, in milliseconds.
     pub response_ms_p99: Option<f64>,
+    /// That is a lower bound: operations that it depends on were not seen to end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub response_ms_p99_at_least: bool,
     /// Logical operations that succeeded.
     pub op_count: Option<u64>,
     /// Logical operations that failed.
@@ -162,12 +165,27 @@ impl Curve {
     }
 }
 
+impl CurvePoint {
+    /// 99th percentile of the response time, in milliseconds, as a figure.
+    pub fn response_p99(&self) -> Option<Figure> {
+        let at_least = self.response_ms_p99_at_least;
+        self.response_ms_p99.map(|value| Figure { value, at_least })
+    }
+
+    /// The same where it is known and no lower bound.
+    pub fn response_p99_known(&self) -> Option<f64> {
+        let known = self.response_p99().filter(|f| !f.at_least);
+        known.map(|f| f.value)
+    }
+}
+
 fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> CurvePoint {
     let plan = &record.run.plan;
     let planned = Planned::of(plan, point.load);
     let is_composite = plan.benchmark.composite().is_some();
     let throughput = Throughput::of(stats);
     let service = stats.service();
+    let response_p99 = stats.response().percentile(99.0).ms();
     CurvePoint {
         load: match is_composite {
             true => planned.business_metric,
@@ -180,7 +198,8 @@ fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Curv
         achieved: stats.achieved_ops_per_sec(),
         mean_ms: service.mean_ns() / 1e6,
         service_ms_p99: Some(service.percentile_ns(99.0) as f64 / 1e6),
-        response_ms_p99: Some(stats.response().percentile_ns(99.0) as f64 / 1e6),
+        response_ms_p99: Some(response_p99.value),
+        response_ms_p99_at_least: response_p99.at_least,
         op_count: Some(stats.success_count()),
         error_count: Some(stats.error_count()),
         seconds: Some(stats.window_ns as f64 / 1e9),

@@ -6,6 +6,7 @@
 //! `docs/src/reference/rules.md`.
 
 mod composite;
+mod response;
 mod stalled;
 
 pub use stalled::judge_stalls;
@@ -110,11 +111,6 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "times the server asked to try later (NFS3ERR_JUKEBOX)",
     ),
     (
-        "overdue_at_end",
-        Severity::Warning,
-        "operations had been under way for more than a second when the window closed: their latencies are in none of its figures",
-    ),
-    (
         "short_reads",
         Severity::Note,
         "reads that returned less than asked, and were continued",
@@ -158,7 +154,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         plan,
         core_count,
     };
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 15] = [
+    let rules: &[fn(&Case<'_>) -> Option<Finding>] = &[
         data_verify,
         data_lost,
         errors,
@@ -171,6 +167,8 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         composite::component_variance,
         composite::data_touched,
         saturated,
+        response::open_operations,
+        response::missed_load,
         lateness,
         generator_busy,
         unsteady,

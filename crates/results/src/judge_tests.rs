@@ -231,3 +231,47 @@ fn a_response_time_that_rises_through_run_is_unsteady() {
         "{unsteady}"
     );
 }
+
+/// Operations of RUN that were not seen to end: `count` open, and as many missed, each
+/// of which had waited for two seconds.
+fn with_unseen(stats: &mut PointStats, count: u64, missed: u64) {
+    let op = stats
+        .ops
+        .iter_mut()
+        .max_by_key(|o| o.success_count)
+        .unwrap();
+    for _ in 0..count + missed {
+        op.response.record_at_least(Nanos::from_secs(2));
+    }
+    (op.open_count, op.missed_count) = (count, missed);
+    assert_eq!(op.response_fault(), None);
+}
+
+#[test]
+fn open_operations_invalidate_above_a_thousandth() {
+    // 30,000 operations.
+    let open = |count| after(|stats, _| with_unseen(stats, count, 0));
+    assert_eq!(open(30), [(Rule::OpenOperations, Severity::Warning)]);
+    assert_eq!(open(31), [(Rule::OpenOperations, Severity::Invalid)]);
+}
+
+#[test]
+fn missed_load_does_not_invalidate_and_is_told() {
+    let found = after(|stats, _| with_unseen(stats, 0, 900));
+    assert_eq!(found, [(Rule::MissedLoad, Severity::Warning)]);
+    let mut stats = quiet_point(1000.0, 30);
+    with_unseen(&mut stats, 0, 300);
+    let said = judge(&stats, LOAD, &plan(), 4);
+    assert!(
+        said[0].message.contains("300 starts were due in RUN"),
+        "{said:?}"
+    );
+    assert!(said[0].message.contains("0.990 %"), "{said:?}");
+    // What failed without an answer is an error already.
+    let found = after(|stats, _| {
+        let op = &mut stats.ops[0];
+        op.response.record_at_least(Nanos::from_secs(30));
+        (op.error_count, op.given_up_count) = (1, 1);
+    });
+    assert_eq!(found, [(Rule::Errors, Severity::Warning)]);
+}

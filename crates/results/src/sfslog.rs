@@ -5,7 +5,7 @@
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
-use filermark_model::{NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
+use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
 /// Columns of the table of operations behind the name.
@@ -315,18 +315,19 @@ fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
                     service: &filermark_model::Latency,
                     response: &filermark_model::Latency| {
         let ms = |ns: u64| ns as f64 / 1e6;
+        let bound = |figure: Figure| figure.ms().text(|ms| format!("{ms:.3}"));
         let _ = writeln!(
             out,
-            "{name:<width$} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} | {:>9.3} {:>9.3} {:>9.3}",
+            "{name:<width$} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} | {:>9} {:>9} {:>9}",
             ms(service.percentile_ns(50.0)),
             ms(service.percentile_ns(90.0)),
             ms(service.percentile_ns(95.0)),
             ms(service.percentile_ns(99.0)),
             ms(service.percentile_ns(99.9)),
             ms(service.max_ns()),
-            ms(response.percentile_ns(50.0)),
-            ms(response.percentile_ns(99.0)),
-            ms(response.max_ns()),
+            bound(response.percentile(50.0)),
+            bound(response.percentile(99.0)),
+            bound(response.max()),
         );
     };
     let mut ops: Vec<&OpStats> = stats.ops.iter().collect();

@@ -112,7 +112,7 @@ fn put_points(result: &mut Element, curve: &Curve) {
         point.put("achieved", figure(p.achieved));
         point.put("meanMs", figure(p.mean_ms));
         point.put("p99Ms", shown(p.service_ms_p99));
-        point.put("responseP99Ms", shown(p.response_ms_p99));
+        point.put("responseP99Ms", shown(p.response_p99_known()));
         point.put("opCount", whole(p.op_count));
         point.put("errorCount", whole(p.error_count));
         point.put("seconds", shown(p.seconds));
@@ -157,6 +157,7 @@ fn point_of(point: &Element) -> CurvePoint {
         mean_ms: figure("meanMs").unwrap_or(0.0),
         service_ms_p99: figure("p99Ms"),
         response_ms_p99: figure("responseP99Ms"),
+        response_ms_p99_at_least: false,
         op_count: whole("opCount"),
         error_count: whole("errorCount"),
         seconds: figure("seconds"),

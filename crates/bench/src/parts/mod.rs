@@ -12,6 +12,7 @@ mod rate;
 mod service;
 mod sflow;
 pub mod smb;
+mod stop;
 
 use crate::Measured;
 
@@ -40,6 +41,11 @@ const PARTS: &[Part] = &[
         name: "pacing",
         about: "the requested rate kept, and wake-ups late, without spinning",
         measure: pacing::measure,
+    },
+    Part {
+        name: "stop",
+        about: "response times around a stop of the server process, calculated and measured",
+        measure: stop::measure,
     },
     Part {
         name: "fill",

@@ -1,10 +1,11 @@
 //! WARMUP and RUN: the proc loop.
 
+use super::closing::DRAIN;
 use super::tally::Tally;
 use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
 use crate::proc::{Choice, Proc};
-use crate::recorder::PaceCounts;
+use crate::recorder::{Ended, PaceCounts};
 use crate::schedule::Schedule;
 use crate::shared_recorder::SharedRecorder;
 use filermark_model::plan::PacingMode;
@@ -16,15 +17,10 @@ use std::sync::Arc;
 
 /// How often progress is held against the schedule (seed 001, table 3, flag 6).
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
-/// How long replies are waited for when RUN is over.
-const DRAIN: Nanos = Nanos::from_secs(15);
 /// A server that has not answered anything for so long is gone, however often
 /// drivers would still try (RPC_RETRIES): long enough for a usual fail-over,
 /// short enough not to measure silence.
-const SILENCE_MAX: Nanos = Nanos::from_secs(120);
-/// An operation that has been under way for so long when the window closes is
-/// told: its latency is in no figure, since those count what ended in the window.
-const OVERDUE: Nanos = Nanos::from_secs(1);
+pub(super) const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// The same for a shard whose only proc blocks: there may be thousands of them.
 const GLANCE_BLOCKING: Nanos = Nanos::from_secs(1);
 /// So many failures in a row that leave no hope (the disk is full, the mount is
@@ -60,34 +56,52 @@ pub struct RunTimes {
 }
 
 /// What the loop keeps besides the shard.
-struct Load {
-    times: RunTimes,
-    tally: Tally,
+pub(super) struct Load {
+    pub(super) times: RunTimes,
+    pub(super) tally: Tally,
     pace: PaceCounts,
-    due: BinaryHeap<Reverse<(Nanos, u32)>>,
+    pub(super) due: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Most operations of one proc under way.
-    cap: u32,
-    measuring: bool,
+    pub(super) cap: u32,
+    pub(super) measuring: bool,
+    /// RUN is over: until this instant work that was due in it is still started.
+    pub(super) catch_up_end: Option<Nanos>,
     next_roll: Nanos,
     next_check: Nanos,
     /// Failures in a row that leave no hope, and the last of them.
     hopeless: (u32, Status),
-    /// Blocking operations that came back long after RUN was over.
-    late_count: u64,
     sleep_min: Nanos,
     cpu_start_ns: u64,
     /// When the loop last looked at the clock.
-    now: Nanos,
+    pub(super) now: Nanos,
     /// When the server last answered, or nothing was under way.
-    last_answer: Nanos,
+    pub(super) last_answer: Nanos,
 }
 
 impl Load {
     /// When the phase under way ends.
     fn border(&self) -> Nanos {
-        match self.measuring {
-            true => self.times.run_end,
-            false => self.times.run_start,
+        match (self.measuring, self.catch_up_end) {
+            (true, Some(end)) => end,
+            (true, None) => self.times.run_end,
+            (false, _) => self.times.run_start,
+        }
+    }
+
+    /// Whether an instant lies in RUN.
+    #[inline]
+    pub(super) fn is_in_run(&self, at: Nanos) -> bool {
+        self.times.run_start <= at && at < self.times.run_end
+    }
+
+    /// When an operation without a schedule was intended: as it was sent. One that
+    /// fills all of RUN is its first.
+    #[inline]
+    pub(super) fn intended_unpaced(&self, sent: Nanos, done: Nanos) -> Nanos {
+        let fills_run = sent < self.times.run_start && done >= self.times.run_end;
+        match fills_run {
+            true => self.times.run_start,
+            false => sent,
         }
     }
 }
@@ -97,10 +111,6 @@ struct Close {
     generator_cpu_ns: u64,
     /// Open pacing: operations waiting or in flight.
     backlog: u64,
-    /// Operations under way for long.
-    overdue: u64,
-    /// Operations that were never answered.
-    leftover: u64,
 }
 
 impl Shard {
@@ -137,16 +147,16 @@ impl Shard {
         let ended = self.turn_around(&mut load);
         let now = self.clock.now();
         load.tally.roll(now.min(times.run_end));
-        let mut close = Close {
+        let close = Close {
             generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
             backlog: self.backlog(now),
-            overdue: self.overdue(times.run_end) + load.late_count,
-            leftover: 0,
         };
-        close.leftover = self.drain(now + DRAIN) as u64;
-        ended?;
-        if close.leftover > 0 && self.clock.now().since(load.last_answer) >= DRAIN {
-            return Err(self.server_gone(0, "RUN"));
+        match ended {
+            Ok(()) => self.close_run(&mut load)?,
+            Err(error) => {
+                self.drain(now + DRAIN);
+                return Err(error);
+            }
         }
         let mut stats = self.point_stats(load, &close, accessed_base_bytes);
         let wanted = rate_per_proc.unwrap_or(0.0) * stats.window_ns as f64 / 1e9;
@@ -178,14 +188,6 @@ impl Shard {
         stats.fileset_bytes = created + stats.accessed_end_bytes - accessed_base_bytes;
         stats.procs = self.procs.iter().map(|p| p.stats).collect();
         stats.proc_ops = self.procs.iter().filter_map(proc_ops).collect();
-        for (name, count) in [
-            ("overdue_at_end", close.overdue),
-            ("unanswered_at_end", close.leftover),
-        ] {
-            if count > 0 {
-                stats.counters.insert(name.into(), count);
-            }
-        }
         stats
     }
 
@@ -228,10 +230,10 @@ impl Shard {
                 PacingMode::Open => self.pacing.backlog_max_per_proc.max(1),
             },
             measuring: false,
+            catch_up_end: None,
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
             hopeless: (0, Status::Ok),
-            late_count: 0,
             sleep_min: if rate > DENSE_RATE {
                 SLEEP_MIN
             } else {
@@ -290,7 +292,9 @@ impl Shard {
         if !self.done.is_empty() {
             return now;
         }
-        let due = load.due.peek().map_or(Nanos::MAX, |Reverse((due, _))| *due);
+        // Where the driver has no room nothing is started, however long it is due.
+        let next = load.due.peek().filter(|_| self.deferred.is_empty());
+        let due = next.map_or(Nanos::MAX, |Reverse((due, _))| *due);
         if due <= now {
             return now;
         }
@@ -342,21 +346,22 @@ impl Shard {
     /// drops what is beyond the bounded backlog.
     fn checkpoint(&mut self, load: &mut Load, now: Nanos) {
         let horizon = CHECKPOINT;
-        for proc in &mut self.procs {
+        for at in 0..self.procs.len() {
+            let proc = &mut self.procs[at];
             match self.pacing.mode {
                 PacingMode::Closed => {
                     if now.since(proc.schedule.next()) > horizon {
+                        self.give_up_due(load, at, now, now, u64::MAX);
+                        let proc = &mut self.procs[at];
                         proc.schedule.rebase(now, &mut proc.rng);
                         load.pace.rescheduled_count += 1;
                     }
                 }
                 PacingMode::Open => {
-                    let limit = u64::from(load.cap);
-                    let mut waiting = proc.schedule.waiting_at(now);
-                    while waiting > limit {
-                        proc.schedule.advance(&mut proc.rng);
-                        load.pace.dropped_count += 1;
-                        waiting -= 1;
+                    let waiting = proc.schedule.waiting_at(now);
+                    let count = waiting.saturating_sub(u64::from(load.cap));
+                    if count > 0 {
+                        load.pace.dropped_count += self.give_up_due(load, at, now, now, count);
                     }
                 }
             }
@@ -375,21 +380,7 @@ impl Shard {
         self.procs.iter().map(of_proc).sum()
     }
 
-    /// Operations of the mix that began long before `end` and have not ended. (One
-    /// begins when it is due and its proc is free; with open pacing that may be
-    /// later than it was, so some are missed and none is invented.)
-    fn overdue(&self, end: Nanos) -> u64 {
-        let began = |slot: &Slot| match slot.work {
-            Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
-                Some(intended.max(self.procs[slot.proc as usize].free_since))
-            }
-            Work::Task { .. } | Work::Stale => None,
-        };
-        let begun = self.slots.iter().filter_map(began);
-        begun.filter(|began| end.since(*began) > OVERDUE).count() as u64
-    }
-
-    fn start_due(&mut self, load: &mut Load, now: Nanos) {
+    pub(super) fn start_due(&mut self, load: &mut Load, now: Nanos) {
         for _ in 0..TURN {
             let Some(Reverse((due, at))) = load.due.peek().copied() else {
                 return;
@@ -407,15 +398,23 @@ impl Shard {
     fn start_proc(&mut self, load: &mut Load, at: u32, now: Nanos) {
         for _ in 0..BURST {
             let proc = &mut self.procs[at as usize];
-            let intended = proc.schedule.next();
-            if intended > load.now || proc.in_flight >= load.cap || !self.deferred.is_empty() {
+            let due = proc.schedule.next();
+            if due > load.now
+                || due >= load.times.run_end
+                || proc.in_flight >= load.cap
+                || !self.deferred.is_empty()
+            {
                 break;
             }
             // What is done when it is submitted takes its time here.
             if load.now.since(now) > GLANCE || load.now >= load.border() {
                 break;
             }
-            let was_free = proc.free_since <= intended;
+            let was_free = proc.free_since <= due;
+            let intended = match proc.schedule.is_unlimited() {
+                true => load.now,
+                false => due,
+            };
             let op = match proc.slice.next_op(&mut proc.rng) {
                 Some(op) => op,
                 None => self.operations.draw(&mut proc.deck, &mut proc.rng),
@@ -428,6 +427,9 @@ impl Shard {
 
     fn requeue(&mut self, load: &mut Load, at: u32) {
         let proc = &mut self.procs[at as usize];
+        if load.catch_up_end.is_some() && !proc.is_owed(load.times.run_end) {
+            return;
+        }
         if !proc.queued && proc.in_flight < load.cap {
             proc.queued = true;
             load.due.push(Reverse((proc.schedule.next(), at)));
@@ -524,17 +526,29 @@ impl Shard {
             written_bytes: 0,
             end: false,
         };
-        load.tally.record(op, intended, false, &outcome);
-        self.procs[at as usize].stats.error_count += 1;
+        let in_window = !load.measuring || load.is_in_run(load.now);
+        load.tally.record(&Ended {
+            op,
+            intended,
+            was_free: false,
+            in_window,
+            in_response: in_window,
+            outcome,
+        });
+        self.procs[at as usize].stats.error_count += u64::from(in_window);
     }
 
-    fn take_completions(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+    pub(super) fn take_completions(&mut self, load: &mut Load) -> Result<(), PhaseError> {
         let mut done = std::mem::take(&mut self.done);
         let mut result = Ok(());
         for Completion { token, outcome } in done.drain(..) {
             let Some(slot) = self.slots.take(token) else {
                 continue;
             };
+            // It may have ended on the other side of the border.
+            if !load.measuring && outcome.done >= load.times.run_start {
+                self.begin_run(load, outcome.done);
+            }
             if self.complete(load, &slot, &outcome)
                 && let Work::Preparing {
                     op,
@@ -582,8 +596,12 @@ impl Shard {
             } => (op, intended, was_free),
             Work::Task { .. } | Work::Stale => return false,
         };
-        let in_window = outcome.done < load.times.run_end
-            && (!load.measuring || outcome.done >= load.times.run_start);
+        let intended = match proc.schedule.is_unlimited() {
+            true => load.intended_unpaced(outcome.sent, outcome.done),
+            false => intended,
+        };
+        let in_window = !load.measuring || load.is_in_run(outcome.done);
+        let in_response = !load.measuring || load.is_in_run(intended);
         if proc.number == WATCHED_PROC {
             let (status, service_ns) = (outcome.status, outcome.done.since(outcome.sent).0);
             let late_ns = outcome.sent.since(intended).0;
@@ -595,22 +613,18 @@ impl Shard {
             let place = self.live_places.get(slot.proc as usize);
             counts.set(place.copied().unwrap_or(usize::MAX), proc.ended_count);
         }
-        if load.measuring && outcome.done >= load.times.run_end {
-            // What blocks comes back only now: nobody could count it under way.
-            let began = match proc.schedule.is_unlimited() {
-                true => outcome.sent,
-                false => intended.max(outcome.sent.min(load.times.run_end)),
-            };
-            load.late_count += u64::from(load.times.run_end.since(began) > OVERDUE);
+        if in_window || in_response {
+            load.tally.record(&Ended {
+                op,
+                intended,
+                was_free,
+                in_window,
+                in_response,
+                outcome: *outcome,
+            });
         }
         if in_window {
-            // Without a schedule an operation is intended when it starts.
-            let intended = match proc.schedule.is_unlimited() {
-                true => outcome.sent,
-                false => intended,
-            };
             count_op(proc, op, outcome);
-            load.tally.record(op, intended, was_free, outcome);
             if outcome.status == Status::Ok {
                 let service = outcome.done.since(outcome.sent).0;
                 proc.stats.success_count += 1;

@@ -1,7 +1,7 @@
 //! Where a shard counts: into counters of its own, or into those of a group.
 
-use crate::driver::{Outcome, Status};
-use crate::recorder::{Live, Recorder};
+use crate::driver::Status;
+use crate::recorder::{Ended, Live, Recorder, Unseen};
 use crate::shared_recorder::{Batch, SharedRecorder};
 use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::Arc;
@@ -49,12 +49,21 @@ impl Tally {
         }
     }
 
-    /// Counts an operation.
+    /// Counts an operation that has ended.
     #[inline]
-    pub fn record(&mut self, op: Op, intended: Nanos, was_free: bool, outcome: &Outcome) {
+    pub fn record(&mut self, ended: &Ended) {
         match self {
-            Self::Own(recorder) => recorder.record(op, intended, was_free, outcome),
-            Self::Shared(batch) => batch.record(op, intended, was_free, outcome),
+            Self::Own(recorder) => recorder.record(ended),
+            Self::Shared(batch) => batch.record(ended),
+        }
+    }
+
+    /// Counts operations of RUN that were not seen to end, with the time that each had
+    /// waited.
+    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+        match self {
+            Self::Own(recorder) => recorder.record_unseen(why, waited),
+            Self::Shared(batch) => batch.record_unseen(why, waited),
         }
     }
 

@@ -159,6 +159,9 @@ pub struct Figures {
     pub service_p99_ms: f64,
     pub response_mean_ms: f64,
     pub response_p99_ms: f64,
+    /// The response-time figures that are lower bounds, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub response_at_least: Vec<&'static str>,
 }
 
 /// How a run ended.

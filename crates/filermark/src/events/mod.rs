@@ -324,5 +324,6 @@ fn figures(stats: &PointStats) -> Figures {
         service_p99_ms: service.percentile_ns(99.0) as f64 / 1e6,
         response_mean_ms: response.mean_ns() / 1e6,
         response_p99_ms: response.percentile_ns(99.0) as f64 / 1e6,
+        response_at_least: response.at_least_names(),
     }
 }

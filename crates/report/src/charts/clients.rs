@@ -3,6 +3,7 @@
 use super::Fit;
 use super::lines::{Line, Sheet, lines_chart};
 use super::percentiles::marks;
+use filermark_model::figure;
 use filermark_results::text::one_line;
 use filermark_results::{ClientSummary, RunRecord};
 
@@ -108,7 +109,7 @@ fn each(record: &RunRecord, names: &[(u32, String)], of: fn(&ClientFigures) -> f
         label: name.clone(),
         values: clients(record)
             .map(|all| all.iter().find(|c| c.client == *number))
-            .map(|c| c.map(|c| of(&ClientFigures::of(c))))
+            .map(|c| c.map(|c| figure::Figure::exact(of(&ClientFigures::of(c)))))
             .collect(),
     };
     names.iter().enumerate().map(line).collect()
@@ -130,6 +131,7 @@ fn spread(record: &RunRecord, of: fn(&ClientFigures) -> f64) -> Vec<Line> {
             .map(|all| {
                 all.get((all.len().saturating_sub(1) as f64 * share).round() as usize)
                     .copied()
+                    .map(figure::Figure::exact)
             })
             .collect(),
     };

@@ -6,7 +6,7 @@ use crate::format::{duration, rate};
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::{Anchor, Svg};
 use crate::words;
-use filermark_model::{Latency, PointStats};
+use filermark_model::{Figure, Latency, PointStats};
 use filermark_results::{ClassicalResult, Historical};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -20,7 +20,7 @@ struct Dot {
     requested: f64,
     achieved: f64,
     /// In the order of [`LINES`], in milliseconds.
-    ms: [f64; 4],
+    ms: [Figure; 4],
 }
 
 /// The lines: (class, label).
@@ -35,10 +35,10 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
     let of = |point: &PointRecord, stats: &PointStats| {
         let (service, response): (Latency, Latency) = (stats.service(), stats.response());
         let figures = [
-            service.mean_ns(),
-            service.percentile_ns(95.0) as f64,
-            service.percentile_ns(99.0) as f64,
-            response.mean_ns(),
+            service.mean(),
+            service.percentile(95.0),
+            service.percentile(99.0),
+            response.mean(),
         ];
         Dot {
             number: point.load.number,
@@ -46,7 +46,7 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
             load: words::load(record, point.load),
             requested: words::requested(record, point.load).unwrap_or(0.0),
             achieved: stats.achieved_ops_per_sec(),
-            ms: figures.map(|ns| ns / 1e6),
+            ms: figures.map(Figure::ms),
         }
     };
     let measured = |p| PointRecord::measured(p).map(|stats| of(p, stats));
@@ -59,7 +59,12 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
 pub fn response_chart(record: &RunRecord, fit: Fit, beside: Option<&Historical>) -> Option<String> {
     let dots = dots(record);
     let systems = || beside.iter().flat_map(|h| &h.systems);
-    let values = || dots.iter().flat_map(|d| d.ms).filter(|v| *v > 0.0);
+    let values = || {
+        dots.iter()
+            .flat_map(|d| d.ms)
+            .map(|f| f.value)
+            .filter(|v| *v > 0.0)
+    };
     values().next()?;
     let values = || values().chain(systems().map(|s| s.ort_ms));
     let low = values().min_by(f64::total_cmp)?;
@@ -97,18 +102,18 @@ pub fn response_chart(record: &RunRecord, fit: Fit, beside: Option<&Historical>)
     limit_line(&mut svg, record, &area, &y);
     knee_line(&mut svg, record, &area, &x);
     for (i, (class, _)) in LINES.iter().enumerate().rev() {
-        let at = |d: &Dot| (x.at(d.achieved), y.at(d.ms[i]));
+        let at = |d: &Dot| (x.at(d.achieved), y.at(d.ms[i].value));
         draw_line(&mut svg, class, &dots, at);
     }
     for (i, (class, label)) in LINES.iter().enumerate().rev() {
         for dot in &dots {
-            let at = (x.at(dot.achieved), y.at(dot.ms[i]));
+            let at = (x.at(dot.achieved), y.at(dot.ms[i].value));
             draw_dot(
                 &mut svg,
                 class,
                 dot,
                 at,
-                &format!("{label} {}", duration(dot.ms[i] * 1e6)),
+                &format!("{label} {}", dot.ms[i].text(|ms| duration(ms * 1e6))),
             );
         }
     }
@@ -218,7 +223,7 @@ fn describe(dots: &[Dot]) -> String {
         format!(
             "{} op/s: {:.2} ms{}",
             rate(d.achieved),
-            d.ms[0],
+            d.ms[0].value,
             if d.valid { "" } else { " (invalid)" }
         )
     };

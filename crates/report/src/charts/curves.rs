@@ -31,7 +31,7 @@ struct Curve {
 fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
     let dot = |point: &PointRecord| {
         let stats = point.measured()?;
-        let (service, response) = (stats.service().mean_ns(), stats.response().mean_ns());
+        let (service, response) = (stats.service().mean_ns(), stats.response().mean());
         let valid = point.is_valid();
         let achieved = stats.achieved_ops_per_sec();
         let title = format!(
@@ -42,13 +42,13 @@ fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
             rate(achieved),
             words::load(record, point.load),
             duration(service),
-            duration(response),
+            response.text(duration),
         );
-        (service > 0.0 && response > 0.0).then_some(Dot {
+        (service > 0.0 && response.value > 0.0).then_some(Dot {
             valid,
             achieved,
             service_ns: service,
-            response_ns: response,
+            response_ns: response.value,
             title,
         })
     };

@@ -4,6 +4,7 @@ use super::frame::{Area, axes, legend};
 use crate::format::rate;
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::Svg;
+use filermark_model::Figure;
 
 /// A load point on the x axis.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct Line {
     pub class: &'static str,
     pub label: String,
     /// `None` where a load point has none.
-    pub values: Vec<Option<f64>>,
+    pub values: Vec<Option<Figure>>,
 }
 
 /// What stands around the lines.
@@ -44,7 +45,7 @@ pub fn span(lines: &[Line]) -> Option<(f64, f64)> {
     let all = || {
         lines
             .iter()
-            .flat_map(|l| l.values.iter().flatten().copied())
+            .flat_map(|l| l.values.iter().flatten().map(|f| f.value))
     };
     let low = all().filter(|v| *v > 0.0).min_by(f64::total_cmp)?;
     Some((low, all().max_by(f64::total_cmp)?))
@@ -86,7 +87,7 @@ pub fn lines_chart(sheet: Sheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<S
     };
     axes(&mut svg, &area, &x, &y, ("achieved op/s", &unit));
     for (line, class) in lines.iter().zip(&classes) {
-        let at = |m: &Mark, v: Option<f64>| Some((x.at(m.achieved), y.at(v?), m.valid));
+        let at = |m: &Mark, v: Option<Figure>| Some((x.at(m.achieved), y.at(v?.value), m.valid));
         let points: Vec<_> = marks
             .iter()
             .zip(&line.values)
@@ -104,7 +105,7 @@ pub fn lines_chart(sheet: Sheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<S
     for line in lines {
         for (mark, value) in marks.iter().zip(&line.values) {
             let Some(value) = value else { continue };
-            let at = (x.at(mark.achieved), y.at(*value));
+            let at = (x.at(mark.achieved), y.at(value.value));
             match mark.valid {
                 true => svg.circle(&format!("dot {}", line.class), at, 2.6, ""),
                 false => svg.cross("cross", at, 3.5),
@@ -115,14 +116,14 @@ pub fn lines_chart(sheet: Sheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<S
     Some(svg.finish())
 }
 
-fn said(mark: &Mark, line: &Line, value: f64, unit: &str) -> String {
+fn said(mark: &Mark, line: &Line, value: Figure, unit: &str) -> String {
     let verdict = if mark.valid { "" } else { ", INVALID" };
     format!(
         "Load point {}{verdict}, {} op/s: {} {} {unit}",
         mark.number,
         rate(mark.achieved),
         line.label,
-        figure(value),
+        value.text(figure),
     )
 }
 
@@ -149,9 +150,9 @@ fn describe(marks: &[Mark], lines: &[Line], sheet: Sheet<'_>) -> String {
         Some(format!(
             "{}: {} at {} op/s, {} at {} op/s",
             line.label,
-            figure(first.1),
+            first.1.text(figure),
             rate(first.0.achieved),
-            figure(last.1),
+            last.1.text(figure),
             rate(last.0.achieved)
         ))
     };

@@ -27,7 +27,7 @@ pub(crate) use frame::{Area, axes_at, legend};
 pub use heatmap::{columns_for, heat_chart};
 pub use histogram::{groups_chart, overlay_chart};
 pub use ops::{op_charts, ops_chart};
-pub use percentiles::{Measure, PERCENTILES, percentiles_chart, percentiles_ns, waiting_chart};
+pub use percentiles::{Measure, PERCENTILES, percentiles, percentiles_chart, waiting_chart};
 pub use phases::phases_chart;
 pub use plain::{CurveLabels, CurvePoint, curve_chart};
 pub use procs::{Balance, procs_chart};

@@ -6,7 +6,7 @@ use super::lines::{Line, Sheet, lines_chart, span};
 use super::percentiles::marks;
 use crate::format::{count, duration, number};
 use crate::svg::{Anchor, Svg};
-use filermark_model::{Op, OpStats, PointStats};
+use filermark_model::{Figure, Op, OpStats, PointStats};
 use filermark_results::{PointRecord, RunRecord};
 
 /// Height of an operation's row.
@@ -132,7 +132,7 @@ fn of_op(
 ) -> Line {
     let value = |s: &PointStats| {
         let o = s.op(op).filter(|o| o.success_count > 0)?;
-        Some(figure_ns(o) / 1e6)
+        Some(Figure::exact(figure_ns(o) / 1e6))
     };
     let measured = record.points.iter().filter_map(PointRecord::measured);
     Line {

@@ -2,7 +2,7 @@
 
 use super::Fit;
 use super::lines::{Line, Mark, Sheet, lines_chart, span};
-use filermark_model::{Latency, PointStats};
+use filermark_model::{Figure, Latency, PointStats};
 use filermark_results::{PointRecord, RunRecord};
 
 /// The percentiles: (class, label, percent); 100: the longest.
@@ -41,10 +41,10 @@ impl Measure {
 }
 
 /// The percentiles of a latency in the order of [`PERCENTILES`], in nanoseconds.
-pub fn percentiles_ns(latency: &Latency) -> [f64; 6] {
+pub fn percentiles(latency: &Latency) -> [Figure; 6] {
     PERCENTILES.map(|(_, _, percent)| match percent {
-        p if p < 100.0 => latency.percentile_ns(p) as f64,
-        _ => latency.max_ns() as f64,
+        p if p < 100.0 => latency.percentile(p),
+        _ => latency.max(),
     })
 }
 
@@ -62,11 +62,11 @@ pub fn marks(record: &RunRecord) -> Vec<Mark> {
 
 fn lines(record: &RunRecord, measure: Measure) -> Vec<Line> {
     let measured = record.points.iter().filter_map(PointRecord::measured);
-    let all: Vec<[f64; 6]> = measured.map(|s| percentiles_ns(&measure.of(s))).collect();
+    let all: Vec<[Figure; 6]> = measured.map(|s| percentiles(&measure.of(s))).collect();
     let line = |(i, (class, label, _)): (usize, (&'static str, &str, f64))| Line {
         class,
         label: label.to_owned(),
-        values: all.iter().map(|p| Some(p[i] / 1e6)).collect(),
+        values: all.iter().map(|p| Some(p[i].ms())).collect(),
     };
     // The longest first: as in the chart, from above.
     PERCENTILES
@@ -103,23 +103,21 @@ pub fn percentiles_chart(record: &RunRecord, measure: Measure, fit: Fit) -> Opti
 /// Mean and 99 % of both latencies over the achieved rate: what lies between them is
 /// the time that operations waited before they were sent.
 pub fn waiting_chart(record: &RunRecord, fit: Fit) -> Option<String> {
-    type Figure = fn(&PointStats) -> f64;
-    let all: [(&'static str, &str, Figure); 4] = [
-        ("response", "response, mean", |s| s.response().mean_ns()),
-        ("service", "service, mean", |s| s.service().mean_ns()),
+    type Of = fn(&PointStats) -> Figure;
+    let all: [(&'static str, &str, Of); 4] = [
+        ("response", "response, mean", |s| s.response().mean()),
+        ("service", "service, mean", |s| s.service().mean()),
         ("response p99", "response, 99 %", |s| {
-            s.response().percentile_ns(99.0) as f64
+            s.response().percentile(99.0)
         }),
-        ("p99", "service, 99 %", |s| {
-            s.service().percentile_ns(99.0) as f64
-        }),
+        ("p99", "service, 99 %", |s| s.service().percentile(99.0)),
     ];
     let lines = all.map(|(class, label, of)| {
         let measured = record.points.iter().filter_map(PointRecord::measured);
         Line {
             class,
             label: label.to_owned(),
-            values: measured.map(|s| Some(of(s) / 1e6)).collect(),
+            values: measured.map(|s| Some(of(s).ms())).collect(),
         }
     });
     let sheet = Sheet {

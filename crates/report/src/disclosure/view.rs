@@ -471,7 +471,7 @@ const COLUMNS: &[Column] = &[
         p.service_ms_p99.map(|ms| number(ms, 3))
     }),
     ("99 % of response times, ms", |p| {
-        p.response_ms_p99.map(|ms| number(ms, 3))
+        p.response_p99().map(|f| f.text(|ms| number(ms, 3)))
     }),
     ("Total, KiB/s", |p| {
         p.total_kib_per_sec.map(|k| number(k, 0))

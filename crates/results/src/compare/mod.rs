@@ -33,7 +33,7 @@ pub use work::{FieldChange, Work};
 
 use crate::classical::ClassicalResult;
 use crate::historical::Historical;
-use crate::record::RunRecord;
+use crate::record::{PointRecord, RunRecord};
 use crate::text::one_line;
 use crate::time::Timestamp;
 use difference::decide;
@@ -387,6 +387,13 @@ fn restless(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
     })
 }
 
+/// The load points whose mean response time is a lower bound.
+fn lower_bounds(record: &RunRecord) -> Vec<u32> {
+    let is_bound = |p: &&PointRecord| p.measured().is_some_and(|s| s.response().mean().at_least);
+    let points = record.points.iter().filter(is_bound);
+    points.map(|p| p.load.number).collect()
+}
+
 fn remarks(
     base: &Group<'_>,
     other: &Group<'_>,
@@ -398,6 +405,14 @@ fn remarks(
         for record in &group.records {
             let suffix = one_line(&record.run.suffix);
             let name = format!("{} (suffix {suffix})", one_line(&group.name));
+            let bounds = lower_bounds(record);
+            if !bounds.is_empty() {
+                let points: Vec<String> = bounds.iter().map(u32::to_string).collect();
+                remarks.push(format!(
+                    "{name}: at load point {} the mean response time is a lower bound (operations of RUN were not seen to end), and is not compared",
+                    points.join(", ")
+                ));
+            }
             if let Some(cut) = &record.cut {
                 remarks.push(format!("the record of {name} was cut: {}", one_line(cut)));
             } else if record.end.is_none() {

@@ -81,7 +81,11 @@ impl Figures {
             ),
             service_mean: Figure::of(service.mean_ns(), draws * inflation, df),
             service_p99: p99(&service, inflation, df),
-            response_mean: Figure::of(response.mean_ns(), mean_variance(&response) * inflation, df),
+            // A lower bound is no figure to compare.
+            response_mean: match response.mean().at_least {
+                true => None,
+                false => Figure::of(response.mean_ns(), mean_variance(&response) * inflation, df),
+            },
             inflation,
             df,
             wakeup_mean_ns: stats.wakeup.mean_ns(),
@@ -211,6 +215,13 @@ mod tests {
         assert!(figures.achieved.is_none() && figures.service_mean.is_none());
         assert!(figures.service_p99.is_none() && figures.response_mean.is_none());
         assert!(figures.of_op(&OpStats::new(Op::Read)).is_none());
+        // A lower bound is not compared.
+        let mut open = stats(|_| (50, 1_000), 10);
+        assert!(Figures::of(&open).response_mean.is_some());
+        open.op_mut(Op::Read)
+            .response
+            .record_at_least(Nanos::from_secs(1));
+        assert!(Figures::of(&open).response_mean.is_none());
         // A second or none: unsure, but no panic.
         let short = Figures::of(&stats(|_| (50, 1_000), 1));
         assert_eq!(short.inflation, INFLATION_UNKNOWN);

@@ -98,7 +98,7 @@ static DATA_POINT: Node = group(
             number(
                 "responseP99Ms",
                 "99 % of response times, ms",
-                "The 99th percentile of the response time: measured from the intended start.",
+                "The 99th percentile of the response time: measured from the intended start. Blank where only a lower bound is known.",
             )
             .optional()
             .of_run(),

@@ -1,0 +1,95 @@
+//! A server process that is really stopped for a while (SIGSTOP) in the middle of RUN:
+//! response times as calculated beside those that were measured. The same under a
+//! virtual clock, exactly: `engine/src/shard/stop_tests.rs`.
+
+use crate::Measured;
+use crate::figure::Figure;
+use crate::plan::{Bench, plan};
+use crate::server::{ServerProcess, Wish};
+use filermark_model::PointStats;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+const WARMUP: Duration = Duration::from_millis(200);
+const WINDOW: Duration = Duration::from_secs(6);
+/// The stop begins so long after RUN has.
+const STOP_AFTER: Duration = Duration::from_secs(2);
+const STOP: Duration = Duration::from_secs(1);
+const PROCS: u32 = 8;
+/// Of all procs, op/s.
+const RATE: f64 = 2_000.0;
+
+/// Calculated and measured response times, for both pacings.
+pub fn measure(rounds: u32) -> Measured {
+    let mut figures = Vec::new();
+    for pacing in ["closed", "open"] {
+        let mut rows: Vec<(String, Vec<f64>)> = Vec::new();
+        for _ in 0..rounds {
+            let (stats, stopped) = stopped_run(pacing)?;
+            let pairs = expected(&stats, pacing, stopped)
+                .into_iter()
+                .zip(of(&stats));
+            for (at, ((name, calculated), measured)) in pairs.enumerate() {
+                for (side, value) in [("calculated", calculated), ("measured", measured)] {
+                    let place = 2 * at + usize::from(side == "measured");
+                    if rows.len() <= place {
+                        rows.push((format!("{pacing}: {name}, {side}"), Vec::new()));
+                    }
+                    rows[place].1.push(value);
+                }
+            }
+        }
+        let rows = rows.into_iter();
+        figures.extend(rows.map(|(name, rounds)| Figure::new(name, "ms", rounds)));
+    }
+    Ok(figures)
+}
+
+/// A run whose server stands still for [`STOP`]; and for how long it really did.
+fn stopped_run(pacing: &str) -> Result<(PointStats, Duration), String> {
+    let server = ServerProcess::start(Wish::default())?;
+    let port = server.address.port();
+    let options = [("PACING", pacing), ("SHARDS", "1"), ("BACKLOG_MAX", "4096")];
+    let mut bench = Bench::start(plan(PROCS, "127.0.0.1:/export", (port, port), &options)?)?;
+    bench.init(RATE)?;
+    std::thread::scope(|scope| {
+        let stopper = scope.spawn(|| {
+            std::thread::sleep(WARMUP + STOP_AFTER);
+            let stopped = server.signal(Signal::STOP);
+            let began = Instant::now();
+            std::thread::sleep(STOP);
+            let went_on = server.signal(Signal::CONT);
+            stopped.and(went_on).map(|()| began.elapsed())
+        });
+        let stats = bench.run(RATE, WARMUP, WINDOW);
+        let stopped = stopper.join().map_err(|_| "the stopping thread died")?;
+        Ok((stats?, stopped?))
+    })
+}
+
+/// Mean, 99 %, 99.9 % and the longest, in milliseconds: for uniform arrivals they fall
+/// in a straight line from the length of the stop, less steeply where a proc does one
+/// after the other.
+fn expected(stats: &PointStats, pacing: &str, stopped: Duration) -> [(&'static str, f64); 4] {
+    let service = stats.service().percentile_ns(50.0) as f64 / 1e9;
+    let fall = match pacing {
+        "closed" => 1.0 - RATE / f64::from(PROCS) * service,
+        _ => 1.0,
+    };
+    let (stop, window) = (stopped.as_secs_f64(), WINDOW.as_secs_f64());
+    let top = |part: f64| (stop + service - part * window * fall) * 1e3;
+    let mean = service + stop * stop / (2.0 * window * fall);
+    [
+        ("mean response", mean * 1e3),
+        ("99 %", top(0.01)),
+        ("99.9 %", top(0.001)),
+        ("longest", top(0.0)),
+    ]
+}
+
+fn of(stats: &PointStats) -> [f64; 4] {
+    let response = stats.response();
+    let at = |percentile| response.percentile(percentile);
+    let figures = [response.mean(), at(99.0), at(99.9), response.max()];
+    figures.map(|figure| figure.ms().value)
+}
