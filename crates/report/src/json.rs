@@ -168,7 +168,11 @@ mod tests {
         let before = renderings(&record).map(|text| text.matches(">=").count());
         assert_eq!(before[3], 0);
         let stats = record.points[0].stats.as_mut().unwrap();
-        let op = stats.ops.iter_mut().max_by_key(|o| o.success_count).unwrap();
+        let op = stats
+            .ops
+            .iter_mut()
+            .max_by_key(|o| o.success_count)
+            .unwrap();
         for _ in 0..40 {
             op.response.record_at_least(Nanos::from_secs(7));
         }
