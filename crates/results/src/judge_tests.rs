@@ -253,6 +253,17 @@ fn open_operations_invalidate_above_a_thousandth() {
     let open = |count| after(|stats, _| with_unseen(stats, count, 0));
     assert_eq!(open(30), [(Rule::OpenOperations, Severity::Warning)]);
     assert_eq!(open(31), [(Rule::OpenOperations, Severity::Invalid)]);
+    // A server that does not keep up is judged by that.
+    let found = after(|stats, plan| {
+        plan.pacing.mode = PacingMode::Open;
+        stats.dropped_count = 500;
+        with_unseen(stats, 500, 0);
+    });
+    let [first, second] = found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(first, (Rule::Saturated, Severity::Invalid));
+    assert_eq!(second, (Rule::OpenOperations, Severity::Warning));
 }
 
 #[test]

@@ -26,7 +26,9 @@ pub(super) fn open_operations(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let pcnt = percent_of(open as f64, operations(case));
-    let severity = match pcnt > OPEN_PCNT_MAX {
+    // What an overloaded server leaves waiting is judged by `saturated`, and the points
+    // below it still count.
+    let severity = match pcnt > OPEN_PCNT_MAX && super::saturated(case).is_none() {
         true => Severity::Invalid,
         false => Severity::Warning,
     };
