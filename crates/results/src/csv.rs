@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn every_line_has_every_column() {
         for (record, columns) in [
-            (testing::record(), 21),
+            (testing::record(), 22),
             (testing::composite::composite_record(), 22 + 5 + 2 * 9),
             (testing::composite::stream_record(), 22 + 2 * 5 + 2 * 7),
         ] {
