@@ -74,6 +74,8 @@ pub struct Loss {
     pub reason: String,
     /// It said so itself, and removes what it made.
     pub tidies_up: bool,
+    /// It has done so: what stays. `None` until it has said it.
+    pub tidied: Option<Vec<String>>,
 }
 
 impl std::fmt::Display for Loss {
@@ -126,6 +128,8 @@ pub(crate) struct Agents {
 struct Seat {
     client: String,
     lost: bool,
+    /// It is on its way out by itself, and has not said yet what stays.
+    leaving: bool,
     /// Its first word, once it came.
     hello: Option<Hello>,
     /// Seals secrets for it, from the first one on.
@@ -151,6 +155,7 @@ impl Agents {
         let seat = |host: &filermark_model::launch::HostPlan| Seat {
             client: host.client.clone(),
             lost: false,
+            leaving: false,
             hello: None,
             sealer: None,
             heard: Nanos(0),
@@ -542,18 +547,60 @@ impl Agents {
     }
 
     fn lose(&mut self, at: usize, reason: String) {
+        self.lose_with(at, reason, false);
+    }
+
+    /// `tidies_up`: it has said so itself, and is listened to until it has removed what it
+    /// made.
+    fn lose_with(&mut self, at: usize, reason: String, tidies_up: bool) {
         let Some(seat) = self.seats.get_mut(at).filter(|s| !s.lost) else {
             return;
         };
         seat.lost = true;
+        seat.leaving = tidies_up;
         tracing::debug!(target: "filermark_cluster", client = seat.client, reason, "lost");
         self.losses.push(Loss {
             agent: at,
             client: seat.client.clone(),
             reason,
-            tidies_up: false,
+            tidies_up,
+            tidied: None,
         });
-        self.board.cut(at);
+        if !tidies_up {
+            self.board.cut(at);
+        }
+    }
+
+    /// The last word of one that is leaving: what stays. If its link ends without it,
+    /// nobody knows.
+    fn take_farewell(&mut self, at: usize, event: &Event) {
+        let Some(seat) = self.seats.get_mut(at).filter(|s| s.leaving) else {
+            return;
+        };
+        let Event::Said(frame, _) = event else {
+            seat.leaving = !matches!(event, Event::Ended(_));
+            return;
+        };
+        if let Ok(Report::Cleaned { left_behind, .. }) = frame.decode().map(crate::tame::tamed) {
+            seat.leaving = false;
+            let loss = self.losses.iter_mut().find(|loss| loss.agent == at);
+            if let Some(loss) = loss {
+                loss.tidied = Some(left_behind);
+            }
+        }
+    }
+
+    /// Waits until those that are leaving have said what stays, so long at most.
+    pub fn await_farewells(&mut self, limit: Nanos) {
+        let until = self.board.now() + limit;
+        while self.seats.iter().any(|s| s.leaving) && self.board.now() < until {
+            let now = self.board.now();
+            if let Some((at, Came::Report(report))) = self.next((now + LOOK).min(until))
+                && !is_word(&report)
+            {
+                self.lose(at, "it spoke out of turn".into());
+            }
+        }
     }
 
     fn lose_where(&mut self, which: impl Fn(&Seat) -> bool, reason: &str) {
@@ -574,6 +621,7 @@ impl Agents {
         }
         let (at, event) = self.board.wait(until)?;
         if self.seats.get(at).is_none_or(|s| s.lost) {
+            self.take_farewell(at, &event);
             return Some((at, Came::Nothing));
         }
         let came = match event {
@@ -598,10 +646,7 @@ impl Agents {
                         Came::Clock
                     }
                     Ok(Report::Leaving { reason }) => {
-                        self.lose(at, reason);
-                        if let Some(loss) = self.losses.last_mut() {
-                            loss.tidies_up = true;
-                        }
+                        self.lose_with(at, reason, true);
                         Came::Lost
                     }
                     Ok(report) => Came::Report(report),

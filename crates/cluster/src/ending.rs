@@ -7,8 +7,11 @@ use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Finding, Nanos, Rule, Severity};
 use std::collections::BTreeSet;
+
+/// How long a client that leaves by itself may take to remove what it made.
+const FAREWELLS_MAX: Nanos = Nanos::from_secs(60);
 
 impl Sweep<'_> {
     /// Cleans up whatever the run came to; gives what stays, as findings.
@@ -84,6 +87,11 @@ impl Sweep<'_> {
                 Err(e) => left.push(format!("{} below the mount points: {e}", self.dir_name())),
             }
         }
+        let limit = match self.options.stop.is_raised() {
+            true => STOP_MAX,
+            false => FAREWELLS_MAX,
+        };
+        agents.await_farewells(limit);
         self.tell_losses(agents);
         left.extend(self.unreached(agents, removed_count));
         left
@@ -111,7 +119,8 @@ impl Sweep<'_> {
         let living = agents.living();
         let mut left = Vec::new();
         for loss in agents.losses() {
-            if loss.tidies_up {
+            if let Some(stays) = &loss.tidied {
+                left.extend(stays.iter().cloned());
                 continue;
             }
             // Only one that was ready can have made anything.
@@ -120,11 +129,11 @@ impl Sweep<'_> {
             else {
                 continue;
             };
-            let command = &self.options.stop_command;
-            let hint = format!("`{command}` removes it when {} is back", loss.client);
             let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
-            let place =
-                |m: &MountPoint| format!("{m}/{}: the client was lost; {hint}", self.dir_name());
+            let place = |m: &MountPoint| {
+                let (dir, client) = (self.dir_name(), &loss.client);
+                format!("{m}/{dir}: client {client} was lost before it had removed its files")
+            };
             let reached = |mount: &MountPoint| match plan.driver {
                 DriverPlan::Null => true,
                 DriverPlan::Nfs(_) | DriverPlan::Smb(_) => !living.is_empty(),

@@ -191,7 +191,15 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
     let threads = Arc::new(Threads::default());
     let board = Lines::launch(&launch(), threads.clone());
     let stop = StopFlag::new();
-    let swept = sweep_leftovers(&plan(), &launch(), "sealed", "", Box::new(board), stop);
+    let swept = sweep_leftovers(
+        &plan(),
+        &launch(),
+        "sealed",
+        "",
+        Box::new(board),
+        stop,
+        &mut |_| {},
+    );
     assert_unseen(&threads, "sweep", 1);
     // The first did not get in; the other does not try the same password.
     assert!(swept[0].left[0].contains("127.0.0.1"), "{swept:?}");

@@ -32,7 +32,7 @@ pub struct Swept {
 
 /// Removes what runs with this suffix have left on the mount points of the plan's
 /// clients. Only directories with our marker that name a run whose identity begins
-/// with `run_id`, and in them only names of ours.
+/// with `run_id`, and in them only names of ours. For what is waited goes to `tell`.
 pub fn sweep_leftovers(
     plan: &RunPlan,
     launch: &LaunchPlan,
@@ -40,6 +40,7 @@ pub fn sweep_leftovers(
     run_id: &str,
     board: Box<dyn Switchboard>,
     stop: StopFlag,
+    tell: &mut dyn FnMut(&str),
 ) -> Vec<Swept> {
     let mut all: Vec<Swept> = launch.hosts.iter().map(nothing_on).collect();
     let mut agents = Agents::new(board, launch, identity::own_hello(), stop);
@@ -76,12 +77,14 @@ pub fn sweep_leftovers(
             &order,
             SWEEP_MAX,
             OnLost::Continue,
-            &mut |_, heard| {
-                if let Heard::Answer(at, Report::Cleaned { tasks, left_behind }) = heard {
+            &mut |_, heard| match heard {
+                Heard::Answer(at, Report::Cleaned { tasks, left_behind }) => {
                     lockout.hear(at, &tasks);
                     all[at].removed_count = tasks.task_count;
                     all[at].left = left_behind;
                 }
+                Heard::Word(_, Report::Waiting { sentence }) => tell(sentence),
+                _ => {}
             },
         );
         if done == Err(OrderError::Stopped) {

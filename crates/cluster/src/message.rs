@@ -160,6 +160,11 @@ pub enum Report {
         /// Bytes written.
         bytes: u64,
     },
+    /// An order takes a while, and for what is waited.
+    Waiting {
+        /// In one sentence.
+        sentence: String,
+    },
     /// A second of WARMUP or RUN is over.
     Second {
         /// Its figures, all shards.

@@ -94,6 +94,9 @@ fn reports() -> Vec<Report> {
             task_count: 1,
             bytes: 2,
         },
+        Report::Waiting {
+            sentence: "g".into(),
+        },
         Report::Second {
             interval: Interval::default(),
         },

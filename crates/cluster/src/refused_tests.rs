@@ -84,7 +84,15 @@ fn looked(plan: RunPlan, dir: &Path) -> Findings {
 
 fn swept(plan: &RunPlan) -> Vec<Swept> {
     let stop = StopFlag::new();
-    sweep_leftovers(plan, &launch(), "t", "2026", board(&launch()), stop)
+    sweep_leftovers(
+        plan,
+        &launch(),
+        "t",
+        "2026",
+        board(&launch()),
+        stop,
+        &mut |_| {},
+    )
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl<'a> Sweep<'a> {
         let dir_name = self.dir_name();
         let started = self.record.run.started;
         let run_id = format!(
-            "{}{started:?}",
+            "{}{started}",
             run_id_front(&self.options.suffix, &self.record.run.fingerprint)
         );
         let plan = self.options.plan.clone();
@@ -171,11 +171,21 @@ impl<'a> Sweep<'a> {
         };
         for wave in waves(&plan) {
             let mut ready = BTreeMap::new();
-            agents.order(&wave, &order, PREPARE_MAX, OnLost::End, &mut |_, heard| {
-                if let Heard::Answer(at, report) = heard {
-                    ready.insert(at, report);
-                }
-            })?;
+            agents.order(
+                &wave,
+                &order,
+                PREPARE_MAX,
+                OnLost::End,
+                &mut |_, heard| match heard {
+                    Heard::Answer(at, report) => {
+                        ready.insert(at, report);
+                    }
+                    Heard::Word(at, Report::Waiting { sentence }) => {
+                        self.tell_waiting(at, sentence.clone());
+                    }
+                    _ => {}
+                },
+            )?;
             for (at, report) in ready {
                 self.take_ready(at, report);
             }
@@ -458,6 +468,9 @@ impl<'a> Sweep<'a> {
                     (self.options.observe)(Progress::Tasks { task_count, bytes });
                 }
                 Heard::Answer(_, report) => done.add(report),
+                Heard::Word(at, Report::Waiting { sentence }) => {
+                    self.tell_waiting(at, sentence.clone());
+                }
                 Heard::Lost(_) => {
                     living = living.saturating_sub(1);
                     self.tell_living(living);
@@ -517,6 +530,13 @@ impl<'a> Sweep<'a> {
         if let Some(message) = self.monitor.tell(phase, event, load, number) {
             self.remark("prime", message);
         }
+    }
+
+    /// A client waits, and for what.
+    fn tell_waiting(&mut self, client: usize, sentence: String) {
+        let client = self.options.plan.clients.get(client);
+        let name = client.map_or_else(String::new, |client| client.name.clone());
+        self.remark(&name, sentence);
     }
 
     pub fn remark(&mut self, host: &str, message: String) {

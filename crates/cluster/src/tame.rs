@@ -56,6 +56,7 @@ pub fn tame(report: &mut Report) {
             sentences(lacking);
             entries(free, free_space);
         }
+        Report::Waiting { sentence: said } => sentence(said),
         Report::Leaving { reason } | Report::Failed { reason, .. } => sentence(reason),
         Report::Measured {
             stats: measured,

@@ -103,6 +103,7 @@ fn all_with_words() -> Vec<Report> {
             lacking: vec![evil()],
         },
         Report::Leaving { reason: evil() },
+        Report::Waiting { sentence: evil() },
         Report::Failed {
             reason: evil(),
             stopped: false,

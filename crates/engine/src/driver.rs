@@ -12,10 +12,12 @@
 //! keeps for one (a file handle, a path) is its own affair. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
+use crate::claim::Renewed;
+use crate::claim::lease::{Plain, Watch};
 use crate::clock::Clock;
 use crate::data::DataSource;
 use crate::file_action::FileAction;
-use crate::name::Name;
+use crate::name::{Name, NameKind};
 use crate::session_action::SessionAction;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet, WorkloadObject};
@@ -153,6 +155,24 @@ pub enum Action {
     Session(SessionAction),
 }
 
+impl Action {
+    /// Whether INIT makes a directory of the file set by it, as against an operation.
+    pub const fn makes_dir(&self) -> bool {
+        match self {
+            Self::MakeProcDir { .. } => true,
+            Self::Mkdir { name, .. } => matches!(name.kind, NameKind::Dir),
+            _ => false,
+        }
+    }
+
+    /// Whether it fills an owner file: with what [`OwnerTexts`](crate::marker::OwnerTexts)
+    /// says, not with the contents of files.
+    #[inline]
+    pub const fn fills_owner(&self) -> bool {
+        matches!(self, Self::Fill { name, .. } if matches!(name.kind, NameKind::Owner))
+    }
+}
+
 /// One request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -286,6 +306,20 @@ pub struct Claim {
     pub run_id: String,
 }
 
+impl Claim {
+    /// What the owner files of this run's directories hold: the same for all clients of
+    /// the run, another one for every run, since its identity holds its start in
+    /// nanoseconds (FNV-1a, 128 bits).
+    pub fn nonce(&self) -> String {
+        const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+        const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        let hash = self.run_id.bytes().fold(OFFSET, |hash, byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(PRIME)
+        });
+        format!("{hash:032x}")
+    }
+}
+
 /// How much of a run's directory is removed when it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -315,6 +349,10 @@ pub struct ClaimReport {
     pub removed_count: u64,
     /// Names that are not ours and were left alone, with their place.
     pub foreign: Vec<String>,
+    /// What the owner files of the run directory's directories hold.
+    pub nonce: String,
+    /// Names in the run directory that a run may need, and that stay because of those.
+    pub occupied: Vec<String>,
     /// Largest read and write transfer in use, in bytes.
     pub transfer_bytes: (u32, u32),
     /// Space of the file system, as the server states it.
@@ -380,11 +418,17 @@ pub trait Driver: Send + Sync {
     /// Reaches the mount point, makes the run's directory there and marks it as
     /// ours. A directory of that name with the marker of an earlier run is emptied of
     /// what is ours; one with this very run's is joined as it is; one with entries
-    /// but without the marker is refused. Blocking.
+    /// but without the marker is refused, and so is one whose run is still under way.
+    /// Blocking; what takes long because of that is told to `watch`.
     ///
     /// # Errors
-    /// Unreachable, refused, read-only, not ours: see [`DriverError`].
-    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError>;
+    /// Unreachable, refused, read-only, not ours, in use: see [`DriverError`].
+    fn claim_watched(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        watch: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError>;
 
     /// Removes the marker and the run's directory, and what is ours and still in
     /// it, as far as `reach` goes. Foreign names are left and told. Blocking. Others
@@ -392,12 +436,49 @@ pub trait Driver: Send + Sync {
     ///
     /// # Errors
     /// The server could not be reached or refused; names what stays.
+    fn release_watched(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        reach: Reach,
+        watch: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError>;
+
+    /// [`Self::claim_watched`], with nobody to tell.
+    ///
+    /// # Errors
+    /// As there.
+    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+        self.claim_watched(mount, claim, &Plain)
+    }
+
+    /// [`Self::release_watched`], with nobody to tell.
+    ///
+    /// # Errors
+    /// As there.
     fn release(
         &self,
         mount: &MountPoint,
         claim: &Claim,
         reach: Reach,
-    ) -> Result<ClaimReport, DriverError>;
+    ) -> Result<ClaimReport, DriverError> {
+        self.release_watched(mount, claim, reach, &Plain)
+    }
+
+    /// Counts up the heartbeat of the marker, if this process has written it; `ended`
+    /// says in it that the run is over and its files stay. Blocking, over a connection
+    /// of its own.
+    ///
+    /// # Errors
+    /// The server could not be reached or refused.
+    fn renew(
+        &self,
+        _mount: &MountPoint,
+        _claim: &Claim,
+        _ended: bool,
+    ) -> Result<Renewed, DriverError> {
+        Ok(Renewed::NotOurs)
+    }
 
     /// Asks for the space of the file system behind a mount point; `None`: the server
     /// does not state it. Blocking; may make a connection of its own.

@@ -1,45 +1,290 @@
-//! The text of the marker file: the same whichever driver wrote it, so that a
-//! directory that was claimed through one is known through another.
+//! The texts by which directories are known as Filermark's: the same whichever driver
+//! wrote them, so that what was made through one is known through another.
+//!
+//! The *marker* is the file [`MARKER`](crate::name::MARKER) in the run directory. It says
+//! which run made it, and it is a lease: host, process, start, and a heartbeat that one
+//! client of the run counts up. The *owner file* has the same name in every directory
+//! below that INIT makes: it holds the path of its directory and the nonce of the run.
 
-use crate::driver::Claim;
+use crate::claim::Nonces;
+use crate::claim::lease::Process;
+use crate::driver::{Claim, ShardSetup};
+use crate::name::{Name, NameKind};
 
-/// Most bytes of a marker that are worth looking at.
+/// Most bytes of a marker that are looked at.
 pub const MARKER_BYTES_MAX: u32 = 4096;
+/// The size of an owner file, in bytes.
+pub const OWNER_BYTES: usize = 512;
+/// The size of a marker, in bytes, unless its names are very long: with one size, a
+/// heartbeat is one write over the text before.
+const MARKER_BYTES: usize = 1024;
 
 const SECOND_LINE: &str = "Filermark, a file-server benchmark, made this directory";
+const OWNER_FIRST_LINE: &str = "Filermark made this directory for a run";
 
-/// What the marker says: the run first, then words for the person who finds it.
+/// What a marker says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marker {
+    /// The run.
+    pub run: String,
+    /// The name of the directory that it was written for.
+    pub path: String,
+    /// What the owner files below hold; empty with a marker of Filermark 0.1.
+    pub nonce: String,
+    /// Who renews it.
+    pub process: Process,
+    /// When the run directory was claimed, UTC.
+    pub started: String,
+    /// How often it was renewed.
+    pub heartbeat: u64,
+    /// The run is over, and its files stay on purpose (KEEP=on).
+    pub ended: bool,
+}
+
+/// What the bytes of a file named as the marker are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkerText {
+    /// A marker.
+    Marker(Box<Marker>),
+    /// The beginning of one, or nothing: it was being written when its run was killed.
+    Cut,
+    /// Somebody else's file.
+    Foreign,
+}
+
+impl Marker {
+    /// That of a claim which this process makes now.
+    pub fn new(claim: &Claim, process: Process, started: String) -> Self {
+        Self {
+            run: claim.run_id.clone(),
+            path: claim.dir_name.clone(),
+            nonce: claim.nonce(),
+            process,
+            started,
+            heartbeat: 0,
+            ended: false,
+        }
+    }
+
+    /// Its text: the run first, then words for the person who finds it, then the lease.
+    pub fn text(&self) -> String {
+        let state = if self.ended { "ended  " } else { "running" };
+        let text = format!(
+            "{}\n{SECOND_LINE} for a run and owns\n\
+             everything in it. If that run is no longer under way it can be deleted:\n\
+             rm -r {path}\n\
+             path: {path}\nnonce: {}\nhost: {}\nprocess: {}\nsystem: {}\nstarted: {}\n\
+             heartbeat: {:010}\nstate: {state}\n",
+            self.run,
+            self.nonce,
+            self.process.host,
+            self.process.number_text(),
+            self.process.system,
+            self.started,
+            self.heartbeat,
+            path = self.path,
+        );
+        padded(text, MARKER_BYTES)
+    }
+
+    /// What the bytes of a file are.
+    pub fn read(bytes: &[u8]) -> MarkerText {
+        if bytes.iter().all(|byte| *byte == 0) {
+            return MarkerText::Cut;
+        }
+        let lines = std::str::from_utf8(bytes).ok();
+        let Some((run, rest)) = lines.and_then(|text| text.split_once('\n')) else {
+            return MarkerText::Foreign;
+        };
+        if !rest.starts_with(SECOND_LINE) {
+            // Enough of the line that nobody else begins a file like this.
+            let is_cut = rest.len() >= "Filermark".len() && SECOND_LINE.starts_with(rest);
+            return if is_cut {
+                MarkerText::Cut
+            } else {
+                MarkerText::Foreign
+            };
+        }
+        let value = |name: &str| {
+            let mut lines = rest.lines();
+            let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            line.unwrap_or("").trim().to_owned()
+        };
+        MarkerText::Marker(Box::new(Self {
+            run: run.trim().to_owned(),
+            path: value("path"),
+            nonce: value("nonce"),
+            process: Process::of(&value("host"), &value("system"), &value("process")),
+            started: value("started"),
+            heartbeat: value("heartbeat").parse().unwrap_or(0),
+            ended: value("state") == "ended",
+        }))
+    }
+
+    /// Who made the claim, where and since when, as a part of a sentence.
+    pub fn who(&self) -> String {
+        if self.process.host.is_empty() {
+            return format!("run {}", self.run);
+        }
+        format!(
+            "run {} (process {} on host {}, since {})",
+            self.run, self.process.pid, self.process.host, self.started
+        )
+    }
+}
+
+/// The marker of a claim, as this process writes it.
 pub fn marker_text(claim: &Claim) -> String {
-    format!(
-        "{}\n{SECOND_LINE} for a run and owns\n\
-         everything in it. If that run is no longer under way it can be deleted:\n\
-         rm -r {}\n",
-        claim.run_id, claim.dir_name
-    )
+    let process = Process::this().clone();
+    Marker::new(claim, process, crate::claim::lease::utc_now()).text()
 }
 
 /// The run that a marker names; `None` if it is no marker of ours.
-pub fn marker_run(data: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(data).ok()?;
-    let (run, rest) = text.split_once('\n')?;
-    rest.starts_with(SECOND_LINE).then(|| run.trim().to_owned())
+pub fn marker_run(bytes: &[u8]) -> Option<String> {
+    match Marker::read(bytes) {
+        MarkerText::Marker(marker) => Some(marker.run),
+        MarkerText::Cut | MarkerText::Foreign => None,
+    }
+}
+
+/// What the owner file of a directory holds. `path` counts from the directory of the
+/// mount point on, with slashes: `filermark.SUFFIX/p000000/d0003`.
+pub fn owner_text(path: &str, nonce: &str) -> String {
+    let text = format!("{OWNER_FIRST_LINE}\npath: {path}\nnonce: {nonce}\n");
+    padded(text, OWNER_BYTES)
+}
+
+/// What the owner files of a classical file set hold, for drivers that fill them like
+/// other files: INIT names such a file by a number (see [`owner_number`]).
+#[derive(Clone, Debug, Default)]
+pub struct OwnerTexts {
+    dir_name: String,
+    /// By proc of the shard: mount points may have different ones.
+    nonces: Vec<String>,
+}
+
+/// The number by which the owner file of a proc's directory (`dir` is `None`), or of one
+/// of its directories of I/O files, is known to [`OwnerTexts`].
+pub const fn owner_number(proc: u32, dir: Option<u32>) -> u64 {
+    let dir = match dir {
+        Some(dir) => dir as u64 + 1,
+        None => 0,
+    };
+    // Apart from the numbers of files.
+    1 << 63 | (proc as u64) << 32 | dir
+}
+
+impl OwnerTexts {
+    /// Those of the procs of a shard.
+    pub fn of(setup: &ShardSetup, nonces: &Nonces) -> Self {
+        let procs = setup.procs.iter();
+        Self {
+            dir_name: setup.claim.dir_name.clone(),
+            nonces: procs
+                .map(|proc| nonces.of(&proc.mount, &setup.claim))
+                .collect(),
+        }
+    }
+
+    /// Appends `length` bytes from `offset` on of the owner file with this number to
+    /// `out`, for a proc of the shard by its index.
+    pub fn append(&self, proc: u32, number: u64, (offset, length): (u64, u32), out: &mut Vec<u8>) {
+        let text = |name: Name| String::from_utf8_lossy(name.text().as_bytes()).into_owned();
+        let proc_dir = text(Name::new(
+            NameKind::ProcDir,
+            (number >> 32) as u32 & 0x7fff_ffff,
+        ));
+        let mut path = format!("{}/{proc_dir}", self.dir_name);
+        if let Some(dir) = (number as u32).checked_sub(1) {
+            path.push('/');
+            path.push_str(&text(Name::new(NameKind::Dir, dir)));
+        }
+        let nonce = self.nonces.get(proc as usize).map_or("", String::as_str);
+        let whole = owner_text(&path, nonce);
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = whole.as_bytes().get(from..).unwrap_or_default();
+        let count = bytes.len().min(length as usize);
+        out.extend_from_slice(&bytes[..count]);
+        out.resize(out.len() + length as usize - count, b' ');
+    }
+}
+
+/// A text with blanks before its last line end, up to a size.
+fn padded(mut text: String, size: usize) -> String {
+    if text.len() < size {
+        let blanks = size - text.len() - 1;
+        text.extend(std::iter::repeat_n(' ', blanks));
+        text.push('\n');
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn markers_are_recognised_and_other_files_are_not() {
-        let claim = Claim {
+    fn claim() -> Claim {
+        Claim {
             dir_name: "filermark.mine".to_owned(),
             run_id: "20260101-abc".to_owned(),
-        };
-        let text = marker_text(&claim);
+        }
+    }
+
+    #[test]
+    fn markers_are_recognised_and_other_files_are_not() {
+        let text = marker_text(&claim());
         assert_eq!(marker_run(text.as_bytes()).as_deref(), Some("20260101-abc"));
         assert!(text.contains("rm -r filermark.mine"));
-        for foreign in [&b""[..], b"20260101-abc\n", b"\xff\xfe\n", b"x\ny\n"] {
-            assert_eq!(marker_run(foreign), None, "{foreign:?}");
+        for foreign in [
+            &b"my own words"[..],
+            b"20260101-abc\n",
+            b"\xff\xfe\n",
+            b"x\ny\n",
+            b"x\nFilermark is fine\n",
+        ] {
+            assert_eq!(Marker::read(foreign), MarkerText::Foreign, "{foreign:?}");
         }
+        let cut = text.len() - text.find("benchmark").unwrap();
+        for cut in [&b""[..], &[0; 1024], &text.as_bytes()[..text.len() - cut]] {
+            assert_eq!(Marker::read(cut), MarkerText::Cut, "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn a_marker_comes_back_as_it_was_and_keeps_its_size() {
+        let process = Process::of("toad", "boot 1 pid:[2]", "77 from 12345");
+        let mut marker = Marker::new(&claim(), process, "2026-11-23 00:55:09 UTC".to_owned());
+        let size = marker.text().len();
+        for (heartbeat, ended) in [(0, false), (999, false), (12, true)] {
+            marker.heartbeat = heartbeat;
+            marker.ended = ended;
+            let text = marker.text();
+            let read = Marker::read(text.as_bytes());
+            assert_eq!(read, MarkerText::Marker(Box::new(marker.clone())));
+            assert_eq!(text.len(), size);
+            assert!(!text.contains("Timestamp("), "{text}");
+        }
+        assert_eq!(
+            marker.who(),
+            "run 20260101-abc (process 77 on host toad, since 2026-11-23 00:55:09 UTC)"
+        );
+    }
+
+    #[test]
+    fn an_owner_file_holds_path_and_nonce_in_one_size() {
+        let whole = owner_text("filermark.mine/p000007/d0003", &claim().nonce());
+        assert_eq!(whole.len(), OWNER_BYTES);
+        assert!(whole.contains("path: filermark.mine/p000007/d0003\n"));
+        let mut parts = Vec::new();
+        let texts = OwnerTexts {
+            dir_name: claim().dir_name,
+            nonces: vec![claim().nonce()],
+        };
+        let number = owner_number(7, Some(3));
+        texts.append(0, number, (0, 100), &mut parts);
+        texts.append(0, number, (100, 412), &mut parts);
+        assert_eq!(parts, whole.as_bytes());
+        let longest = format!("filermark.{}/p000007/d0003", "x".repeat(245));
+        assert_eq!(owner_text(&longest, &claim().nonce()).len(), OWNER_BYTES);
     }
 }

@@ -6,7 +6,9 @@
 //! filermark.SUFFIX/               the run's directory, owned by the marker in it
 //!     .filermark-owner            the marker
 //!     p000000/                    one directory per proc
-//!         d0000/ f00000000 ...    DIR_COUNT directories with the I/O files
+//!         .filermark-owner        its owner file
+//!         d0000/ f00000000 ...    DIR_COUNT directories with the I/O files, and
+//!                                 an owner file each
 //!         n000000 ...             files outside of the I/O set
 //!         l000000 ...             symbolic links
 //!         m000000/ ...            directories made by MKDIR
@@ -34,6 +36,8 @@ pub enum NameKind {
     Symlink,
     /// A directory made by MKDIR.
     MadeDir,
+    /// The owner file of a directory: [`MARKER`], whatever the number.
+    Owner,
 }
 
 impl NameKind {
@@ -54,6 +58,7 @@ impl NameKind {
             Self::Small => b'n',
             Self::Symlink => b'l',
             Self::MadeDir => b'm',
+            Self::Owner => MARKER.as_bytes()[0],
         }
     }
 
@@ -83,7 +88,7 @@ pub struct Name {
 /// A formatted name, without a heap.
 #[derive(Clone, Copy)]
 pub struct NameText {
-    bytes: [u8; 12],
+    bytes: [u8; 16],
     len: u8,
 }
 
@@ -103,8 +108,13 @@ impl Name {
     /// Its text: a letter and a number of fixed width.
     #[inline]
     pub fn text(self) -> NameText {
+        if matches!(self.kind, NameKind::Owner) {
+            let mut bytes = [0u8; 16];
+            bytes.copy_from_slice(MARKER.as_bytes());
+            return NameText { bytes, len: 16 };
+        }
         let digits = self.kind.digits();
-        let mut bytes = [0u8; 12];
+        let mut bytes = [0u8; 16];
         bytes[0] = self.kind.letter();
         let mut rest = self.number;
         for slot in bytes[1..=digits].iter_mut().rev() {

@@ -1,5 +1,6 @@
 //! The null driver: every operation succeeds at once. Measures the generator.
 
+use crate::claim::lease::Watch;
 use crate::clock::Clock;
 use crate::driver::*;
 use crate::file_action::FileAction;
@@ -24,11 +25,22 @@ impl Driver for NullDriver {
         }
     }
 
-    fn claim(&self, _: &MountPoint, _: &Claim) -> Result<ClaimReport, DriverError> {
+    fn claim_watched(
+        &self,
+        _: &MountPoint,
+        _: &Claim,
+        _: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
     }
 
-    fn release(&self, _: &MountPoint, _: &Claim, _: Reach) -> Result<ClaimReport, DriverError> {
+    fn release_watched(
+        &self,
+        _: &MountPoint,
+        _: &Claim,
+        _: Reach,
+        _: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
     }
 

@@ -33,6 +33,8 @@ pub struct Task {
     pub hold: Hold,
     /// The phase may go on though it fails: closing what a connection may have lost.
     pub may_fail: bool,
+    /// The classical directory that it removes: the proc's own, or one in it.
+    pub removes: Option<Option<u32>>,
 }
 
 /// A walk over everything that is to be made or removed.

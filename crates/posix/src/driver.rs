@@ -8,6 +8,8 @@ use crate::place::{self, Place};
 use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
+use filermark_engine::claim::Renewed;
+use filermark_engine::claim::lease::Watch;
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, Reach, ShardDriver,
     ShardSetup, Space,
@@ -50,7 +52,7 @@ impl PosixDriver {
             return Ok(known.clone());
         }
         let top = place::reach(mount)?;
-        let found = Place::open(&top, mount, &claim.dir_name).map_err(|e| DriverError {
+        let found = Place::open(&top, mount, claim).map_err(|e| DriverError {
             place: format!("{mount}/{}", claim.dir_name),
             step: "find the run's directory".to_owned(),
             reason: e.to_string(),
@@ -130,23 +132,29 @@ impl Driver for PosixDriver {
         }
     }
 
-    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+    fn claim_watched(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        watch: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        let report = claim::claim(&self.plan, mount, claim)?;
+        let report = claim::claim(&self.plan, mount, claim, watch)?;
         self.note_top(mount);
         Ok(report)
     }
 
-    fn release(
+    fn release_watched(
         &self,
         mount: &MountPoint,
         claim: &Claim,
         reach: Reach,
+        watch: &dyn Watch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         match self.unmounted(mount, claim) {
             Some(error) => Err(error),
-            None => claim::release(mount, claim, reach),
+            None => claim::release(mount, claim, reach, watch),
         }
     }
 
@@ -160,6 +168,15 @@ impl Driver for PosixDriver {
                 reason: e.to_string(),
                 advice: String::new(),
             })
+    }
+
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        ended: bool,
+    ) -> Result<Renewed, DriverError> {
+        claim::renew(mount, claim, ended)
     }
 
     fn settle(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {

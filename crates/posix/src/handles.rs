@@ -9,6 +9,7 @@ use crate::cache::Cache;
 use crate::counters::{Counters, Tally};
 use crate::limits::Share;
 use crate::names;
+use crate::owned::Owned;
 use crate::place::Place;
 use crate::sys::{Class, Dir, Errno, File, Result};
 use filermark_engine::data::History;
@@ -56,24 +57,30 @@ impl Proc {
         self.top.as_ref().ok_or(Errno::NOENT)
     }
 
-    /// Makes the top of the tree; being there already is fine.
+    /// Makes the top of the tree; being there already is fine, if it is this run's.
     pub(crate) fn make_top(&mut self) -> Result<()> {
-        match self.place.dir.make_dir(&self.tree_name) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(e) => return Err(e),
-        }
         // It may be another one than the last time.
         self.top = None;
-        self.top().map(|_| ())
+        let owned = self.owned(&[&self.tree.name]);
+        self.top = Some(owned.make(&self.place.dir, &self.tree_name)?);
+        Ok(())
     }
 
     /// Removes the top of the tree, unless something is in it.
     pub(crate) fn remove_top(&mut self) -> Result<()> {
         self.top = None;
-        match self.place.dir.remove_dir(&self.tree_name) {
-            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY) => Ok(()),
-            Err(e) => Err(e),
+        let owned = self.owned(&[&self.tree.name]);
+        owned.remove(&self.place.dir, &self.tree_name)
+    }
+
+    /// What the owner file of a directory below the run directory holds.
+    pub(crate) fn owned(&self, names: &[&str]) -> Owned {
+        let mut path = self.place.dir_name.clone();
+        for name in names {
+            path.push('/');
+            path.push_str(name);
         }
+        Owned::of(&path, &self.place.nonce)
     }
 }
 

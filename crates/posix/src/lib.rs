@@ -48,6 +48,7 @@ mod driver;
 mod handles;
 mod limits;
 mod names;
+mod owned;
 mod place;
 mod shard;
 mod status;

@@ -1,9 +1,9 @@
-//! The names of a tree as bytes for system calls, and the other way round.
+//! The names of a tree as bytes for system calls.
 //! Nothing here takes from the heap.
 
 use crate::sys::{Errno, Result};
 use filermark_engine::file_action::{
-    DIR_COUNT_MAX, DIR_DIGITS, FILE_DIGITS, FILES_PER_DIR_MAX, FileKind, FileRef,
+    DIR_COUNT_MAX, DIR_DIGITS, FILE_DIGITS, FILES_PER_DIR_MAX, FileRef,
 };
 use filermark_model::Bucket;
 use std::ffi::CStr;
@@ -97,32 +97,10 @@ pub(crate) fn bucket_path(of: u32, in_bucket: Bucket) -> Result<NameBuf> {
     Ok(path)
 }
 
-/// Whether `name` is `letter` and so many digits.
-fn is_numbered(name: &[u8], letter: u8, digits: usize) -> bool {
-    matches!(name.split_first(), Some((first, rest))
-        if *first == letter && rest.len() == digits && rest.iter().all(u8::is_ascii_digit))
-}
-
-/// Whether a name in a tree is a directory's of ours.
-pub(crate) fn is_dir(name: &[u8]) -> bool {
-    is_numbered(name, b'd', DIR_DIGITS)
-}
-
-/// Whether a name in a directory is a bucket's.
-pub(crate) fn is_bucket(name: &[u8]) -> bool {
-    is_numbered(name, b'b', BUCKET_DIGITS)
-}
-
-/// What a name in a bucket stands for, if it is ours.
-pub(crate) fn kind_of(name: &[u8]) -> Option<FileKind> {
-    FileKind::ALL
-        .into_iter()
-        .find(|kind| is_numbered(name, kind.letter(), FILE_DIGITS))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_engine::file_action::FileKind;
 
     fn a_file(number: u32) -> FileRef {
         FileRef {
@@ -134,34 +112,19 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_layout_and_are_known_again() {
+    fn names_are_those_of_the_layout() {
         let name = file(a_file(12)).expect("name");
         assert_eq!(name.as_str(), "r0000012");
         assert_eq!(name.as_c_str(), c"r0000012");
-        assert_eq!(kind_of(b"r0000012"), Some(FileKind::Renamed));
         let longest = file(a_file(FILES_PER_DIR_MAX)).expect("name");
         assert_eq!(longest.as_c_str(), c"r9999999");
         let path = bucket_path(9_999, Bucket::COPYFILE).expect("path");
         assert_eq!(path.as_c_str(), c"d9999/b17");
-        assert!(is_dir(dir(0).expect("dir").as_str().as_bytes()));
-        assert!(is_bucket(bucket(Bucket::UNLINK).as_str().as_bytes()));
     }
 
     #[test]
-    fn what_does_not_fit_and_what_is_foreign_is_refused() {
+    fn what_does_not_fit_is_refused() {
         assert!(file(a_file(FILES_PER_DIR_MAX + 1)).is_err());
         assert!(dir(DIR_COUNT_MAX + 1).is_err());
-        for foreign in [
-            "",
-            "f",
-            "f000001",
-            "f00000012",
-            "x0000001",
-            "f000000a",
-            "f-000001",
-        ] {
-            assert_eq!(kind_of(foreign.as_bytes()), None, "{foreign}");
-        }
-        assert!(!is_dir(b"d000") && !is_dir(b"d00000") && !is_bucket(b"b1"));
     }
 }

@@ -1,7 +1,11 @@
 //! Where a run's directory is: found once per mount, shared by all shards.
 
+use crate::claim::backend::read_front;
 use crate::sys::{Dir, Errno};
-use filermark_engine::driver::DriverError;
+use filermark_engine::claim::FileFront;
+use filermark_engine::driver::{Claim, DriverError};
+use filermark_engine::marker::{Marker, MarkerText};
+use filermark_engine::name::MARKER;
 use filermark_model::plan::MountPoint;
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -19,19 +23,33 @@ pub(crate) struct Place {
     /// Its path, for people, for custom programs, and to see whether it is still there.
     pub path: PathBuf,
     id: (u64, u64),
+    /// Its name, and what the owner files in it hold.
+    pub(crate) dir_name: String,
+    pub(crate) nonce: String,
 }
 
 impl Place {
-    /// The directory `name` below a mount's.
+    /// The run's directory below a mount's.
     ///
     /// # Errors
     /// The error of the call that looked for it.
-    pub(crate) fn open(top: &Dir, mount: &MountPoint, name: &str) -> crate::sys::Result<Self> {
+    pub(crate) fn open(top: &Dir, mount: &MountPoint, claim: &Claim) -> crate::sys::Result<Self> {
+        let name = claim.dir_name.as_str();
         let c_name = CString::new(name).map_err(|_| Errno::INVAL)?;
         let dir = top.open_dir(&c_name)?;
+        // A run that goes on with the files of an earlier one has that one's nonce.
+        let nonce = match read_front(&dir, MARKER)? {
+            FileFront::Bytes(bytes) => match Marker::read(&bytes) {
+                MarkerText::Marker(marker) => marker.nonce,
+                MarkerText::Cut | MarkerText::Foreign => claim.nonce(),
+            },
+            FileFront::Missing | FileFront::NoFile => claim.nonce(),
+        };
         Ok(Self {
             id: dir.id()?,
             dir,
+            nonce,
+            dir_name: name.to_owned(),
             path: PathBuf::from(&mount.path).join(name),
         })
     }

@@ -41,7 +41,7 @@ pub const fn advice(rule: Rule) -> &'static str {
             "What was measured before stays in the record; run again for the rest."
         }
         Rule::LeftBehind => {
-            "Remove it by hand; Filermark only deletes what it knows to be its own."
+            "Give the `filermark stop` command that the finding names. What is not Filermark's it leaves: look at the names, and remove by hand what nobody needs."
         }
         Rule::LoadPoints => {
             "Use LOAD, INCR_LOAD and NUM_RUNS for ten or more evenly spaced load points."

@@ -136,7 +136,8 @@ impl Duty {
         match (self.leaving, self.tidied) {
             (false, _) => vec![Act::Tell(report)],
             (true, false) => self.tidy_up(),
-            (true, true) => vec![Act::End],
+            // The prime may be listening still: what stays is to be known.
+            (true, true) => vec![Act::Tell(report), Act::End],
         }
     }
 
@@ -269,7 +270,7 @@ mod tests {
             shown(&duty.hear(Order::Goodbye, Nanos(5), 0)),
             ["Begin TidyUp)"]
         );
-        assert_eq!(shown(&duty.done(Report::Alive)), ["End"]);
+        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)", "End"]);
     }
 
     #[test]
@@ -283,7 +284,7 @@ mod tests {
             "too late"
         );
         assert_eq!(shown(&duty.done(Report::Alive)), ["Begin TidyUp)"]);
-        assert_eq!(shown(&duty.done(Report::Alive)), ["End"]);
+        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)", "End"]);
     }
 
     #[test]

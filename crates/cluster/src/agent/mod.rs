@@ -4,6 +4,7 @@
 //! up what the shards say while they do (`live`); this one decides ([`duty`]).
 
 pub mod duty;
+mod lease;
 mod live;
 mod work;
 

@@ -2,6 +2,7 @@
 //! a time, on a thread of its own; what a task came to is its report.
 
 use super::duty::Task;
+use super::lease::{Renewal, Waiting, in_the_way};
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
@@ -81,6 +82,8 @@ struct Prepared {
     /// The file systems behind them, where they state their space.
     file_systems: Vec<FreeSpace>,
     engine: Option<Engine>,
+    /// Renews the markers that this agent has written.
+    renewal: Option<Renewal>,
 }
 
 struct Work {
@@ -106,7 +109,7 @@ impl Work {
             Task::Cleanup => self.cleanup(),
             Task::Release { orphans } => self.release(orphans),
             Task::Sweep(mut share) => match handover::open(&mut share, &mut self.opener) {
-                Ok(()) => sweep(share),
+                Ok(()) => self.sweep(share),
                 Err(reason) => failed(reason),
             },
             Task::TidyUp => self.tidy_up(),
@@ -151,8 +154,13 @@ impl Work {
             mounts,
             file_systems: Vec::new(),
             engine: None,
+            renewal: None,
         });
-        match prepared.connect(client, &self.clock, &self.stop, &self.live) {
+        let watch = Waiting {
+            reports: &self.reports,
+            stop: &self.stop,
+        };
+        match prepared.connect(client, &self.clock, &watch, &self.live) {
             Ok(report) => report,
             Err(report) => report,
         }
@@ -244,6 +252,7 @@ impl Work {
         };
         // Its threads and open files first.
         prepared.engine = None;
+        prepared.renewal = None;
         self.stop.lower();
         prepared.mounts.extend(orphans);
         let (task_count, left_behind) = prepared.release(Reach::All);
@@ -252,6 +261,32 @@ impl Work {
             ..TaskReport::default()
         };
         cleaned(done, began, left_behind)
+    }
+
+    /// What a run that is over has left goes.
+    fn sweep(&self, share: Share) -> Report {
+        let began = Instant::now();
+        let (plan, client, claim) = parts(share);
+        let driver = driver_of(&plan);
+        let mut done = TaskReport::default();
+        let mut left = Vec::new();
+        let watch = Waiting {
+            reports: &self.reports,
+            stop: &self.stop,
+        };
+        for mount in mounts_of(&plan, client) {
+            match driver.release_watched(&mount, &claim, Reach::Leftovers, &watch) {
+                Ok(report) => {
+                    done.task_count += report.removed_count;
+                    left.extend(report.foreign);
+                }
+                Err(e) => {
+                    done.failed_count += 1;
+                    left.push(e.to_string());
+                }
+            }
+        }
+        cleaned(done, began, left)
     }
 
     /// The prime is gone: leaves nothing of its own behind, and nothing of the others'
@@ -263,11 +298,13 @@ impl Work {
             return cleaned(TaskReport::default(), began, Vec::new());
         };
         if prepared.plan.fileset.keep {
+            prepared.end_lease();
             return cleaned(TaskReport::default(), began, Vec::new());
         }
         let done = prepared.engine.as_mut().map(Engine::cleanup);
         let done = done.and_then(Result::ok).unwrap_or_default();
         prepared.engine = None;
+        prepared.renewal = None;
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
         let (_, left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
@@ -305,34 +342,12 @@ fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
     mounts
 }
 
-/// What a run that is over has left goes.
-fn sweep(share: Share) -> Report {
-    let began = Instant::now();
-    let (plan, client, claim) = parts(share);
-    let driver = driver_of(&plan);
-    let mut done = TaskReport::default();
-    let mut left = Vec::new();
-    for mount in mounts_of(&plan, client) {
-        match driver.release(&mount, &claim, Reach::Leftovers) {
-            Ok(report) => {
-                done.task_count += report.removed_count;
-                left.extend(report.foreign);
-            }
-            Err(e) => {
-                done.failed_count += 1;
-                left.push(e.to_string());
-            }
-        }
-    }
-    cleaned(done, began, left)
-}
-
 impl Prepared {
     fn connect(
         &mut self,
         client: u32,
         clock: &Clock,
-        stop: &StopFlag,
+        watch: &Waiting<'_>,
         live: &SyncSender<Live>,
     ) -> Result<Report, Report> {
         let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
@@ -343,14 +358,15 @@ impl Prepared {
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
             let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
-            let mut found =
-                self.driver
-                    .claim(&mount, &self.claim)
-                    .map_err(|e| match stop.is_raised() {
-                        // Nobody but the user raises it at this time.
-                        true => phase_failed(&PhaseError::Stopped),
-                        false => failed(e.to_string()),
-                    })?;
+            let mut found = self
+                .driver
+                .claim_watched(&mount, &self.claim, watch)
+                .map_err(|e| match watch.stop.is_raised() {
+                    // Nobody but the user raises it at this time.
+                    true => phase_failed(&PhaseError::Stopped),
+                    false => failed(e.to_string()),
+                })?;
+            let way = in_the_way(&self.plan, client, &mount, (&self.claim, &found));
             if found.removed_count > 0 {
                 // What the leftovers took is free now.
                 let now = self.driver.space(&mount).ok().flatten();
@@ -374,14 +390,19 @@ impl Prepared {
             });
             // Only what was claimed is released.
             self.mounts.push(mount);
+            if let Some(why) = way {
+                return Err(failed(why));
+            }
         }
+        let (driver, claim) = (self.driver.clone(), self.claim.clone());
+        self.renewal = Renewal::begin(driver, claim, self.mounts.clone(), watch.stop.clone());
         let engine = Engine::start(EngineSetup {
             plan: self.plan.clone(),
             client: client as usize,
             driver: self.driver.clone(),
             claim: self.claim.clone(),
             clock: clock.clone(),
-            stop: stop.clone(),
+            stop: watch.stop.clone(),
             live: Some(live.clone()),
         })
         .map_err(|e| phase_failed(&e))?;
@@ -399,6 +420,16 @@ impl Prepared {
             free: self.file_systems.clone(),
             lacking,
         })
+    }
+
+    /// The files stay, and the markers say that nobody is at work there any more.
+    fn end_lease(&mut self) {
+        self.renewal = None;
+        for mount in &self.mounts {
+            if let Err(e) = self.driver.renew(mount, &self.claim, true) {
+                tracing::debug!(target: "filermark_cluster", "end of the lease: {e}");
+            }
+        }
     }
 
     /// How many objects that removed, and what stays.

@@ -91,6 +91,10 @@ pub(super) fn answers(order: &str, report: &Report) -> bool {
 pub(super) fn is_word(report: &Report) -> bool {
     matches!(
         report,
-        Report::Alive | Report::Progress { .. } | Report::Second { .. } | Report::Heartbeat(_)
+        Report::Alive
+            | Report::Progress { .. }
+            | Report::Second { .. }
+            | Report::Heartbeat(_)
+            | Report::Waiting { .. }
     )
 }

@@ -1,28 +1,40 @@
 //! Emptying a directory of what is ours: bounded in memory whatever its size, and at
 //! ease with entries that vanish meanwhile.
+//!
+//! A directory below the run directory is entered only if its owner file holds its own
+//! path and the nonce of the run. One without is removed if it is empty (INIT was killed
+//! between making it and writing the file; or an operation made it), else it stays.
 
-use super::{Claimant, Entry, EntryKind, Ground, Removal, Removed};
+use super::backend::{Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend};
+use super::layout::{Known, Level};
+use super::{Claimant, SHOWN};
 use crate::driver::DriverError;
-use crate::name::{MARKER, Name};
+use crate::marker::owner_text;
+use crate::name::MARKER;
+use filermark_model::Bucket;
 
-/// Foreign names that are told; more are only counted.
-const FOREIGN_TOLD_MAX: usize = 20;
+/// Names of others that are given; more are only counted.
+const FOREIGN_MAX: usize = 20;
 /// Parts of a listing that are taken for one pass over a directory, and passes. No sound
 /// server comes near: each pass leaves less than half of the entries even where removing
 /// makes the server skip some.
 const PARTS_MAX: usize = 1 << 20;
 const PASSES_MAX: usize = 200;
-/// Our own layout is three deep; deeper nesting is not ours.
-const DEPTH_MAX: usize = 8;
+/// What is said of a directory that is not entered for want of an owner file.
+const NOT_ENTERED: &str = "not entered: it has no owner file of this run";
 
 /// What emptying came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emptied {
-    /// Objects that were removed.
+    /// Objects that were removed, owner files aside.
     pub removed_count: u64,
-    /// Names that are not ours, with their place.
+    /// What stays because it is not ours, with its place.
     pub foreign: Vec<String>,
-    foreign_untold: u64,
+    /// Names in the run directory that a run cannot use for its own: they, or names of the
+    /// layout below, are something else. (Others' files in a directory of ours are no
+    /// obstacle.)
+    pub occupied: Vec<String>,
+    foreign_more: u64,
 }
 
 impl Emptied {
@@ -30,49 +42,158 @@ impl Emptied {
         if self.foreign.contains(&place) {
             return;
         }
-        if self.foreign.len() < FOREIGN_TOLD_MAX {
+        if self.foreign.len() < FOREIGN_MAX {
             self.foreign.push(place);
         } else {
-            self.foreign_untold += 1;
+            self.foreign_more += 1;
         }
+    }
+
+    fn end(mut self, place: &str) -> Self {
+        if self.foreign_more > 0 {
+            let more = format!("{place}: and {} more names", self.foreign_more);
+            self.foreign.push(more);
+        }
+        self.occupied.sort_unstable();
+        self.occupied.dedup();
+        self
     }
 }
 
-impl<G: Ground> Claimant<'_, G> {
-    /// Removes everything in the directory that is ours, except the marker.
-    pub(super) fn empty(&mut self) -> Result<Emptied, DriverError> {
-        let mut emptied = Emptied::default();
-        self.empty_dir(&mut Vec::new(), &mut emptied)?;
-        if emptied.foreign_untold > 0 {
-            let place = &self.claim.dir_name;
-            let more = format!("{place}: and {} more names", emptied.foreign_untold);
-            emptied.foreign.push(more);
+/// Empties a directory of the layout below a run directory, and removes it, by the same
+/// rules. `path` is its own, from the directory of the mount point on, and begins with
+/// the run directory's name; `parent` is the directory that it is in.
+///
+/// # Errors
+/// As the backend's.
+pub fn empty_dir<B: RunDirBackend>(
+    backend: &mut B,
+    parent: &B::Dir,
+    path: &[&str],
+    level: Level,
+    nonce: &str,
+) -> Result<Emptied, DriverError> {
+    let Some((name, above)) = path.split_last() else {
+        return Ok(Emptied::default());
+    };
+    let mut emptying = Emptying {
+        backend,
+        nonce,
+        path: above.iter().map(|name| (*name).to_owned()).collect(),
+        emptied: Emptied::default(),
+    };
+    if emptying.enter(parent, name, level)? {
+        emptying.remove_row(Removal::Dir, parent, &[name])?;
+    }
+    Ok(emptying.emptied.end(&path.join("/")))
+}
+
+impl<B: RunDirBackend> Claimant<'_, B> {
+    fn emptying<'b>(&'b mut self, nonce: &'b str) -> Emptying<'b, B> {
+        Emptying {
+            path: vec![self.claim.dir_name.clone()],
+            backend: self.backend,
+            nonce,
+            emptied: Emptied::default(),
         }
-        Ok(emptied)
     }
 
-    /// One directory, pass by pass: removing entries while listing may make a server skip
-    /// some, so it is listed again until nothing of ours turns up. Tells whether it is
-    /// empty now (the marker aside).
-    fn empty_dir(
+    /// Removes everything in the run directory that is ours, except the marker.
+    pub(super) fn empty(&mut self, dir: &B::Dir, nonce: &str) -> Result<Emptied, DriverError> {
+        let mut emptying = self.emptying(nonce);
+        emptying.empty_dir(dir, Level::Run)?;
+        let emptied = emptying.emptied;
+        Ok(emptied.end(&self.claim.dir_name))
+    }
+
+    /// Removes what comes and goes from the trees in a run directory that is kept: the
+    /// next run begins with other names of these than the one before ended with. Files
+    /// that stay are left.
+    pub(super) fn empty_passing(
         &mut self,
-        below: &mut Vec<Name>,
-        emptied: &mut Emptied,
-    ) -> Result<bool, DriverError> {
+        dir: &B::Dir,
+        nonce: &str,
+    ) -> Result<Emptied, DriverError> {
+        let mut emptying = self.emptying(nonce);
+        emptying.passing(dir, Level::Run)?;
+        let mut emptied = emptying.emptied;
+        emptied.removed_count = 0;
+        Ok(emptied.end(&self.claim.dir_name))
+    }
+
+    /// A few of the names in a directory besides the marker, for a message.
+    pub(super) fn other_names(&mut self, dir: &B::Dir) -> Result<Vec<String>, DriverError> {
+        other_names(self.backend, dir)
+    }
+}
+
+fn other_names<B: RunDirBackend>(
+    backend: &mut B,
+    dir: &B::Dir,
+) -> Result<Vec<String>, DriverError> {
+    let Some(mut listing) = backend.list(dir)? else {
+        return Ok(Vec::new());
+    };
+    let mut names = Vec::new();
+    let mut outcome = Ok(());
+    for _ in 0..PARTS_MAX {
+        match backend.next_entries(&mut listing) {
+            Ok(Some(entries)) => {
+                let others = entries.iter().filter(|e| e.name != MARKER.as_bytes());
+                names.extend(others.take(SHOWN).map(|e| printable(&e.name)));
+                if !names.is_empty() {
+                    break;
+                }
+            }
+            Ok(None) => break,
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    backend.end_list(listing);
+    outcome.map(|()| names)
+}
+
+/// A directory being emptied.
+struct Emptying<'a, B> {
+    backend: &'a mut B,
+    nonce: &'a str,
+    /// Where it is at work: the run directory's name, and those of directories below.
+    path: Vec<String>,
+    emptied: Emptied,
+}
+
+/// What the owner file of a directory says.
+enum Owner {
+    /// What it should.
+    Ours,
+    /// Nothing yet: it was being written when its run was killed, or is missing.
+    Unwritten,
+    /// Something else.
+    Other,
+}
+
+impl<B: RunDirBackend> Emptying<'_, B> {
+    /// One directory, pass by pass: removing entries while listing may make a server skip
+    /// some, so it is listed again until nothing of ours turns up. Whether it is empty
+    /// now, its owner file aside.
+    fn empty_dir(&mut self, dir: &B::Dir, level: Level) -> Result<bool, DriverError> {
         for _ in 0..PASSES_MAX {
-            let before = emptied.removed_count;
-            let Some(mut listing) = self.ground.list(below)? else {
+            let before = self.emptied.removed_count;
+            let Some(mut listing) = self.backend.list(dir)? else {
                 return Ok(true);
             };
-            let left = self.clear(below, &mut listing, emptied);
-            self.ground.end_list(listing);
+            let left = self.one_pass(dir, level, &mut listing);
+            self.backend.end_list(listing);
             let left = left?;
-            if emptied.removed_count == before {
+            if self.emptied.removed_count == before {
                 return Ok(left == 0);
             }
         }
         Err(DriverError {
-            place: self.ground.place(),
+            place: self.backend.place(),
             step: "remove leftovers".to_owned(),
             reason: format!("it does not become empty in {PASSES_MAX} passes"),
             advice: "is another run at work in it? Choose another suffix (-s)".to_owned(),
@@ -80,18 +201,26 @@ impl<G: Ground> Claimant<'_, G> {
     }
 
     /// One pass; tells how many entries stay.
-    fn clear(
+    fn one_pass(
         &mut self,
-        below: &mut Vec<Name>,
-        listing: &mut G::Listing,
-        emptied: &mut Emptied,
+        dir: &B::Dir,
+        level: Level,
+        listing: &mut B::Listing,
     ) -> Result<u64, DriverError> {
         let mut left = 0;
         for _ in 0..PARTS_MAX {
-            let Some(entries) = self.ground.next_entries(listing)? else {
+            if self.backend.is_stopped() {
+                return Err(DriverError {
+                    place: self.backend.place(),
+                    step: "remove leftovers".to_owned(),
+                    reason: "stopped".to_owned(),
+                    advice: String::new(),
+                });
+            }
+            let Some(entries) = self.backend.next_entries(listing)? else {
                 break;
             };
-            left += self.clear_part(below, &entries, emptied)?;
+            left += self.clear_part(dir, level, &entries)?;
         }
         Ok(left)
     }
@@ -99,115 +228,234 @@ impl<G: Ground> Claimant<'_, G> {
     /// Removes what is ours among some entries; tells how many stay.
     fn clear_part(
         &mut self,
-        below: &mut Vec<Name>,
+        dir: &B::Dir,
+        level: Level,
         entries: &[Entry],
-        emptied: &mut Emptied,
     ) -> Result<u64, DriverError> {
-        let (mut files, mut dirs) = (Vec::new(), Vec::new());
+        let (mut files, mut dirs, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = 0;
-        for entry in entries {
-            match (Name::parse(&entry.name), entry.kind) {
-                (Some(ours), EntryKind::Dir) if ours.kind.is_dir() => dirs.push(ours),
-                (Some(ours), EntryKind::File | EntryKind::Link) if !ours.kind.is_dir() => {
-                    files.push(ours);
+        for Entry { name, kind } in entries {
+            // Names of ours are text.
+            let text = std::str::from_utf8(name).unwrap_or("");
+            match (level.look(name), kind) {
+                (Known::Owner, _) => {}
+                (Known::File, EntryKind::File | EntryKind::Link | EntryKind::Unknown) => {
+                    files.push(text);
                 }
-                (None, _) if below.is_empty() && entry.name == MARKER.as_bytes() => {}
-                _ => {
+                (Known::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
+                    dirs.push((text, below));
+                }
+                (Known::Empty, EntryKind::Dir | EntryKind::Unknown) => empty.push(text),
+                (known, _) => {
                     left += 1;
-                    emptied.leave(self.told(below, &entry.name));
+                    if matches!(known, Known::File | Known::Dir(_)) {
+                        self.block(name);
+                    }
+                    self.leave(name, "");
                 }
             }
         }
-        left += self.remove_row(Removal::File, below, &files, emptied)?;
-        let mut hollow = Vec::new();
-        for name in dirs {
-            match self.empty_below(below, name, emptied)? {
-                true => hollow.push(name),
+        left += self.remove_row(Removal::File, dir, &files)?;
+        for (name, below) in dirs {
+            match self.enter(dir, name, below)? {
+                true => empty.push(name),
                 false => left += 1,
             }
         }
-        left += self.remove_row(Removal::Dir, below, &hollow, emptied)?;
+        left += self.remove_row(Removal::Dir, dir, &empty)?;
         Ok(left)
     }
 
-    /// Empties a directory in another; tells whether it may be removed.
-    fn empty_below(
-        &mut self,
-        below: &mut Vec<Name>,
-        name: Name,
-        emptied: &mut Emptied,
-    ) -> Result<bool, DriverError> {
-        if below.len() >= DEPTH_MAX {
-            emptied.leave(self.told(below, name.text().as_bytes()));
-            return Ok(false);
+    /// Empties a directory in another if it is ours; whether it may be removed now, if
+    /// nothing is in it.
+    fn enter(&mut self, parent: &B::Dir, name: &str, level: Level) -> Result<bool, DriverError> {
+        let dir = match self.backend.find_dir(parent, name)? {
+            Found::Missing => return Ok(true),
+            Found::Dir(dir) => dir,
+            Found::Other(what) => {
+                self.block(name.as_bytes());
+                self.leave(name.as_bytes(), what);
+                return Ok(false);
+            }
+        };
+        self.path.push(name.to_owned());
+        let is_empty = self.empty_if_ours(&dir, level);
+        self.path.pop();
+        match is_empty? {
+            Some(is_empty) => Ok(is_empty),
+            None => {
+                self.block(name.as_bytes());
+                self.leave(name.as_bytes(), NOT_ENTERED);
+                Ok(false)
+            }
         }
-        below.push(name);
-        let is_empty = self.empty_dir(below, emptied);
-        below.pop();
-        is_empty
+    }
+
+    /// Whether a directory is empty now; `None`: it is not ours.
+    fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<Option<bool>, DriverError> {
+        match self.owner(dir)? {
+            Owner::Ours => {
+                let is_empty = self.empty_dir(dir, level)?;
+                if is_empty {
+                    self.backend.remove(Removal::File, dir, &[MARKER])?;
+                }
+                Ok(Some(is_empty))
+            }
+            // Nothing is in it that its removal could destroy: RMDIR of what is not
+            // empty fails.
+            Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => {
+                self.backend.remove(Removal::File, dir, &[MARKER])?;
+                Ok(Some(true))
+            }
+            Owner::Unwritten | Owner::Other => Ok(None),
+        }
+    }
+
+    fn owner(&mut self, dir: &B::Dir) -> Result<Owner, DriverError> {
+        let text = owner_text(&self.path.join("/"), self.nonce);
+        Ok(match self.backend.read_file(dir, MARKER)? {
+            FileFront::Missing => Owner::Unwritten,
+            FileFront::NoFile => Owner::Other,
+            FileFront::Bytes(bytes) => {
+                let is_blank = bytes.iter().all(|byte| *byte == 0);
+                match bytes == text.as_bytes() && !self.nonce.is_empty() {
+                    true => Owner::Ours,
+                    false if is_blank || text.as_bytes().starts_with(&bytes) => Owner::Unwritten,
+                    false => Owner::Other,
+                }
+            }
+        })
     }
 
     /// Removes a row of names from a directory; tells how many stay.
     fn remove_row(
         &mut self,
         what: Removal,
-        below: &[Name],
-        names: &[Name],
-        emptied: &mut Emptied,
+        dir: &B::Dir,
+        names: &[&str],
     ) -> Result<u64, DriverError> {
         if names.is_empty() {
             return Ok(0);
         }
         let mut left = 0;
-        let became = self.ground.remove_names(what, below, names)?;
+        let became = self.backend.remove(what, dir, names)?;
         for (name, removed) in names.iter().zip(became) {
             match removed {
-                Removed::Done => emptied.removed_count += 1,
+                Removed::Done => self.emptied.removed_count += 1,
                 Removed::Gone => {}
                 Removed::Stays => {
                     left += 1;
-                    emptied.leave(self.told(below, name.text().as_bytes()));
+                    if what == Removal::File {
+                        self.block(name.as_bytes());
+                    }
+                    self.leave(name.as_bytes(), "");
                 }
             }
         }
         Ok(left)
     }
 
-    /// A few of the names in the directory, for a message.
-    pub(super) fn some_names(&mut self) -> Result<Vec<String>, DriverError> {
-        const SHOWN: usize = 4;
-        let Some(mut listing) = self.ground.list(&[])? else {
-            return Ok(Vec::new());
+    /// A name of the layout is something else: the run directory's entry that it is, or
+    /// is in, is of no use to a run.
+    fn block(&mut self, name: &[u8]) {
+        let entry = match self.path.get(1) {
+            Some(entry) => entry.clone(),
+            None => printable(name),
         };
-        let mut names = Ok(Vec::new());
-        for _ in 0..PARTS_MAX {
-            match self.ground.next_entries(&mut listing) {
-                Ok(Some(entries)) if entries.is_empty() => {}
-                Ok(Some(entries)) => {
-                    let shown = entries.iter().take(SHOWN);
-                    names = Ok(shown.map(|entry| printable(&entry.name)).collect());
-                    break;
+        self.emptied.occupied.push(entry);
+    }
+
+    /// Names something that stays.
+    fn leave(&mut self, name: &[u8], why: &str) {
+        let separator = self.backend.separator();
+        let mut place = String::new();
+        for part in &self.path {
+            place.push_str(part);
+            place.push(separator);
+        }
+        place.push_str(&printable(name));
+        if !why.is_empty() {
+            place.push_str(&format!(" ({why})"));
+        }
+        self.emptied.leave(place);
+    }
+
+    /// Walks to the buckets whose files come and go, and empties those.
+    fn passing(&mut self, dir: &B::Dir, level: Level) -> Result<(), DriverError> {
+        const PASSING: [Bucket; 4] = [
+            Bucket::MKDIR,
+            Bucket::UNLINK,
+            Bucket::RENAME,
+            Bucket::UNLINK2,
+        ];
+        let names: Vec<(String, Level)> = match level {
+            Level::Dir => PASSING
+                .iter()
+                .map(|bucket| (format!("b{:02}", bucket.number()), Level::Bucket))
+                .collect(),
+            _ => self.dirs_in(dir, level)?,
+        };
+        for (name, below) in names {
+            let inner = match self.backend.find_dir(dir, &name)? {
+                Found::Missing => continue,
+                Found::Dir(inner) => inner,
+                Found::Other(what) => {
+                    self.block(name.as_bytes());
+                    self.leave(name.as_bytes(), what);
+                    continue;
                 }
+            };
+            self.path.push(name.clone());
+            let owner = self.owner(&inner);
+            let done = match owner {
+                Ok(Owner::Ours) if below == Level::Bucket => {
+                    self.empty_dir(&inner, below).map(|_| true)
+                }
+                Ok(Owner::Ours) => self.passing(&inner, below).map(|()| true),
+                // Made a moment before its run was killed: INIT goes on from there.
+                Ok(Owner::Unwritten) => {
+                    other_names(self.backend, &inner).map(|names| names.is_empty())
+                }
+                Ok(Owner::Other) => Ok(false),
+                Err(error) => Err(error),
+            };
+            self.path.pop();
+            if !done? {
+                self.block(name.as_bytes());
+                self.leave(name.as_bytes(), NOT_ENTERED);
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories of the layout in one; names that are not ours are noted.
+    fn dirs_in(&mut self, dir: &B::Dir, level: Level) -> Result<Vec<(String, Level)>, DriverError> {
+        let mut dirs = Vec::new();
+        let Some(mut listing) = self.backend.list(dir)? else {
+            return Ok(dirs);
+        };
+        let mut outcome = Ok(());
+        for _ in 0..PARTS_MAX {
+            let entries = match self.backend.next_entries(&mut listing) {
+                Ok(Some(entries)) => entries,
                 Ok(None) => break,
                 Err(error) => {
-                    names = Err(error);
+                    outcome = Err(error);
                     break;
+                }
+            };
+            for Entry { name, kind } in entries {
+                match (level.look(&name), kind) {
+                    (Known::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
+                        dirs.push((String::from_utf8_lossy(&name).into_owned(), below));
+                    }
+                    (Known::Foreign, _) => self.leave(&name, ""),
+                    _ => {}
                 }
             }
         }
-        self.ground.end_list(listing);
-        names
-    }
-
-    /// A name with its place, for people.
-    fn told(&self, below: &[Name], name: &[u8]) -> String {
-        let mut told = self.claim.dir_name.clone();
-        let dirs = below.iter().map(|dir| printable(dir.text().as_bytes()));
-        for part in dirs.chain([printable(name)]) {
-            told.push(self.ground.separator());
-            told.push_str(&part);
-        }
-        told
+        self.backend.end_list(listing);
+        outcome.map(|()| dirs)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Next, Task};
 use crate::driver::{Action, ObjectId, PROC_DIR};
+use crate::marker::{OWNER_BYTES, owner_number};
 use crate::name::{Name, NameKind};
 use crate::proc::{Hold, Proc};
 use crate::session_action::{HandleId, Place, SessionAction};
@@ -15,7 +16,10 @@ enum Stage {
     /// What RUN left open.
     Close,
     ProcDirs,
+    /// Its owner file, before anything else is in it.
+    ProcOwner,
     Dirs,
+    DirOwners,
     Small,
     Symlinks,
     Churn,
@@ -26,8 +30,13 @@ enum Stage {
     UnmakeSmall,
     UnmakeSymlinks,
     UnmakeFiles,
+    UnmakeDirOwners,
     UnmakeDirs,
+    UnmakeProcOwner,
     UnmakeProcDirs,
+    /// The owner files of directories that stay, because something is in them: what
+    /// sweeps up afterwards is to know them.
+    OwnersAgain,
 }
 
 const FILL: &[Stage] = &[
@@ -35,7 +44,11 @@ const FILL: &[Stage] = &[
     Stage::Barrier,
     Stage::ProcDirs,
     Stage::Barrier,
+    Stage::ProcOwner,
+    Stage::Barrier,
     Stage::Dirs,
+    Stage::Barrier,
+    Stage::DirOwners,
     Stage::Barrier,
     Stage::Small,
     Stage::Symlinks,
@@ -52,9 +65,15 @@ const EMPTY: &[Stage] = &[
     Stage::UnmakeSymlinks,
     Stage::UnmakeFiles,
     Stage::Barrier,
+    Stage::UnmakeDirOwners,
+    Stage::Barrier,
     Stage::UnmakeDirs,
     Stage::Barrier,
+    Stage::UnmakeProcOwner,
+    Stage::Barrier,
     Stage::UnmakeProcDirs,
+    Stage::Barrier,
+    Stage::OwnersAgain,
 ];
 
 /// A walk over the stages, the items of each, and the procs of each item.
@@ -164,8 +183,8 @@ impl ClassicWalk {
         match stage {
             Stage::Barrier => 0,
             Stage::Close => self.open.get(at).map_or(0, |o| o.len() as u32),
-            Stage::ProcDirs => first_time,
-            Stage::Dirs => first_time * layout.dirs,
+            Stage::ProcDirs | Stage::ProcOwner => first_time,
+            Stage::Dirs | Stage::DirOwners => first_time * layout.dirs,
             Stage::Small => first_time * layout.small,
             Stage::Symlinks => first_time * layout.symlinks,
             Stage::Churn => first_time * u32::from(layout.churn),
@@ -175,8 +194,9 @@ impl ClassicWalk {
             Stage::UnmakeSmall => layout.small,
             Stage::UnmakeSymlinks => layout.symlinks,
             Stage::UnmakeFiles => proc.files_made,
-            Stage::UnmakeDirs => layout.dirs,
-            Stage::UnmakeProcDirs => 1,
+            Stage::UnmakeDirOwners | Stage::UnmakeDirs => layout.dirs,
+            Stage::UnmakeProcOwner | Stage::UnmakeProcDirs => 1,
+            Stage::OwnersAgain => proc.dirs_left.len() as u32,
         }
     }
 
@@ -194,6 +214,12 @@ impl ClassicWalk {
         let proc_name = Name::new(NameKind::ProcDir, proc.deal.proc);
         let dir = PROC_DIR;
         let dir_name = Name::new(NameKind::Dir, item);
+        let owner = Name::new(NameKind::Owner, 0);
+        let removes = match stage {
+            Stage::UnmakeDirs => Some(Some(item)),
+            Stage::UnmakeProcDirs => Some(None),
+            _ => None,
+        };
         let action = match stage {
             Stage::Barrier => return None,
             Stage::Close => {
@@ -205,11 +231,13 @@ impl ClassicWalk {
                 Action::Session(SessionAction::Close { handle })
             }
             Stage::ProcDirs => Action::MakeProcDir { name: proc_name },
+            Stage::ProcOwner => owner_file(proc, set, None),
             Stage::Dirs => Action::Mkdir {
                 dir,
                 name: dir_name,
                 object: layout.dir(item),
             },
+            Stage::DirOwners => owner_file(proc, set, Some(item)),
             Stage::Small => empty_file(proc, small, layout.small(item)),
             Stage::Symlinks => Action::Symlink {
                 dir,
@@ -237,6 +265,12 @@ impl ClassicWalk {
                 dir: layout.dir_of(item),
                 name: Name::new(NameKind::File, item),
             },
+            Stage::UnmakeDirOwners => Action::Remove {
+                dir: layout.dir(item),
+                name: owner,
+            },
+            Stage::UnmakeProcOwner => Action::Remove { dir, name: owner },
+            Stage::OwnersAgain => owner_file(proc, set, *proc.dirs_left.get(item as usize)?),
             Stage::UnmakeDirs => Action::Rmdir {
                 dir,
                 name: dir_name,
@@ -249,6 +283,7 @@ impl ClassicWalk {
             bytes: 0,
             hold: Hold::None,
             may_fail: stage == Stage::Close,
+            removes,
         })
     }
 }
@@ -260,6 +295,17 @@ fn open(procs: &[Proc]) -> Vec<Vec<u16>> {
         slice.map_or_else(Vec::new, |s| s.walkers.with_open().collect())
     };
     procs.iter().map(of).collect()
+}
+
+/// The owner file of a directory, filled like any other file.
+fn owner_file(proc: &ClassicSlice, set: &ClassicSet, dir: Option<u32>) -> Action {
+    Action::Fill {
+        dir: dir.map_or(PROC_DIR, |dir| set.layout.dir(dir)),
+        name: Name::new(NameKind::Owner, 0),
+        object: None,
+        file: owner_number(proc.deal.proc, dir),
+        size: OWNER_BYTES as u64,
+    }
 }
 
 fn empty_file(proc: &ClassicSlice, name: Name, object: ObjectId) -> Action {
@@ -293,6 +339,7 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
         bytes,
         hold: Hold::None,
         may_fail: false,
+        removes: None,
     })
 }
 
@@ -323,5 +370,6 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
         bytes: 0,
         hold: Hold::None,
         may_fail: false,
+        removes: None,
     })
 }

@@ -56,6 +56,7 @@ impl TreeWalk {
                     bytes,
                     hold: Hold::None,
                     may_fail: false,
+                    removes: None,
                 });
             }
             self.proc += 1;

@@ -20,7 +20,12 @@ pub enum Work {
     },
     /// A task of INIT or CLEANUP that writes so many bytes; the phase may go on though it
     /// fails.
-    Task { bytes: u64, may_fail: bool },
+    Task {
+        bytes: u64,
+        may_fail: bool,
+        /// The classical directory that it removes.
+        removes: Option<Option<u32>>,
+    },
     /// Left over from a phase that is over.
     Stale,
 }

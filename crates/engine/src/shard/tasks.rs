@@ -159,6 +159,7 @@ impl Shard {
             work: Work::Task {
                 bytes: task.bytes,
                 may_fail: task.may_fail,
+                removes: task.removes,
             },
             hold: task.hold,
         });
@@ -190,7 +191,12 @@ impl Shard {
                 continue;
             };
             let at = slot.proc as usize;
-            let Work::Task { bytes, may_fail } = slot.work else {
+            let Work::Task {
+                bytes,
+                may_fail,
+                removes,
+            } = slot.work
+            else {
                 self.settle(&slot, &completion.outcome);
                 continue;
             };
@@ -204,6 +210,9 @@ impl Shard {
                 report.bytes += bytes;
             } else {
                 report.failed_count += 1;
+                if let (Some(dir), Some(slice)) = (removes, self.procs[at].slice.classic_mut()) {
+                    slice.dirs_left.push(dir);
+                }
                 if !go_on && !may_fail && result.is_ok() {
                     let action = self.task_actions.get(completion.token as usize);
                     let what = action.map(|action| describe(action, &self.procs[at]));

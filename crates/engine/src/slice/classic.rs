@@ -140,6 +140,8 @@ pub struct ClassicSlice {
     pub populated: bool,
     /// I/O files that were made or begun, from the first on.
     pub files_made: u32,
+    /// CLEANUP: directories that could not be removed: its own (`None`), or one in it.
+    pub dirs_left: Vec<Option<u32>>,
     /// Bytes of these when they were made.
     pub created_bytes: u64,
     pools: [Pool; 3],
@@ -157,6 +159,7 @@ impl ClassicSlice {
             files: AccessedFiles::default(),
             populated: false,
             files_made: 0,
+            dirs_left: Vec::new(),
             created_bytes: 0,
             pools: std::array::from_fn(|_| Pool::new(0, 0)),
             listing_dir: deal.proc % layout.dirs,
@@ -171,6 +174,7 @@ impl ClassicSlice {
         self.files.clear();
         self.populated = false;
         self.files_made = 0;
+        self.dirs_left.clear();
         self.created_bytes = 0;
         self.walkers.forget();
         self.pools = [

@@ -90,6 +90,7 @@ fn sweep(
         &run_id,
         Box::new(board),
         flag.clone(),
+        &mut |sentence| eprintln!("{sentence}"),
     ))
 }
 

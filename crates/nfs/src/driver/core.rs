@@ -12,6 +12,7 @@ use super::retry::Waits;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::History;
 use filermark_engine::driver::{Completion, ObjectId, StopFlag};
+use filermark_engine::marker::OwnerTexts;
 use filermark_engine::net::BufferSizes;
 use filermark_model::Nanos;
 use filermark_model::plan::NfsVersion;
@@ -102,6 +103,7 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
     pub(crate) history: History,
+    pub(crate) owners: OwnerTexts,
     pub(crate) stop: StopFlag,
     /// The wish to stop has been seen and acted on.
     pub(crate) stopping: bool,

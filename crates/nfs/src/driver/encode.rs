@@ -157,11 +157,23 @@ impl Core {
         e.put(&StableHow::Unstable);
         e.u32(call.length);
         let length = call.length as usize;
-        let generation = self.ops.get(call.op).mark.generation;
-        let data = self.history.data();
-        data.append(number, call.offset, generation, length, out);
+        self.append_contents(call, number, out);
         out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         record.finish(out)
+    }
+
+    /// What is written: the contents of a file, or an owner file.
+    fn append_contents(&self, call: &Call, number: u64, out: &mut Vec<u8>) {
+        let op = self.ops.get(call.op);
+        match op.action.fills_owner() {
+            false => {
+                let (generation, length) = (op.mark.generation, call.length as usize);
+                (self.history.data()).append(number, call.offset, generation, length, out);
+            }
+            true => self
+                .owners
+                .append(op.proc, number, (call.offset, call.length), out),
+        }
     }
 
     fn encode_listing(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {

@@ -41,6 +41,8 @@ mod tests;
 
 use crate::claim;
 use crate::target::Target;
+use filermark_engine::claim::lease::Watch;
+use filermark_engine::claim::{Nonces, Renewed};
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
@@ -60,6 +62,7 @@ pub struct NfsDriver {
     /// Mount points that were found already, with the run's directory, so that
     /// not every shard asks anew. Locked only while shards are opened.
     places: Mutex<HashMap<(MountPoint, String), Place>>,
+    nonces: Nonces,
 }
 
 impl NfsDriver {
@@ -68,6 +71,7 @@ impl NfsDriver {
         Self {
             plan,
             places: Mutex::new(HashMap::new()),
+            nonces: Nonces::default(),
         }
     }
 
@@ -131,19 +135,36 @@ impl Driver for NfsDriver {
         }
     }
 
-    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
+    fn claim_watched(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        watch: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        claim::claim(&self.plan, mount, claim)
+        let report = claim::claim(&self.plan, mount, claim, watch)?;
+        self.nonces.note(mount, &report);
+        Ok(report)
     }
 
-    fn release(
+    fn release_watched(
         &self,
         mount: &MountPoint,
         claim: &Claim,
         reach: Reach,
+        watch: &dyn Watch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        claim::release(&self.plan, mount, claim, reach)
+        claim::release(&self.plan, mount, claim, reach, watch)
+    }
+
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        ended: bool,
+    ) -> Result<Renewed, DriverError> {
+        claim::renew(&self.plan, mount, claim, ended)
     }
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {

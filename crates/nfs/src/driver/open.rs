@@ -14,6 +14,7 @@ use super::shard::Shard;
 use crate::target::{Target, credential};
 use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
+use filermark_engine::marker::OwnerTexts;
 use filermark_engine::net::{Arrivals, BATCH, BufferPool, BufferSizes, Reactor, open_files_limit};
 use filermark_model::Nanos;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan, Transport};
@@ -169,6 +170,7 @@ impl NfsDriver {
             spread.conns.len(),
             hash3(start, setup.shard.into(), 0) as u32,
         );
+        let owners = OwnerTexts::of(&setup, &self.nonces);
         let mut shard = assemble(
             &self.plan,
             setup,
@@ -176,6 +178,7 @@ impl NfsDriver {
             (file_systems, procs),
             spread.conns,
         )?;
+        shard.core.owners = owners;
         shard.connect_all()?;
         Ok(shard)
     }
@@ -206,6 +209,7 @@ fn assemble(
         clock: setup.clock,
         settings: Settings::of(plan, buffers),
         history: History::new(setup.data, setup.procs.len()),
+        owners: OwnerTexts::default(),
         stop: setup.stop,
         stopping: false,
         stopping_at: Nanos::ZERO,

@@ -205,10 +205,10 @@ impl Core {
                 return Verdict::Good;
             }
             Ok(CreateOk { obj: None, .. }) => Verdict::Good,
-            // A proc's directory may be there from before.
+            // A directory of the file set may be there from before, because of others'
+            // files in it; the claim has seen its owner file.
             Err(failed)
-                if failed.status == Nfsstat3::Exist
-                    && matches!(self.ops.get(op).action, Action::MakeProcDir { .. }) =>
+                if failed.status == Nfsstat3::Exist && self.ops.get(op).action.makes_dir() =>
             {
                 Verdict::Good
             }

@@ -3,6 +3,7 @@
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::{Claim, Reach};
+use filermark_engine::marker::owner_text;
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::NfsPlan;
 use filermark_nfs::claim::{claim_at, release_at};
@@ -63,8 +64,22 @@ impl Place {
 
     /// What a run leaves that was killed: procs, directories, files, links.
     fn leftovers(&mut self, dir: &Fh, files: u32) -> u64 {
-        let proc_dir = self.mkdir(dir, name(NameKind::ProcDir, 0).as_slice());
-        let io_dir = self.mkdir(&proc_dir, name(NameKind::Dir, 1).as_slice());
+        self.leftovers_of(&claim(), dir, files)
+    }
+
+    /// A directory with an owner file.
+    fn own(&mut self, claim: &Claim, (dir, path): (&Fh, &str)) -> Fh {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let made = self.mkdir(dir, name.as_bytes());
+        let path = format!("{}/{path}", claim.dir_name);
+        let text = owner_text(&path, &claim.nonce());
+        self.file(&made, MARKER.as_bytes(), text.as_bytes());
+        made
+    }
+
+    fn leftovers_of(&mut self, claim: &Claim, dir: &Fh, files: u32) -> u64 {
+        let proc_dir = self.own(claim, (dir, "p000000"));
+        let io_dir = self.own(claim, (&proc_dir, "p000000/d0001"));
         for number in 0..files {
             self.file(&io_dir, name(NameKind::File, number).as_slice(), b"data");
         }
@@ -126,7 +141,7 @@ fn what_an_earlier_run_left_is_removed() {
         error.to_string().contains("belongs to run run-2"),
         "{error}"
     );
-    place.leftovers(&dir, 3);
+    place.leftovers_of(&later, &dir, 3);
     let report = release_at(&place.plan, &place.target, &later, Reach::All).expect("released");
     assert_eq!((report.removed_count, report.foreign), (7, vec![]));
     let root = place.target.root;
@@ -257,7 +272,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
         "{error}"
     );
     let error = release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not ours");
-    assert!(error.to_string().contains("is gone"), "{error}");
+    assert!(error.to_string().contains("was not written by"), "{error}");
     for name in [&b"f0000000001"[..], MARKER.as_bytes()] {
         place
             .nfs

@@ -2,6 +2,7 @@
 //! run them (see `filermark-testbed`).
 
 use crate::support::{claim, plan};
+use filermark_engine::claim::lease::Plain;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::claim;
@@ -58,7 +59,7 @@ fn refused_claim(options: ServerOptions) -> Option<String> {
     let sandbox = available(Sandbox::new())?;
     let ganesha = available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?;
     let (plan, mount) = plan_for(ganesha.export());
-    let outcome = sandbox.run(|| claim::claim(&plan, &mount, &claim()));
+    let outcome = sandbox.run(|| claim::claim(&plan, &mount, &claim(), &Plain));
     let files = std::fs::read_dir(ganesha.files().expect("files")).expect("list");
     assert_eq!(files.count(), 0, "something is left");
     Some(outcome.expect_err("refused").to_string())

@@ -1,6 +1,7 @@
 //! What is said when a server cannot be reached, mounted or claimed.
 
 use crate::support::{claim, mount, plan, start};
+use filermark_engine::claim::lease::Plain;
 use filermark_engine::driver::DriverError;
 use filermark_engine::net::RESERVED_PORTS;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
@@ -416,7 +417,7 @@ fn a_read_only_export() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error = claim::claim(&plan(port), &mount(), &claim()).expect_err("read-only");
+    let error = claim::claim(&plan(port), &mount(), &claim(), &Plain).expect_err("read-only");
     says(
         &error,
         &[
@@ -434,7 +435,7 @@ fn no_permission() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error = claim::claim(&plan(port), &mount(), &claim()).expect_err("no permission");
+    let error = claim::claim(&plan(port), &mount(), &claim(), &Plain).expect_err("no permission");
     says(
         &error,
         &[
@@ -454,7 +455,7 @@ fn a_full_disk_leaves_nothing_behind() {
     };
     let (_server, port) = start(options);
     let plan = plan(port);
-    let error = claim::claim(&plan, &mount(), &claim()).expect_err("full");
+    let error = claim::claim(&plan, &mount(), &claim(), &Plain).expect_err("full");
     says(
         &error,
         &["write the marker file", "NFS3ERR_NOSPC", "make room"],

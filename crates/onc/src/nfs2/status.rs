@@ -18,7 +18,7 @@ xdr_status! {
         /// Permission denied.
         Acces = 13 "NFSERR_ACCES" "the mode bits refuse this uid and gid; check them and root squashing on the export",
         /// Exists already.
-        Exist = 17 "NFSERR_EXIST" "the name exists already; an earlier run may have left it, run cleanup",
+        Exist = 17 "NFSERR_EXIST" "the name exists already; an earlier run may have left it: `filermark stop -r RC -s SUFFIX` removes that, or choose another suffix (-s)",
         /// No such device.
         Nodev = 19 "NFSERR_NODEV" "the server does not know the device",
         /// Not a directory.

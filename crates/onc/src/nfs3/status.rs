@@ -18,7 +18,7 @@ xdr_status! {
         /// Permission denied.
         Acces = 13 "NFS3ERR_ACCES" "the mode bits refuse this uid and gid; check UID, GID and root squashing on the export",
         /// Exists already.
-        Exist = 17 "NFS3ERR_EXIST" "the name exists already; an earlier run may have left it, run cleanup",
+        Exist = 17 "NFS3ERR_EXIST" "the name exists already; an earlier run may have left it: `filermark stop -r RC -s SUFFIX` removes that, or choose another suffix (-s)",
         /// Hard link across file systems.
         Xdev = 18 "NFS3ERR_XDEV" "source and target are on different file systems",
         /// No such device.

@@ -1,9 +1,9 @@
 //! What a file system can do: tried in a scratch file that is removed again. The
 //! driver does not know yet which of it the workloads need, so all is told.
 
-use super::clear::PROBE_PREFIX;
 use crate::buffer::{ALIGN, Buffer};
 use crate::sys::{Class, Dir, Errno, File, Result, mapped};
+use filermark_engine::claim::PROBE_PREFIX;
 use std::collections::hash_map::RandomState;
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher};

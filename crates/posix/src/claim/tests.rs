@@ -2,6 +2,8 @@ use super::*;
 use crate::PosixDriver;
 use filermark_engine::driver::Driver;
 use filermark_engine::driver::Reach;
+use filermark_engine::marker::{marker_run, owner_text};
+use filermark_engine::name::MARKER;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -50,12 +52,31 @@ impl Ground {
         self.dir.path().join("filermark.test")
     }
 
-    /// Puts a file there, with the directories above it.
+    /// Puts a file there, with the directories above it, which have owner files.
     fn put(&self, path: &str) -> PathBuf {
+        if let Some((dir, _)) = path.rsplit_once('/') {
+            self.own(dir);
+        }
         let path = self.run_dir().join(path);
         std::fs::create_dir_all(path.parent().expect("parent")).expect("dirs");
         std::fs::write(&path, b"x").expect("file");
         path
+    }
+
+    /// Makes directories as INIT does.
+    fn own(&self, path: &str) {
+        let mut at = self.claim.dir_name.clone();
+        for name in path.split('/') {
+            at.push('/');
+            at.push_str(name);
+            let dir = self.dir.path().join(&at);
+            std::fs::create_dir_all(&dir).expect("dirs");
+            let made = name.starts_with('m');
+            if !made && !dir.join(MARKER).exists() {
+                let text = owner_text(&at, &self.claim.nonce());
+                std::fs::write(dir.join(MARKER), text).expect("owner file");
+            }
+        }
     }
 }
 
@@ -129,7 +150,7 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
     ] {
         ground.put(ours);
     }
-    std::fs::create_dir_all(ground.run_dir().join("SM_X/d0012/b07/m0000001")).expect("dir");
+    ground.own("SM_X/d0012/b07/m0000001");
     let foreign = [
         "letter.txt",
         "CL0_VDA1/letter",
@@ -255,7 +276,10 @@ fn links_are_not_followed_out() {
     ground.claim().expect("claimed");
     symlink(outside.path(), ground.run_dir().join("CL0_A")).expect("link");
     let report = ground.claim_later().expect("claimed");
-    assert_eq!(report.foreign, ["filermark.test/CL0_A"]);
+    assert_eq!(
+        report.foreign,
+        ["filermark.test/CL0_A (it is not a directory)"]
+    );
     assert!(theirs.exists());
     // The run's directory itself.
     let ground = Ground::new();

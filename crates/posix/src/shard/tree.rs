@@ -3,10 +3,11 @@
 use super::PosixShard;
 use super::ranges::Span;
 use super::work::Work;
-use crate::claim::clear;
+use crate::claim::backend::Mounted;
 use crate::counters::Tally;
 use crate::names;
 use crate::sys::{Class, Dir, Errno, File, Kind, Result};
+use filermark_engine::claim::{Level, empty_dir};
 use filermark_engine::driver::Outcome;
 use filermark_engine::file_action::{FileAction, FileRef};
 use filermark_model::Bucket;
@@ -49,13 +50,16 @@ impl PosixShard {
     fn make_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
         self.parts.handles.forget_dir(proc, dir);
         let name = names::dir(dir)?;
-        let top = self.parts.handles.proc(proc)?.top()?;
-        make_or_find(top, name.as_c_str())?;
-        let dir = top.open_dir(name.as_c_str())?;
+        let proc = self.parts.handles.proc(proc)?;
+        let tree = proc.tree.clone();
+        let owned = proc.owned(&[&tree.name, name.as_str()]);
+        let dir = owned.make(proc.top()?, name.as_c_str())?;
         for bucket in Bucket::all() {
-            make_or_find(&dir, names::bucket(bucket).as_c_str())?;
+            let bucket = names::bucket(bucket);
+            let owned = proc.owned(&[&tree.name, name.as_str(), bucket.as_str()]);
+            owned.make(&dir, bucket.as_c_str())?;
         }
-        work.physical += 1 + Bucket::COUNT as u32;
+        work.physical += 2 * (1 + Bucket::COUNT as u32);
         Ok(())
     }
 
@@ -155,25 +159,27 @@ impl PosixShard {
     fn remove_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
         self.parts.handles.forget_dir(proc, dir);
         let name = names::dir(dir)?;
-        let top = match self.parts.handles.proc(proc)?.top() {
+        let stop = self.parts.stop.clone();
+        let proc = self.parts.handles.proc(proc)?;
+        let place = proc.place.clone();
+        let tree = proc.tree.clone();
+        let top = match proc.top() {
             // Others that share the tree may have removed it.
             Err(Errno::NOENT) => return Ok(()),
             top => top?,
         };
-        let cleared = clear::dir(top, name.as_c_str(), &self.parts.stop)?;
-        work.physical += u32::try_from(cleared.removed_count).unwrap_or(u32::MAX);
-        Ok(())
-    }
-}
-
-/// Makes a directory; one that is there is fine, anything else is not.
-fn make_or_find(dir: &Dir, name: &CStr) -> Result<()> {
-    match dir.make_dir(name) {
-        Err(Errno::EXIST) => match dir.meta(name)?.kind {
-            Kind::Dir => Ok(()),
-            _ => Err(Errno::NOTDIR),
-        },
-        other => other,
+        let path = [place.dir_name.as_str(), &tree.name, name.as_str()];
+        let mut mounted = Mounted::new(String::new(), path[0], &place.dir);
+        mounted.stop = stop;
+        let emptied = empty_dir(&mut mounted, top, &path, Level::Dir, &place.nonce);
+        match emptied {
+            Ok(emptied) => {
+                work.physical += u32::try_from(emptied.removed_count).unwrap_or(u32::MAX);
+                Ok(())
+            }
+            Err(_) if mounted.stop.is_raised() => Err(Errno::CANCELED),
+            Err(_) => Err(mounted.errno.unwrap_or(Errno::NOTEMPTY)),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::{Dir, File, raise_file_limit};
+pub(crate) use unix::{Dir, File, Names, raise_file_limit};
 
 #[cfg(unix)]
 pub(crate) mod mapped;
@@ -34,7 +34,7 @@ mod own;
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub(crate) use windows::{Dir, File, mapped, raise_file_limit};
+pub(crate) use windows::{Dir, File, Names, mapped, raise_file_limit};
 
 /// An error number of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

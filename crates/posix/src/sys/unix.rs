@@ -5,7 +5,7 @@
 use super::{Class, Errno, Kind, Meta, Result, Space, own, raw};
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
 use rustix::io::retry_on_intr;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -20,6 +20,27 @@ pub(crate) struct Dir(OwnedFd);
 /// An open file.
 #[derive(Debug)]
 pub(crate) struct File(OwnedFd);
+
+/// The names in a directory, being listed.
+#[derive(Debug)]
+pub(crate) struct Names(rustix::fs::Dir);
+
+impl Names {
+    /// So many of them at most; none: there are no more.
+    pub(crate) fn part(&mut self, count: usize) -> Result<Vec<CString>> {
+        let mut names = Vec::new();
+        while names.len() < count
+            && let Some(entry) = self.0.read()
+        {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name != c"." && name != c".." {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
 
 /// What a file of ours is opened with, whatever else.
 const ALWAYS: OFlags = OFlags::RDWR
@@ -147,17 +168,9 @@ impl Dir {
         self.open(c".", flags)
     }
 
-    /// Calls `each` with the names in the directory, `.` and `..` left out, until it
-    /// says false. Names may be removed meanwhile.
-    pub(crate) fn each_name(&self, mut each: impl FnMut(&CStr) -> bool) -> Result<()> {
-        for entry in rustix::fs::Dir::new(self.open_to_list()?)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if name != c"." && name != c".." && !each(name) {
-                break;
-            }
-        }
-        Ok(())
+    /// Its names, `.` and `..` left out, part by part. Names may be removed meanwhile.
+    pub(crate) fn names(&self) -> Result<Names> {
+        Ok(Names(rustix::fs::Dir::new(self.open_to_list()?)?))
     }
 
     /// The space of the file system that a file is on.

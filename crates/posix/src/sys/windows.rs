@@ -72,6 +72,23 @@ pub(crate) struct Dir(PathBuf);
 #[derive(Debug)]
 pub(crate) struct File(fs::File);
 
+/// The names in a directory, being listed.
+#[derive(Debug)]
+pub(crate) struct Names(fs::ReadDir);
+
+impl Names {
+    pub(crate) fn part(&mut self, count: usize) -> Result<Vec<CString>> {
+        let mut names = Vec::new();
+        while names.len() < count
+            && let Some(entry) = self.0.next()
+        {
+            let name = told(entry)?.file_name().to_string_lossy().into_owned();
+            names.extend(CString::new(name));
+        }
+        Ok(names)
+    }
+}
+
 impl Dir {
     fn at(&self, name: &CStr) -> Result<PathBuf> {
         Ok(self.0.join(name.to_str().map_err(|_| Errno::INVAL)?))
@@ -152,16 +169,10 @@ impl Dir {
         told(fs::rename(self.at(from)?, to_dir.at(to)?))
     }
     pub(crate) fn list(&self, _: &mut Vec<u8>) -> Result<u32> {
-        self.each_name(|_| true).map(|()| 1)
+        self.names()?.part(usize::MAX).map(|_| 1)
     }
-    pub(crate) fn each_name(&self, mut each: impl FnMut(&CStr) -> bool) -> Result<()> {
-        for entry in told(fs::read_dir(&self.0))? {
-            let name = told(entry)?.file_name().to_string_lossy().into_owned();
-            if CString::new(name).is_ok_and(|name| !each(&name)) {
-                break;
-            }
-        }
-        Ok(())
+    pub(crate) fn names(&self) -> Result<Names> {
+        told(fs::read_dir(&self.0)).map(Names)
     }
     pub(crate) fn space_at(&self, _: &CStr) -> Result<Space> {
         Err(Errno::NOSYS)

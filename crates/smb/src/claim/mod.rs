@@ -1,17 +1,18 @@
 //! Claiming a run's directory on a share, and giving it back.
 //!
-//! The rules are [`filermark_engine::claim`]'s; what they need of a share is in `ground`.
+//! The rules are [`filermark_engine::claim`]'s; what they need of a share is in `backend`.
 //! Everything blocks; nothing here is measured.
 
-mod ground;
+mod backend;
 
 use crate::client::Client;
 use crate::login::Refusals;
 use crate::target::Target;
-use filermark_engine::claim::{self, Emptied};
+use backend::Share;
+use filermark_engine::claim::lease::{Plain, Watch};
+use filermark_engine::claim::{self, Emptied, Renewed};
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach, Space};
 use filermark_model::plan::{MountPoint, SmbPlan};
-use ground::Share;
 use std::net::SocketAddr;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
@@ -25,12 +26,16 @@ pub fn claim(
     mount: &MountPoint,
     claim: &Claim,
     refusals: &Refusals,
+    watch: &dyn Watch,
 ) -> Result<(ClaimReport, SocketAddr), DriverError> {
     let target = Target::of(mount)?;
     let (mut client, address) = Client::connect(&target, plan, refusals)?;
     let mut share = Share::new(&mut client, plan, &target, claim);
-    let claimed = claim::claim(&mut share, claim);
-    let report = claimed.map(|emptied| report(&mut client, plan, &target, emptied));
+    let claimed = claim::claim(&mut share, claim, false, watch);
+    let report = claimed.map(|claimed| ClaimReport {
+        nonce: claimed.nonce,
+        ..report(&mut client, plan, &target, claimed.emptied)
+    });
     client.files().log_off();
     Ok((report?, address))
 }
@@ -47,6 +52,7 @@ pub fn release(
     claim: &Claim,
     reach: Reach,
     refusals: &Refusals,
+    watch: &dyn Watch,
 ) -> Result<ClaimReport, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals).map_err(|mut error| {
@@ -58,7 +64,7 @@ pub fn release(
         error
     })?;
     let mut share = Share::new(&mut client, plan, &target, claim);
-    let released = claim::release(&mut share, claim, reach);
+    let released = claim::release(&mut share, claim, reach, watch);
     let report = released.map(|emptied| report(&mut client, plan, &target, emptied));
     client.files().log_off();
     report
@@ -82,6 +88,26 @@ pub fn space(
     Ok(space.map(Into::into))
 }
 
+/// Renews the marker: what [`Driver::renew`](filermark_engine::driver::Driver::renew)
+/// promises.
+///
+/// # Errors
+/// The server could not be reached or refused.
+pub fn renew(
+    plan: &SmbPlan,
+    mount: &MountPoint,
+    claim: &Claim,
+    ended: bool,
+    refusals: &Refusals,
+) -> Result<Renewed, DriverError> {
+    let target = Target::of(mount)?;
+    let (mut client, _) = Client::connect(&target, plan, refusals)?;
+    let mut share = Share::new(&mut client, plan, &target, claim);
+    let renewed = claim::renew(&mut share, claim, ended, &Plain);
+    client.files().log_off();
+    renewed
+}
+
 /// What a claim tells of the server.
 pub(crate) fn report(
     client: &mut Client,
@@ -103,6 +129,8 @@ pub(crate) fn report(
     ClaimReport {
         removed_count: emptied.removed_count,
         foreign: emptied.foreign,
+        occupied: emptied.occupied,
+        nonce: String::new(),
         transfer_bytes: (limits.read_max.min(most), limits.write_max.min(most)),
         space: space.map(Into::into),
         lacking: Vec::new(),

@@ -10,6 +10,7 @@ use super::ops::Ops;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::History;
 use filermark_engine::driver::{Completion, ObjectId, Status, StopFlag};
+use filermark_engine::marker::OwnerTexts;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, Place};
 use filermark_model::Nanos;
@@ -166,6 +167,7 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
     pub(crate) history: History,
+    pub(crate) owners: OwnerTexts,
     pub(crate) stop: StopFlag,
     /// The wish to stop has been seen and acted on.
     pub(crate) stopping: bool,
@@ -193,6 +195,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// What is written: the contents of a file, or an owner file.
+    pub(crate) fn append_contents(&self, call: &Call, out: &mut Vec<u8>) {
+        let number = self.contents_of(call.op);
+        let op = self.ops.get(call.op);
+        match op.action.fills_owner() {
+            false => {
+                let (generation, length) = (op.mark.generation, call.length as usize);
+                (self.history.data()).append(number, call.offset, generation, length, out);
+            }
+            true => self
+                .owners
+                .append(op.proc, number, (call.offset, call.length), out),
+        }
+    }
+
     /// Puts a call of `op` into the queue of its connection.
     pub(crate) fn call(&mut self, op: u32, kind: Kind, offset: u64, length: u32) {
         let logical = self.ops.get_mut(op);

@@ -33,6 +33,8 @@ pub(crate) mod window;
 
 use crate::login::Refusals;
 use crate::target::Target;
+use filermark_engine::claim::lease::Watch;
+use filermark_engine::claim::{Nonces, Renewed};
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
@@ -52,6 +54,7 @@ pub struct SmbDriver {
     /// Where servers were reached, so that not every shard looks anew. Locked only while
     /// shards are opened.
     addresses: Mutex<HashMap<String, SocketAddr>>,
+    nonces: Nonces,
 }
 
 impl SmbDriver {
@@ -61,6 +64,7 @@ impl SmbDriver {
             plan,
             refusals: Refusals::default(),
             addresses: Mutex::new(HashMap::new()),
+            nonces: Nonces::default(),
         }
     }
 
@@ -105,19 +109,36 @@ impl Driver for SmbDriver {
         }
     }
 
-    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
-        let (report, address) = crate::claim::claim(&self.plan, mount, claim, &self.refusals)?;
+    fn claim_watched(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        watch: &dyn Watch,
+    ) -> Result<ClaimReport, DriverError> {
+        let refusals = &self.refusals;
+        let (report, address) = crate::claim::claim(&self.plan, mount, claim, refusals, watch)?;
         self.known_addresses().insert(mount.host.clone(), address);
+        self.nonces.note(mount, &report);
         Ok(report)
     }
 
-    fn release(
+    fn release_watched(
         &self,
         mount: &MountPoint,
         claim: &Claim,
         reach: Reach,
+        watch: &dyn Watch,
     ) -> Result<ClaimReport, DriverError> {
-        crate::claim::release(&self.plan, mount, claim, reach, &self.refusals)
+        crate::claim::release(&self.plan, mount, claim, reach, &self.refusals, watch)
+    }
+
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        ended: bool,
+    ) -> Result<Renewed, DriverError> {
+        crate::claim::renew(&self.plan, mount, claim, ended, &self.refusals)
     }
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {

@@ -148,11 +148,7 @@ fn write(head: &Head, core: &Core, call: &Call, out: &mut Vec<u8>) {
         write_through: false,
     };
     let mark = request.begin(head, out);
-    let contents = core.contents_of(call.op);
-    let generation = core.ops.get(call.op).mark.generation;
-    core.history
-        .data()
-        .append(contents, call.offset, generation, call.length as usize, out);
+    core.append_contents(call, out);
     mark.finish(out);
 }
 

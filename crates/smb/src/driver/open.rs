@@ -11,6 +11,7 @@ use crate::login::Login;
 use crate::target::Target;
 use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
+use filermark_engine::marker::OwnerTexts;
 use filermark_engine::net::{BufferPool, Reactor, open_files_limit};
 use filermark_model::Nanos;
 use filermark_model::plan::{Connections, MountPoint, SmbPlan};
@@ -119,7 +120,9 @@ impl SmbDriver {
             procs.push(Proc::new(proc.number, conn, &place.run_dir));
         }
         drop(places);
+        let owners = OwnerTexts::of(&setup, &self.nonces);
         let mut shard = assemble(&self.plan, setup, procs, spread.conns)?;
+        shard.core.owners = owners;
         shard.connect_all()?;
         Ok(shard)
     }
@@ -153,6 +156,7 @@ fn assemble(
         clock: setup.clock,
         settings: Settings::of(plan),
         history: History::new(setup.data, setup.procs.len()),
+        owners: OwnerTexts::default(),
         stop: setup.stop,
         stopping: false,
         procs,

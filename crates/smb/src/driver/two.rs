@@ -236,15 +236,7 @@ fn on_file(put: &mut Put<'_>, core: &mut Core, call: &Call) {
                 write_through: false,
             };
             let open = write.begin(put.out);
-            let contents = core.contents_of(op);
-            let generation = core.ops.get(op).mark.generation;
-            core.history.data().append(
-                contents,
-                call.offset,
-                generation,
-                call.length as usize,
-                put.out,
-            );
+            core.append_contents(call, put.out);
             open.finish(put.out);
         }
         Kind::Lock => put.request(&LockRequest {

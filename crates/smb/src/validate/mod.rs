@@ -19,6 +19,7 @@ use crate::client::{Trouble, dialects_offered, names_of};
 use crate::login::Refusals;
 use crate::target::Target;
 use bench::{Bench, Stop};
+use filermark_engine::claim::lease::Plain;
 use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::Dialect;
@@ -109,7 +110,7 @@ pub fn validate(
 ) -> Result<Report, DriverError> {
     let target = Target::of(mount)?;
     let refusals = Refusals::default();
-    let (claimed, address) = claim::claim(plan, mount, claim, &refusals)?;
+    let (claimed, address) = claim::claim(plan, mount, claim, &refusals, &Plain)?;
     let mut report = Report::new("SMB", mount.to_string(), claimed.server_facts, level);
     report.foreign = claimed.foreign;
     let mut course = Course {
@@ -131,7 +132,7 @@ pub fn validate(
         course.by(dialect);
     }
     let mut report = course.report;
-    match claim::release(plan, mount, claim, Reach::All, &refusals) {
+    match claim::release(plan, mount, claim, Reach::All, &refusals, &Plain) {
         Ok(released) => {
             let fresh = |name: &String| !report.foreign.contains(name);
             let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();

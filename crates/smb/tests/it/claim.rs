@@ -3,7 +3,7 @@
 
 use super::rig::{plan, samba};
 use filermark_engine::driver::{Claim, ClaimReport, Driver, DriverError, Reach};
-use filermark_engine::marker::{marker_run, marker_text};
+use filermark_engine::marker::{marker_run, marker_text, owner_text};
 use filermark_engine::name::MARKER;
 use filermark_model::Secret;
 use filermark_model::plan::{MountPoint, SmbPlan};
@@ -51,6 +51,14 @@ fn make(dir: &Path, path: &str, bytes: &[u8]) {
     std::fs::set_permissions(&whole, std::fs::Permissions::from_mode(0o777)).expect("open to all");
 }
 
+/// Makes a directory as INIT does.
+fn own(run_dir: &Path, path: &str, claim: &Claim) {
+    make(run_dir, &format!("{path}/"), b"");
+    let whole = format!("{}/{path}", claim.dir_name);
+    let text = owner_text(&whole, &claim.nonce());
+    make(run_dir, &format!("{path}/{MARKER}"), text.as_bytes());
+}
+
 /// A directory that an earlier run of ours has left.
 fn leave_behind(dir: &Path, files: usize) {
     make(dir, "filermark.claimed/", b"");
@@ -60,9 +68,10 @@ fn leave_behind(dir: &Path, files: usize) {
         ..this_run()
     };
     make(&dir, MARKER, marker_text(&old).as_bytes());
-    for path in ["p000000/", "p000000/d0000/", "p000001/", "p000001/m000004/"] {
-        make(&dir, path, b"");
+    for path in ["p000000", "p000000/d0000", "p000001"] {
+        own(&dir, path, &old);
     }
+    make(&dir, "p000001/m000004/", b"");
     make(&dir, "p000001/n000007", b"x");
     for number in 0..files {
         make(&dir, &format!("p000000/d0000/f{number:010}"), b"");
@@ -95,7 +104,7 @@ fn a_directory_is_claimed_joined_and_given_back() {
                 "{facts:?}"
             );
             assert_eq!(run_in(&dir).as_deref(), Some("20260101-this"));
-            make(&dir, "filermark.claimed/p000000/", b"");
+            own(&dir.join("filermark.claimed"), "p000000", &this_run());
             claim(&plan, Samba::SECOND).expect("joined");
             assert!(dir.join("filermark.claimed/p000000").exists());
             let driver = SmbDriver::new(plan.clone());
@@ -151,6 +160,64 @@ fn leftovers_are_swept_many_at_a_time_and_foreign_names_stay() {
         });
         assert!(run.join(MARKER).exists(), "it stays with what is foreign");
         std::fs::remove_dir_all(&run).expect("removed");
+    }
+}
+
+/// D1: smbd follows symbolic links by itself and shows them as plain directories.
+#[test]
+fn links_that_the_server_follows_are_not_entered() {
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    let dir = samba.files(Samba::SECOND);
+    for dialect in DIALECTS {
+        leave_behind(&dir, 2);
+        let run = dir.join("filermark.claimed");
+        for path in ["userdata/", "userdata/d0000/", "userdata/m000001/"] {
+            make(&dir, path, b"");
+        }
+        let canaries = [
+            "userdata/d0000/f0000000000",
+            "userdata/f0000000001",
+            "userdata/n000007",
+        ];
+        for canary in canaries {
+            make(&dir, canary, b"years of work");
+        }
+        // A name of ours in our tree that is one more name of a foreign file: the name
+        // goes, the file stays.
+        let linked = run.join("p000000/d0000/f0000000009");
+        std::fs::hard_link(dir.join(canaries[1]), linked).expect("a hard link");
+        for (link, target) in [
+            ("p000077", "../userdata"),
+            ("p000001/d0003", "../../userdata/d0000"),
+            ("p000000/d0000/f0000000077", "../../../userdata/n000007"),
+            ("p000005", "p000000"),
+        ] {
+            std::os::unix::fs::symlink(target, run.join(link)).expect("a link");
+        }
+        let plan = plan(&samba, dialect);
+        samba.sandbox().run(|| {
+            let report = claim(&plan, Samba::SECOND).expect("claimed");
+            let foreign = report.foreign.join("\n");
+            for named in [r"claimed\p000077", r"p000001\d0003", r"claimed\p000005"] {
+                assert!(foreign.contains(named), "{dialect}: {named} in {foreign}");
+            }
+            assert!(report.occupied.contains(&"p000077".to_owned()));
+            let released = release(&plan, Samba::SECOND).expect("given back as far as it goes");
+            assert!(!released.foreign.is_empty());
+            for link in ["p000077", "p000001/d0003", "p000005"] {
+                let _ = std::fs::remove_file(run.join(link));
+            }
+            release(&plan, Samba::SECOND).expect("given back");
+        });
+        for canary in canaries {
+            let bytes = std::fs::read(dir.join(canary)).expect("it is there");
+            assert_eq!(bytes, b"years of work", "{dialect}: {canary}");
+        }
+        assert!(dir.join("userdata/m000001").exists());
+        assert!(!run.exists(), "{dialect}: all that is ours is gone");
+        std::fs::remove_dir_all(dir.join("userdata")).expect("removed");
     }
 }
 
@@ -263,13 +330,14 @@ fn connections_that_have_just_ended_are_waited_for() {
         let plan = plan(&samba, dialect);
         samba.sandbox().run(|| {
             claim(&plan, Samba::SECOND).expect("claimed");
-            make(&dir, "p000000/", b"");
-            make(&dir, "p000000/f0000000001", b"");
+            own(&dir, "p000000", &this_run());
+            own(&dir, "p000000/d0000", &this_run());
+            make(&dir, "p000000/d0000/f0000000001", b"");
             let target = filermark_smb::target::Target::of(&mount(Samba::SECOND)).unwrap();
             let (mut client, _) =
                 filermark_smb::client::Client::connect(&target, &plan, &Refusals::default())
                     .expect("a session");
-            let path = r"filermark.claimed\p000000\f0000000001";
+            let path = r"filermark.claimed\p000000\d0000\f0000000001";
             let update = filermark_smb::client::OpenFor::Update;
             client.files().open(path, update).expect("open");
             let ends = std::thread::spawn(move || {

@@ -102,8 +102,7 @@ impl Core {
         e.u32(0);
         e.u32(call.length);
         let length = call.length as usize;
-        let data = self.history.data();
-        data.append(number, call.offset, op.mark.generation, length, out);
+        self.append_contents(call, number, out);
         out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         record.finish(out)
     }

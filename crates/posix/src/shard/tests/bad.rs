@@ -23,7 +23,7 @@ fn a_link_in_place_of_a_bucket_is_not_followed() {
     let theirs = outside.path().join("f0000000");
     std::fs::write(&theirs, b"0123456789").expect("file");
     let file = file_in(8, 0);
-    std::fs::remove_dir(bench.bucket_path(file.bucket)).expect("bucket");
+    std::fs::remove_dir_all(bench.bucket_path(file.bucket)).expect("bucket");
     symlink(outside.path(), bench.bucket_path(file.bucket)).expect("link");
     for action in [
         stat(file),

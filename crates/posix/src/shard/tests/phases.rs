@@ -1,9 +1,12 @@
 use super::*;
+use filermark_engine::marker::owner_text;
+use filermark_engine::name::MARKER;
 
 fn names_in(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).expect("dir");
     let mut names: Vec<String> = entries
         .map(|e| e.expect("entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name != MARKER)
         .collect();
     names.sort();
     names
@@ -15,6 +18,14 @@ fn a_tree_is_made_and_made_again_without_harm() {
     let tree = bench.run_dir().join("CL0_TEST");
     assert_eq!(names_in(&tree), ["d0000"]);
     assert_eq!(names_in(&tree.join("d0000")).len(), 24);
+    for dir in ["CL0_TEST", "CL0_TEST/d0000", "CL0_TEST/d0000/b07"] {
+        let owner = std::fs::read_to_string(bench.run_dir().join(dir).join(MARKER));
+        let path = format!("{}/{dir}", claim().dir_name);
+        assert_eq!(
+            owner.expect("owner file"),
+            owner_text(&path, &claim().nonce())
+        );
+    }
     let file = file_in(0, 0);
     bench.fill(file, 10);
     for action in [FileAction::MakeTree, FileAction::MakeDirs { dir: 0 }] {

@@ -2,10 +2,11 @@
 
 use crate::client::{Client, Failure, Files, Gone, Listing, NOT_THERE, OpenFor, advice};
 use crate::target::Target;
-use filermark_engine::claim::{Entry, EntryKind, Ground, MarkerFile, Removal, Removed};
+use filermark_engine::claim::{
+    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Removal, Removed, RunDirBackend,
+};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::marker::MARKER_BYTES_MAX;
-use filermark_engine::name::{MARKER, Name};
 use filermark_engine::stopping;
 use filermark_model::plan::SmbPlan;
 use filermark_smbwire::status;
@@ -46,19 +47,6 @@ impl<'a> Share<'a> {
         self.client.files()
     }
 
-    fn path_of(&self, below: &[Name], name: Option<Name>) -> String {
-        let mut path = self.path.clone();
-        for name in below.iter().copied().chain(name) {
-            path.push('\\');
-            path.push_str(&String::from_utf8_lossy(name.text().as_bytes()));
-        }
-        path
-    }
-
-    fn marker(&self) -> String {
-        format!(r"{}\{MARKER}", self.path)
-    }
-
     /// A failure as a sentence.
     fn told(&self, step: &str) -> impl Fn(Failure) -> DriverError {
         let (place, step, plan) = (self.place.clone(), step.to_owned(), self.plan.clone());
@@ -82,6 +70,34 @@ impl<'a> Share<'a> {
         let written = files.write(file, 0, text.as_bytes());
         let closed = files.close(file);
         written.and(closed)
+    }
+
+    /// Reads a file and writes over it, by one open.
+    fn change(
+        &mut self,
+        path: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<String>,
+    ) -> Result<(), Failure> {
+        let files = self.files();
+        let file = files.open(path, OpenFor::Update)?;
+        let bytes = files.read(file, 0, MARKER_BYTES_MAX);
+        let changed = bytes.and_then(|bytes| match change(FileFront::Bytes(bytes)) {
+            Some(text) => files.write(file, 0, text.as_bytes()),
+            None => Ok(()),
+        });
+        let closed = files.close(file);
+        changed.and(closed)
+    }
+
+    /// What has a path, as a directory.
+    fn dir_at(&mut self, step: &str, path: String) -> Result<Found<String>, DriverError> {
+        let found = self.files().look(&path).map_err(self.told(step))?;
+        Ok(match found {
+            None => Found::Missing,
+            Some(entry) if entry.is_link => Found::Other(A_LINK),
+            Some(entry) if entry.is_dir => Found::Dir(path),
+            Some(_) => Found::Other(NOT_A_DIRECTORY),
+        })
     }
 
     /// Removes paths; those that are in use for a moment are tried again.
@@ -144,7 +160,15 @@ const fn kind(is_dir: bool, is_link: bool) -> EntryKind {
     }
 }
 
-impl Ground for Share<'_> {
+/// The path of a name in a directory.
+fn path_in(dir: &str, name: &str) -> String {
+    format!(r"{dir}\{name}")
+}
+
+/// Directories are paths from the share's root on. A server that follows symbolic links
+/// by itself shows them as directories: the owner file in one tells where it is.
+impl RunDirBackend for Share<'_> {
+    type Dir = String;
     type Listing = Listing;
 
     fn place(&self) -> String {
@@ -155,14 +179,12 @@ impl Ground for Share<'_> {
         '\\'
     }
 
-    fn find(&mut self) -> Result<Option<EntryKind>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
         let path = self.path.clone();
-        let found = self.files().look(&path);
-        let found = found.map_err(self.told("look for the run's directory"))?;
-        Ok(found.map(|entry| kind(entry.is_dir, entry.is_link)))
+        self.dir_at("look for the run's directory", path)
     }
 
-    fn make(&mut self) -> Result<bool, DriverError> {
+    fn make_run_dir(&mut self) -> Result<bool, DriverError> {
         let path = self.path.clone();
         match self.files().make_dir(&path) {
             Ok(()) => Ok(true),
@@ -171,37 +193,50 @@ impl Ground for Share<'_> {
         }
     }
 
-    fn remove(&mut self) -> Result<(), DriverError> {
+    fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         let (step, path) = ("remove the run's directory", self.path.clone());
         self.remove_for_good(step, Gone::Dir, path)
     }
 
-    fn read_marker(&mut self) -> Result<MarkerFile, DriverError> {
-        let path = self.marker();
+    fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+        self.dir_at("look at a leftover", path_in(parent, name))
+    }
+
+    fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+        let path = path_in(dir, name);
         match self.front_of(&path) {
-            Ok(bytes) => Ok(MarkerFile::Bytes(bytes)),
+            Ok(bytes) => Ok(FileFront::Bytes(bytes)),
             Err(failure) => match failure.status() {
-                Some(status) if is_gone(status) => Ok(MarkerFile::Missing),
-                Some(status) if is_other(status) => Ok(MarkerFile::NoFile),
+                Some(status) if is_gone(status) => Ok(FileFront::Missing),
+                // The end of a file that is empty.
+                Some(status::END_OF_FILE) => Ok(FileFront::Bytes(Vec::new())),
+                Some(status) if is_other(status) => Ok(FileFront::NoFile),
                 _ => Err(self.told("read the marker file")(failure)),
             },
         }
     }
 
-    fn write_marker(&mut self, text: &str) -> Result<(), DriverError> {
-        let path = self.marker();
+    fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
+        let path = path_in(dir, name);
         self.put(&path, text)
             .map_err(self.told("write the marker file"))
     }
 
-    fn remove_marker(&mut self) -> Result<(), DriverError> {
-        let (step, path) = ("remove the marker file", self.marker());
-        self.remove_for_good(step, Gone::File, path)
+    fn change_file(
+        &mut self,
+        dir: &String,
+        name: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<String>,
+    ) -> Result<(), DriverError> {
+        let path = path_in(dir, name);
+        match self.change(&path, change) {
+            Err(failure) if failure.status().is_some_and(is_gone) => Ok(()),
+            other => other.map_err(self.told("renew the marker file")),
+        }
     }
 
-    fn list(&mut self, below: &[Name]) -> Result<Option<Listing>, DriverError> {
-        let path = self.path_of(below, None);
-        match self.files().begin_list(&path) {
+    fn list(&mut self, dir: &String) -> Result<Option<Listing>, DriverError> {
+        match self.files().begin_list(dir) {
             Ok(listing) => Ok(Some(listing)),
             Err(failure) if failure.status().is_some_and(is_gone) => Ok(None),
             Err(failure) => Err(self.told("list the run's directory")(failure)),
@@ -222,20 +257,17 @@ impl Ground for Share<'_> {
         let _ = self.files().end_list(listing);
     }
 
-    fn remove_names(
+    fn remove(
         &mut self,
         what: Removal,
-        below: &[Name],
-        names: &[Name],
+        dir: &String,
+        names: &[&str],
     ) -> Result<Vec<Removed>, DriverError> {
         let (what, step) = match what {
             Removal::File => (Gone::File, "remove leftovers"),
             Removal::Dir => (Gone::Dir, "remove leftover directories"),
         };
-        let paths: Vec<String> = names
-            .iter()
-            .map(|name| self.path_of(below, Some(*name)))
-            .collect();
+        let paths: Vec<String> = names.iter().map(|name| path_in(dir, name)).collect();
         let statuses = self.remove_with_patience(what, &paths);
         let statuses = statuses.map_err(self.told(step))?;
         let became = statuses.into_iter().map(|status| match status {

@@ -1,0 +1,178 @@
+//! What a protocol does for the rules of the run directory: a few operations on
+//! directories, by names that the rules hand in.
+
+use crate::driver::DriverError;
+
+/// Where a run directory is, or is to be: one directory of a server, by one protocol.
+/// All errors are sentences that name the place, the step, the reason and what to try.
+pub trait RunDirBackend {
+    /// A directory that was found: a file handle, a path, an open directory.
+    type Dir;
+    /// A listing that is under way.
+    type Listing;
+
+    /// The run directory, for people.
+    fn place(&self) -> String;
+
+    /// What separates names in paths for people.
+    fn separator(&self) -> char {
+        '/'
+    }
+
+    /// Looks for the run directory.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn find_run_dir(&mut self) -> Result<Found<Self::Dir>, DriverError>;
+
+    /// Makes the run directory; `false`: something has its name already.
+    ///
+    /// # Errors
+    /// No right, read-only, full.
+    fn make_run_dir(&mut self) -> Result<bool, DriverError>;
+
+    /// Removes the run directory, which is empty; that it is gone is fine.
+    ///
+    /// # Errors
+    /// It stays.
+    fn remove_run_dir(&mut self) -> Result<(), DriverError>;
+
+    /// Finds a directory in another one. Follows no link, as far as the protocol can
+    /// tell, and enters no other file system.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn find_dir(&mut self, parent: &Self::Dir, name: &str)
+    -> Result<Found<Self::Dir>, DriverError>;
+
+    /// Reads the front of a file ([`crate::marker::MARKER_BYTES_MAX`]).
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read_file(&mut self, dir: &Self::Dir, name: &str) -> Result<FileFront, DriverError>;
+
+    /// Writes a file, over whatever was in it.
+    ///
+    /// # Errors
+    /// No right, read-only, full.
+    fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError>;
+
+    /// Reads a file and, where `change` gives a text, writes that over its front. Both
+    /// go to the same file, also when another one takes its name in between.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    fn change_file(
+        &mut self,
+        dir: &Self::Dir,
+        name: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<String>,
+    ) -> Result<(), DriverError>;
+
+    /// Begins to list a directory; `None`: it is gone.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    fn list(&mut self, dir: &Self::Dir) -> Result<Option<Self::Listing>, DriverError>;
+
+    /// Goes on with a listing: some entries, without `.` and `..`; `None`: there are no
+    /// more.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    fn next_entries(
+        &mut self,
+        listing: &mut Self::Listing,
+    ) -> Result<Option<Vec<Entry>>, DriverError>;
+
+    /// Ends a listing. Best effort.
+    fn end_list(&mut self, _listing: Self::Listing) {}
+
+    /// Removes files, or empty directories, from one directory; what became of each, in
+    /// their order.
+    ///
+    /// # Errors
+    /// Something of ours cannot be removed.
+    fn remove(
+        &mut self,
+        what: Removal,
+        dir: &Self::Dir,
+        names: &[&str],
+    ) -> Result<Vec<Removed>, DriverError>;
+
+    /// Whether somebody wishes to stop; then emptying a directory ends with an error.
+    fn is_stopped(&self) -> bool {
+        crate::stopping::is_wished()
+    }
+}
+
+/// What a look for a directory came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found<D> {
+    /// Nothing has the name.
+    Missing,
+    /// A directory.
+    Dir(D),
+    /// Something that is not entered, and what it is.
+    Other(&'static str),
+}
+
+/// Why a name that is no directory is not entered.
+pub const NOT_A_DIRECTORY: &str = "it is not a directory";
+/// Why a link is not followed.
+pub const A_LINK: &str = "it is a link";
+/// Why a directory of another file system is not entered.
+pub const OTHER_FILE_SYSTEM: &str = "another file system is mounted or exported there";
+
+/// An entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The listing does not say it.
+    Unknown,
+    /// Something without entries of its own.
+    File,
+    /// A directory.
+    Dir,
+    /// Something that leads elsewhere, which is never followed.
+    Link,
+}
+
+/// What a file begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFront {
+    /// There is none.
+    Missing,
+    /// Something has its name that cannot be read as a file.
+    NoFile,
+    /// Its first bytes.
+    Bytes(Vec<u8>),
+}
+
+/// What is to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// Files.
+    File,
+    /// Empty directories.
+    Dir,
+}
+
+/// What became of a name that was to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is removed.
+    Done,
+    /// It was gone already.
+    Gone,
+    /// It stays: it is something else, or not empty.
+    Stays,
+}

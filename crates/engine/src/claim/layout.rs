@@ -1,0 +1,137 @@
+//! Which names a run makes in which directory. Both layouts are known at once, that of
+//! the classical benchmarks ([`crate::name`]) and the trees of the composites
+//! ([`crate::file_action`]): a directory that one driver has left is known to the others.
+
+use crate::file_action::{DIR_DIGITS, FILE_DIGITS, FileKind, is_tree_name};
+use crate::name::{MARKER, Name, NameKind};
+
+/// What the scratch files of probes are called, before a number of their own.
+pub const PROBE_PREFIX: &str = ".filermark-probe-";
+/// Digits of a bucket's number in its name.
+const BUCKET_DIGITS: usize = 2;
+
+/// Which directory of a layout one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The run directory.
+    Run,
+    /// Classical: that of a proc.
+    Proc,
+    /// Classical: one with I/O files.
+    Files,
+    /// Composite: the top of a tree.
+    Tree,
+    /// Composite: a directory in it.
+    Dir,
+    /// Composite: a bucket in that.
+    Bucket,
+}
+
+/// What a name means at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// The owner file (in the run directory: the marker).
+    Owner,
+    /// A file, symbolic link or special file that a run makes.
+    File,
+    /// A directory that INIT makes, with an owner file.
+    Dir(Level),
+    /// A directory that an operation makes. Nothing is ever put into it: it is removed
+    /// where it is empty, and never entered.
+    Empty,
+    /// Not ours.
+    Foreign,
+}
+
+impl Level {
+    /// What a name is in a directory of this level.
+    pub fn look(self, name: &[u8]) -> Known {
+        if name == MARKER.as_bytes() {
+            return Known::Owner;
+        }
+        match self {
+            Self::Run => in_run_dir(name),
+            Self::Proc => match Name::parse(name).map(|name| name.kind) {
+                Some(NameKind::Dir) => Known::Dir(Self::Files),
+                Some(NameKind::MadeDir) => Known::Empty,
+                Some(NameKind::ProcDir) | None => Known::Foreign,
+                Some(_) => Known::File,
+            },
+            Self::Files => match Name::parse(name) {
+                Some(name) if !name.kind.is_dir() => Known::File,
+                _ => Known::Foreign,
+            },
+            Self::Tree => match is_numbered(name, b'd', DIR_DIGITS) {
+                true => Known::Dir(Self::Dir),
+                false => Known::Foreign,
+            },
+            Self::Dir => match is_numbered(name, b'b', BUCKET_DIGITS) {
+                true => Known::Dir(Self::Bucket),
+                false => Known::Foreign,
+            },
+            Self::Bucket => match bucket_kind(name) {
+                Some(FileKind::MadeDir) => Known::Empty,
+                Some(_) => Known::File,
+                None => Known::Foreign,
+            },
+        }
+    }
+}
+
+fn in_run_dir(name: &[u8]) -> Known {
+    if name.starts_with(PROBE_PREFIX.as_bytes()) {
+        return Known::File;
+    }
+    match Name::parse(name).map(|name| name.kind) {
+        Some(NameKind::ProcDir) => return Known::Dir(Level::Proc),
+        // Those of `validate`: it empties them itself.
+        Some(NameKind::MadeDir) => return Known::Empty,
+        _ => {}
+    }
+    match std::str::from_utf8(name).is_ok_and(is_tree_name) {
+        true => Known::Dir(Level::Tree),
+        false => Known::Foreign,
+    }
+}
+
+/// Whether `name` is `letter` and so many digits.
+fn is_numbered(name: &[u8], letter: u8, digits: usize) -> bool {
+    matches!(name.split_first(), Some((first, rest))
+        if *first == letter && rest.len() == digits && rest.iter().all(u8::is_ascii_digit))
+}
+
+fn bucket_kind(name: &[u8]) -> Option<FileKind> {
+    FileKind::ALL
+        .into_iter()
+        .find(|kind| is_numbered(name, kind.letter(), FILE_DIGITS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_only_where_a_run_makes_it() {
+        for (level, name, known) in [
+            (Level::Run, "p000001", Known::Dir(Level::Proc)),
+            (Level::Run, "CL0_VDA1", Known::Dir(Level::Tree)),
+            (Level::Run, ".filermark-probe-0f", Known::File),
+            (Level::Run, "f0000000001", Known::Foreign),
+            (Level::Run, "d0000", Known::Foreign),
+            (Level::Proc, "d0000", Known::Dir(Level::Files)),
+            (Level::Proc, "m000001", Known::Empty),
+            (Level::Proc, "l000001", Known::File),
+            (Level::Proc, "p000001", Known::Foreign),
+            (Level::Files, "f0000000001", Known::File),
+            (Level::Files, "d0000", Known::Foreign),
+            (Level::Tree, "d0001", Known::Dir(Level::Dir)),
+            (Level::Dir, "b07", Known::Dir(Level::Bucket)),
+            (Level::Bucket, "m0000001", Known::Empty),
+            (Level::Bucket, "f0000001", Known::File),
+            (Level::Bucket, "f1", Known::Foreign),
+            (Level::Files, MARKER, Known::Owner),
+        ] {
+            assert_eq!(level.look(name.as_bytes()), known, "{level:?} {name}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A file system that is a map, and a world whose time and processes are made up.
+
+use super::super::*;
+use crate::claim::lease::Process;
+use crate::marker::owner_text;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// What a path below the directory of the mount point is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Dir,
+    File(Vec<u8>),
+    /// A directory of another file system.
+    Mount,
+    /// A link to a directory that the server shows as that directory.
+    Through(&'static str),
+}
+
+/// Paths below the directory of the mount point.
+#[derive(Default)]
+pub(super) struct Map {
+    pub nodes: BTreeMap<String, Node>,
+    /// Entries in one part of a listing.
+    part: usize,
+    pub refuses_marker: bool,
+    pub listings: i32,
+}
+
+pub(super) const RUN_DIR: &str = "filermark.t";
+
+impl Map {
+    /// With directories (a slash at the end) and files with a text.
+    pub fn with(paths: &[(&str, &str)]) -> Self {
+        let mut map = Self {
+            part: 3,
+            ..Self::default()
+        };
+        for (path, text) in paths {
+            map.put(path, text);
+        }
+        map
+    }
+
+    pub fn put(&mut self, path: &str, text: &str) {
+        let node = match path.strip_suffix('/') {
+            Some(_) => Node::Dir,
+            None => Node::File(text.as_bytes().to_vec()),
+        };
+        self.nodes
+            .insert(path.trim_end_matches('/').to_owned(), node);
+    }
+
+    /// A directory as INIT of a run makes it, with its owner file.
+    pub fn own(&mut self, path: &str, claim: &Claim) {
+        self.nodes.insert(path.to_owned(), Node::Dir);
+        let text = owner_text(path, &claim.nonce());
+        self.put(&format!("{path}/{MARKER}"), &text);
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.nodes.contains_key(path)
+    }
+
+    /// Where a path leads, links followed.
+    fn real(&self, path: &str) -> String {
+        let mut real = String::new();
+        for part in path.split('/') {
+            if !real.is_empty() {
+                real.push('/');
+            }
+            real.push_str(part);
+            if let Some(Node::Through(target)) = self.nodes.get(&real) {
+                real = (*target).to_owned();
+            }
+        }
+        real
+    }
+
+    fn below(&self, dir: &str) -> Vec<Entry> {
+        let prefix = format!("{}/", self.real(dir));
+        let names = self.nodes.iter();
+        let names = names.filter_map(|(path, node)| Some((path.strip_prefix(&prefix)?, node)));
+        names
+            .filter(|(name, _)| !name.contains('/'))
+            .map(|(name, node)| Entry {
+                name: name.as_bytes().to_vec(),
+                kind: match node {
+                    Node::File(bytes) if bytes == b"link" => EntryKind::Link,
+                    Node::File(_) => EntryKind::File,
+                    Node::Dir | Node::Mount | Node::Through(_) => EntryKind::Dir,
+                },
+            })
+            .collect()
+    }
+
+    fn found(&self, path: String) -> Found<String> {
+        match self.nodes.get(&self.real(&path)) {
+            None => Found::Missing,
+            Some(Node::Dir | Node::Through(_)) => Found::Dir(path),
+            Some(Node::Mount) => Found::Other(OTHER_FILE_SYSTEM),
+            Some(Node::File(_)) => Found::Other(NOT_A_DIRECTORY),
+        }
+    }
+}
+
+impl RunDirBackend for Map {
+    type Dir = String;
+    type Listing = Vec<Entry>;
+
+    fn place(&self) -> String {
+        format!("map/{RUN_DIR}")
+    }
+    fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
+        Ok(self.found(RUN_DIR.to_owned()))
+    }
+    fn make_run_dir(&mut self) -> Result<bool, DriverError> {
+        Ok(self.nodes.insert(RUN_DIR.to_owned(), Node::Dir).is_none())
+    }
+    fn remove_run_dir(&mut self) -> Result<(), DriverError> {
+        assert!(self.below(RUN_DIR).is_empty(), "{:?}", self.nodes);
+        self.nodes.remove(RUN_DIR);
+        Ok(())
+    }
+    fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+        Ok(self.found(format!("{parent}/{name}")))
+    }
+    fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+        let path = self.real(&format!("{dir}/{name}"));
+        Ok(match self.nodes.get(&path) {
+            None => FileFront::Missing,
+            Some(Node::File(bytes)) => FileFront::Bytes(bytes.clone()),
+            Some(_) => FileFront::NoFile,
+        })
+    }
+    fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
+        if self.refuses_marker {
+            return Err(DriverError {
+                place: "map".into(),
+                step: "test".into(),
+                reason: "full".into(),
+                advice: String::new(),
+            });
+        }
+        self.put(&format!("{dir}/{name}"), text);
+        Ok(())
+    }
+    fn change_file(
+        &mut self,
+        dir: &String,
+        name: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<String>,
+    ) -> Result<(), DriverError> {
+        let front = self.read_file(dir, name)?;
+        if let Some(text) = change(front) {
+            self.put(&format!("{dir}/{name}"), &text);
+        }
+        Ok(())
+    }
+    fn list(&mut self, dir: &String) -> Result<Option<Vec<Entry>>, DriverError> {
+        if !self.has(&self.real(dir)) {
+            return Ok(None);
+        }
+        self.listings += 1;
+        let mut entries = self.below(dir);
+        entries.reverse();
+        Ok(Some(entries))
+    }
+    fn next_entries(
+        &mut self,
+        listing: &mut Vec<Entry>,
+    ) -> Result<Option<Vec<Entry>>, DriverError> {
+        if listing.is_empty() {
+            return Ok(None);
+        }
+        let rest = listing.len().saturating_sub(self.part);
+        Ok(Some(listing.split_off(rest)))
+    }
+    fn end_list(&mut self, _: Vec<Entry>) {
+        self.listings -= 1;
+    }
+    fn remove(
+        &mut self,
+        what: Removal,
+        dir: &String,
+        names: &[&str],
+    ) -> Result<Vec<Removed>, DriverError> {
+        let became = names.iter().map(|name| {
+            let path = format!("{}/{name}", self.real(dir));
+            match (self.nodes.get(&path), what) {
+                (None, _) => Removed::Gone,
+                (Some(Node::File(_)), Removal::File) => {
+                    self.nodes.remove(&path);
+                    Removed::Done
+                }
+                (Some(Node::Dir | Node::Through(_)), Removal::Dir)
+                    if self.below(&path).is_empty() =>
+                {
+                    self.nodes.remove(&path);
+                    Removed::Done
+                }
+                _ => Removed::Stays,
+            }
+        });
+        Ok(became.collect())
+    }
+}
+
+/// A world: who this is, whether a process lives, and what happens while time passes.
+pub(super) struct World {
+    pub this: Process,
+    pub alive: Option<bool>,
+    pub waited: Cell<Duration>,
+    pub said: RefCell<Vec<String>>,
+}
+
+impl World {
+    pub fn of(host: &str, alive: Option<bool>) -> Self {
+        Self {
+            this: Process::of(host, "system", "7 from 1"),
+            alive,
+            waited: Cell::default(),
+            said: RefCell::default(),
+        }
+    }
+}
+
+impl Watch for World {
+    fn pause(&self, time: Duration) -> bool {
+        self.waited.set(self.waited.get() + time);
+        true
+    }
+    fn this(&self) -> Process {
+        self.this.clone()
+    }
+    fn is_alive(&self, _: &Process) -> Option<bool> {
+        self.alive
+    }
+    fn waiting(&self, sentence: &str) {
+        self.said.borrow_mut().push(sentence.to_owned());
+    }
+}

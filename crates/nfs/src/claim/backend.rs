@@ -1,0 +1,350 @@
+//! What the rules of claiming need of an export.
+
+use crate::client::{ClientError, FileClient, Looked, Removal as Procedure, Reply};
+use crate::target::{Patience, Service, Target, explain, refused};
+use filermark_engine::claim::{
+    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Removal,
+    Removed, RunDirBackend,
+};
+use filermark_engine::driver::{Claim, DriverError};
+use filermark_engine::marker::MARKER_BYTES_MAX;
+use filermark_model::plan::NfsPlan;
+use filermark_onc::nfs3::{Failed, Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
+
+/// A run directory on an export.
+pub(super) struct Export<'a> {
+    plan: &'a NfsPlan,
+    target: &'a Target,
+    dir_name: &'a str,
+    nfs: FileClient,
+    patience: Patience,
+    /// The file system that the run directory is on, once it was found.
+    fsid: Option<u64>,
+}
+
+/// Where a listing goes on.
+pub(super) struct Listing {
+    dir: Fh,
+    next: Option<(u64, Verf)>,
+}
+
+const fn step_of(what: Removal) -> &'static str {
+    match what {
+        Removal::File => "remove leftovers",
+        Removal::Dir => "remove leftover directories",
+    }
+}
+
+const fn procedure(what: Removal) -> Procedure {
+    match what {
+        Removal::File => Procedure::File,
+        Removal::Dir => Procedure::Dir,
+    }
+}
+
+impl<'a> Export<'a> {
+    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target, claim: &'a Claim) -> Self {
+        Self {
+            plan,
+            target,
+            dir_name: &claim.dir_name,
+            nfs: target.file_client(plan),
+            patience: Patience::of(plan),
+            fsid: None,
+        }
+    }
+
+    /// Makes a call with patience; turns its failures into sentences, except the
+    /// statuses in `wanted`.
+    fn ask<O, F>(
+        &mut self,
+        step: &str,
+        wanted: &[Nfsstat3],
+        mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+    ) -> Result<Result<O, Nfsstat3>, DriverError> {
+        let nfs = &mut self.nfs;
+        let reply = self.patience.call(|| call(nfs));
+        match reply {
+            Ok(Ok(ok)) => Ok(Ok(ok)),
+            Ok(Err(failed)) if wanted.contains(&failed.status) => Ok(Err(failed.status)),
+            Ok(Err(failed)) => Err(self.refused(step, &failed)),
+            Err(error) => Err(self.lost(step, &error)),
+        }
+    }
+
+    fn refused<F>(&self, step: &str, failed: &Failed<F>) -> DriverError {
+        refused(&self.place(), step, failed.status, self.plan)
+    }
+
+    fn lost(&self, step: &str, error: &ClientError) -> DriverError {
+        let address = self.target.nfs_address;
+        explain(&self.place(), step, Service::Nfs, address, error)
+    }
+
+    /// A name, with the attributes of what it leads to.
+    fn look(
+        &mut self,
+        step: &str,
+        dir: &Fh,
+        name: &str,
+    ) -> Result<Option<(Fh, Fattr3)>, DriverError> {
+        let gone = [Nfsstat3::Noent, Nfsstat3::Stale];
+        let found = self.ask(step, &gone, |nfs| nfs.lookup(dir, name.as_bytes()))?;
+        let Ok(Looked {
+            object,
+            obj_attributes,
+            ..
+        }) = found
+        else {
+            return Ok(None);
+        };
+        match obj_attributes {
+            Some(attributes) => Ok(Some((object, attributes))),
+            None => {
+                let asked = self.ask(step, &gone, |nfs| nfs.getattr(&object))?;
+                Ok(asked.ok().map(|attributes| (object, attributes)))
+            }
+        }
+    }
+
+    /// The front of a file that was found.
+    fn front_of(&mut self, file: &Fh) -> Result<FileFront, DriverError> {
+        let not_readable = [Nfsstat3::Isdir, Nfsstat3::Inval, Nfsstat3::Noent];
+        let read = self.ask("read the marker file", &not_readable, |nfs| {
+            nfs.read(file, 0, MARKER_BYTES_MAX)
+        })?;
+        Ok(read.map_or(FileFront::NoFile, |read| FileFront::Bytes(read.data)))
+    }
+
+    fn put(&mut self, file: &Fh, text: &str) -> Result<(), DriverError> {
+        let step = "write the marker file";
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let offset = (text.len() - rest.len()) as u64;
+            let wrote = self.ask(step, &[], |nfs| nfs.write(file, offset, rest))?;
+            let count = wrote.map_or(0, |wrote| wrote.count as usize);
+            if count == 0 {
+                return Err(DriverError {
+                    place: self.place(),
+                    step: step.to_owned(),
+                    reason: "the server took none of its bytes".to_owned(),
+                    advice: "is its disk full? Look at its log".to_owned(),
+                });
+            }
+            rest = rest.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Sends removals, many at a time; the status of each. After a lost connection
+    /// those without an answer go again: what is gone by then answers
+    /// NFS3ERR_NOENT, which is as good.
+    fn send_row(
+        &mut self,
+        what: Removal,
+        dir: &Fh,
+        names: &[&str],
+    ) -> Result<Vec<Nfsstat3>, DriverError> {
+        let mut statuses = vec![None; names.len()];
+        let mut open: Vec<usize> = (0..names.len()).collect();
+        let mut attempt = 0;
+        loop {
+            let now: Vec<&[u8]> = open
+                .iter()
+                .filter_map(|&at| names.get(at).map(|name| name.as_bytes()))
+                .collect();
+            let kind = procedure(what);
+            let sent = self.nfs.remove_many(kind, dir, &now, |number, status| {
+                let slot = open.get(number).and_then(|&at| statuses.get_mut(at));
+                if let Some(slot) = slot {
+                    *slot = Some(status);
+                }
+            });
+            let before = open.len();
+            open.retain(|&at| statuses.get(at).is_some_and(Option::is_none));
+            match sent {
+                Ok(()) => break,
+                Err(error) if error.is_worth_a_retry() => {
+                    attempt = if open.len() < before { 0 } else { attempt + 1 };
+                    if attempt > self.plan.rpc_retries {
+                        return Err(self.lost(step_of(what), &error));
+                    }
+                }
+                Err(error) => return Err(self.lost(step_of(what), &error)),
+            }
+        }
+        Ok(statuses.into_iter().flatten().collect())
+    }
+}
+
+impl RunDirBackend for Export<'_> {
+    type Dir = Fh;
+    type Listing = Listing;
+
+    fn place(&self) -> String {
+        format!("{}/{}", self.target.mount, self.dir_name)
+    }
+
+    fn find_run_dir(&mut self) -> Result<Found<Fh>, DriverError> {
+        let (root, name) = (self.target.root, self.dir_name);
+        let found = self.look("look for the run's directory", &root, name)?;
+        Ok(match found {
+            None => Found::Missing,
+            Some((dir, attributes)) if attributes.ftype == Ftype3::Dir => {
+                self.fsid = Some(attributes.fsid);
+                Found::Dir(dir)
+            }
+            Some(_) => Found::Other(NOT_A_DIRECTORY),
+        })
+    }
+
+    fn make_run_dir(&mut self) -> Result<bool, DriverError> {
+        let (root, name) = (self.target.root, self.dir_name);
+        let made = self.ask("make the run's directory", &[Nfsstat3::Exist], |nfs| {
+            nfs.mkdir(&root, name.as_bytes(), Sattr3::mode(0o755))
+        })?;
+        Ok(made.is_ok())
+    }
+
+    fn remove_run_dir(&mut self) -> Result<(), DriverError> {
+        let (root, name) = (self.target.root, self.dir_name);
+        let gone = &[Nfsstat3::Noent, Nfsstat3::Stale];
+        let _ = self.ask("remove the run's directory", gone, |nfs| {
+            nfs.remove(Procedure::Dir, &root, name.as_bytes())
+        })?;
+        Ok(())
+    }
+
+    fn find_dir(&mut self, parent: &Fh, name: &str) -> Result<Found<Fh>, DriverError> {
+        Ok(match self.look("look at a leftover", parent, name)? {
+            None => Found::Missing,
+            Some((_, attributes)) if attributes.ftype == Ftype3::Lnk => Found::Other(A_LINK),
+            Some((_, attributes)) if attributes.ftype != Ftype3::Dir => {
+                Found::Other(NOT_A_DIRECTORY)
+            }
+            Some((_, attributes)) if self.fsid != Some(attributes.fsid) => {
+                Found::Other(OTHER_FILE_SYSTEM)
+            }
+            Some((dir, _)) => Found::Dir(dir),
+        })
+    }
+
+    fn read_file(&mut self, dir: &Fh, name: &str) -> Result<FileFront, DriverError> {
+        match self.look("read the marker file", dir, name)? {
+            None => Ok(FileFront::Missing),
+            Some((_, attributes)) if attributes.ftype != Ftype3::Reg => Ok(FileFront::NoFile),
+            Some((file, _)) => self.front_of(&file),
+        }
+    }
+
+    fn write_file(&mut self, dir: &Fh, name: &str, text: &str) -> Result<(), DriverError> {
+        let step = "write the marker file";
+        let attributes = Sattr3 {
+            mode: Some(0o644),
+            size: Some(0),
+            ..Sattr3::default()
+        };
+        let made = self.ask(step, &[], |nfs| {
+            nfs.create(dir, name.as_bytes(), attributes)
+        })?;
+        let file = match made.map(|made| made.obj) {
+            Ok(Some(file)) => file,
+            _ => match self.ask(step, &[], |nfs| nfs.lookup(dir, name.as_bytes()))? {
+                Ok(found) => found.object,
+                Err(status) => return Err(self.refused(step, &Failed::<()>::new(status))),
+            },
+        };
+        self.put(&file, text)
+    }
+
+    fn change_file(
+        &mut self,
+        dir: &Fh,
+        name: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<String>,
+    ) -> Result<(), DriverError> {
+        let Some((file, _)) = self.look("renew the marker file", dir, name)? else {
+            return Ok(());
+        };
+        let front = self.front_of(&file)?;
+        match change(front) {
+            Some(text) => self.put(&file, &text),
+            None => Ok(()),
+        }
+    }
+
+    fn list(&mut self, dir: &Fh) -> Result<Option<Listing>, DriverError> {
+        Ok(Some(Listing {
+            dir: *dir,
+            next: Some((0, Verf::default())),
+        }))
+    }
+
+    /// The names from a cookie on. Where the cookie is no longer good the listing ends
+    /// (the next pass begins anew).
+    fn next_entries(&mut self, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DriverError> {
+        let Some(from) = listing.next.take() else {
+            return Ok(None);
+        };
+        let bytes = self.target.dir_bytes();
+        let gone = [
+            Nfsstat3::BadCookie,
+            Nfsstat3::NotSync,
+            Nfsstat3::Noent,
+            Nfsstat3::Stale,
+        ];
+        let wanted: &[Nfsstat3] = if from.0 == 0 { &gone[2..] } else { &gone };
+        let step = "list the run's directory";
+        let dir = listing.dir;
+        let part = match self.ask(step, wanted, |nfs| nfs.readdir(&dir, from, bytes))? {
+            Ok(part) => part,
+            Err(_) => return Ok(None),
+        };
+        listing.next = match part.entries.last().map(|entry| entry.cookie) {
+            // A cookie that leads to itself would never end.
+            Some(cookie) if !part.eof && cookie != from.0 => Some((cookie, part.cookieverf)),
+            _ => None,
+        };
+        let names = part.entries.into_iter().map(|entry| entry.name);
+        let entries = names.filter(|name| name != b"." && name != b"..");
+        let entries = entries.map(|name| Entry {
+            name,
+            kind: EntryKind::Unknown,
+        });
+        Ok(Some(entries.collect()))
+    }
+
+    /// Gone is gone, a name of ours that is something else is left, JUKEBOX is asked
+    /// again, the rest is a failure.
+    fn remove(
+        &mut self,
+        what: Removal,
+        dir: &Fh,
+        names: &[&str],
+    ) -> Result<Vec<Removed>, DriverError> {
+        const LEFT: [Nfsstat3; 4] = [
+            Nfsstat3::Isdir,
+            Nfsstat3::Notdir,
+            Nfsstat3::Notempty,
+            Nfsstat3::Exist,
+        ];
+        let step = step_of(what);
+        let statuses = self.send_row(what, dir, names)?;
+        let mut became = Vec::with_capacity(names.len());
+        for (name, mut status) in names.iter().zip(statuses) {
+            if status == Nfsstat3::Jukebox {
+                let all = [&LEFT[..], &[Nfsstat3::Noent, Nfsstat3::Stale]].concat();
+                let kind = procedure(what);
+                let again = self.ask(step, &all, |nfs| nfs.remove(kind, dir, name.as_bytes()))?;
+                status = again.err().unwrap_or(Nfsstat3::Ok);
+            }
+            became.push(match status {
+                Nfsstat3::Ok => Removed::Done,
+                Nfsstat3::Noent | Nfsstat3::Stale => Removed::Gone,
+                status if LEFT.contains(&status) => Removed::Stays,
+                status => return Err(self.refused(step, &Failed::<()>::new(status))),
+            });
+        }
+        Ok(became)
+    }
+}
