@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 
 /// Ranges that are remembered, of a shard of many procs and of one that has one.
 const RANGES: usize = 1 << 14;
-const RANGES_OF_ONE: usize = 1 << 10;
+const RANGES_OF_ONE: usize = 1 << 8;
 /// Bits of a generation that count the writes of a shard; the others are its number.
 const COUNT_BITS: u32 = 32;
 /// Distinguishes the keys of single sectors from those of blocks.

@@ -91,6 +91,24 @@ fn what_several_writes_left_passes_and_nothing_else() {
     }
 }
 
+/// Very short writes, by shards of any number: three generations in one word, two words
+/// that none has whole.
+#[test]
+fn very_short_writes_leave_what_is_right() {
+    let shard = 7 << 32;
+    let right = [shard + 1, shard + 2, shard + 3];
+    for cuts in [(5, 10), (20, 23), (21, 33), (100, 109), (300, 301)] {
+        let data = source();
+        data.note_ragged();
+        let [one, two, three] = right.map(|generation| bytes(&data, 5, 0, generation, 512));
+        let mixed = [&one[..cuts.0], &two[cuts.0..cuts.1], &three[cuts.1..]].concat();
+        assert!(passes(&data, 5, 0, &mixed, &right), "{cuts:?}");
+        assert!(!passes(&data, 5, 0, &mixed, &right[..2]), "{cuts:?}");
+        assert!(!passes(&data, 5, 0, &[0; 512], &right));
+        assert!(!passes(&data, 6, 0, &mixed, &right));
+    }
+}
+
 #[test]
 fn a_sector_names_its_file_place_and_generation() {
     let data = source();

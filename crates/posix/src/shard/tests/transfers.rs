@@ -227,6 +227,62 @@ fn mappings_read_and_write() {
     }
 }
 
+/// Whatever writes, and however often: no sector is like another, and all are the file's.
+#[test]
+fn no_write_of_any_kind_repeats_a_sector() {
+    for mut bench in benches() {
+        let mut seen = std::collections::HashSet::new();
+        let all = Io::default();
+        for number in 0..4 {
+            let file = file_in(15, number);
+            bench.fill(file, 200_000);
+            let path = bench.path(file);
+            let look = || {
+                let bytes = std::fs::read(&path).expect("file");
+                assert!(is_of(file, &bytes));
+                bytes
+                    .chunks_exact(512)
+                    .map(<[u8]>::to_vec)
+                    .collect::<Vec<_>>()
+            };
+            let before = look();
+            let content = content(file);
+            let (offset, length) = (8_192, 40_960);
+            bench.good(write(file, 0, 8_192, all));
+            bench.good(write(file, 200_000, 30_000, all));
+            bench.good(FileAction::MmapWrite {
+                file,
+                content,
+                offset,
+                length,
+                commit: false,
+            });
+            bench.good(FileAction::Rmw {
+                file,
+                content,
+                offset: 65_536,
+                length: 16_384,
+                io: all,
+            });
+            let after = look();
+            let changed = after.iter().zip(&before).filter(|(a, b)| a != b).count();
+            // Also the one in which the append began.
+            assert!(changed >= (8_192 + 40_960 + 16_384) / 512, "{changed}");
+            for sector in before.into_iter().chain(after.into_iter().skip(1)) {
+                seen.insert(sector);
+            }
+        }
+        // Of each file: what was filled, what was written over, what was appended.
+        let filled = 4 * (200_000 / 512);
+        let over = 4 * ((8_192 - 512 + 40_960 + 16_384) / 512);
+        assert!(
+            seen.len() >= filled + over + 4 * (30_000 / 512),
+            "{}",
+            seen.len()
+        );
+    }
+}
+
 #[test]
 fn a_file_that_shrinks_below_a_mapping_is_an_error_and_no_signal() {
     for mut bench in benches() {
