@@ -324,6 +324,64 @@ fn a_record_is_a_record_whatever_the_manifest_says() {
     assert!(found.contains("the fingerprint of its plan is"), "{found}");
 }
 
+/// What is found when the lines of the record are changed.
+fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
+    let mut bundle = Bundle::new();
+    for (name, member) in whole().members() {
+        let mut bytes = member.bytes.clone();
+        if member.role == Role::Record {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            change(&mut lines);
+            bytes = (lines.join("\n") + "\n").into_bytes();
+        }
+        bundle.add(name, bytes, member.role).unwrap();
+    }
+    found_in(&files_of(&bundle))
+}
+
+#[test]
+fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
+    let kind = |line: &str, kind: &str| line.starts_with(&format!("{{\"type\":\"{kind}\""));
+    let at = |lines: &[String], of: &str| lines.iter().position(|l| kind(l, of)).unwrap();
+    let cases: [(&str, &dyn Fn(&mut Vec<String>)); 6] = [
+        ("each stands once", &|lines| {
+            let first = at(lines, "point");
+            lines.insert(first, lines[first].clone());
+        }),
+        ("behind the end", &|lines| {
+            let first = at(lines, "point");
+            lines.push(lines[first].clone());
+        }),
+        ("sum of squares", &|lines| {
+            let first = at(lines, "point");
+            let front = "\"sum_sq_us\":";
+            let from = lines[first].find(front).unwrap() + front.len();
+            let to = from + lines[first][from..].find(',').unwrap();
+            let sum: f64 = lines[first][from..to].parse().unwrap();
+            lines[first].replace_range(from..to, &format!("{:?}", sum * 100.0));
+        }),
+        ("no line that describes a client host", &|lines| {
+            lines.retain(|l| !kind(l, "environment"));
+        }),
+        ("no line of its INIT", &|lines| {
+            lines.retain(|l| !kind(l, "phase"));
+        }),
+        ("does not agree with the finding", &|lines| {
+            let end = lines.last_mut().unwrap();
+            let other = match end.contains("\"state\":\"interrupted\"") {
+                true => ("\"state\":\"interrupted\"", "\"state\":\"complete\""),
+                false => ("\"state\":\"complete\"", "\"state\":\"interrupted\""),
+            };
+            *end = end.replacen(other.0, other.1, 1);
+        }),
+    ];
+    for (words, change) in cases {
+        let found = found_after(change);
+        assert!(found.contains(words), "{words}: {found}");
+    }
+}
+
 #[test]
 fn an_archive_without_a_record_is_never_in_order() {
     let mut bundle = Bundle::new();
@@ -343,7 +401,7 @@ fn files_with_figures_that_no_record_makes_are_found() {
     let summary = text("sfssum.mine");
     let row = summary.split_whitespace().nth(3).unwrap().to_owned();
     let better = summary.replacen(&row, "99999", 1);
-    let table = text("mine.csv").replacen("valid", "VALID", 1);
+    let table = text("mine.csv").replacen(",VALID,", ",INVALID,", 1);
     for (name, bytes, is) in [
         ("sfssum.better", &better, "summary"),
         ("best.txt", &better, "summary"),
@@ -368,11 +426,20 @@ fn files_with_figures_that_no_record_makes_are_found() {
 }
 
 #[test]
-fn pages_of_other_templates_have_the_headline_at_least() {
+fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
     let public = |record: &RunRecord| format!("<h1>{}</h1>9", record.run.suffix);
     let html = |record: &RunRecord| vec![public(record), "for reviewers".to_owned()];
-    let told = |name: &str, page: &str| {
-        let mut bundle = whole().clone();
+    let told = |version: &str, name: &str, page: &str| {
+        let mut bundle = Bundle::new();
+        for (name, member) in whole().members() {
+            let text = String::from_utf8_lossy(&member.bytes);
+            let own = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+            let bytes = match member.role {
+                Role::Record => text.replacen(&own, &format!("\"version\":\"{version}\""), 1),
+                _ => text.into_owned(),
+            };
+            bundle.add(name, bytes, member.role).unwrap();
+        }
         bundle.add(name, page, Role::Report).unwrap();
         let options = Options {
             needs_manifest: false,
@@ -382,22 +449,31 @@ fn pages_of_other_templates_have_the_headline_at_least() {
         let check = told.checks.iter().find(|c| c.about == name).unwrap();
         (check.state, check.text.clone())
     };
+    let own = env!("CARGO_PKG_VERSION");
     let curve = Curve::of_record(&record());
     let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
+    let word = record().verdict().word();
     for good in [public(&record()), "for reviewers".to_owned()] {
-        assert_eq!(told("mine.html", &good).0, State::Ok);
-        assert_eq!(told("mine.review.html", &good).0, State::Ok);
+        assert_eq!(told(own, "mine.html", &good).0, State::Ok);
+        assert_eq!(told(own, "mine.review.html", &good).0, State::Ok);
     }
-    let (state, why) = told("mine.html", &public(&record()).replace('9', "8"));
+    let (state, why) = told(own, "mine.html", &public(&record()).replace('9', "8"));
     assert_eq!(state, State::Fail, "{why}");
-    let own = format!("<p>{peak:.2} op/s <b>{ort:.2}</b> ms");
-    let (state, why) = told("mine.html", &own);
-    assert_eq!(state, State::Skip);
-    assert!(
-        why.contains("not checked: made with other templates"),
-        "{why}"
-    );
-    let better = format!("<p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
+    // One word of a page of this version, whatever its figures say.
+    let page = format!("<b>{word}</b> <p>{peak:.2} op/s <b>{ort:.2}</b> ms");
+    let (state, why) = told(own, "mine.html", &page);
+    assert_eq!(state, State::Fail, "{why}");
+    // Nobody can make the pages of another version again.
+    let (state, why) = told("0.0.1", "mine.html", &page);
+    assert_eq!(state, State::Skip, "{why}");
+    assert!(why.contains("its text is not checked"), "{why}");
+    let other_word = match word {
+        "INVALID" => "VALID",
+        _ => "INVALID",
+    };
+    let (state, why) = told("0.0.1", "mine.html", &page.replace(word, other_word));
+    assert_eq!(state, State::Fail, "{why}");
+    let better = format!("{word} <p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
     for (name, page) in [
         ("mine.html", better.clone()),
         (
@@ -405,10 +481,10 @@ fn pages_of_other_templates_have_the_headline_at_least() {
             format!("<title>x, a Filermark report</title>{better}"),
         ),
     ] {
-        let (state, why) = told(name, &page);
+        let (state, why) = told("0.0.1", name, &page);
         assert_eq!(state, State::Fail, "{why}");
     }
-    assert_eq!(told("mine.notes.html", "<p>to do").0, State::Skip);
+    assert_eq!(told(own, "mine.notes.html", "<p>to do").0, State::Skip);
 }
 
 #[test]

@@ -171,6 +171,11 @@ impl Latency {
         self.sum_ns
     }
 
+    /// The sum of the squares of all, in square microseconds.
+    pub fn sum_sq_us(&self) -> f64 {
+        self.sum_sq_us
+    }
+
     /// The mean in nanoseconds; zero when empty.
     pub fn mean_ns(&self) -> f64 {
         match self.count() {

@@ -69,6 +69,7 @@ pub fn read_record(path: &Path) -> Result<RunRecord, ReadError> {
 /// As [`read_record`].
 pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, ReadError> {
     let mut record: Option<RunRecord> = None;
+    let mut order = Order::default();
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();
@@ -97,13 +98,19 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
         if record.is_none() {
             check_schema(&text, path)?;
         }
-        match (serde_json::from_slice::<Line>(&text), &mut record) {
+        let read = serde_json::from_slice::<Line>(&text);
+        if let Ok(line) = &read
+            && record.is_some()
+        {
+            order.follow(line).map_err(bad)?;
+        }
+        match (read, &mut record) {
             (Ok(Line::Run(run)), None) => record = Some(RunRecord::new(*run)),
             (Ok(Line::Run(run)), Some(r)) if run.fingerprint != r.run.fingerprint => {
                 return Err(bad("a second run with another plan".into()));
             }
             // A resumed run says again what it is; the first start counts.
-            (Ok(Line::Run(_)), Some(_)) => {}
+            (Ok(Line::Run(_)), Some(record)) => record.start_count += 1,
             (Ok(line), Some(record)) => record.push(line),
             (Err(e), Some(record)) if !whole => {
                 record.cut = Some(format!("line {number} was cut and is left out ({e})"));
@@ -113,6 +120,42 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
         }
     }
     record.ok_or_else(|| ReadError::NoRun(path.into()))
+}
+
+/// What may stand behind what: one line per load point and start of the run, in the
+/// order of their numbers, and nothing behind the end.
+#[derive(Debug, Default)]
+struct Order {
+    /// The load point before.
+    point: u32,
+    ended: bool,
+}
+
+impl Order {
+    fn follow(&mut self, line: &Line) -> Result<(), String> {
+        if self.ended {
+            return Err(
+                "a line behind the end of the run: something was added to the record".into(),
+            );
+        }
+        match line {
+            // A run that goes on measures anew what was not finished.
+            Line::Run(_) => self.point = 0,
+            Line::Point(point) => {
+                let number = point.load.number;
+                if number <= self.point {
+                    return Err(format!(
+                        "load point {number} stands behind load point {}: each stands once, in order",
+                        self.point
+                    ));
+                }
+                self.point = number;
+            }
+            Line::End(_) => self.ended = true,
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// The first line must be a run of our schema; said before the line is read in

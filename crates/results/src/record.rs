@@ -462,6 +462,8 @@ pub struct RunRecord {
     pub end: Option<End>,
     /// What the reader had to leave out of a file that was cut, in words.
     pub cut: Option<String>,
+    /// How often the run was begun: more than once where it was resumed.
+    pub start_count: u32,
 }
 
 impl RunRecord {
@@ -477,6 +479,7 @@ impl RunRecord {
             points: Vec::new(),
             end: None,
             cut: None,
+            start_count: 1,
         }
     }
 

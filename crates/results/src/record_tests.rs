@@ -124,6 +124,45 @@ fn other_versions_and_nonsense_are_refused_with_a_sentence() {
     ));
 }
 
+/// The lines of a record as text, with a change to them.
+fn changed(change: impl Fn(&mut Vec<String>)) -> Result<RunRecord, ReadError> {
+    let mut all: Vec<String> = text().lines().map(str::to_owned).collect();
+    change(&mut all);
+    read(&(all.join("\n") + "\n"))
+}
+
+#[test]
+fn lines_stand_once_and_in_order_and_none_behind_the_end() {
+    let is_point = |line: &String| line.starts_with("{\"type\":\"point\"");
+    assert!(changed(|_| {}).is_ok());
+    let error = |change: &dyn Fn(&mut Vec<String>)| changed(change).unwrap_err().to_string();
+    // The same point twice: the last one would win.
+    let twice = error(&|all| {
+        let at = all.iter().rposition(is_point).unwrap();
+        all.insert(at, all[at].clone());
+    });
+    assert!(twice.contains("each stands once"), "{twice}");
+    let swapped = error(&|all| {
+        let at = all.iter().position(is_point).unwrap();
+        let next = all.iter().skip(at + 1).position(is_point).unwrap() + at + 1;
+        all.swap(at, next);
+    });
+    assert!(swapped.contains("each stands once, in order"), "{swapped}");
+    let behind = error(&|all| {
+        let at = all.iter().position(is_point).unwrap();
+        all.push(all[at].clone());
+    });
+    assert!(behind.contains("behind the end"), "{behind}");
+    // A run that was cut and goes on measures its last point again.
+    let resumed = changed(|all| {
+        all.pop();
+        let at = all.iter().rposition(is_point).unwrap();
+        let again = [all[0].clone(), all[at].clone()];
+        all.extend(again);
+    });
+    assert_eq!(resumed.unwrap().start_count, 2);
+}
+
 #[test]
 fn a_point_that_was_measured_again_replaces_the_first() {
     let mut record = testing::record();

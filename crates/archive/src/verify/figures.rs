@@ -4,9 +4,10 @@
 use super::{Run, State, Verification};
 use filermark_model::latency::LATENCY_NS_MAX;
 use filermark_model::stats::{ComponentStats, PointStats};
-use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, RunPlan};
+use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
-use filermark_results::{ClientSummary, PointRecord, fingerprint};
+use filermark_results::record::Outcome;
+use filermark_results::{ClientSummary, Phase, PointRecord, fingerprint};
 use std::collections::BTreeMap;
 
 /// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
@@ -36,8 +37,44 @@ fn whole(run: &Run<'_>, told: &mut Verification) {
             "has no end: the run was cut or still goes on, or the record was truncated".into(),
         );
     }
+    if run.record.start_count > 1 {
+        faults.push(format!(
+            "has {} first lines, and no version resumes a run yet",
+            run.record.start_count
+        ));
+    }
+    if run.record.environments.is_empty() && run.record.points.iter().any(|p| p.stats.is_some()) {
+        faults.push("has figures, and no line that describes a client host".into());
+    }
+    for point in run.record.points.iter().filter(|p| p.measured().is_some()) {
+        faults.extend(phases_missing(run, point));
+    }
+    faults.extend(end_apart(run));
     let count = run.record.points.len();
     told.conclude(run.name, format!("whole, with {count} load points"), faults);
+}
+
+/// A load point that was measured has gone through its phases.
+fn phases_missing(run: &Run<'_>, point: &PointRecord) -> Option<String> {
+    let number = point.load.number;
+    let is_there = |phase: &Phase| {
+        let mut phases = run.record.phases.iter();
+        phases.any(|p| p.point == number && p.phase == *phase)
+    };
+    let wanted = [Phase::Init, Phase::Warmup, Phase::Run];
+    let missing = wanted.into_iter().find(|phase| !is_there(phase))?;
+    Some(format!("load point {number} has no line of its {missing}"))
+}
+
+/// How the run ended, and the finding of it, go together.
+fn end_apart(run: &Run<'_>) -> Option<String> {
+    let end = run.record.end.as_ref()?;
+    let is_told = end.findings.iter().any(|f| f.rule == Rule::Interrupted);
+    let is_so = end.outcome == Outcome::Interrupted;
+    (is_told != is_so).then(|| {
+        "its last line does not agree with the finding `interrupted`: one of them was changed"
+            .into()
+    })
 }
 
 fn the_plan(run: &Run<'_>, told: &mut Verification) {
@@ -154,13 +191,16 @@ fn operations(stats: &PointStats, faults: &mut Vec<String>) {
     }
 }
 
-/// The exact sum lies where the histogram says.
+/// The exact sums lie where the histogram says.
 fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
     let (mut low, mut high, mut before) = (0.0, 0.0, 0.0);
+    let (mut low_sq_us, mut high_sq_us) = (0.0, 0.0);
     for (upper, count) in latency.buckets(1, BUCKET_RATIO) {
-        let upper = upper as f64;
-        low += before * count as f64;
-        high += upper * count as f64;
+        let (upper, count) = (upper as f64, count as f64);
+        low += before * count;
+        high += upper * count;
+        low_sq_us += (before / 1e3).powi(2) * count;
+        high_sq_us += (upper / 1e3).powi(2) * count;
         before = upper;
     }
     // The histogram tells a thousandth apart; 0 counts as 1 ns; what is above its
@@ -170,6 +210,16 @@ fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
     if sum < low * 0.998 - latency.count() as f64 || (sum > high * 1.002 + 1.0 && !is_open) {
         faults.push(format!(
             "{what}: a sum of {sum:.0} ns cannot be, the histogram says {low:.0} to {high:.0}"
+        ));
+    }
+    // Latencies below a microsecond have squares that the bounds of a bucket miss.
+    let squares = latency.sum_sq_us();
+    let margin = latency.count() as f64 * 1e-3;
+    let fits = squares >= low_sq_us * 0.996 - margin
+        && (is_open || squares <= high_sq_us * 1.004 + margin);
+    if !fits {
+        faults.push(format!(
+            "{what}: a sum of squares of {squares:.0} us^2 cannot be, the histogram says {low_sq_us:.0} to {high_sq_us:.0}"
         ));
     }
 }

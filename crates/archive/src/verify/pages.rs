@@ -73,21 +73,49 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     if let Some((record, made)) = only_digits {
         let text = format!("not as {record} makes it: {}", difference(member, made));
         told.push(State::Fail, name, text);
+    } else if candidates.iter().all(|m| is_own_version(&m.run.record)) {
+        let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
+        let text = format!(
+            "not as {} makes it with the shipped templates: {}; `filermark report` makes it again",
+            names.join(" or "),
+            candidates
+                .iter()
+                .flat_map(|m| &m.pages)
+                .next()
+                .map_or_else(String::new, |made| difference(member, made))
+        );
+        told.push(State::Fail, name, text);
     } else if candidates
         .iter()
-        .any(|m| has_headline(&page, &m.run.record))
+        .any(|m| has_headline(&page, &m.run.record) && has_verdict(&page, &m.run.record))
     {
-        let text = "not checked: made with other templates or by another version, or changed; the peak and the overall response time are in it";
+        let text = "its text is not checked: it was made by another version; the peak, the overall response time and the verdict of the record are in it";
         told.push(State::Skip, name, text);
     } else {
         let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
         let text = format!(
-            "not as {} makes it, and the peak or the overall response time is not in it",
+            "not as {} makes it, and the peak, the overall response time or the verdict is not in it",
             names.join(" or ")
         );
         told.push(State::Fail, name, text);
     }
     true
+}
+
+fn is_own_version(record: &RunRecord) -> bool {
+    record.run.version == env!("CARGO_PKG_VERSION")
+}
+
+/// Whether a page has the verdict of a run in its text, and not the opposite one.
+fn has_verdict(page: &str, record: &RunRecord) -> bool {
+    let text = text_of(page);
+    let is_part = |c: char| c.is_ascii_uppercase();
+    let mut words = text.split(|c| !is_part(c));
+    let is_invalid = record.verdict().word() == "INVALID";
+    match is_invalid {
+        true => words.any(|word| word == "INVALID"),
+        false => words.any(|word| word == "VALID"),
+    }
 }
 
 fn is_ours(page: &str) -> bool {
