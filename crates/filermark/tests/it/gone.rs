@@ -151,6 +151,7 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
     });
     let sweep = Sweep::on(&server)
         .set("LOAD", "40 400")
+        .set("SPACE_RESERVE", 5)
         .set("FILESET_MB_PER_OP", 0.1);
     let ended = sweep.run();
     assert_failed(

@@ -52,7 +52,7 @@ fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
     let script = format!(
         "mkdir -p /tmp/{name} && cd /tmp/{name} && /run/testbed/filermark run -s {name} \
          -o BENCHMARK={name} -o CLIENT_MOUNTPOINTS=localhost:/mnt -o WARMUP_TIME=1 \
-         -o RUNTIME=2 -o HEARTBEAT_NOTIFICATIONS=off {} >/dev/null 2>log\n\
+         -o RUNTIME=2 -o HEARTBEAT_NOTIFICATIONS=off -o STALL_PCNT_MAX=100 -o SPACE_RESERVE=0 {} >/dev/null 2>log\n\
          status=$?\ncp result/{name}.run.jsonl /run/testbed/\n\
          ls -A /mnt\n[ $status = 0 ] || cat log\nexit $status\n",
         options
@@ -61,10 +61,10 @@ fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
             .collect::<String>()
     );
     let done = client.run(&script, LIMIT).expect("the script runs");
-    // 1: no point counts, since the server of a busy machine was too slow.
-    assert!(done.status <= 1, "{}", done.output);
+    // 4: no point counts, since the server of a busy machine was too slow.
+    assert!(matches!(done.status, 0 | 1 | 4), "{}", done.output);
     assert!(
-        done.status == 1 || done.output.is_empty(),
+        done.status != 0 || done.output.is_empty(),
         "left: {}",
         done.output
     );
