@@ -324,6 +324,9 @@ fn a_record_is_a_record_whatever_the_manifest_says() {
     assert!(found.contains("the fingerprint of its plan is"), "{found}");
 }
 
+/// A change to the lines of a record.
+type Change<'a> = &'a dyn Fn(&mut Vec<String>);
+
 /// What is found when the lines of the record are changed.
 fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
     let mut bundle = Bundle::new();
@@ -344,7 +347,7 @@ fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
 fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
     let kind = |line: &str, kind: &str| line.starts_with(&format!("{{\"type\":\"{kind}\""));
     let at = |lines: &[String], of: &str| lines.iter().position(|l| kind(l, of)).unwrap();
-    let cases: [(&str, &dyn Fn(&mut Vec<String>)); 6] = [
+    let cases: [(&str, Change<'_>); 6] = [
         ("each stands once", &|lines| {
             let first = at(lines, "point");
             lines.insert(first, lines[first].clone());
