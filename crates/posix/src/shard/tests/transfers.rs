@@ -42,9 +42,9 @@ fn ranges_are_read_and_written_in_every_way() {
             for (offset, length) in [
                 (0, 4096),
                 (8192, 16384),
-                (5, 30),
+                (5, 60),
                 (4095, 4098),
-                (99_980, 20),
+                (99_900, 100),
             ] {
                 // What is written must come from us.
                 let bytes = vec![0xee; length as usize];
@@ -197,7 +197,7 @@ fn mappings_read_and_write() {
         let file = file_in(15, 0);
         bench.fill(file, 50_000);
         for commit in [false, true] {
-            for (offset, length) in [(0, 16), (4090, 20), (10_000, 30_000), (49_980, 20)] {
+            for (offset, length) in [(0, 16), (4090, 20), (10_000, 30_000), (49_900, 100)] {
                 let content = content(file);
                 let mapped_read = FileAction::MmapRead {
                     file,
