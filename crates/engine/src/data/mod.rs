@@ -32,6 +32,9 @@ const SECTOR_BYTES: u64 = SECTOR as u64;
 const COPIES: u64 = 64;
 /// The file number that copies are named with.
 const COPY_FILE: u64 = u64::MAX;
+/// Words of a part of a sector that may tell no generation where writes are short: fewer
+/// of them cannot be told from what several short writes leave.
+const UNKNOWN_WORDS_MAX: usize = 8;
 /// What is appended at a time, in bytes.
 const APPEND_BYTES: usize = 8192;
 /// What compressors need to describe the zeros of a sector, in bytes: these are not
@@ -249,42 +252,51 @@ impl DataSource {
         let solid_end = end.min(self.solid.max(from));
         let mut good = is_zero(&data[solid_end - from..]);
         let mut bytes = (end - solid_end) as u64;
-        // What the word before was written with.
-        let mut before = None;
-        let mut unknown = 0;
         let words = from.div_ceil(8)..solid_end / 8;
+        let read = |at: usize| {
+            let bytes = &data[at * 8 - from..at * 8 - from + 8];
+            bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b))
+        };
+        let generation_of = |at: usize| match words.contains(&at) && at > 1 {
+            true => place.sector.generation_of(at, read(at)),
+            false => None,
+        };
+        let mut unknown = 0;
+        // What the word before was written with, and what it says that it was.
+        let (mut before, mut said) = (None, None);
         for at in words.clone() {
-            let read = |at: usize| {
-                let bytes = &data[at * 8 - from..at * 8 - from + 8];
-                bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b))
-            };
-            let word = read(at);
             bytes += 8;
-            match (at, place.sector.generation_of(at, word)) {
-                (0, _) => good &= word == place.sector.word(0, 0),
+            let (word, generation) = (read(at), generation_of(at));
+            match generation {
+                _ if at == 0 => good &= word == place.sector.word(0, 0),
                 // It names the low half of a generation only.
-                (1, Some(names)) if names >> 32 == 0 => {}
-                (2.., Some(generation)) => {
-                    let same = before.is_none_or(|before| before == generation)
-                        && (at != 2
-                            || !words.contains(&1)
-                            || read(1) == place.sector.word(1, generation));
-                    good &= accepts(generation) && (same || is_ragged);
+                None if at == 1 && place.sector.generation_of(1, word).is_some_and(is_half) => {}
+                Some(generation) if accepts(generation) => {
+                    let names = at != 2
+                        || !words.contains(&1)
+                        || read(1) == place.sector.word(1, generation);
+                    let same = before.is_none_or(|before| before == generation) && names;
+                    good &= same || is_ragged;
                     before = Some(generation);
+                }
+                // Two words say the same, and it is wrong.
+                Some(_) if generation == said || generation == generation_of(at + 1) => {
+                    good = false;
                 }
                 _ => {
                     // Two writes may meet within a word.
-                    let after = words.contains(&(at + 1)).then(|| read(at + 1));
-                    let after = after.map(|word| place.sector.generation_of(at + 1, word));
+                    let is_last = !words.contains(&(at + 1));
+                    let after = generation_of(at + 1);
                     let meets =
-                        after != Some(None) && place.meets(at, word, before, after.flatten());
+                        (is_last || after.is_some()) && place.meets(at, word, before, after);
                     unknown += usize::from(!meets);
                     good &= is_ragged;
                 }
             }
+            said = generation;
         }
-        // More than two may meet in a word, or in two, where writes are very short.
-        good &= unknown <= (words.len() / 4).max(2);
+        // More than two meet in a word, or in two, where writes are very short.
+        good &= unknown <= (words.len() / 2).max(UNKNOWN_WORDS_MAX);
         Checked { good, bytes }
     }
 
@@ -370,6 +382,11 @@ impl Place<'_> {
                 && after.is_none_or(|word| word[split..] == read[split..])
         })
     }
+}
+
+/// Whether a number is the low half of a generation.
+fn is_half(names: u64) -> bool {
+    names >> 32 == 0
 }
 
 fn is_zero(bytes: &[u8]) -> bool {

@@ -109,6 +109,33 @@ fn very_short_writes_leave_what_is_right() {
     }
 }
 
+/// Many very short writes: whatever mixture they leave passes, a whole sector of another
+/// file or generation does not.
+#[test]
+fn many_very_short_writes_leave_what_is_right() {
+    let data = source();
+    data.note_ragged();
+    let mut rng = filermark_model::Rng::new(3, 3);
+    let right: Vec<u64> = (1..=40).map(|n| (5 << 32) + n).collect();
+    for round in 0..3_000 {
+        let mut mixed = bytes(&data, 5, 0, right[0], 512);
+        for generation in &right[1..] {
+            let from = rng.below(2) as usize * rng.below(500) as usize;
+            let to = (from + 1 + rng.below(511) as usize).min(512);
+            mixed[from..to].copy_from_slice(&bytes(&data, 5, 0, *generation, 512)[from..to]);
+        }
+        assert!(passes(&data, 5, 0, &mixed, &right), "{round}");
+        let from = rng.below(480) as usize;
+        assert!(
+            passes(&data, 5, from as u64, &mixed[from..], &right),
+            "{round}"
+        );
+        assert!(!passes(&data, 6, 0, &mixed, &right), "{round}");
+        let stale = bytes(&data, 5, 0, 77, 512);
+        assert!(!passes(&data, 5, 0, &stale, &right), "{round}");
+    }
+}
+
 #[test]
 fn a_sector_names_its_file_place_and_generation() {
     let data = source();

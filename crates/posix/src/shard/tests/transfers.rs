@@ -42,7 +42,7 @@ fn ranges_are_read_and_written_in_every_way() {
             for (offset, length) in [
                 (0, 4096),
                 (8192, 16384),
-                (5, 60),
+                (5, 200),
                 (4095, 4098),
                 (99_900, 100),
             ] {
