@@ -148,6 +148,50 @@ mod tests {
     use super::*;
     use filermark_results::testing;
 
+    /// Every rendering says of the same figures that they are lower bounds, and of no
+    /// others.
+    #[test]
+    fn lower_bounds_are_marked_in_all_renderings() {
+        use filermark_model::Nanos;
+        let renderings = |record: &RunRecord| {
+            let templates = crate::Templates::builtin();
+            let edition = crate::Edition::default();
+            [
+                crate::summary(record, false, 200),
+                crate::text(record, &templates, edition).unwrap(),
+                crate::html(record, &templates).unwrap(),
+                filermark_results::sfslog::sfslog(record),
+            ]
+        };
+        let mut record = testing::record();
+        let is_marked = |text: &String| text.contains(">=") || text.contains("&gt;=");
+        let before = renderings(&record).map(|text| text.matches(">=").count());
+        assert_eq!(before[3], 0);
+        let stats = record.points[0].stats.as_mut().unwrap();
+        let op = stats
+            .ops
+            .iter_mut()
+            .max_by_key(|o| o.success_count)
+            .unwrap();
+        for _ in 0..40 {
+            op.response.record_at_least(Nanos::from_secs(7));
+        }
+        op.open_count = 40;
+        for (text, before) in renderings(&record).iter().zip(before) {
+            assert!(is_marked(text));
+            let bound = text.matches(">=7").count() + text.matches("&gt;=7").count();
+            assert!(bound > 0 && before == 0 || bound > before, "{text}");
+        }
+        let value = json_summary(&record);
+        let response = &value["points"][0]["response_ms"];
+        assert_eq!(response["at_least"], json!(["mean", "p99", "p999", "max"]));
+        assert!(value["points"][0]["service_ms"].get("at_least").is_none());
+        assert!(value["points"][1]["response_ms"].get("at_least").is_none());
+        let csv = filermark_results::csv::csv(&record);
+        assert!(csv.lines().nth(1).unwrap().contains(",mean p99,"), "{csv}");
+        assert!(!csv.lines().nth(2).unwrap().contains("p99"), "{csv}");
+    }
+
     #[test]
     fn the_summary_has_the_figures_that_scripts_ask_for() {
         let value = json_summary(&testing::record());
