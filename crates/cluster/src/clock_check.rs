@@ -101,7 +101,7 @@ fn check(
 }
 
 /// Whether the instant came before the phase was over.
-fn wait_until(clock: &Clock, instant: Nanos, over: &Receiver<()>) -> bool {
+pub(crate) fn wait_until(clock: &Clock, instant: Nanos, over: &Receiver<()>) -> bool {
     let wait = Duration::from_nanos(instant.since(clock.now()).0);
     over.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
 }

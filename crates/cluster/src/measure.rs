@@ -6,12 +6,13 @@ use crate::beats::Beats;
 use crate::clock_check;
 use crate::identity;
 use crate::message::{ClockCheck, Order, Report};
-use crate::plausible::{can_be, implausible, implausible_stalls};
+use crate::plausible::{can_be, implausible, implausible_reads, implausible_stalls};
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use filermark_engine::watchdog::Watchdog;
+use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
 use filermark_results::Heartbeat;
@@ -43,6 +44,8 @@ pub(crate) struct Measured {
     pub start: Option<StartRecord>,
     /// How long each process stood still.
     pub stalls: Vec<ProcessStalls>,
+    /// Where the bytes came from that were read.
+    pub reads: Vec<ClientReads>,
     /// What was noticed beside them.
     pub noticed: Vec<Finding>,
 }
@@ -269,6 +272,7 @@ impl Sweep<'_> {
             clock,
             late_ns,
             stalls,
+            reads,
         } = report
         else {
             return;
@@ -276,7 +280,10 @@ impl Sweep<'_> {
         let plan = &self.options.plan;
         let name = plan.clients.get(agent).map_or("", |c| &c.name);
         let absurd = || stalls.and_then(|stalls| implausible_stalls(plan, &stalls));
-        if let Some(what) = implausible(plan, agent, &stats).or_else(absurd) {
+        if let Some(what) = implausible(plan, agent, &stats)
+            .or_else(absurd)
+            .or_else(|| implausible_reads(plan, agent, &reads))
+        {
             watch.nonsense.get_or_insert(format!(
                 "client {name}: its figures make no sense ({what}); is it of the same version?"
             ));
@@ -298,6 +305,12 @@ impl Sweep<'_> {
             host,
             stalls,
         }));
+        measured
+            .reads
+            .extend(reads.into_iter().map(|reads| ClientReads {
+                client: name.to_owned(),
+                ..reads
+            }));
         watch.late.push((agent, Nanos(late_ns)));
         watch.checks.extend(clock.map(|check| (agent, check)));
     }
@@ -358,6 +371,8 @@ impl Watch {
             stalls,
         }));
         stalls.sort_by(|a, b| (a.role, &a.host).cmp(&(b.role, &b.host)));
+        let reads = &mut self.measured.reads;
+        reads.sort_by(|a, b| (&a.client, &a.mounts).cmp(&(&b.client, &b.mounts)));
     }
 }
 

@@ -8,6 +8,7 @@
 
 use crate::preflight::facts::{InspectFacts, InspectRequest};
 use crate::secure::seal::Sealed;
+use filermark_model::client_reads::ClientReads;
 use filermark_model::plan::MountPoint;
 use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
@@ -198,6 +199,9 @@ pub enum Report {
         late_ns: u64,
         /// How long the agent's process stood still; `None`: it did not look.
         stalls: Option<Stalls>,
+        /// Mounted file systems: where the bytes came from that were read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads: Vec<ClientReads>,
     },
     /// CLEANUP is over.
     Cleaned {
@@ -224,6 +228,9 @@ pub struct Tasks {
     pub failed_count: u64,
     /// Bytes written.
     pub bytes: u64,
+    /// Files that were taken out of the client's cache.
+    #[serde(default)]
+    pub uncached_count: u64,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
 }

@@ -122,6 +122,7 @@ fn reports() -> Vec<Report> {
             clock: Some(ClockCheck::Failed { reason: "d".into() }),
             late_ns: 5,
             stalls: Some(filermark_model::stall::Stalls::default()),
+            reads: Vec::new(),
         },
         Report::Cleaned {
             tasks,
@@ -174,6 +175,7 @@ fn figures_merge_to_the_same_before_and_after_the_wire() {
             clock: None,
             late_ns: 0,
             stalls: None,
+            reads: Vec::new(),
         };
         let mut deframer = Deframer::of_prime();
         deframer.push(&encode(&report).expect("packed"));

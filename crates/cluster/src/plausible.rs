@@ -1,9 +1,11 @@
 //! Whether what an agent tells can be: of its own procs, each once, of a window as
 //! long as RUN. The prime believes nobody.
 
+use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, PointStats, RunPlan};
+use std::collections::BTreeSet;
 
 /// How much longer or shorter than RUN a window may be: a tenth, and this.
 const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
@@ -67,6 +69,22 @@ pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<Stri
     Some(absurd.to_owned())
 }
 
+/// What cannot be in where a client's bytes came from: it may speak of its own mount
+/// points only, of each once.
+pub(crate) fn implausible_reads(
+    plan: &RunPlan,
+    client: usize,
+    reads: &[ClientReads],
+) -> Option<String> {
+    let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
+    let own: BTreeSet<String> = mounts.iter().map(ToString::to_string).collect();
+    let mut told = BTreeSet::new();
+    let strange = reads.iter().flat_map(|r| &r.mounts);
+    let mut strange = strange.filter(|m| !own.contains(*m) || !told.insert(*m));
+    let mount = strange.next()?;
+    Some(format!("bytes read at {mount}, which is not its own"))
+}
+
 /// Whether a second lies in WARMUP and RUN, or a little behind.
 pub(crate) fn can_be(plan: &RunPlan, interval: &Interval) -> bool {
     let seconds = |span: Nanos| (span.0 / 1_000_000_000) as i64 + 2;
@@ -87,6 +105,25 @@ fn owner(plan: &RunPlan, proc: u32) -> Option<usize> {
 mod tests {
     use super::*;
     use filermark_model::stats::ProcStats;
+
+    #[test]
+    fn bytes_of_mount_points_that_are_not_its_own_are_told() {
+        use filermark_model::client_reads::ReadCounter;
+        let plan = filermark_results::testing::plan();
+        let own = plan.clients[0].mounts[0].to_string();
+        let reads = |mounts: &[&String]| ClientReads {
+            client: String::new(),
+            mounts: mounts.iter().map(ToString::to_string).collect(),
+            file_system: "nfs".into(),
+            counter: ReadCounter::Nfs,
+            read_bytes: u64::MAX,
+            fetched_bytes: None,
+        };
+        let told = |reads: &[ClientReads]| implausible_reads(&plan, 0, reads);
+        assert_eq!(told(&[reads(&[&own])]), None);
+        assert!(told(&[reads(&[&own]), reads(&[&own])]).is_some(), "twice");
+        assert!(told(&[reads(&[&"h:/other".to_owned()])]).is_some());
+    }
 
     #[test]
     fn stalls_that_cannot_be_are_told() {

@@ -166,6 +166,7 @@ impl Pretender {
             clock: None,
             late_ns: 0,
             stalls: None,
+            reads: Vec::new(),
         }
     }
 

@@ -22,7 +22,9 @@ use filermark_results::record::{
     End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
     SpaceChange, SpaceUse,
 };
-use filermark_results::{RecordWriter, RunRecord, Timestamp, judge, judge_stalls};
+use filermark_results::{
+    RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_stalls,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -370,10 +372,9 @@ impl<'a> Sweep<'a> {
     ) {
         let plan = &self.options.plan;
         let core_count = self.core_counts.values().sum();
-        let (stats, clients, start, stalls, noticed) = match measured {
-            Some(m) => (Some(m.stats), m.clients, m.start, m.stalls, m.noticed),
-            None => Default::default(),
-        };
+        let was_measured = measured.is_some();
+        let m = measured.unwrap_or_default();
+        let stats = was_measured.then_some(m.stats);
         let mut findings = match (&stats, &status) {
             (Some(stats), _) => judge(stats, load, plan, core_count),
             (None, PointStatus::Failed { reason }) => {
@@ -386,8 +387,9 @@ impl<'a> Sweep<'a> {
             (None, PointStatus::Measured) => Vec::new(),
         };
         let window_ns = stats.as_ref().map_or(0, |s| s.window_ns);
-        findings.extend(judge_stalls(&stalls, window_ns, &plan.limits));
-        findings.extend(noticed);
+        findings.extend(judge_stalls(&m.stalls, window_ns, &plan.limits));
+        findings.extend(judge_client_reads(&m.reads));
+        findings.extend(m.noticed);
         if stats.is_some() {
             let lost = agents.losses().iter();
             findings.extend(
@@ -402,9 +404,10 @@ impl<'a> Sweep<'a> {
             ended: Timestamp::now(),
             status,
             stats,
-            clients,
-            start,
-            stalls,
+            clients: m.clients,
+            start: m.start,
+            stalls: m.stalls,
+            client_reads: m.reads,
             findings,
         })));
         self.render();
@@ -624,6 +627,8 @@ impl Done {
         self.tasks.task_count = self.tasks.task_count.saturating_add(tasks.task_count);
         self.tasks.failed_count = self.tasks.failed_count.saturating_add(tasks.failed_count);
         self.tasks.bytes = self.tasks.bytes.saturating_add(tasks.bytes);
+        let uncached = &mut self.tasks.uncached_count;
+        *uncached = uncached.saturating_add(tasks.uncached_count);
         self.tasks.elapsed_ns = self.tasks.elapsed_ns.max(tasks.elapsed_ns);
     }
 
@@ -651,6 +656,12 @@ impl Done {
         if tasks.bytes > 0 {
             let mib = tasks.bytes as f64 / (1u64 << 20) as f64;
             text.push_str(&format!(", {mib:.1} MiB, {:.1} MiB/s", mib / seconds));
+        }
+        if tasks.uncached_count > 0 {
+            text.push_str(&format!(
+                ", {} files taken out of the clients' caches",
+                tasks.uncached_count
+            ));
         }
         if tasks.failed_count > 0 {
             text.push_str(&format!(", {} refused", tasks.failed_count));

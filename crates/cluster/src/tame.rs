@@ -63,8 +63,14 @@ pub fn tame(report: &mut Report) {
             clock,
             late_ns: _,
             stalls: _,
+            reads,
         } => {
             stats(measured);
+            entries(reads, |read| {
+                name(&mut read.client);
+                name(&mut read.file_system);
+                entries(&mut read.mounts, path);
+            });
             if let Some(ClockCheck::Failed { reason }) = clock {
                 sentence(reason);
             }

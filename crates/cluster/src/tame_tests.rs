@@ -113,6 +113,7 @@ fn all_with_words() -> Vec<Report> {
             clock: Some(ClockCheck::Failed { reason: evil() }),
             late_ns: 0,
             stalls: None,
+            reads: Vec::new(),
         },
         Report::Cleaned {
             tasks: Tasks::default(),

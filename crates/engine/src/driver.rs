@@ -19,6 +19,7 @@ use crate::data::DataSource;
 use crate::file_action::FileAction;
 use crate::name::{Name, NameKind};
 use crate::session_action::SessionAction;
+use filermark_model::client_reads::ReadCounter;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet, WorkloadObject};
 use std::collections::BTreeMap;
@@ -364,6 +365,19 @@ pub struct ClaimReport {
     pub server_facts: Vec<(String, String)>,
 }
 
+/// How many bytes have come from beyond this host's memory for a mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Names the counter: mount points with the same share it.
+    pub source: String,
+    /// The type of the file system.
+    pub file_system: String,
+    /// What counts.
+    pub counter: ReadCounter,
+    /// The bytes so far; `None`: not known.
+    pub bytes: Option<u64>,
+}
+
 /// What a shard is to serve.
 #[derive(Clone, Debug)]
 pub struct ShardSetup {
@@ -498,6 +512,18 @@ pub trait Driver: Send + Sync {
         Ok(())
     }
 
+    /// Whether there is a cache of this host between an operation and the file system,
+    /// which [`ShardDriver::drop_caches`] is to empty before each WARMUP.
+    fn drops_caches(&self) -> bool {
+        false
+    }
+
+    /// What the system has counted by now for a claimed mount point. Never asks the
+    /// server. `None`: there is no cache of this host that could answer.
+    fn fetched(&self, _mount: &MountPoint) -> Option<Fetched> {
+        None
+    }
+
     /// Connects for the procs of one shard. Called on the shard's own thread.
     ///
     /// # Errors
@@ -526,6 +552,14 @@ pub trait ShardDriver {
     /// # Errors
     /// Only what makes the whole shard useless; single failures are completions.
     fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError>;
+
+    /// Takes the files of its procs out of this host's cache; gives how many. Blocking.
+    ///
+    /// # Errors
+    /// The trees cannot be listed.
+    fn drop_caches(&mut self) -> Result<u64, DriverError> {
+        Ok(0)
+    }
 
     /// Adds its counters since the last call to `into` and begins anew.
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);

@@ -10,8 +10,9 @@ use crate::proc::Operations;
 use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
-use filermark_model::plan::DriverPlan;
+use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
@@ -45,6 +46,8 @@ struct Handle {
     /// The first of its procs' numbers: of blocking shards the only one.
     first_proc: u32,
     component: u32,
+    /// Composites: which tree its proc works in.
+    tree: Option<(MountPoint, String)>,
     operations: Arc<Operations>,
     commands: Sender<Command>,
     replies: Receiver<Reply>,
@@ -53,6 +56,8 @@ struct Handle {
 
 enum Command {
     Init(u64),
+    /// `false`: another shard does it for the same tree.
+    DropCaches(bool),
     Run(LoadPoint, RunTimes, Option<Arc<SharedRecorder>>),
     Cleanup,
 }
@@ -148,11 +153,25 @@ impl Engine {
         let files = self.plan.io_file_count(point.requested);
         let procs = self.plan.proc_count_at(point);
         self.send(procs, |_| Command::Init(files));
-        let report = self.gather_tasks(procs)?;
-        if report.bytes > 0 {
+        let mut report = self.gather_tasks(procs)?;
+        let drops = self.driver.drops_caches();
+        if report.bytes > 0 || drops {
             self.settle()?;
         }
+        if drops {
+            report.uncached_count = self.drop_caches(procs)?;
+        }
         Ok(report)
+    }
+
+    /// What INIT, or the load point before, has left in this host's cache goes; procs
+    /// that share a tree leave it to the first of them.
+    fn drop_caches(&mut self, procs: u32) -> Result<u64, PhaseError> {
+        let mut known = BTreeSet::new();
+        self.send(procs, |shard| {
+            Command::DropCaches(known.insert(shard.tree.clone()))
+        });
+        Ok(self.gather_tasks(procs)?.uncached_count)
     }
 
     /// WARMUP and RUN of a load point.
@@ -311,6 +330,7 @@ impl Engine {
                     all.task_count += report.task_count;
                     all.failed_count += report.failed_count;
                     all.bytes += report.bytes;
+                    all.uncached_count += report.uncached_count;
                 }
                 Ok(Reply::Tasks(Err(e))) | Err(e) => self.note(&mut first_error, e),
                 Ok(_) => self.note(&mut first_error, out_of_turn()),
@@ -418,6 +438,8 @@ fn spawn(
     };
     let (first_proc, component) = (first.setup.number, first.component);
     let operations = first.operations.clone();
+    let tree = first.setup.tree.as_ref();
+    let tree = tree.map(|tree| (first.setup.mount.clone(), tree.name.clone()));
     let mine = Mine {
         procs: crew.into_iter().map(|m| m.proc).collect(),
         operations: operations.clone(),
@@ -436,6 +458,7 @@ fn spawn(
     Ok(Handle {
         first_proc,
         component,
+        tree,
         operations,
         commands,
         replies,
@@ -492,6 +515,8 @@ fn serve(
             Command::Init(files) => {
                 Reply::Tasks(shard.init(files, window, plan.phases.init_timeout))
             }
+            Command::DropCaches(true) => Reply::Tasks(shard.drop_caches()),
+            Command::DropCaches(false) => Reply::Tasks(Ok(TaskReport::default())),
             Command::Cleanup => {
                 let limit = plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
                 Reply::Tasks(shard.cleanup(window, limit))

@@ -6,6 +6,7 @@
 
 pub mod benchmark;
 pub mod bucket;
+pub mod client_reads;
 pub mod composite;
 pub mod dist;
 pub mod figure;

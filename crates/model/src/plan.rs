@@ -546,6 +546,9 @@ pub struct PosixPlan {
     /// Leave files that an earlier run with the same suffix kept, where they have the
     /// right size, instead of making them anew (`-K`, UNLINK_FILES=0).
     pub reuse_kept: bool,
+    /// Before each WARMUP take the run's files out of the client's cache (DROP_CACHES).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drop_caches: bool,
     /// The programs behind custom1 and custom2; empty: there is none.
     #[serde(default)]
     pub custom: [Vec<String>; 2],

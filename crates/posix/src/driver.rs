@@ -2,6 +2,7 @@
 
 use crate::claim;
 use crate::custom::Customs;
+use crate::fetched::Meter;
 use crate::handles::{Handles, PROCS_MAX, Proc};
 use crate::limits;
 use crate::place::{self, Place};
@@ -11,7 +12,7 @@ use crate::sys::raise_file_limit;
 use filermark_engine::claim::Renewed;
 use filermark_engine::claim::lease::Watch;
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, ProcSetup, Reach, ShardDriver,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Fetched, ProcSetup, Reach, ShardDriver,
     ShardSetup, Space,
 };
 use filermark_model::OpSet;
@@ -31,6 +32,8 @@ pub struct PosixDriver {
     places: Mutex<HashMap<(MountPoint, String), Arc<Place>>>,
     /// Which directory every claimed mount point led to.
     tops: Mutex<HashMap<MountPoint, (u64, u64)>>,
+    /// What counts the bytes that come for every claimed mount point.
+    meters: Mutex<HashMap<MountPoint, Meter>>,
 }
 
 impl PosixDriver {
@@ -42,6 +45,7 @@ impl PosixDriver {
             open_files: raise_file_limit(),
             places: Mutex::new(HashMap::new()),
             tops: Mutex::new(HashMap::new()),
+            meters: Mutex::new(HashMap::new()),
         }
     }
 
@@ -68,12 +72,17 @@ impl PosixDriver {
         places.retain(|(known, _), _| known != mount);
     }
 
-    /// Notes where a claimed mount point leads to.
+    /// Notes where a claimed mount point leads to, and what counts there.
     fn note_top(&self, mount: &MountPoint) {
-        if let Some(id) = place::reach(mount).ok().and_then(|top| top.id().ok()) {
+        let Ok(top) = place::reach(mount) else {
+            return;
+        };
+        if let Ok(id) = top.id() {
             let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
             tops.insert(mount.clone(), id);
         }
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        meters.insert(mount.clone(), Meter::of(&top));
     }
 
     /// Whether a mount point leads elsewhere by now, where nothing of ours is: then
@@ -187,6 +196,15 @@ impl Driver for PosixDriver {
             reason: e.to_string(),
             advice: status::fatal_advice(e.0).unwrap_or("").to_owned(),
         })
+    }
+
+    fn drops_caches(&self) -> bool {
+        self.plan.drop_caches
+    }
+
+    fn fetched(&self, mount: &MountPoint) -> Option<Fetched> {
+        let meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        meters.get(mount).map(Meter::read)
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

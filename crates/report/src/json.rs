@@ -97,6 +97,8 @@ fn point(record: &RunRecord, point: &PointRecord) -> Value {
         if is_composite(record) {
             composite(&mut value, record, point, stats);
         }
+        value["stalls"] = json!(point.stalls);
+        value["client_reads"] = json!(point.client_reads);
         value["counters"] = json!(stats.counters);
         value["errors"] = json!(stats.errors);
     }

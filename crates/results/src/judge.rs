@@ -5,10 +5,12 @@
 //! gives findings; no rule knows another. All rules are explained in
 //! `docs/src/reference/rules.md`.
 
+mod client_cache;
 mod composite;
 mod response;
 mod stalled;
 
+pub use client_cache::judge_client_reads;
 pub use stalled::judge_stalls;
 
 use crate::figures::{Planned, is_background};

@@ -8,6 +8,7 @@ use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::ort;
 use crate::start::StartRecord;
 use crate::time::Timestamp;
+use filermark_model::client_reads::ClientReads;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
@@ -282,6 +283,9 @@ pub struct PointRecord {
     /// are older than the look at it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<ProcessStalls>,
+    /// Mounted file systems: where the bytes came from that were read in RUN.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_reads: Vec<ClientReads>,
     /// What the rules say of it ([`crate::judge()`]).
     #[serde(default)]
     pub findings: Vec<Finding>,

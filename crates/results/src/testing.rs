@@ -512,6 +512,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
         clients: Vec::new(),
         start: None,
         stalls: Vec::new(),
+        client_reads: Vec::new(),
         findings: Vec::new(),
     };
     if fails {

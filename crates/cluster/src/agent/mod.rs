@@ -6,6 +6,7 @@
 pub mod duty;
 mod lease;
 mod live;
+mod reads;
 mod work;
 
 use crate::frame::{self, Deframer, MAGIC};

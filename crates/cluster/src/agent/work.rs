@@ -3,6 +3,7 @@
 
 use super::duty::Task;
 use super::lease::{Renewal, Waiting, in_the_way};
+use super::reads::{Reads, Sampled};
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
@@ -76,6 +77,8 @@ pub(super) fn begin(
 
 struct Prepared {
     plan: Arc<RunPlan>,
+    /// Which client of it this is.
+    client: usize,
     driver: Arc<dyn Driver>,
     claim: Claim,
     mounts: Vec<MountPoint>,
@@ -149,6 +152,7 @@ impl Work {
         let mounts = mounts_of(&plan, client);
         let prepared = self.prepared.insert(Prepared {
             plan,
+            client: client as usize,
             driver,
             claim,
             mounts,
@@ -187,6 +191,7 @@ impl Work {
             return failed("no plan yet".into());
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
+        let client = self.prepared.as_ref().map(Sampled::of);
         self.with_engine(|engine| {
             let late = engine.clock().now().since(warmup_start);
             let run_start = warmup_start + phases.warmup;
@@ -196,6 +201,7 @@ impl Work {
                 run_end: run_start + phases.runtime,
             };
             let counts = engine.live_counts();
+            let reads = client.map(|client| Reads::begin(client, engine.clock(), times));
             let watchdog = match Watchdog::begin(engine.clock(), run_start) {
                 Ok(watchdog) => watchdog,
                 Err(e) => return Ok(failed(no_watchdog(&e))),
@@ -213,11 +219,13 @@ impl Work {
             let stalls = watchdog.finish();
             // The last heartbeat goes before the figures.
             drop(pulse);
+            let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
             Ok(Report::Measured {
                 stats: Box::new(stats),
                 clock: check.map(Check::finish),
                 late_ns: late.0,
                 stalls: Some(stalls),
+                reads,
             })
         })
     }
@@ -312,6 +320,17 @@ impl Work {
             tracing::warn!(target: "filermark_cluster", "left behind: {place}");
         }
         cleaned(done, began, left)
+    }
+}
+
+impl Sampled {
+    fn of(prepared: &Prepared) -> Self {
+        Self {
+            plan: prepared.plan.clone(),
+            client: prepared.client,
+            driver: prepared.driver.clone(),
+            mounts: prepared.mounts.clone(),
+        }
     }
 }
 
@@ -461,6 +480,7 @@ fn tasks(report: TaskReport, began: Instant) -> Tasks {
         task_count: report.task_count,
         failed_count: report.failed_count,
         bytes: report.bytes,
+        uncached_count: report.uncached_count,
         elapsed_ns: began.elapsed().as_nanos() as u64,
     }
 }

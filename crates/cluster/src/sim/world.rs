@@ -513,6 +513,7 @@ impl World {
             clock: None,
             late_ns: 0,
             stalls: None,
+            reads: Vec::new(),
         })
     }
 

@@ -20,6 +20,7 @@ pub(crate) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPl
         no_fsync: values.switch("DISABLE_FSYNCS"),
         open_files_max: values.int32("MAX_FD"),
         reuse_kept: reuse(values),
+        drop_caches: values.switch("DROP_CACHES"),
         custom: [
             command(values, "CUSTOM1_CMD", errors),
             command(values, "CUSTOM2_CMD", errors),

@@ -204,6 +204,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     windows("WINDOWS_PDSM_LOG", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_PDSM_CONTROL", Kind::Text, "Windows clients; not built yet"),
     own(
+        "DROP_CACHES",
+        Group::Workload,
+        Kind::Switch,
+        "Take the run's files out of the client's cache before each WARMUP",
+    )
+    .default("on")
+    .standard(Standard::Fixed("on"))
+    .help("Every file is opened and posix_fadvise(POSIX_FADV_DONTNEED) called, after INIT. Names and attributes stay cached. What WARMUP and RUN bring into the cache stays, too: the report says how much of what was read came from there (client-cache)."),
+    own(
         "CUSTOM1_CMD",
         Group::Workload,
         Kind::List,

@@ -23,9 +23,22 @@ pub struct TaskReport {
     pub failed_count: u64,
     /// Bytes written.
     pub bytes: u64,
+    /// Files that were taken out of this host's cache.
+    pub uncached_count: u64,
 }
 
 impl Shard {
+    /// Takes the files of its procs out of this host's cache.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn drop_caches(&mut self) -> Result<TaskReport, PhaseError> {
+        Ok(TaskReport {
+            uncached_count: self.driver.drop_caches()?,
+            ..TaskReport::default()
+        })
+    }
+
     /// INIT: deals `total_files` files and makes what is missing of this shard's
     /// part of the file set.
     ///

@@ -19,6 +19,7 @@ mod bundle;
 mod by_hand;
 mod by_slurm;
 mod claims;
+mod client_cache;
 mod clients;
 mod clients_by_hand;
 mod clients_faults;

@@ -8,6 +8,7 @@
 //! | `mapped` | mmap_read, mmap_write |
 //! | `attributes` | those on names, attributes and directories; locks; custom ones |
 //! | `tree` | INIT and CLEANUP |
+//! | `uncache` | taking files out of the client's cache |
 
 mod attributes;
 mod mapped;
@@ -15,6 +16,7 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod uncache;
 mod whole;
 mod work;
 
@@ -147,6 +149,10 @@ impl ShardDriver for PosixShard {
     ) -> std::result::Result<(), DriverError> {
         self.parts.clock.sleep_until(deadline);
         Ok(())
+    }
+
+    fn drop_caches(&mut self) -> std::result::Result<u64, DriverError> {
+        self.uncache()
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {

@@ -145,7 +145,7 @@ fn facts_in(line: &str, id: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// Undoes the octal escapes of mountinfo: `\040` is a space.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -163,6 +163,28 @@ fn unescaped(text: &str) -> String {
         }
     }
     out + rest
+}
+
+/// Major and minor of a device number.
+pub(crate) fn device_numbers(device: u64) -> (u32, u32) {
+    (rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+/// The number of the block device at a path.
+pub(crate) fn device_at(path: &str) -> Option<u64> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let meta = std::fs::metadata(path).ok()?;
+    meta.file_type().is_block_device().then(|| meta.rdev())
+}
+
+/// Takes what is written back of a file out of the page cache.
+pub(super) fn uncache(file: BorrowedFd<'_>) -> Result<()> {
+    Ok(rustix::fs::fadvise(
+        file,
+        0,
+        None,
+        rustix::fs::Advice::DontNeed,
+    )?)
 }
 
 /// Writes out what the file system of an open directory still has to write.

@@ -31,10 +31,15 @@ mod own;
 #[path = "other_unix.rs"]
 mod own;
 
+#[cfg(unix)]
+pub(crate) use own::{device_at, device_numbers, unescaped};
+
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub(crate) use windows::{Dir, File, Names, mapped, raise_file_limit};
+pub(crate) use windows::{
+    Dir, File, Names, device_at, device_numbers, mapped, raise_file_limit, unescaped,
+};
 
 /// An error number of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

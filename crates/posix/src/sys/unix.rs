@@ -240,6 +240,11 @@ impl File {
         Ok(u64::try_from(stat.st_size).unwrap_or(0))
     }
 
+    /// Takes what is written back out of this host's cache.
+    pub(crate) fn uncache(&self) -> Result<()> {
+        own::uncache(self.0.as_fd())
+    }
+
     /// Cuts or extends to a size.
     pub(crate) fn truncate(&self, size: u64) -> Result<()> {
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.0, size))?)

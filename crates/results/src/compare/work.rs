@@ -57,6 +57,7 @@ const NAMES: &[(&str, &str)] = &[
     ("driver.rpc_timeout_ms", "RPC_TIMEOUT_MS"),
     ("driver.rpc_retries", "RPC_RETRIES"),
     ("driver.connections", "connections"),
+    ("driver.drop_caches", "DROP_CACHES"),
     ("fileset.keep", "KEEP"),
     ("fileset.reuse", "REUSE"),
     ("fileset.verify", "VERIFY"),

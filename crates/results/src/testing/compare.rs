@@ -93,6 +93,7 @@ impl Simulated {
                 clients: Vec::new(),
                 start: None,
                 stalls: Vec::new(),
+                client_reads: Vec::new(),
             });
         }
         record.end = Some(record.judged(End {

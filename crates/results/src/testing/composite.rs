@@ -323,6 +323,7 @@ impl Builder {
             clients: Vec::new(),
             start: None,
             stalls: Vec::new(),
+            client_reads: Vec::new(),
             findings: Vec::new(),
         };
         if let Some(reason) = failure {

@@ -95,6 +95,7 @@ fn point(plan: &RunPlan, load: LoadPoint, like: &PointRecord, mean_ms: f64) -> P
             .collect(),
         start: None,
         stalls: Vec::new(),
+        client_reads: Vec::new(),
         findings: judge(&stats, load, plan, 8),
         stats: Some(stats),
     }

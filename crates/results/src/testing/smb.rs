@@ -62,6 +62,7 @@ pub fn smb_record(protocol: Protocol) -> RunRecord {
             .collect(),
         start: None,
         stalls: Vec::new(),
+        client_reads: Vec::new(),
         findings: judge(&stats, load, &plan, 8),
         stats: Some(stats),
     }];

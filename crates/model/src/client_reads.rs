@@ -1,0 +1,48 @@
+//! Mounted file systems: how much of what was read left the client, and how much its
+//! own memory answered.
+
+use serde::{Deserialize, Serialize};
+
+/// What counts the bytes that come from beyond the client's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadCounter {
+    /// The NFS client's, per mount (`/proc/self/mountstats`).
+    Nfs,
+    /// The SMB client's, per share (`/proc/fs/cifs/Stats`).
+    Cifs,
+    /// The block device's (`/sys/dev/block`).
+    Block,
+    /// None is needed: the file system is in the client's memory (tmpfs, a RAM disk).
+    Memory,
+    /// Nobody counts them.
+    Unknown,
+}
+
+/// Where the bytes came from that one client read through one counter in RUN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientReads {
+    /// The client's name as the rc file gives it.
+    pub client: String,
+    /// Its mount points that share the counter.
+    pub mounts: Vec<String>,
+    /// The type of the file system, as the system calls it.
+    pub file_system: String,
+    /// What counted.
+    pub counter: ReadCounter,
+    /// Bytes that operations have read.
+    pub read_bytes: u64,
+    /// Bytes that came from beyond the client's memory: the server, or a device. Others
+    /// that use the same mount or device, and data that is read ahead, are in it.
+    /// `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_bytes: Option<u64>,
+}
+
+impl ClientReads {
+    /// Bytes that the client's memory must have answered: so many at least.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let fetched = self.fetched_bytes?;
+        Some(self.read_bytes.saturating_sub(fetched))
+    }
+}
