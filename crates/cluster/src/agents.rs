@@ -17,7 +17,9 @@ use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use round::{Round, answers, differs, is_word};
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -61,7 +63,16 @@ pub enum OrderError {
     /// Agents are lost.
     #[error("{}", told(.0))]
     Lost(Vec<Loss>),
+    /// A condition of STOP_IF holds.
+    #[error("{reason}")]
+    Emergency {
+        /// Which, with its figure.
+        reason: String,
+    },
 }
+
+/// Where whoever listens to an order says that the run is to end, and why.
+pub(crate) type Emergency = Rc<RefCell<Option<String>>>;
 
 /// An agent that is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +132,7 @@ pub(crate) struct Agents {
     /// Since when it does.
     tidy_since: Option<Nanos>,
     losses: Vec<Loss>,
+    emergency: Emergency,
     own: Hello,
     silence_at: Nanos,
 }
@@ -171,6 +183,7 @@ impl Agents {
             tidying: false,
             tidy_since: None,
             losses: Vec::new(),
+            emergency: Emergency::default(),
             own,
             silence_at: now,
         }
@@ -344,6 +357,8 @@ impl Agents {
                     limit.0 / 1_000_000_000
                 );
                 round.fail(OrderError::Failed { reason });
+            } else if let Some(reason) = self.emergency.borrow_mut().take() {
+                round.fail(OrderError::Emergency { reason });
             } else if self.is_to_stop() {
                 round.fail(OrderError::Stopped);
             }
@@ -468,6 +483,11 @@ impl Agents {
 
     fn is_to_stop(&self) -> bool {
         self.stop.is_raised() && !self.tidying
+    }
+
+    /// Where it is said that the run is to end.
+    pub fn emergency(&self) -> Emergency {
+        Rc::clone(&self.emergency)
     }
 
     /// The prime's clock.

@@ -34,6 +34,7 @@ mod seconds;
 pub mod secure;
 mod space;
 mod space_used;
+mod stop_if;
 mod sweep;
 pub mod switchboard;
 mod tame;

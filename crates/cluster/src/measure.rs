@@ -1,7 +1,7 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
-use crate::agents::{Agents, Heard, OrderError};
+use crate::agents::{Agents, Emergency, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
 use crate::identity;
@@ -10,6 +10,7 @@ use crate::plausible::{can_be, implausible, implausible_reads, implausible_stall
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
+use crate::stop_if::StopIf;
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::client_reads::ClientReads;
@@ -64,6 +65,8 @@ struct Watch {
     percent: u32,
     beats: Option<Beats>,
     seconds: Seconds,
+    stop_if: StopIf,
+    emergency: Emergency,
     /// Agents that are there.
     living: usize,
     /// What has been measured so far.
@@ -100,6 +103,7 @@ impl Sweep<'_> {
         };
         let limit = lead + phases.warmup + phases.runtime + MARGIN;
         let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
+        watch.emergency = agents.emergency();
         let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
             self.keep_time(&mut watch, now);
             match heard {
@@ -162,6 +166,8 @@ impl Sweep<'_> {
             percent: 0,
             beats,
             seconds,
+            stop_if: StopIf::new(&self.options.plan, point),
+            emergency: Emergency::default(),
             living: agents.len(),
             measured: Measured::default(),
             late: Vec::new(),
@@ -232,6 +238,9 @@ impl Sweep<'_> {
             Report::Second { interval } if can_be(&self.options.plan, interval) => {
                 for second in watch.seconds.hear(agent, interval) {
                     (self.options.observe)(Progress::Second(&second));
+                    if let Some(reason) = watch.stop_if.hear(&second) {
+                        watch.emergency.borrow_mut().get_or_insert(reason);
+                    }
                 }
             }
             Report::Heartbeat(beat) => {

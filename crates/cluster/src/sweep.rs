@@ -312,6 +312,10 @@ impl<'a> Sweep<'a> {
             });
             let told = self.stop_scripts(agents, point);
             let measured = measured.and_then(|measured| told.map(|()| measured));
+            let rule = match &measured {
+                Err(OrderError::Emergency { .. }) => Rule::EmergencyStop,
+                _ => Rule::Failed,
+            };
             let (status, measured, result) = match measured {
                 Ok(measured) => (PointStatus::Measured, Some(measured), Ok(())),
                 Err(e) => (
@@ -323,7 +327,7 @@ impl<'a> Sweep<'a> {
                 ),
             };
             self.tell_losses(agents);
-            self.end_point(point, began, status, measured, agents);
+            self.end_point(point, began, (status, rule), measured, agents);
             result?;
             let anew = !self.options.plan.fileset.reuse && Some(point.number) != last;
             if anew {
@@ -366,7 +370,7 @@ impl<'a> Sweep<'a> {
         &mut self,
         load: LoadPoint,
         began: Timestamp,
-        status: PointStatus,
+        (status, rule): (PointStatus, Rule),
         measured: Option<Measured>,
         agents: &Agents,
     ) {
@@ -378,11 +382,7 @@ impl<'a> Sweep<'a> {
         let mut findings = match (&stats, &status) {
             (Some(stats), _) => judge(stats, load, plan, core_count),
             (None, PointStatus::Failed { reason }) => {
-                vec![Finding::new(
-                    Rule::Failed,
-                    Severity::Invalid,
-                    reason.clone(),
-                )]
+                vec![Finding::new(rule, Severity::Invalid, reason.clone())]
             }
             (None, PointStatus::Measured) => Vec::new(),
         };

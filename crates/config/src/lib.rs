@@ -36,6 +36,7 @@ mod smb;
 mod sources;
 mod space;
 mod stop_command;
+mod stop_if;
 mod template;
 mod values;
 mod workload;

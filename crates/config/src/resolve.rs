@@ -202,6 +202,7 @@ fn classic(
         shards: values.int32("SHARDS"),
         monitor,
         limits: limits(values, &definition),
+        stop_if: crate::stop_if::stop_if(values, errors),
         findings,
         parameters: values
             .all()

@@ -11,7 +11,8 @@ mod slots;
 mod tally;
 mod tasks;
 
-pub use load::RunTimes;
+pub use closing::DRAIN;
+pub use load::{RunTimes, SILENCE_MAX};
 pub use tasks::TaskReport;
 
 use crate::clock::Clock;

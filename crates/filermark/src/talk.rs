@@ -7,6 +7,7 @@ use crate::copies::Copy;
 use crate::live::{self, Facts, State, View};
 use filermark_cluster::Progress;
 use filermark_meters::collect::Snapshot;
+use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
@@ -34,6 +35,7 @@ pub struct Talk {
     console: Option<Console>,
     copy: Copy,
     clients: Clients,
+    silence: Silence,
     /// When what is collected was looked at.
     seen: Option<Instant>,
 }
@@ -54,6 +56,7 @@ impl Talk {
             console,
             copy,
             clients: Clients::default(),
+            silence: Silence::default(),
             seen: None,
         }
     }
@@ -90,6 +93,11 @@ impl Talk {
                 }
             }
             Progress::Remark(remark) => self.line(remark),
+            Progress::Second(second) if self.view.is_none() => {
+                if let Some(line) = self.silence.hear(second) {
+                    self.line(&line);
+                }
+            }
             _ => {}
         }
     }
@@ -138,6 +146,39 @@ impl Talk {
     }
 }
 
+/// When a plain line about a silent server is due: after some seconds without a reply,
+/// each time after twice as many, and when it answers again.
+#[derive(Debug, Default)]
+struct Silence {
+    seconds: u32,
+    /// Seconds at which it is said next.
+    due: u32,
+}
+
+impl Silence {
+    /// Seconds without a reply that are said; with a low load some are no news.
+    const FIRST: u32 = 5;
+
+    fn hear(&mut self, second: &Interval) -> Option<String> {
+        if second.success_count.saturating_add(second.error_count) > 0 {
+            let (seconds, said) = (self.seconds, self.due > Self::FIRST);
+            *self = Self::default();
+            return said.then(|| format!("the server answers again after {seconds} s"));
+        }
+        self.seconds = self.seconds.saturating_add(1);
+        self.due = self.due.max(Self::FIRST);
+        if self.seconds < self.due {
+            return None;
+        }
+        self.due = self.due.saturating_mul(2);
+        let left = live::silence_left(self.seconds);
+        Some(format!(
+            "no reply for {} s; if the server stays silent, the run gives up in {left}; Ctrl-C ends",
+            self.seconds
+        ))
+    }
+}
+
 /// When a plain line about the clients is due: when all are there, and when some are
 /// lost. One client alone is there, or there is no run.
 #[derive(Debug, Default)]
@@ -170,7 +211,33 @@ pub fn colour_wanted() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Clients;
+    use super::{Clients, Silence};
+    use filermark_model::stats::Interval;
+
+    #[test]
+    fn a_silent_server_is_told_with_growing_pauses() {
+        let mut silence = Silence::default();
+        let mut hear = |success_count| {
+            silence.hear(&Interval {
+                success_count,
+                ..Interval::default()
+            })
+        };
+        assert_eq!(hear(7), None);
+        let said: Vec<u32> = (1..=25).filter(|_| hear(0).is_some()).collect();
+        assert_eq!(said, [5, 10, 20]);
+        let again = hear(3);
+        assert_eq!(
+            again.as_deref(),
+            Some("the server answers again after 25 s")
+        );
+        assert_eq!(hear(3), None);
+        let said = (0..5).filter_map(|_| hear(0)).last().expect("a line");
+        assert_eq!(
+            said,
+            "no reply for 5 s; if the server stays silent, the run gives up in 1:55; Ctrl-C ends"
+        );
+    }
 
     fn told(heard: &[(usize, usize)]) -> Vec<String> {
         let mut clients = Clients::default();

@@ -24,6 +24,7 @@ pub mod sequence;
 pub mod smb;
 pub mod stall;
 pub mod stats;
+pub mod stop_if;
 pub mod transfer;
 pub mod units;
 pub mod words;

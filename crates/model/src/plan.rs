@@ -8,6 +8,7 @@ use crate::benchmark::Benchmark;
 use crate::composite::DataSet;
 use crate::finding::Finding;
 use crate::secret::Secret;
+use crate::stop_if::StopCondition;
 use crate::units::{Nanos, OpsPerSec};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,6 +62,9 @@ pub struct RunPlan {
     pub heartbeat: Option<Nanos>,
     /// Limits that judge a load point, as the run has set them.
     pub limits: Limits,
+    /// Conditions that end the run (STOP_IF).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop_if: Vec<StopCondition>,
     /// What the resolution itself noticed (changed standard parameters ...).
     pub findings: Vec<Finding>,
     /// The parameters as given, by name, for the record and the report.
@@ -215,6 +219,7 @@ impl RunPlan {
             clock_service: self.clock_service.clone(),
             heartbeat: self.heartbeat,
             limits: self.limits,
+            stop_if: Vec::new(),
             findings: Vec::new(),
             parameters: Vec::new(),
         }

@@ -85,12 +85,13 @@ impl RunHeader {
 
 /// The plan's fingerprint: SHA-256, in hexadecimal, of its JSON without blanks
 /// and with the members of every object in the order of their names. What was
-/// typed and what was said about it (`parameters`, `findings`) is left out: two
+/// typed and what was said about it (`parameters`, `findings`) and what would end it early (`stop_if`) are left out: two
 /// runs under different suffixes do the same work.
 pub fn fingerprint(plan: &RunPlan) -> String {
     let plan = RunPlan {
         parameters: Vec::new(),
         findings: Vec::new(),
+        stop_if: Vec::new(),
         ..plan.clone()
     };
     hex(&canonical_digest(&plan))

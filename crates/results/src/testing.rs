@@ -101,6 +101,7 @@ pub fn plan() -> RunPlan {
         shards: None,
         monitor: None,
         limits,
+        stop_if: Vec::new(),
         findings: vec![
             not_standard("RUNTIME", RUN_SECONDS as f64, 300.0),
             not_standard("WARMUP_TIME", WARMUP_SECONDS as f64, 300.0),

@@ -108,6 +108,7 @@ pub(crate) fn build(
         shards: values.int32("SHARDS"),
         monitor,
         limits: limits(values, &definition),
+        stop_if: crate::stop_if::stop_if(values, errors),
         findings: found,
         parameters: values
             .all()

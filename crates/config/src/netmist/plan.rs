@@ -115,6 +115,7 @@ pub(super) fn build(
         shards: values.int32("SHARDS"),
         monitor,
         limits: limits(values, &benchmark),
+        stop_if: crate::stop_if::stop_if(values, errors),
         findings,
         parameters: parameters(args, values),
         benchmark,

@@ -8,7 +8,7 @@ use filermark_model::plan::PacingMode;
 use filermark_model::{Nanos, Op};
 
 /// How long replies are waited for when RUN is over.
-pub(super) const DRAIN: Nanos = Nanos::from_secs(15);
+pub const DRAIN: Nanos = Nanos::from_secs(15);
 /// Work that was due in RUN is still started for this part of RUN after its end, and
 /// not longer than replies are waited for: enough for the starts that the last
 /// operations of RUN delayed, and a run takes at most a tenth longer.

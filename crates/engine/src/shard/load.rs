@@ -20,7 +20,7 @@ const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// A server that has not answered anything for so long is gone, however often
 /// drivers would still try (RPC_RETRIES): long enough for a usual fail-over,
 /// short enough not to measure silence.
-pub(super) const SILENCE_MAX: Nanos = Nanos::from_secs(120);
+pub const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// The same for a shard whose only proc blocks: there may be thousands of them.
 const GLANCE_BLOCKING: Nanos = Nanos::from_secs(1);
 /// So many failures in a row that leave no hope (the disk is full, the mount is

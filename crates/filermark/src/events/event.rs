@@ -124,8 +124,11 @@ pub struct Second {
     pub error_count: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
-    pub service_mean_ms: f64,
-    pub response_max_ms: f64,
+    /// Missing where nothing succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_mean_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_max_ms: Option<f64>,
 }
 
 /// A load point that is over.

@@ -177,6 +177,7 @@ impl Events {
     }
 
     fn second(&self, second: &Interval) -> Option<Second> {
+        let measured = second.success_count > 0;
         Some(Second {
             point: self.point?,
             // Those of WARMUP may come when RUN has begun.
@@ -189,8 +190,8 @@ impl Events {
             error_count: second.error_count,
             read_bytes: second.read_bytes,
             written_bytes: second.written_bytes,
-            service_mean_ms: second.service_mean_ns() / 1e6,
-            response_max_ms: second.response_max_ns as f64 / 1e6,
+            service_mean_ms: measured.then(|| second.service_mean_ns() / 1e6),
+            response_max_ms: measured.then(|| second.response_max_ns as f64 / 1e6),
         })
     }
 

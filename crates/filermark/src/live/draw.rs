@@ -3,6 +3,7 @@
 
 use super::state::{Mark, SPARK_SECONDS, Stage, State};
 use super::text::{Charset, Line, Paint, clock, ms, number};
+use filermark_engine::shard::{DRAIN, SILENCE_MAX};
 use filermark_model::Bytes;
 use filermark_model::units::counted;
 use filermark_results::Phase;
@@ -130,7 +131,13 @@ impl State {
                 .add(Paint::Faint, empty)
                 .add(Paint::Plain, "  ");
         }
-        let gone = clock(self.in_phase(passed));
+        let in_phase = self.in_phase(passed);
+        // RUN ends when it ends: what comes behind it is said by its name.
+        let over = match self.phase_length() {
+            Some((length, false)) => in_phase.checked_sub(length),
+            _ => None,
+        };
+        let gone = clock(in_phase - over.unwrap_or_default());
         line.add(
             Paint::Plain,
             match self.phase_length() {
@@ -139,7 +146,11 @@ impl State {
                 None => gone,
             },
         );
-        if matches!(phase, Phase::Warmup | Phase::Run) {
+        let over = over.filter(|over| over.as_secs() > 0);
+        if let Some(over) = over.filter(|_| phase == Phase::Run) {
+            let text = format!(", open operations are waited for, {}", clock(over));
+            line.add(Paint::Plain, text);
+        } else if matches!(phase, Phase::Warmup | Phase::Run) {
             self.add_sparks(&mut line, style);
         }
         line
@@ -218,21 +229,30 @@ impl State {
             line.add(Paint::Plain, "no second is over yet");
             return line;
         };
+        if let Some(seconds) = self.silence() {
+            let left = silence_left(seconds);
+            line.add(Paint::Bad, format!("server silent for {seconds} s"));
+            line.add(Paint::Plain, format!("; gives up in {left}; Ctrl-C ends"));
+            return line;
+        }
         let rate = number(last.success_count as f64, 0);
         line.add(Paint::Strong, rate);
         if let Some(requested) = self.requested() {
             line.add(Paint::Plain, format!(" of {}", number(requested, 0)));
         }
         let moved = mib(last.read_bytes.saturating_add(last.written_bytes));
-        line.add(
-            Paint::Plain,
-            format!(
-                " op/s, {} MiB/s, mean {} ms, max {} ms",
-                number(moved, 1),
-                ms(last.service_mean_ns()),
-                ms(last.response_max_ns as f64),
-            ),
-        );
+        line.add(Paint::Plain, format!(" op/s, {} MiB/s", number(moved, 1)));
+        // Where nothing was measured there is no mean.
+        if last.success_count > 0 {
+            line.add(
+                Paint::Plain,
+                format!(
+                    ", mean {} ms, max {} ms",
+                    ms(last.service_mean_ns()),
+                    ms(last.response_max_ns as f64),
+                ),
+            );
+        }
         if last.error_count > 0 {
             line.add(Paint::Plain, ", ");
             line.add(Paint::Bad, counted(last.error_count, "error"));
@@ -243,6 +263,12 @@ impl State {
     fn end(&self, now: &Moment) -> Line {
         let left = self.left(now.passed);
         let mut line = Line::new(if self.stopping { "stopping" } else { "ends" });
+        if !self.stopping && self.is_draining(now.passed) {
+            let seconds = DRAIN.0 / 1_000_000_000;
+            let text = format!("{seconds} s at most for what is open; Ctrl-C ends");
+            line.add(Paint::Plain, text);
+            return line;
+        }
         let span = Duration::try_from_secs_f64(left.seconds).unwrap_or_default();
         let at = wall_time(&now.wall, span);
         let text = match (left.at_least, self.stopping) {
@@ -254,6 +280,12 @@ impl State {
         line.add(Paint::Plain, format!("{space}{text}"));
         line
     }
+}
+
+/// How long a server that has been silent for so long is still waited for.
+pub fn silence_left(seconds: u32) -> String {
+    let limit = SILENCE_MAX.0 / 1_000_000_000;
+    clock(Duration::from_secs(limit.saturating_sub(seconds.into())))
 }
 
 /// The time on the wall after a span, as precise as it can be meant.

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Seconds that the sparkline goes back.
 pub(super) const SPARK_SECONDS: usize = 30;
 
+/// Seconds without a reply that are said, and operations that were asked for meanwhile.
+const SILENCE_MIN: u32 = 3;
+const OPS_MISSED_MIN: f64 = 5.0;
+
 /// What became of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -62,6 +66,8 @@ pub struct State {
     pub(super) successes: VecDeque<u64>,
     /// The last second.
     pub(super) last: Option<Interval>,
+    /// Seconds in a row in which nothing was answered.
+    pub(super) silent_seconds: u32,
     /// The run is being ended before its time.
     pub(super) stopping: bool,
 }
@@ -82,6 +88,7 @@ impl State {
             made_count: 0,
             successes: VecDeque::with_capacity(SPARK_SECONDS),
             last: None,
+            silent_seconds: 0,
             stopping: false,
             facts,
         }
@@ -112,6 +119,11 @@ impl State {
                 }
                 self.successes.push_back(second.success_count);
                 self.last = Some((*second).clone());
+                self.silent_seconds = match second.success_count.saturating_add(second.error_count)
+                {
+                    0 => self.silent_seconds.saturating_add(1),
+                    _ => 0,
+                };
             }
             Progress::PointEnded(_, point) => self.end_point(point, passed),
             Progress::Percent { .. }
@@ -132,6 +144,7 @@ impl State {
         if phase == Phase::Init {
             self.successes.clear();
             self.last = None;
+            self.silent_seconds = 0;
             self.mark(Mark::Now);
         }
         // The end may come before its time, because of a failure before any INIT.
@@ -180,6 +193,22 @@ impl State {
         if let Some(place) = self.at.and_then(|at| self.marks.get_mut(at)) {
             *place = mark;
         }
+    }
+
+    /// How long nothing has been answered, where operations are asked for often enough
+    /// that this says something.
+    pub(super) fn silence(&self) -> Option<u32> {
+        let point = self.at.and_then(|at| self.facts.points.get(at))?;
+        let often = point
+            .requested_ops_per_sec
+            .is_none_or(|rate| rate * f64::from(self.silent_seconds) >= OPS_MISSED_MIN);
+        (often && self.silent_seconds >= SILENCE_MIN).then_some(self.silent_seconds)
+    }
+
+    /// RUN is over, and what is still open is waited for.
+    pub(super) fn is_draining(&self, passed: Duration) -> bool {
+        self.stage == Stage::In(Phase::Run)
+            && self.expected.is_some_and(|e| self.in_phase(passed) > e)
     }
 
     /// How long the phase has gone on.

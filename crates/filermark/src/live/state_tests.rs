@@ -103,6 +103,31 @@ const WIDE: Style = Style {
     charset: Charset::Unicode,
 };
 
+#[test]
+fn a_silent_server_is_told_and_run_does_not_pass_its_end() {
+    let mut story = Story::of(testing::record(), |_| {});
+    story.begin(0.0, Some(1), Phase::Run, 30);
+    story.second(100, 0);
+    let lines = story.lines(2.0, WIDE).join("\n");
+    assert!(
+        lines.contains("mean ") && !lines.contains("silent"),
+        "{lines}"
+    );
+    story.second(0, 0);
+    let lines = story.lines(3.0, WIDE).join("\n");
+    assert!(!lines.contains("mean "), "nothing was measured: {lines}");
+    for _ in 0..17 {
+        story.second(0, 0);
+    }
+    let lines = story.lines(20.0, WIDE).join("\n");
+    let said = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
+    assert!(lines.contains(said), "{lines}");
+    let lines = story.lines(39.0, WIDE).join("\n");
+    let over = "0:30 of 0:30, open operations are waited for, 0:09";
+    assert!(lines.contains(over), "{lines}");
+    assert!(lines.contains("15 s at most for what is open"), "{lines}");
+}
+
 /// A sweep of twelve points of which two are measured.
 fn sweep() -> String {
     let mut story = Story::of(testing::record(), |plan| plan.fileset.reuse = true);

@@ -350,3 +350,54 @@ fn ctrl_c_ends_a_run_whose_server_is_silent_in_init() {
     let findings = &record.end.as_ref().expect("an end").findings;
     assert!(findings.iter().any(|f| f.rule == Rule::LeftBehind));
 }
+
+#[test]
+fn a_condition_of_stop_if_ends_the_run_cleanly() {
+    let _turn = beside_others();
+    // Every GETATTR takes longer than the condition allows, whatever else goes on.
+    let server = serve(ServerOptions {
+        delay: "all=50ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "20 40")
+        .set("FILE_COUNT", 4)
+        .set("RUNTIME", 100)
+        .set("STOP_IF", "p50>20ms for 2s, errors>50%");
+    let ended = sweep.fail(1);
+    let record = ended.record();
+    assert_eq!(record.points.len(), 1, "the second was never begun");
+    let findings = &record.points[0].findings;
+    let [finding] = &findings[..] else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(finding.rule, Rule::EmergencyStop);
+    assert!(
+        finding
+            .message
+            .starts_with("STOP_IF p50>20ms for 2s: p50 of the service times was 0.0"),
+        "{finding}"
+    );
+    assert!(
+        ended.stderr.contains("STOP_IF p50>20ms"),
+        "{}",
+        ended.stderr
+    );
+    assert_empty(&server);
+}
+
+#[test]
+fn a_wrong_stop_if_is_refused() {
+    let ended = Sweep::short()
+        .set("DRIVER", "null")
+        .set("STOP_IF", "p99<2s")
+        .fail(2);
+    assert!(
+        ended
+            .stderr
+            .contains("STOP_IF: 'p99<2s' is no condition; give FIGURE>LIMIT"),
+        "{}",
+        ended.stderr
+    );
+}

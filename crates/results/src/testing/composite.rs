@@ -224,6 +224,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         clock_service: None,
         heartbeat: Some(Nanos::from_secs(HEARTBEAT_SECONDS)),
         limits: limits(&benchmark.standard),
+        stop_if: Vec::new(),
         findings: vec![Finding::new(
             Rule::Experimental,
             Severity::Note,

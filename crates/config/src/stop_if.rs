@@ -1,0 +1,156 @@
+//! STOP_IF: conditions with commas between them, such as
+//! `p99>2s for 10s, errors>5%`.
+
+use crate::error::{ConfigError, quoted};
+use crate::values::Values;
+use filermark_model::stop_if::{StopCondition, StopFigure};
+
+/// Most conditions of a run.
+const CONDITIONS_MAX: usize = 8;
+/// Seconds in a row where a condition does not say how many.
+const SECONDS: u32 = 10;
+/// The most that it may say.
+const SECONDS_MAX: u32 = 3_600;
+/// Longest response time that can be told from others, in nanoseconds: the live figures
+/// have one class for all that is longer.
+const LIMIT_NS_MAX: f64 = 8e9;
+
+/// The conditions, as the run has set them.
+pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<StopCondition> {
+    let Some(text) = values.text("STOP_IF") else {
+        return Vec::new();
+    };
+    if text.trim().eq_ignore_ascii_case("off") {
+        return Vec::new();
+    }
+    let place = values.place("STOP_IF");
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > CONDITIONS_MAX {
+        let message = format!("STOP_IF has {} conditions", parts.len());
+        errors.push(ConfigError::new(
+            place,
+            message,
+            format!("{CONDITIONS_MAX} is the most"),
+        ));
+        return Vec::new();
+    }
+    let mut conditions = Vec::new();
+    for part in parts {
+        match condition(part) {
+            Ok(condition) => conditions.push(condition),
+            Err(hint) => errors.push(ConfigError::new(
+                place.clone(),
+                format!("STOP_IF: '{}' is no condition", quoted(part.trim())),
+                hint.to_owned(),
+            )),
+        }
+    }
+    conditions
+}
+
+/// One condition, or what to try.
+fn condition(text: &str) -> Result<StopCondition, &'static str> {
+    const FORM: &str = "give FIGURE>LIMIT for SECONDSs, e.g. p99>2s for 10s, mean>500ms for 30s, errors>5%; off: none";
+    let (figure, rest) = text.split_once('>').ok_or(FORM)?;
+    let (limit, seconds) = match rest.split_once(" for ") {
+        Some((limit, seconds)) => (limit, seconds_of(seconds.trim())?),
+        None => (rest, SECONDS),
+    };
+    let figure = figure_of(figure.trim())?;
+    let limit = match figure {
+        StopFigure::Errors => percent_of(limit.trim())?,
+        _ => time_of(limit.trim())?,
+    };
+    Ok(StopCondition {
+        figure,
+        limit,
+        seconds,
+    })
+}
+
+fn figure_of(text: &str) -> Result<StopFigure, &'static str> {
+    const FORM: &str = "the figures are p50, p90, p99, p99.9 and the like, mean, errors";
+    match text.to_ascii_lowercase().as_str() {
+        "mean" => Ok(StopFigure::Mean),
+        "errors" => Ok(StopFigure::Errors),
+        other => {
+            let percent = other.strip_prefix('p').and_then(number).ok_or(FORM)?;
+            match percent > 0.0 && percent < 100.0 {
+                true => Ok(StopFigure::Percentile { percent }),
+                false => Err(FORM),
+            }
+        }
+    }
+}
+
+fn seconds_of(text: &str) -> Result<u32, &'static str> {
+    let seconds = text.strip_suffix('s').map(str::trim);
+    let seconds = seconds.and_then(|s| s.parse().ok());
+    seconds
+        .filter(|s| (1..=SECONDS_MAX).contains(s))
+        .ok_or("behind 'for' give whole seconds from 1s to 3600s")
+}
+
+fn percent_of(text: &str) -> Result<f64, &'static str> {
+    let percent = text.strip_suffix('%').and_then(number);
+    percent
+        .filter(|p| (0.0..100.0).contains(p))
+        .ok_or("give the share of failed operations from 0% to below 100%, e.g. errors>5%")
+}
+
+fn time_of(text: &str) -> Result<f64, &'static str> {
+    let units = [("ms", 1e6), ("us", 1e3), ("s", 1e9)];
+    let found = units.iter().find_map(|(unit, ns)| {
+        let value = text.strip_suffix(unit).and_then(number)?;
+        Some(value * ns)
+    });
+    found
+        .filter(|ns| *ns > 0.0 && *ns <= LIMIT_NS_MAX)
+        .ok_or("give a time above 0 and up to 8s with its unit, e.g. 2s, 500ms")
+}
+
+fn number(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        condition(text).map_or_else(|hint| format!("! {hint}"), |c| c.to_string())
+    }
+
+    #[test]
+    fn conditions_are_understood() {
+        assert_eq!(shown("p99>2s for 10s"), "p99>2s for 10s");
+        assert_eq!(shown(" P99.9 > 500ms "), "p99.9>500ms for 10s");
+        assert_eq!(shown("mean>1500us for 3 s"), "mean>1.5ms for 3s");
+        assert_eq!(shown("errors>5% for 1s"), "errors>5% for 1s");
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_what_to_try() {
+        for (text, hint) in [
+            ("", "give FIGURE>LIMIT"),
+            ("p99<2s", "give FIGURE>LIMIT"),
+            ("p100>2s", "the figures are"),
+            ("pNaN>2s", "the figures are"),
+            ("latency>2s", "the figures are"),
+            ("p99>2", "with its unit"),
+            ("p99>1e300s", "with its unit"),
+            ("p99>-1s", "with its unit"),
+            ("errors>5", "errors>5%"),
+            ("errors>100%", "errors>5%"),
+            ("p99>2s for ever", "behind 'for'"),
+            ("p99>2s for 0s", "behind 'for'"),
+        ] {
+            let shown = shown(text);
+            assert!(
+                shown.starts_with("! ") && shown.contains(hint),
+                "{text}: {shown}"
+            );
+        }
+    }
+}
