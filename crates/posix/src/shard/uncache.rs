@@ -7,11 +7,13 @@
 //! `/proc/sys/vm/drop_caches`, needs root and empties the caches of the whole host.
 
 use super::PosixShard;
-use crate::names;
 use crate::sys::{Dir, Errno, Result};
+use filermark_engine::claim::{Known, Level};
 use filermark_engine::driver::{DriverError, StopFlag};
-use filermark_engine::file_action::FileKind;
 use std::ffi::{CStr, CString};
+
+/// Names that are read of a directory at once.
+const PART: usize = 256;
 
 impl PosixShard {
     /// All files of all procs; how many.
@@ -43,24 +45,19 @@ fn failed(place: &std::path::Path, e: Errno) -> DriverError {
 /// The files of a tree; how many were taken out.
 fn tree(top: &Dir, stop: &StopFlag) -> Result<u64> {
     let mut file_count = 0;
-    for dir in below(top, names::is_dir)? {
+    for dir in below(top, Level::Tree, Known::Dir(Level::Dir))? {
         let dir = top.open_dir(&dir)?;
-        for bucket in below(&dir, names::is_bucket)? {
+        for bucket in below(&dir, Level::Dir, Known::Dir(Level::Bucket))? {
             if stop.is_raised() {
                 return Ok(file_count);
             }
             let bucket = dir.open_dir(&bucket)?;
-            bucket.each_name(|name| {
-                file_count += u64::from(is_file(name) && uncached(&bucket, name));
-                true
-            })?;
+            let files = below(&bucket, Level::Bucket, Known::File)?;
+            let uncached = files.iter().filter(|name| uncached(&bucket, name));
+            file_count += uncached.count() as u64;
         }
     }
     Ok(file_count)
-}
-
-fn is_file(name: &CStr) -> bool {
-    names::kind_of(name.to_bytes()).is_some_and(|kind| kind != FileKind::MadeDir)
 }
 
 /// A file that cannot be opened stays in the cache; what is read says how much it was.
@@ -69,14 +66,16 @@ fn uncached(dir: &Dir, name: &CStr) -> bool {
         .is_ok_and(|file| file.uncache().is_ok())
 }
 
-/// The names of one kind in a directory.
-fn below(dir: &Dir, is_one: fn(&[u8]) -> bool) -> Result<Vec<CString>> {
+/// The names of one kind in a directory of this level.
+fn below(dir: &Dir, level: Level, kind: Known) -> Result<Vec<CString>> {
     let mut found = Vec::new();
-    dir.each_name(|name| {
-        if is_one(name.to_bytes()) {
-            found.push(name.to_owned());
+    let mut names = dir.names()?;
+    loop {
+        let part = names.part(PART)?;
+        if part.is_empty() {
+            return Ok(found);
         }
-        true
-    })?;
-    Ok(found)
+        let fits = |name: &CString| level.look(name.to_bytes()) == kind;
+        found.extend(part.into_iter().filter(fits));
+    }
 }
