@@ -64,7 +64,7 @@ fn host_facts_json() -> Value {
 }
 
 fn free_json() -> Value {
-    json!({ "mounts": [{ "host": "", "path": "" }], "file_system": "", "bytes": 1, "kept": false })
+    json!({ "mounts": [{ "host": "", "path": "" }], "file_system": "", "bytes": 1, "total_bytes": 1, "kept": false })
 }
 
 fn all_with_words() -> Vec<Report> {

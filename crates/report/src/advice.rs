@@ -94,7 +94,7 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Use a file set larger than the client's memory, direct I/O, or a protocol driver (NFS, SMB), so that the server answers and not the client."
         }
         Rule::Unsteady => {
-            "Lengthen WARMUP_TIME (or set it to auto) and RUNTIME, find out what changed on the server meanwhile, and measure again."
+            "Lengthen WARMUP_TIME and RUNTIME, find out what changed on the server meanwhile, and measure again. A rate that falls for minutes is often a server whose write cache has filled, or a cloud volume that has used up its burst credits."
         }
         Rule::EmergencyStop => {
             "Find out why the limit was exceeded before running again; lower LOAD, or change STOP_IF if the limit was too strict."
