@@ -148,7 +148,7 @@ impl State {
         );
         let over = over.filter(|over| over.as_secs() > 0);
         if let Some(over) = over.filter(|_| phase == Phase::Run) {
-            let text = format!(", open operations are waited for, {}", clock(over));
+            let text = format!(", waiting for replies, {}", clock(over));
             line.add(Paint::Plain, text);
         } else if matches!(phase, Phase::Warmup | Phase::Run) {
             self.add_sparks(&mut line, style);

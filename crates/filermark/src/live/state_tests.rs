@@ -123,7 +123,7 @@ fn a_silent_server_is_told_and_run_does_not_pass_its_end() {
     let said = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
     assert!(lines.contains(said), "{lines}");
     let lines = story.lines(39.0, WIDE).join("\n");
-    let over = "0:30 of 0:30, open operations are waited for, 0:09";
+    let over = "0:30 of 0:30, waiting for replies, 0:09";
     assert!(lines.contains(over), "{lines}");
     assert!(lines.contains("15 s at most for what is open"), "{lines}");
 }

@@ -305,7 +305,7 @@ fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
         assert_eq!(!field.below(host, Hosts::OWN).is_empty(), is_left, "{host}");
     }
     // What is advised helps.
-    assert!(left.contains("`filermark stop`"), "{left}");
+    assert!(left.contains("`filermark stop -o "), "{left}");
     let stopped = sweep.command("stop").run();
     assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
     field.assert_clean();

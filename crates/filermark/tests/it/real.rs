@@ -2,6 +2,7 @@
 
 use crate::sweep::{Ended, Sweep};
 use crate::turns::alone;
+use filermark_model::{Finding, Rule};
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
 
 /// Three load points of a few seconds.
@@ -28,8 +29,9 @@ fn assert_measured(ended: &Ended) {
             stats.service().mean_ns() / 1e6,
             stats.transfer_bytes
         );
+        // Of some hundred operations, those at the edges of the window are 1 % or more.
         assert!(
-            (achieved / requested - 1.0).abs() <= 0.01,
+            (achieved / requested - 1.0).abs() <= 0.02,
             "{achieved} of {requested}"
         );
         assert!(point.is_valid(), "{:?}", point.findings);
@@ -110,14 +112,26 @@ fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
     assert_empty(sandbox, export);
 }
 
+/// Its files keep their first MiB only: what is read behind it is not what was written,
+/// and that is found without VERIFY. Nothing else is wrong.
 #[test]
-fn ganesha_mem_is_measured() {
+fn ganesha_mem_is_measured_and_what_it_loses_is_found() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
     };
     let (sandbox, export) = (ganesha.sandbox(), ganesha.export());
-    assert_measured(&three_points(sandbox, export).succeed());
+    let ended = three_points(sandbox, export).run();
+    assert!(ended.is_complete(), "{}", ended.stderr);
+    for point in &ended.record().points {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        let other = |f: &&Finding| f.invalidates() && f.rule != Rule::DataVerify;
+        let other = point.findings.iter().find(other);
+        assert_eq!(other, None);
+        let wrong = stats.counters.get("verify_errors").copied().unwrap_or(0);
+        assert_eq!(wrong == 0, point.is_valid(), "{:?}", point.findings);
+    }
     assert_empty(sandbox, export);
 }
 
@@ -181,6 +195,7 @@ fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
         };
         let sweep = three_points(&sandbox, ganesha.export())
             .set("LOAD", 400)
+            .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1);
         let ended = sweep.fail(1);
         ended.assert_sentence(parts);
