@@ -183,10 +183,11 @@ impl Figures {
             let waited = ended.outcome.done.since(ended.intended);
             self.count_unseen(ended.op, waited, Unseen::GivenUp);
         }
-        if !ended.in_window {
-            return;
-        }
         if let Some(stats) = &mut self.ops[ended.op.index()] {
+            if !ended.in_window {
+                stats.late_error_count += 1;
+                return;
+            }
             stats.error_count += 1;
             now.error_count += 1;
             self.count_error(ended.op, status);
@@ -429,6 +430,7 @@ mod tests {
             assert_eq!(read.response_fault(), None);
             assert_eq!((read.early_count, read.late_count), (1, 1));
             assert_eq!((read.success_count, read.error_count), (2, 1));
+            assert_eq!(read.late_error_count, 1);
             let unseen = (read.open_count, read.missed_count, read.given_up_count);
             assert_eq!(unseen, (1, 1, 1));
             assert_eq!(read.service.sum_ns(), 500 + 8_000);

@@ -45,6 +45,9 @@ pub struct OpStats {
     /// Lower bounds in `response`: given up by the driver without an answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub given_up_count: u64,
+    /// Intended in RUN, and failed after it: in no other count of errors.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_error_count: u64,
 }
 
 impl OpStats {
@@ -64,6 +67,7 @@ impl OpStats {
             open_count: 0,
             missed_count: 0,
             given_up_count: 0,
+            late_error_count: 0,
         }
     }
 
@@ -108,6 +112,7 @@ impl OpStats {
         self.open_count = self.open_count.saturating_add(other.open_count);
         self.missed_count = self.missed_count.saturating_add(other.missed_count);
         self.given_up_count = self.given_up_count.saturating_add(other.given_up_count);
+        self.late_error_count = self.late_error_count.saturating_add(other.late_error_count);
     }
 
     /// Forgets everything, keeps the memory.
@@ -124,6 +129,7 @@ impl OpStats {
         self.open_count = 0;
         self.missed_count = 0;
         self.given_up_count = 0;
+        self.late_error_count = 0;
     }
 }
 
@@ -459,6 +465,11 @@ impl PointStats {
     /// Closed pacing: starts that were due in RUN and never made.
     pub fn missed_count(&self) -> u64 {
         total(self.ops.iter().map(|o| o.missed_count))
+    }
+
+    /// Operations that were intended in RUN and failed after it.
+    pub fn late_error_count(&self) -> u64 {
+        total(self.ops.iter().map(|o| o.late_error_count))
     }
 
     /// Successful logical operations per second of the window.

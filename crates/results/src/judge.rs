@@ -379,8 +379,9 @@ fn run_length(case: &Case<'_>, op: Op) -> f64 {
 }
 
 fn errors(case: &Case<'_>) -> Option<Finding> {
-    let failed = case.stats.error_count();
-    let tried = failed + case.stats.success_count();
+    let late = case.stats.late_error_count();
+    let failed = case.stats.error_count().saturating_add(late);
+    let tried = failed.saturating_add(case.stats.success_count());
     let pcnt = percent_of(failed as f64, tried as f64);
     let (warn, void) = (
         case.plan.benchmark.standard.error_pcnt_max,
@@ -400,6 +401,9 @@ fn errors(case: &Case<'_>) -> Option<Finding> {
         .collect();
     if kinds.len() > ERRORS_NAMED {
         named.push(format!("{} other kinds", kinds.len() - ERRORS_NAMED));
+    }
+    if late > 0 {
+        named.push(format!("{late} after RUN had ended"));
     }
     let list = if named.is_empty() {
         String::new()

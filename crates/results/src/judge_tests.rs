@@ -267,6 +267,21 @@ fn open_operations_invalidate_above_a_thousandth() {
 }
 
 #[test]
+fn what_fails_after_run_is_an_error_too() {
+    let found = after(|stats, _| stats.ops[0].late_error_count = 1);
+    assert_eq!(found, [(Rule::Errors, Severity::Warning)]);
+    let found = after(|stats, _| stats.ops[0].late_error_count = 600);
+    assert_eq!(found, [(Rule::Errors, Severity::Invalid)]);
+    let mut stats = quiet_point(1000.0, 30);
+    stats.ops[0].late_error_count = 600;
+    let said = judge(&stats, LOAD, &plan(), 4);
+    assert!(
+        said[0].message.contains("600 after RUN had ended"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn missed_load_does_not_invalidate_and_is_told() {
     let found = after(|stats, _| with_unseen(stats, 0, 900));
     assert_eq!(found, [(Rule::MissedLoad, Severity::Warning)]);

@@ -15,6 +15,8 @@ use filermark_model::Bucket;
 
 /// Names of others that are given; more are only counted.
 const FOREIGN_MAX: usize = 20;
+/// Entries of the run directory that are told to be of no use to a run.
+const OCCUPIED_MAX: usize = 1 << 16;
 /// Parts of a listing that are taken for one pass over a directory, and passes. No sound
 /// server comes near: each pass leaves less than half of the entries even where removing
 /// makes the server skip some.
@@ -362,7 +364,10 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             Some(entry) => entry.clone(),
             None => printable(name),
         };
-        self.emptied.occupied.push(entry);
+        let occupied = &mut self.emptied.occupied;
+        if occupied.len() < OCCUPIED_MAX && !occupied.contains(&entry) {
+            occupied.push(entry);
+        }
     }
 
     /// Names something that stays.

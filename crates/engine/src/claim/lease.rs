@@ -66,9 +66,26 @@ impl Process {
     /// Whether it lives, where this system can tell.
     pub fn is_alive(&self) -> Option<bool> {
         let is_local = !self.system.is_empty() && self.system == Self::this().system;
-        // A process of another user is seen as well.
-        is_local.then(|| began(self.pid) == Some(self.began))
+        if !is_local {
+            return None;
+        }
+        match began(self.pid) {
+            Some(began) => Some(began == self.began),
+            // A process of another user may be hidden (proc(5), hidepid): then its
+            // heartbeat has to say.
+            None => (!may_be_hidden(self.pid)).then_some(false),
+        }
     }
+}
+
+/// Whether there may be a process of this number though it cannot be looked at.
+fn may_be_hidden(pid: u32) -> bool {
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    let asked = pid.map(rustix::process::test_kill_process);
+    // A dead one that nobody has waited for can be signalled, and be looked at.
+    matches!(asked, Some(Err(e)) if e != rustix::io::Errno::SRCH)
 }
 
 /// The boot and the space of process numbers; empty where the system does not say it.

@@ -209,6 +209,7 @@ enum Taken {
 }
 
 /// What a lease turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Held {
     /// Its run is over.
     Over,
@@ -297,8 +298,8 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 return Ok(Taken::Joined(marker.nonce));
             }
             match self.until_over(dir, &marker, step)? {
-                Held::Joined => return Ok(Taken::Joined(self.claim.nonce())),
-                Held::Changed => {}
+                // What its marker says now is looked at anew, its nonce too.
+                Held::Joined | Held::Changed => {}
                 Held::Over if keep => {
                     let emptied = self.empty_passing(dir, &marker.nonce)?;
                     return Ok(Taken::Free(emptied, marker.nonce));
@@ -370,11 +371,15 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         nonce.clone_into(&mut marker.nonce);
         self.backend.write_file(dir, MARKER, &marker.text())?;
         match self.marker(dir)? {
-            Mark::Run(marker) if marker.run != self.claim.run_id => Err(self.not_ours(
+            Mark::Run(marker) if marker.run == self.claim.run_id => Ok(()),
+            Mark::Run(marker) => Err(self.not_ours(
                 "claim the run's directory",
                 format!("at the same moment it was claimed by {}", marker.who()),
             )),
-            _ => Ok(()),
+            Mark::Missing | Mark::Cut | Mark::Foreign => Err(self.not_ours(
+                "claim the run's directory",
+                format!("the {MARKER} that was written does not read back as it was written"),
+            )),
         }
     }
 
@@ -387,7 +392,10 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 self.must_be_of_here(&marker, step)?;
                 let is_left = reach == Reach::Leftovers && marker.run.starts_with(ours);
                 if is_left {
-                    self.until_over(dir, &marker, step)?;
+                    if self.until_over(dir, &marker, step)? != Held::Over {
+                        let reason = "its marker has changed meanwhile".to_owned();
+                        return Err(self.not_ours(step, reason));
+                    }
                 } else if marker.run != ours {
                     return Err(self.not_ours(step, format!("it belongs to {}", marker.who())));
                 }

@@ -31,7 +31,8 @@ fn a_run_claims_measures_and_cleans_up() {
         args.extend(["-o", option]);
     }
     let output = filermark(dir.path(), &args);
-    assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
+    // Canned replies hold other data than was written: no point counts.
+    assert_eq!(output.status.code(), Some(4), "{}", talk(&output));
 
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let points = result["points"].as_array().expect("points");
