@@ -356,7 +356,7 @@ fn a_condition_of_stop_if_ends_the_run_cleanly() {
     let _turn = beside_others();
     // Every GETATTR takes longer than the condition allows, whatever else goes on.
     let server = serve(ServerOptions {
-        delay: "all=50ms".parse().expect("a delay"),
+        delay: "50ms".parse().expect("a delay"),
         queue: true,
         ..ServerOptions::default()
     });

@@ -98,6 +98,7 @@ fn a_disk_that_fills_up_ends_the_sweep() {
     for spoken in [Spoken::Smb1, Spoken::Smb311] {
         let ended = sweep(&samba, Samba::SMALL, spoken)
             .set("LOAD", 400)
+            .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1)
             .fail(1);
         ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", "make room"]);

@@ -53,21 +53,28 @@ fn counted(ended: &Ended, spoken: Spoken) -> BTreeMap<String, u64> {
     counts
 }
 
-/// What was asked behind each of the longer pauses.
-fn behind_pauses(pcap: &Pcap) -> Vec<BTreeMap<String, u64>> {
+/// What was asked between any two of the longer pauses, or behind one.
+fn between_pauses(pcap: &Pcap) -> Vec<BTreeMap<String, u64>> {
     let requests = pcap.smb_requests().expect("tshark");
     let pauses = requests
         .windows(2)
         .enumerate()
         .filter(|(_, pair)| pair[1].0 - pair[0].0 > 0.05);
-    let behind = pauses.map(|(at, _)| {
-        let mut counts = BTreeMap::new();
-        for name in requests[at + 1..].iter().flat_map(|(_, names)| names) {
-            *counts.entry(name.clone()).or_insert(0) += 1;
+    let borders: Vec<usize> = pauses
+        .map(|(at, _)| at + 1)
+        .chain([requests.len()])
+        .collect();
+    let mut found = Vec::new();
+    for (at, from) in borders.iter().enumerate() {
+        for to in &borders[at + 1..] {
+            let mut counts = BTreeMap::new();
+            for name in requests[*from..*to].iter().flat_map(|(_, names)| names) {
+                *counts.entry(name.clone()).or_insert(0) += 1;
+            }
+            found.push(counts);
         }
-        counts
-    });
-    behind.collect()
+    }
+    found
 }
 
 #[test]
@@ -95,8 +102,9 @@ fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
         let odd = (pcap.malformed().expect("tshark"), pcap.dropped());
         assert_eq!(odd, (0, 0), "{spoken:?}");
         let ours = counted(&ended, spoken);
-        // The server is left alone for a tenth of a second between INIT and RUN.
-        let theirs = behind_pauses(&pcap);
+        // The server is left alone for a tenth of a second between INIT and RUN, and again
+        // before the marker is given its last words.
+        let theirs = between_pauses(&pcap);
         assert!(
             theirs.contains(&ours),
             "{spoken:?}: {ours:?}\nnot in {theirs:?}"
