@@ -129,7 +129,7 @@ fn procs_share_connections_when_told() {
         without_errors(&ended);
         let taken = server.stats().connections;
         assert!(
-            (sockets..sockets + 12).contains(&taken),
+            (sockets..sockets + 24).contains(&taken),
             "CONNECTIONS={connections}: {taken}"
         );
         assert_empty(&server);

@@ -4,8 +4,9 @@
 use super::{Spoken, readable, samba, sweep};
 use crate::sweep::Ended;
 use crate::turns::{alone, patiently};
+use crate::wire::between_pauses;
 use filermark_model::Op;
-use filermark_testbed::{Capture, Pcap, Samba, SmbProxy, available};
+use filermark_testbed::{Capture, Samba, SmbProxy, available};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -53,30 +54,6 @@ fn counted(ended: &Ended, spoken: Spoken) -> BTreeMap<String, u64> {
     counts
 }
 
-/// What was asked between any two of the longer pauses, or behind one.
-fn between_pauses(pcap: &Pcap) -> Vec<BTreeMap<String, u64>> {
-    let requests = pcap.smb_requests().expect("tshark");
-    let pauses = requests
-        .windows(2)
-        .enumerate()
-        .filter(|(_, pair)| pair[1].0 - pair[0].0 > 0.05);
-    let borders: Vec<usize> = pauses
-        .map(|(at, _)| at + 1)
-        .chain([requests.len()])
-        .collect();
-    let mut found = Vec::new();
-    for (at, from) in borders.iter().enumerate() {
-        for to in &borders[at + 1..] {
-            let mut counts = BTreeMap::new();
-            for name in requests[*from..*to].iter().flat_map(|(_, names)| names) {
-                *counts.entry(name.clone()).or_insert(0) += 1;
-            }
-            found.push(counts);
-        }
-    }
-    found
-}
-
 #[test]
 fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
     let _turn = alone();
@@ -104,7 +81,7 @@ fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
         let ours = counted(&ended, spoken);
         // The server is left alone for a tenth of a second between INIT and RUN, and again
         // before the marker is given its last words.
-        let theirs = between_pauses(&pcap);
+        let theirs = between_pauses(&pcap.smb_requests().expect("tshark"));
         assert!(
             theirs.contains(&ours),
             "{spoken:?}: {ours:?}\nnot in {theirs:?}"
