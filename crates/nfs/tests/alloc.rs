@@ -101,6 +101,17 @@ fn round(plus: bool) -> Vec<Action> {
     ]
 }
 
+/// The files of procs have numbers of their own.
+fn of_proc(action: Action, of: u32) -> Action {
+    let mut action = action;
+    if let Action::Fill { file, .. } | Action::Read { file, .. } | Action::Write { file, .. } =
+        &mut action
+    {
+        *file += u64::from(of);
+    }
+    action
+}
+
 fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completion>) {
     for action in actions {
         done.clear();
@@ -108,7 +119,7 @@ fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completio
             let request = Request {
                 token: proc,
                 proc,
-                action: *action,
+                action: of_proc(*action, proc),
             };
             assert!(matches!(shard.submit(&request), Submit::Queued));
         }
