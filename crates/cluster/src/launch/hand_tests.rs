@@ -174,7 +174,7 @@ fn the_key_of_another_client_does_not_do() {
     assert!(why.contains("another key"), "{why}");
 }
 
-/// D5 of the findings: with one secret for all, a client's secret opened every agent.
+/// Seen in version 0.1: with one secret for all, a client's secret opened every agent.
 #[test]
 fn who_has_the_key_of_a_client_gives_no_orders_to_another() {
     let scene = Scene::new(&["127.0.0.1", "n1"], LauncherKind::Connect(1));
@@ -284,7 +284,7 @@ fn strangers_do_not_keep_an_agent_out() {
     drop((session, crowd));
 }
 
-/// D12 of the findings: with 8 places, and a second for each that is taken, the prime
+/// Seen in version 0.1: with 8 places, and a second for each that is taken, the prime
 /// waited for its turn in vain.
 #[test]
 fn idle_connections_do_not_keep_a_prime_out() {

@@ -163,7 +163,7 @@ fn leftovers_are_swept_many_at_a_time_and_foreign_names_stay() {
     }
 }
 
-/// D1: smbd follows symbolic links by itself and shows them as plain directories.
+/// Smbd follows symbolic links by itself and shows them as plain directories.
 #[test]
 fn links_that_the_server_follows_are_not_entered() {
     let Some(samba) = samba(SambaOptions::default()) else {

@@ -251,7 +251,7 @@ fn places_of(masked: &[u8]) -> usize {
 
 const MASK: u8 = 0x80;
 
-/// D14 of the findings: a password stood in memory two to four times after the login.
+/// Seen in version 0.1: a password stood in memory two to four times after the login.
 #[test]
 fn a_password_does_not_stay_in_memory() {
     use super::Identity;

@@ -119,7 +119,7 @@ fn leftovers_go_and_foreign_names_stay() {
     assert_eq!(map.listings, 0, "every listing is ended");
 }
 
-/// D1: a server that follows symbolic links by itself shows them as directories.
+/// A server that follows symbolic links by itself shows them as directories.
 #[test]
 fn nothing_outside_of_the_tree_is_entered() {
     let old = run("20250101-old");
@@ -286,7 +286,7 @@ fn what_is_not_ours_is_refused() {
     assert!(error.reason.contains("is that of filermark.u"), "{error}");
 }
 
-/// D8: killed between the marker's CREATE and WRITE.
+/// Killed between the marker's CREATE and WRITE.
 #[test]
 fn a_cut_marker_is_ours_where_nothing_else_is() {
     let text = marker_text(&run("20250101-old"));

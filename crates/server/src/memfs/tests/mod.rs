@@ -301,7 +301,7 @@ fn a_full_disk_says_so_and_comes_back() {
     );
 }
 
-/// D13 of the findings: 196,000 empty files with long names fitted into any capacity.
+/// Seen in version 0.1: 196,000 empty files with long names fitted into any capacity.
 #[test]
 fn names_and_empty_files_count_against_the_capacity() {
     let fs = MemFs::new(FsConfig {
