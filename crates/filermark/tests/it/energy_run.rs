@@ -172,7 +172,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let dir = tempfile::tempdir().expect("a directory");
     let write =
         |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
-    let rc = "DRIVER=null\nLOAD=2000\nPROCS=4\nWARMUP_TIME=1\nRUNTIME=3\nFILESET_MB_PER_OP=0.1\n";
+    let rc = "DRIVER=null\nLOAD=2000\nPROCS=4\nWARMUP_TIME=1\nRUNTIME=3\nFILESET_MB_PER_OP=0.1\nSTALL_PCNT_MAX=100\n";
     write("sfs_rc_one", rc);
     write("sfs_rc_two", &rc.replace("2000", "3000"));
     write(

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use std::sync::Arc;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(600);
 
 struct Mounted {
     client: KernelClient,

@@ -86,6 +86,13 @@ fn filermark(dir: &Path, args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
+/// A run came to its end. 4: on a busy machine its only load point may miss its rate.
+#[track_caller]
+fn assert_complete(output: &Output) {
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {}", talk(output));
+}
+
 /// What it said on stderr.
 fn talk(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

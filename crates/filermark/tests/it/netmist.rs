@@ -1,6 +1,6 @@
 //! `netmist` and composite rc files, from the command line to the files.
 
-use crate::{filermark, talk};
+use crate::{assert_complete, filermark, talk};
 use serde_json::Value;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn a_run_leaves_its_files_and_nothing_in_the_directories() {
     args.extend(SMALL);
     args.extend(["-l", "copy", "-q", "beats", "-o", "FILE_SIZE=8k", "--json"]);
     let output = filermark(dir.path(), &args);
-    assert!(output.status.success(), "{}", talk(&output));
+    assert_complete(&output);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(json.to_string().contains("\"netmist\""), "{json}");
     let said = talk(&output);
@@ -149,7 +149,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     let args = ["run", "-r", "rc/sfs_rc", "-b", "mine.toml", "-s", "mine"];
     let output = filermark(dir.path(), &args);
     let said = talk(&output);
-    assert!(output.status.success(), "{said}");
+    assert_complete(&output);
     assert!(said.contains("JOBs=2"), "{said}");
     let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
     assert!(!record.contains("geheim") && record.contains("\"MINE\""));

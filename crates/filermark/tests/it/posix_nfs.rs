@@ -16,7 +16,7 @@ use std::time::Duration;
 const READ: u32 = 6;
 const WRITE: u32 = 7;
 
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(600);
 
 const NFS4: ServerOptions = ServerOptions {
     read_only: false,

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
 
 /// Longest that any program of these tests may take.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(600);
 /// Between two looks at a program that is waited for.
 const LOOK: Duration = Duration::from_millis(5);
 

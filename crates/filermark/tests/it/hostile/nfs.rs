@@ -1,6 +1,6 @@
 //! NFSv3 over TCP: the embedded server behind a proxy.
 
-use super::{Begins, Expect, Row, Told, run_all};
+use super::{Begins, Expect, RUNTIME_SECS, Row, TIMEOUT_MS, Told, run_all};
 use crate::peek::serve;
 use crate::sweep::Sweep;
 use crate::turns::beside_others;
@@ -108,8 +108,9 @@ pub(super) fn row(
     let sweep = Sweep::at(proxy.address())
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("LOAD", 100)
-        .set("RPC_TIMEOUT_MS", 2000)
-        .set("CONNECT_TIMEOUT_MS", 5000);
+        .set("RUNTIME", RUNTIME_SECS)
+        .set("RPC_TIMEOUT_MS", TIMEOUT_MS)
+        .set("CONNECT_TIMEOUT_MS", TIMEOUT_MS);
     Row {
         name: format!("NFS {name}"),
         begins,

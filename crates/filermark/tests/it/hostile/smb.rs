@@ -1,6 +1,6 @@
 //! SMB 3.1.1, not signed: Samba behind a proxy.
 
-use super::{Begins, Expect, Row, Told, run_all};
+use super::{Begins, Expect, RUNTIME_SECS, Row, TIMEOUT_MS, Told, run_all};
 use crate::smb::{Spoken, samba, sweep};
 use crate::turns::beside_others;
 use filermark_model::{Op, Rule};
@@ -129,8 +129,9 @@ pub(super) fn row(
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("SMB_PORT", proxy.address().port())
         .set("LOAD", 100)
-        .set("RPC_TIMEOUT_MS", 3000)
-        .set("CONNECT_TIMEOUT_MS", 10_000);
+        .set("RUNTIME", RUNTIME_SECS)
+        .set("RPC_TIMEOUT_MS", TIMEOUT_MS)
+        .set("CONNECT_TIMEOUT_MS", TIMEOUT_MS);
     Row {
         name: format!("SMB {name}"),
         begins,
