@@ -2,8 +2,9 @@
 
 use crate::sweep::PROGRAM;
 use crate::turns::beside_others;
-use filermark_model::Op;
+use filermark_model::client_reads::ReadCounter;
 use filermark_model::stats::PointStats;
+use filermark_model::{Op, Rule, Severity};
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_testbed::{
     Capture, ClientOptions, Export, Fsal, Ganesha, KernelClient, KernelServer, NfsVersion, Sandbox,
@@ -286,6 +287,7 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     let calls = pcap.calls().expect("tshark");
     let reads = calls.get(&READ).copied().unwrap_or(0);
     assert_bounded(&record, &[Op::Read, Op::ReadRandom], "READ", reads, 0);
+    assert_from_server(&record);
     let writes = calls.get(&WRITE).copied().unwrap_or(0);
     let largest = record.points.last().expect("points").load;
     let data = record.run.plan.data_set(largest).start_bytes;
@@ -301,4 +303,64 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     let record = run(&mut client, "SWBUILD", options);
     assert_mix(&record, &record.points[0]);
     assert!(nothing_left());
+}
+
+/// Direct I/O: all that was read came from the server, and the record says so.
+#[track_caller]
+fn assert_from_server(record: &RunRecord) {
+    for point in &record.points {
+        let [reads] = &point.client_reads[..] else {
+            panic!("one mount: {:?}", point.client_reads);
+        };
+        assert_eq!(reads.counter, ReadCounter::Nfs);
+        assert!(reads.read_bytes > 0, "{reads:?}");
+        // All, but for what an edge of RUN cuts.
+        let memory = reads.memory_bytes().expect("known");
+        assert!(memory * 10 < reads.read_bytes, "{reads:?}");
+        let cached = point.findings.iter().find(|f| f.rule == Rule::ClientCache);
+        assert_eq!(cached, None);
+    }
+}
+
+/// The files fit into the client's memory, and its attribute cache lives for long: most of what is
+/// read after the first time never leaves the client, as the server's own count says too.
+#[test]
+fn what_the_client_s_memory_answered_is_said() {
+    let _turn = beside_others();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let export = server.export().clone();
+    let Some(mut client) = client(&sandbox, &export, NfsVersion::V3, "actimeo=600") else {
+        return;
+    };
+    let before = server.counts().expect("counters");
+    let options = "FILE_SIZE=16k DIR_COUNT=1 FILES_PER_DIR=4 LOAD=1 RUNTIME=4";
+    let record = run(&mut client, "SWBUILD", options);
+    let calls = server
+        .counts()
+        .expect("counters")
+        .since(&before)
+        .get("READ");
+    let point = &record.points[0];
+    let [reads] = &point.client_reads[..] else {
+        panic!("one mount: {:?}", point.client_reads);
+    };
+    println!("{reads:?}; {calls} READs");
+    assert_eq!(reads.counter, ReadCounter::Nfs);
+    let memory = reads.memory_bytes().expect("known");
+    assert!(memory * 10 > reads.read_bytes, "{reads:?}");
+    // Each READ that the server has seen brought 1 MiB at most, and some reads brought none.
+    let fetched = reads.fetched_bytes.expect("known");
+    assert!(fetched <= calls << 20, "{reads:?}, {calls} READs");
+    assert!(calls < done(&record, &[Op::Read, Op::ReadFile]), "{calls}");
+    let cached = point.findings.iter().find(|f| f.rule == Rule::ClientCache);
+    let cached = cached.expect("a finding");
+    assert_eq!(cached.severity, Severity::Warning);
+    let share = 100.0 * memory as f64 / reads.read_bytes as f64;
+    let said = cached.value.expect("a share");
+    assert!((said - share).abs() < 0.01, "{said}, not {share}");
 }
