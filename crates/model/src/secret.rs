@@ -2,6 +2,7 @@
 //! printed or hashed, and in no message of its own accord.
 
 use std::fmt;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The environment variable that a password may come in. Programs that are started do
@@ -9,10 +10,10 @@ use zeroize::Zeroizing;
 pub const PASSWORD_VARIABLE: &str = "FILERMARK_PASSWORD";
 
 /// A password. `Debug` shows that there is one, nothing else does anything with it;
-/// serialization is left out on purpose: whoever sends one seals it first. Overwritten in
-/// memory when it is dropped, each copy for itself.
+/// serialization is left out on purpose: whoever sends one seals it first. Clones
+/// share one copy in memory, which is overwritten when the last of them is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(Option<Zeroizing<Box<str>>>);
+pub struct Secret(Option<Arc<Zeroizing<Box<str>>>>);
 
 impl Secret {
     /// There is none.
@@ -20,12 +21,12 @@ impl Secret {
 
     /// This word.
     pub fn new(word: &str) -> Self {
-        Self(Some(Zeroizing::new(word.into())))
+        Self(Some(Arc::new(Zeroizing::new(word.into()))))
     }
 
     /// The word itself, for the one place that needs it.
     pub fn reveal(&self) -> Option<&str> {
-        self.0.as_ref().map(|word| &***word)
+        self.0.as_ref().map(|word| &****word)
     }
 
     /// Whether there is one.

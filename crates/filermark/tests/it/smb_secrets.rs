@@ -6,7 +6,8 @@ use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_cluster::frame::Deframer;
 use filermark_testbed::{Samba, SambaOptions, Strace, available};
-use std::os::unix::fs::PermissionsExt;
+use rustix::process::Signal;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 /// NTOWFv1 of [`Samba::PASSWORD`] (MS-NLMP 3.3.1), the "NT hash".
@@ -194,4 +195,85 @@ fn share_each(samba: &Samba, count: usize) -> String {
     let shares = [Samba::DATA, Samba::SECOND, Samba::SMALL];
     let all = (0..count).map(|at| samba.mount_point(shares[at / 2 % shares.len()]));
     all.collect::<Vec<_>>().join(" ")
+}
+
+/// A process and those that it has started.
+fn family(of: u32) -> Vec<u32> {
+    let mut all = vec![of];
+    let mut at = 0;
+    while at < all.len() {
+        let parent = all[at];
+        let tasks = std::fs::read_dir(format!("/proc/{parent}/task"));
+        let tasks = tasks.into_iter().flatten().flatten();
+        for task in tasks {
+            let children = std::fs::read_to_string(task.path().join("children"));
+            let children = children.unwrap_or_default();
+            all.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|c| c.parse::<u32>().ok()),
+            );
+        }
+        at += 1;
+    }
+    all
+}
+
+/// How often each trace of the password is in the memory of a process that may be written to.
+fn in_memory(pid: u32) -> Vec<usize> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("its mappings");
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
+    let traces = traces();
+    let mut counts = vec![0; traces.len()];
+    for line in maps.lines().filter(|line| line.contains(" rw")) {
+        let range = line
+            .split(' ')
+            .next()
+            .and_then(|range| range.split_once('-'));
+        let (from, to) = range.expect("a range");
+        let [from, to] = [from, to].map(|at| u64::from_str_radix(at, 16).expect("hexadecimal"));
+        let mut bytes = vec![0; (to - from) as usize];
+        // Pages of the kernel's cannot be read.
+        if memory.read_exact_at(&mut bytes, from).is_err() {
+            continue;
+        }
+        for (count, trace) in counts.iter_mut().zip(&traces) {
+            *count += memchr::memmem::find_iter(&bytes, trace).count();
+        }
+    }
+    counts
+}
+
+/// In RUN each process has the password once, for the logins to come, and nothing that is made of it.
+#[test]
+fn memory_has_the_password_once_and_nothing_made_of_it() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    let sweep = sweep(&samba)
+        .set("PASSWORD_FILE", "smb.password")
+        .set("RUNTIME", 600);
+    let password = sweep.write("smb.password", &format!("{}\n", Samba::PASSWORD));
+    std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).expect("chmod");
+    let mut started = sweep.into_rc().start();
+    started.wait_for("op/s RUN");
+    let mut seen = Vec::new();
+    for pid in family(started.pid()) {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let counts = in_memory(pid);
+        println!("{pid} {}: {counts:?}", name.trim());
+        seen.push(counts);
+    }
+    started.signal(Signal::INT);
+    started.wait();
+    assert!(!seen.is_empty());
+    for counts in &seen {
+        let [word, made @ ..] = &counts[..] else {
+            unreachable!("the password itself is a trace");
+        };
+        assert!(*word <= 1, "{seen:?}");
+        assert!(made.iter().all(|count| *count == 0), "{seen:?}");
+    }
+    assert!(seen.iter().any(|counts| counts[0] == 1), "found at all");
 }
