@@ -12,8 +12,8 @@
 //! keeps for one (a file handle, a path) is its own affair. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
-use crate::claim::Renewed;
 use crate::claim::lease::{Plain, Watch};
+use crate::claim::{Renewed, Turn};
 use crate::clock::Clock;
 use crate::data::DataSource;
 use crate::file_action::FileAction;
@@ -479,9 +479,8 @@ pub trait Driver: Send + Sync {
         self.release_watched(mount, claim, reach, &Plain)
     }
 
-    /// Counts up the heartbeat of the marker, if this process has written it; `ended`
-    /// says in it that the run is over and its files stay. Blocking, over a connection
-    /// of its own.
+    /// Counts up the heartbeat of the marker, if that is this process's turn. Blocking,
+    /// over a connection of its own.
     ///
     /// # Errors
     /// The server could not be reached or refused.
@@ -489,9 +488,9 @@ pub trait Driver: Send + Sync {
         &self,
         _mount: &MountPoint,
         _claim: &Claim,
-        _ended: bool,
+        _turn: Turn,
     ) -> Result<Renewed, DriverError> {
-        Ok(Renewed::NotOurs)
+        Ok(Renewed::Gone)
     }
 
     /// Asks for the space of the file system behind a mount point; `None`: the server

@@ -37,8 +37,41 @@ pub struct Marker {
     pub started: String,
     /// How often it was renewed.
     pub heartbeat: u64,
-    /// The run is over, and its files stay on purpose (KEEP=on).
-    pub ended: bool,
+    /// What the run does with the directory.
+    pub state: State,
+    /// More than one client of the run is at work in it: that the process which renews
+    /// the marker has ended does not mean that the run has.
+    pub shared: bool,
+}
+
+/// What a run does with its directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It is at work in it.
+    #[default]
+    Running,
+    /// It removes what an earlier run left; the nonce is that run's.
+    Emptying,
+    /// It is over, and its files stay on purpose (KEEP=on).
+    Ended,
+}
+
+impl State {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Emptying => "emptying",
+            Self::Ended => "ended",
+        }
+    }
+
+    fn of(word: &str) -> Self {
+        let known = [Self::Emptying, Self::Ended].into_iter();
+        known
+            .clone()
+            .find(|state| state.word() == word)
+            .unwrap_or_default()
+    }
 }
 
 /// What the bytes of a file named as the marker are.
@@ -62,19 +95,21 @@ impl Marker {
             process,
             started,
             heartbeat: 0,
-            ended: false,
+            state: State::Running,
+            shared: false,
         }
     }
 
     /// Its text: the run first, then words for the person who finds it, then the lease.
     pub fn text(&self) -> String {
-        let state = if self.ended { "ended  " } else { "running" };
+        let state = self.state.word();
+        let shared = if self.shared { "yes" } else { "no" };
         let text = format!(
             "{}\n{SECOND_LINE} for a run and owns\n\
              everything in it. If that run is no longer under way it can be deleted:\n\
              rm -r {path}\n\
              path: {path}\nnonce: {}\nhost: {}\nprocess: {}\nsystem: {}\nstarted: {}\n\
-             heartbeat: {:010}\nstate: {state}\n",
+             heartbeat: {:010}\nstate: {state}\nshared: {shared}\n",
             self.run,
             self.nonce,
             self.process.host,
@@ -117,8 +152,14 @@ impl Marker {
             process: Process::of(&value("host"), &value("system"), &value("process")),
             started: value("started"),
             heartbeat: value("heartbeat").parse().unwrap_or(0),
-            ended: value("state") == "ended",
+            state: State::of(&value("state")),
+            shared: value("shared") == "yes",
         }))
+    }
+
+    /// Counts the heartbeat up.
+    pub fn count_up(&mut self) {
+        self.heartbeat = self.heartbeat.wrapping_add(1) % 10_000_000_000;
     }
 
     /// Who made the claim, where and since when, as a part of a sentence.
@@ -255,9 +296,12 @@ mod tests {
         let process = Process::of("toad", "boot 1 pid:[2]", "77 from 12345");
         let mut marker = Marker::new(&claim(), process, "2026-11-23 00:55:09 UTC".to_owned());
         let size = marker.text().len();
-        for (heartbeat, ended) in [(0, false), (999, false), (12, true)] {
-            marker.heartbeat = heartbeat;
-            marker.ended = ended;
+        for (heartbeat, state, shared) in [
+            (0, State::Running, false),
+            (999, State::Emptying, true),
+            (12, State::Ended, false),
+        ] {
+            (marker.heartbeat, marker.state, marker.shared) = (heartbeat, state, shared);
             let text = marker.text();
             let read = Marker::read(text.as_bytes());
             assert_eq!(read, MarkerText::Marker(Box::new(marker.clone())));

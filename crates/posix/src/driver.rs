@@ -9,8 +9,8 @@ use crate::place::{self, Place};
 use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
-use filermark_engine::claim::Renewed;
 use filermark_engine::claim::lease::Watch;
+use filermark_engine::claim::{Renewed, Turn};
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Fetched, ProcSetup, Reach, ShardDriver,
     ShardSetup, Space,
@@ -179,13 +179,8 @@ impl Driver for PosixDriver {
             })
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        ended: bool,
-    ) -> Result<Renewed, DriverError> {
-        claim::renew(mount, claim, ended)
+    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+        claim::renew(mount, claim, turn)
     }
 
     fn settle(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {

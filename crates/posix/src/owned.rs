@@ -1,6 +1,7 @@
 //! Directories with an owner file: made by INIT, removed by CLEANUP.
 
 use crate::claim::backend::{put, read_front};
+use crate::status::NOT_OURS;
 use crate::sys::{Class, Dir, Errno, Result};
 use filermark_engine::claim::FileFront;
 use filermark_engine::marker::owner_text;
@@ -22,7 +23,8 @@ impl Owned {
     }
 
     /// Makes the directory `name`, with its owner file. One that is there is fine if its
-    /// owner file is right, or if it is empty: others that share a tree may be making it.
+    /// owner file is right, or if it is empty and the owner file is not whole yet: others
+    /// that share a tree may be making it. Another run's owner file is left as it is.
     pub(crate) fn make(&self, parent: &Dir, name: &CStr) -> Result<Dir> {
         let made = match parent.make_dir(name) {
             Ok(()) => true,
@@ -30,12 +32,13 @@ impl Owned {
             Err(e) => return Err(e),
         };
         let dir = parent.open_dir(name)?;
-        let is_ours = !made && self.is_in(&dir)?;
-        if !is_ours {
-            if !made && !is_alone(&dir)? && !self.is_in(&dir)? {
-                return Err(Errno::EXIST);
-            }
-            self.write(&dir)?;
+        match self.look(&dir)? {
+            Mark::Ours => {}
+            Mark::Unwritten if made || is_alone(&dir)? => self.write(&dir)?,
+            // It may have been written while we looked at what else is there.
+            Mark::Unwritten if self.look(&dir)? == Mark::Ours => {}
+            Mark::Unwritten => return Err(Errno::EXIST),
+            Mark::Other => return Err(NOT_OURS),
         }
         Ok(dir)
     }
@@ -49,7 +52,8 @@ impl Owned {
         if !is_alone(&dir)? {
             return Ok(());
         }
-        if self.is_in(&dir)? {
+        let is_ours = self.look(&dir)? == Mark::Ours;
+        if is_ours {
             match dir.unlink(&marker()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(e) => return Err(e),
@@ -57,15 +61,33 @@ impl Owned {
         }
         match parent.remove_dir(name) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            // Somebody was faster: it stays ours.
-            Err(Errno::NOTEMPTY) => self.write(&dir),
-            Err(e) => Err(e),
+            Err(e) => {
+                // It stays, and has to be known as ours.
+                if is_ours {
+                    self.write(&dir)?;
+                }
+                match e {
+                    // Somebody was faster.
+                    Errno::NOTEMPTY => Ok(()),
+                    e => Err(e),
+                }
+            }
         }
     }
 
-    fn is_in(&self, dir: &Dir) -> Result<bool> {
-        let front = read_front(dir, MARKER)?;
-        Ok(matches!(front, FileFront::Bytes(bytes) if bytes == self.text.as_bytes()))
+    fn look(&self, dir: &Dir) -> Result<Mark> {
+        Ok(match read_front(dir, MARKER)? {
+            FileFront::Missing => Mark::Unwritten,
+            FileFront::NoFile => Mark::Other,
+            FileFront::Bytes(bytes) if bytes == self.text.as_bytes() => Mark::Ours,
+            FileFront::Bytes(bytes) => {
+                let is_blank = bytes.iter().all(|byte| *byte == 0);
+                match is_blank || self.text.as_bytes().starts_with(&bytes) {
+                    true => Mark::Unwritten,
+                    false => Mark::Other,
+                }
+            }
+        })
     }
 
     /// Not cut first: others may be writing the same.
@@ -75,6 +97,17 @@ impl Owned {
             &self.text,
         )
     }
+}
+
+/// What the owner file of a directory says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// What it should.
+    Ours,
+    /// Nothing yet, or the beginning of it.
+    Unwritten,
+    /// Something else.
+    Other,
 }
 
 fn marker() -> CString {
@@ -87,4 +120,35 @@ fn is_alone(dir: &Dir) -> Result<bool> {
     Ok(names
         .iter()
         .all(|name| name.as_bytes() == MARKER.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground() -> (tempfile::TempDir, Dir) {
+        let top = tempfile::tempdir().expect("dir");
+        let dir = Dir::open_top(top.path()).expect("open");
+        (top, dir)
+    }
+
+    #[test]
+    fn the_owner_file_of_another_run_is_left_as_it_is() {
+        let (top, dir) = ground();
+        let ours = Owned::of("filermark.t/p000000", "ours");
+        let theirs = Owned::of("filermark.t/p000000", "theirs");
+        theirs.make(&dir, c"p000000").expect("made");
+        let refused = ours.make(&dir, c"p000000").map(|_| ());
+        assert_eq!(refused, Err(NOT_OURS));
+        ours.remove(&dir, c"p000000").expect("it is left");
+        let file = top.path().join("p000000").join(MARKER);
+        assert_eq!(std::fs::read_to_string(&file).expect("text"), theirs.text);
+        theirs.make(&dir, c"p000000").expect("it is its own");
+        // One that was cut while it was written is made good.
+        std::fs::write(&file, &ours.text[..60]).expect("cut");
+        ours.make(&dir, c"p000000").expect("made good");
+        assert_eq!(std::fs::read_to_string(&file).expect("text"), ours.text);
+        ours.remove(&dir, c"p000000").expect("removed");
+        assert!(!top.path().join("p000000").exists());
+    }
 }

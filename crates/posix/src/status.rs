@@ -8,6 +8,8 @@ pub(crate) const RUN_DIR_GONE: Errno = Errno(0x8000_0001);
 pub(crate) const CUSTOM_ERROR: Errno = Errno(0x8000_0002);
 /// It answered something else than the protocol has.
 pub(crate) const CUSTOM_GARBAGE: Errno = Errno(0x8000_0003);
+/// A directory that is to be made is there, and is that of another run.
+pub(crate) const NOT_OURS: Errno = Errno(0x8000_0004);
 
 macro_rules! names {
     ($($name:ident)*) => {
@@ -31,6 +33,10 @@ pub(crate) fn text(code: u32) -> String {
     match Errno(code) {
         RUN_DIR_GONE => return "the run's directory is gone".to_owned(),
         CUSTOM_ERROR => return "the custom program reported an error".to_owned(),
+        NOT_OURS => {
+            return "a directory of this name is there, with the owner file of another run"
+                .to_owned();
+        }
         CUSTOM_GARBAGE => return "the custom program's answer made no sense".to_owned(),
         _ => {}
     }
@@ -66,6 +72,10 @@ pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
         Errno::NOTCONN | Errno::NODEV => {
             "the file system behind the mount is gone: mount it again and look at its log"
         }
+        NOT_OURS => {
+            "Filermark leaves it alone: move it away, or choose another suffix (-s); \
+             .filermark-owner in it says whose it is"
+        }
         RUN_DIR_GONE => {
             "has the file system been unmounted, or has somebody removed the directory?"
         }
@@ -81,7 +91,7 @@ mod tests {
     fn refusals_have_names_and_words() {
         assert_eq!(text(Errno::NOSPC.0), "ENOSPC: no space left on device");
         assert!(text(Errno::STALE.0).starts_with("ESTALE: stale file handle"));
-        for code in [RUN_DIR_GONE, CUSTOM_ERROR, CUSTOM_GARBAGE] {
+        for code in [RUN_DIR_GONE, CUSTOM_ERROR, CUSTOM_GARBAGE, NOT_OURS] {
             assert!(!text(code.0).contains("error 2"), "{}", text(code.0));
         }
         for code in [0, 77, 4000, u32::MAX] {

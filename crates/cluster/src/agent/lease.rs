@@ -1,19 +1,24 @@
 //! What an agent does for the run directory's lease: it tells the prime for what a claim
-//! waits, renews the markers that it wrote, and looks whether its procs find room.
+//! waits, renews the markers, and looks whether its procs find room.
+//!
+//! Each mount point has a thread of its own, from its claim on: one that answers slowly
+//! does not let the leases of the others run out. Where another client of the run has
+//! written a marker, this agent looks at it, and renews it when nobody else does.
 
 use super::Reports;
 use crate::message::Report;
-use filermark_engine::claim::Renewed;
-use filermark_engine::claim::lease::{HEARTBEAT, Watch};
+use filermark_engine::claim::lease::{HEARTBEAT, OTHERS_LOOK, STAND_IN, WATCH, Watch};
+use filermark_engine::claim::{Renewed, Turn};
 use filermark_engine::driver::{Claim, ClaimReport, Driver, StopFlag};
 use filermark_engine::file_action::tree_name;
 use filermark_engine::name::{Name, NameKind};
+use filermark_engine::stopping;
 use filermark_model::RunPlan;
 use filermark_model::plan::MountPoint;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// An agent that waits: it can be stopped, and the prime is told for what.
 pub(super) struct Waiting<'a> {
@@ -34,45 +39,169 @@ impl Watch for Waiting<'_> {
     }
 }
 
-/// Renews the markers of some mount points until it is dropped. Never waited for: a
-/// server that does not answer holds nobody up.
+/// How long a renewal under way is waited for when the lease is to end.
+const END_MAX: Duration = Duration::from_secs(2);
+
+/// The lease of a run directory, as this agent sees it: renewed on a thread of its own
+/// until it is dropped.
 #[derive(Debug)]
-pub(super) struct Renewal {
-    _until: Sender<()>,
+pub(super) struct Lease {
+    pub mount: MountPoint,
+    known: Arc<Mutex<Known>>,
+    /// Ends the thread.
+    until: Sender<()>,
+    /// Ends a renewal that is under way.
+    quit: StopFlag,
+    /// Is disconnected when the thread has ended.
+    ended: Receiver<()>,
 }
 
-impl Renewal {
-    /// Begins. Where another run takes a directory over, `stop` is raised: nothing more
-    /// is to be done there.
+/// What is known of it.
+#[derive(Debug)]
+struct Known {
+    /// Another run has taken the directory over: a sentence.
+    lost: Option<String>,
+    /// When the marker was last seen to be this run's.
+    seen: Instant,
+}
+
+/// Holds a lease, on its thread.
+struct Holder {
+    driver: Arc<dyn Driver>,
+    claim: Claim,
+    mount: MountPoint,
+    known: Arc<Mutex<Known>>,
+    /// Another client's heartbeat, and since when it has stood there.
+    other: Option<(u64, Instant)>,
+}
+
+impl Lease {
+    /// Begins with the directory that was claimed just now. Where another run takes it
+    /// over, `stop` is raised: nothing more is to be done there.
     pub fn begin(
         driver: Arc<dyn Driver>,
-        claim: Claim,
-        mounts: Vec<MountPoint>,
+        claim: &Claim,
+        mount: &MountPoint,
         stop: StopFlag,
-    ) -> Option<Self> {
-        let (until, ended) = channel::<()>();
-        let renew = move || {
-            while ended.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
-                for mount in &mounts {
-                    match driver.renew(mount, &claim, false) {
-                        Ok(Renewed::Done | Renewed::NotOurs) => {}
-                        Ok(Renewed::Lost(who)) => {
-                            tracing::error!(target: "filermark_cluster", "{mount}/{}: taken over by {who}: this run ends", claim.dir_name);
-                            stop.raise();
-                            return;
-                        }
-                        // The operations of the run will say it as well.
-                        Err(e) => {
-                            tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
-                        }
-                    }
+    ) -> std::io::Result<Self> {
+        let (until, wake) = channel::<()>();
+        let (running, ended) = channel::<()>();
+        let known = Arc::new(Mutex::new(Known {
+            lost: None,
+            seen: Instant::now(),
+        }));
+        let mut holder = Holder {
+            driver,
+            claim: claim.clone(),
+            mount: mount.clone(),
+            known: known.clone(),
+            other: None,
+        };
+        let quit = StopFlag::new();
+        let heeded = quit.clone();
+        let hold = move || {
+            let _running = running;
+            let _heeding = stopping::heed(&heeded);
+            let mut pause = HEARTBEAT;
+            while wake.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                if holder.look(Instant::now()) {
+                    stop.raise();
+                    return;
                 }
+                pause = match holder.other {
+                    None => HEARTBEAT,
+                    Some(_) => OTHERS_LOOK,
+                };
             }
         };
         let thread = std::thread::Builder::new().name("agent-lease".into());
-        thread.spawn(renew).ok()?;
-        Some(Self { _until: until })
+        thread.spawn(hold)?;
+        Ok(Self {
+            mount: mount.clone(),
+            known,
+            until,
+            quit,
+            ended,
+        })
     }
+
+    /// Why it is lost, if it is.
+    pub fn lost(&self) -> Option<String> {
+        lock(&self.known).lost.clone()
+    }
+
+    /// [`Self::lost`], after a look where the last one is so long ago that another run
+    /// may have taken the directory over.
+    pub fn lost_by_now(&self, driver: &Arc<dyn Driver>, claim: &Claim) -> Option<String> {
+        let unseen = lock(&self.known).seen.elapsed();
+        if unseen + HEARTBEAT > WATCH && self.lost().is_none() {
+            let mut holder = Holder {
+                driver: driver.clone(),
+                claim: claim.clone(),
+                mount: self.mount.clone(),
+                known: self.known.clone(),
+                other: None,
+            };
+            holder.look(Instant::now());
+        }
+        self.lost()
+    }
+
+    /// Ends it. A renewal that is under way is waited for a little: one over SMB keeps
+    /// the marker from being removed. A server that does not answer keeps nobody.
+    pub fn end(self) {
+        let Self {
+            until, quit, ended, ..
+        } = self;
+        drop(until);
+        quit.raise();
+        let _ = ended.recv_timeout(END_MAX);
+    }
+}
+
+impl Holder {
+    /// Looks at the marker and renews it if it is this agent's turn; whether it is lost.
+    fn look(&mut self, now: Instant) -> bool {
+        let turn = match self.other {
+            Some((heartbeat, since)) if now.duration_since(since) >= STAND_IN => {
+                Turn::StandIn(heartbeat)
+            }
+            _ => Turn::Own,
+        };
+        let mut known = None;
+        match self.driver.renew(&self.mount, &self.claim, turn) {
+            Ok(Renewed::Done) => self.other = None,
+            Ok(Renewed::ByAnother(heartbeat)) => match self.other {
+                Some((before, _)) if before == heartbeat => {}
+                _ => self.other = Some((heartbeat, now)),
+            },
+            Ok(Renewed::Gone) => {}
+            Ok(Renewed::Lost(who)) => {
+                let sentence = format!(
+                    "{}/{}: another run has taken the run's directory over: {who}; choose \
+                     another suffix (-s) for one of the two",
+                    self.mount, self.claim.dir_name
+                );
+                tracing::error!(target: "filermark_cluster", "{sentence}");
+                known = Some(sentence);
+            }
+            // The operations of the run will say it as well.
+            Err(e) => {
+                tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
+                return false;
+            }
+        }
+        let mut shared = lock(&self.known);
+        match known {
+            Some(lost) => shared.lost = Some(lost),
+            None => shared.seen = now,
+        }
+        shared.lost.is_some()
+    }
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why procs of a client cannot make their directories: an earlier run's are there still,
@@ -120,5 +249,150 @@ fn dir_of(plan: &RunPlan, number: u32) -> String {
             let name = Name::new(NameKind::ProcDir, number).text();
             String::from_utf8_lossy(name.as_bytes()).into_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_engine::driver::{Capabilities, DriverError, Reach, ShardDriver, ShardSetup};
+    use filermark_engine::null::NullDriver;
+    use std::collections::VecDeque;
+
+    /// Answers renewals as it was told, and keeps whose turn it was.
+    #[derive(Default)]
+    struct Scripted {
+        answers: Mutex<VecDeque<Renewed>>,
+        turns: Mutex<Vec<Turn>>,
+    }
+
+    impl Driver for Scripted {
+        fn name(&self) -> &'static str {
+            "scripted"
+        }
+        fn capabilities(&self) -> Capabilities {
+            NullDriver.capabilities()
+        }
+        fn claim_watched(
+            &self,
+            _: &MountPoint,
+            _: &Claim,
+            _: &dyn Watch,
+        ) -> Result<ClaimReport, DriverError> {
+            Ok(ClaimReport::default())
+        }
+        fn release_watched(
+            &self,
+            _: &MountPoint,
+            _: &Claim,
+            _: Reach,
+            _: &dyn Watch,
+        ) -> Result<ClaimReport, DriverError> {
+            Ok(ClaimReport::default())
+        }
+        fn renew(&self, _: &MountPoint, _: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+            self.turns.lock().unwrap().push(turn);
+            let next = self.answers.lock().unwrap().pop_front();
+            next.ok_or_else(|| DriverError {
+                place: "h:/e".into(),
+                step: "renew".into(),
+                reason: "silent".into(),
+                advice: String::new(),
+            })
+        }
+        fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
+            NullDriver.open_shard(setup)
+        }
+        fn status_text(&self, code: u32) -> String {
+            code.to_string()
+        }
+        fn fatal_advice(&self, _: u32) -> Option<&'static str> {
+            None
+        }
+    }
+
+    fn mount() -> MountPoint {
+        MountPoint {
+            host: "h".into(),
+            path: "/e".into(),
+        }
+    }
+
+    fn claim() -> Claim {
+        Claim {
+            dir_name: "filermark.s".into(),
+            run_id: "ours".into(),
+        }
+    }
+
+    fn holder(answers: impl IntoIterator<Item = Renewed>) -> (Arc<Scripted>, Holder) {
+        let driver = Arc::new(Scripted {
+            answers: Mutex::new(answers.into_iter().collect()),
+            ..Scripted::default()
+        });
+        let known = Known {
+            lost: None,
+            seen: Instant::now(),
+        };
+        let holder = Holder {
+            driver: driver.clone(),
+            claim: claim(),
+            mount: mount(),
+            known: Arc::new(Mutex::new(known)),
+            other: None,
+        };
+        (driver, holder)
+    }
+
+    #[test]
+    fn a_client_stands_in_before_a_watcher_takes_the_run_for_dead() {
+        let by = Renewed::ByAnother;
+        let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), Renewed::Done]);
+        let began = Instant::now();
+        // The client that renews it dies just behind its renewal to 8, before the first
+        // of these looks that sees it.
+        let mut stood_in = None;
+        for look in 1..=5 {
+            let now = began + OTHERS_LOOK * look;
+            assert!(!holder.look(now));
+            if holder.other.is_none() {
+                stood_in = Some(now - (began + OTHERS_LOOK));
+            }
+        }
+        assert!(stood_in.is_some_and(|after| after < WATCH), "{stood_in:?}");
+        let turns = driver.turns.lock().unwrap();
+        assert_eq!(turns.last(), Some(&Turn::StandIn(8)));
+        assert!(
+            turns[..4].iter().all(|turn| *turn == Turn::Own),
+            "{turns:?}"
+        );
+    }
+
+    #[test]
+    fn a_lease_that_is_lost_is_told_with_place_and_run() {
+        let who = "run other (process 7 on host toad, since then)".to_owned();
+        let (_, mut holder) = holder([Renewed::Done, Renewed::Lost(who)]);
+        assert!(!holder.look(Instant::now()));
+        assert!(holder.look(Instant::now()));
+        // A server that does not answer is no loss.
+        assert!(!holder.look(Instant::now()));
+        let lost = lock(&holder.known).lost.clone().expect("a sentence");
+        for part in [
+            "h:/e/filermark.s",
+            "run other (process 7 on host toad",
+            "(-s)",
+        ] {
+            assert!(lost.contains(part), "{part} in {lost}");
+        }
+    }
+
+    #[test]
+    fn a_lease_ends_when_it_is_told_to() {
+        let (driver, _) = holder([]);
+        let lease = Lease::begin(driver, &claim(), &mount(), StopFlag::new()).expect("a thread");
+        assert_eq!(lease.lost(), None);
+        let known = Arc::downgrade(&lease.known);
+        lease.end();
+        assert!(known.upgrade().is_none(), "the thread has ended");
     }
 }

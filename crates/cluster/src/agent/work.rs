@@ -2,7 +2,7 @@
 //! a time, on a thread of its own; what a task came to is its report.
 
 use super::duty::Task;
-use super::lease::{Renewal, Waiting, in_the_way};
+use super::lease::{Lease, Waiting, in_the_way};
 use super::reads::{Reads, Sampled};
 use super::{Reports, live};
 use crate::beats::Pulse;
@@ -15,6 +15,7 @@ use crate::preflight::look::{Laid, inspect};
 use crate::secure::seal::Opener;
 use crate::space;
 use crate::space_used;
+use filermark_engine::claim::Turn;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
@@ -85,8 +86,8 @@ struct Prepared {
     /// The file systems behind them, where they state their space.
     file_systems: Vec<FreeSpace>,
     engine: Option<Engine>,
-    /// Renews the markers that this agent has written.
-    renewal: Option<Renewal>,
+    /// Those of the directories that were claimed.
+    leases: Vec<Lease>,
 }
 
 struct Work {
@@ -158,7 +159,7 @@ impl Work {
             mounts,
             file_systems: Vec::new(),
             engine: None,
-            renewal: None,
+            leases: Vec::new(),
         });
         let watch = Waiting {
             reports: &self.reports,
@@ -234,20 +235,29 @@ impl Work {
         &mut self,
         act: impl FnOnce(&mut Engine) -> Result<Report, PhaseError>,
     ) -> Report {
-        match self.prepared.as_mut().and_then(|p| p.engine.as_mut()) {
-            Some(engine) => act(engine).unwrap_or_else(|e| phase_failed(&e)),
-            None => failed("not prepared".into()),
+        let Some(prepared) = &mut self.prepared else {
+            return failed("not prepared".into());
+        };
+        if let Some(lost) = prepared.lost() {
+            return failed(lost);
+        }
+        let Some(engine) = &mut prepared.engine else {
+            return failed("not prepared".into());
+        };
+        let report = act(engine).unwrap_or_else(|e| phase_failed(&e));
+        match prepared.lost() {
+            Some(lost) => failed(lost),
+            None => report,
         }
     }
 
     /// What this agent's procs made goes.
     fn cleanup(&mut self) -> Report {
         let began = Instant::now();
-        let engine = self.prepared.as_mut().and_then(|p| p.engine.as_mut());
-        match engine.map(Engine::cleanup) {
+        match self.prepared.as_mut().map(Prepared::clean_up) {
             None => cleaned(TaskReport::default(), began, Vec::new()),
             Some(Ok(done)) => cleaned(done, began, Vec::new()),
-            Some(Err(e)) => phase_failed(&e),
+            Some(Err(report)) => report,
         }
     }
 
@@ -260,7 +270,6 @@ impl Work {
         };
         // Its threads and open files first.
         prepared.engine = None;
-        prepared.renewal = None;
         self.stop.lower();
         prepared.mounts.extend(orphans);
         let (task_count, left_behind) = prepared.release(Reach::All);
@@ -309,10 +318,8 @@ impl Work {
             prepared.end_lease();
             return cleaned(TaskReport::default(), began, Vec::new());
         }
-        let done = prepared.engine.as_mut().map(Engine::cleanup);
-        let done = done.and_then(Result::ok).unwrap_or_default();
+        let done = prepared.clean_up().unwrap_or_default();
         prepared.engine = None;
-        prepared.renewal = None;
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
         let (_, left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
@@ -408,13 +415,20 @@ impl Prepared {
                 facts: found.server_facts,
             });
             // Only what was claimed is released.
-            self.mounts.push(mount);
+            self.mounts.push(mount.clone());
+            let (driver, stop) = (self.driver.clone(), watch.stop.clone());
+            let lease = Lease::begin(driver, &self.claim, &mount, stop).map_err(|e| {
+                failed(format!(
+                    "{mount}/{}: the lease of the run's directory cannot be renewed: no thread \
+                     could be started for it: {e}; is the host at its limit of processes (ulimit -u)?",
+                    self.claim.dir_name
+                ))
+            })?;
+            self.leases.push(lease);
             if let Some(why) = way {
                 return Err(failed(why));
             }
         }
-        let (driver, claim) = (self.driver.clone(), self.claim.clone());
-        self.renewal = Renewal::begin(driver, claim, self.mounts.clone(), watch.stop.clone());
         let engine = Engine::start(EngineSetup {
             plan: self.plan.clone(),
             client: client as usize,
@@ -443,19 +457,55 @@ impl Prepared {
 
     /// The files stay, and the markers say that nobody is at work there any more.
     fn end_lease(&mut self) {
-        self.renewal = None;
+        self.end_leases();
         for mount in &self.mounts {
-            if let Err(e) = self.driver.renew(mount, &self.claim, true) {
+            if let Err(e) = self.driver.renew(mount, &self.claim, Turn::End) {
                 tracing::debug!(target: "filermark_cluster", "end of the lease: {e}");
             }
         }
     }
 
-    /// How many objects that removed, and what stays.
-    fn release(&self, reach: Reach) -> (u64, Vec<String>) {
+    /// Removes what its procs made, unless the directory is another run's by now: names
+    /// may be the same there.
+    fn clean_up(&mut self) -> Result<TaskReport, Report> {
+        if let Some(lost) = self.lost_by_now() {
+            return Err(failed(lost));
+        }
+        match self.engine.as_mut().map(Engine::cleanup) {
+            None => Ok(TaskReport::default()),
+            Some(done) => done.map_err(|e| phase_failed(&e)),
+        }
+    }
+
+    /// Why this agent may not go on, if another run has taken one of its directories over.
+    fn lost(&self) -> Option<String> {
+        self.leases.iter().find_map(Lease::lost)
+    }
+
+    /// The same before something is removed: after a long silence of the server it has
+    /// to be looked at.
+    fn lost_by_now(&self) -> Option<String> {
+        let leases = self.leases.iter();
+        leases
+            .filter_map(|lease| lease.lost_by_now(&self.driver, &self.claim))
+            .next()
+    }
+
+    fn end_leases(&mut self) {
+        for lease in self.leases.drain(..) {
+            lease.end();
+        }
+    }
+
+    /// How many objects that removed, and what stays. The leases end first: whoever
+    /// removes files keeps the lease meanwhile.
+    fn release(&mut self, reach: Reach) -> (u64, Vec<String>) {
         let mut removed_count = 0;
         let mut left = Vec::new();
         for mount in &self.mounts {
+            if let Some(at) = self.leases.iter().position(|lease| lease.mount == *mount) {
+                self.leases.swap_remove(at).end();
+            }
             match self.driver.release(mount, &self.claim, reach) {
                 Ok(report) => {
                     removed_count += report.removed_count;

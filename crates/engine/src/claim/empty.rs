@@ -7,6 +7,7 @@
 
 use super::backend::{Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend};
 use super::layout::{Known, Level};
+use super::lease::Keeper;
 use super::{Claimant, SHOWN};
 use crate::driver::DriverError;
 use crate::marker::owner_text;
@@ -22,7 +23,10 @@ const OCCUPIED_MAX: usize = 1 << 16;
 /// makes the server skip some.
 const PARTS_MAX: usize = 1 << 20;
 const PASSES_MAX: usize = 200;
+/// Directories of the layout that are taken from one listing: a run makes fewer.
+const DIRS_MAX: usize = 1 << 20;
 /// What is said of a directory that is not entered for want of an owner file.
+const TOO_MANY: &str = "not entered: there are too many directories beside it";
 const NOT_ENTERED: &str = "not entered: it has no owner file of this run";
 
 /// What emptying came to.
@@ -83,26 +87,27 @@ pub fn empty_dir<B: RunDirBackend>(
         nonce,
         path: above.iter().map(|name| (*name).to_owned()).collect(),
         emptied: Emptied::default(),
+        keeper: None,
     };
-    if emptying.enter(parent, name, level)? {
-        emptying.remove_row(Removal::Dir, parent, &[name])?;
-    }
+    emptying.enter(parent, name, level)?;
     Ok(emptying.emptied.end(&path.join("/")))
 }
 
 impl<B: RunDirBackend> Claimant<'_, B> {
-    fn emptying<'b>(&'b mut self, nonce: &'b str) -> Emptying<'b, B> {
-        Emptying {
-            path: vec![self.claim.dir_name.clone()],
-            backend: self.backend,
-            nonce,
-            emptied: Emptied::default(),
-        }
-    }
-
-    /// Removes everything in the run directory that is ours, except the marker.
-    pub(super) fn empty(&mut self, dir: &B::Dir, nonce: &str) -> Result<Emptied, DriverError> {
-        let mut emptying = self.emptying(nonce);
+    /// Removes everything in the run directory that is ours, except the marker, which
+    /// has to be that of `run` all the time. `renews`: this process renews it meanwhile.
+    pub(super) fn empty(
+        &mut self,
+        dir: &B::Dir,
+        nonce: &str,
+        run: &str,
+        renews: bool,
+    ) -> Result<Emptied, DriverError> {
+        let keeper = Keeper::of(dir, run, renews, self.watch);
+        let mut emptying = Emptying {
+            keeper: (!run.is_empty()).then_some(keeper),
+            ..self.emptying(nonce)
+        };
         emptying.empty_dir(dir, Level::Run)?;
         let emptied = emptying.emptied;
         Ok(emptied.end(&self.claim.dir_name))
@@ -116,11 +121,25 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         dir: &B::Dir,
         nonce: &str,
     ) -> Result<Emptied, DriverError> {
-        let mut emptying = self.emptying(nonce);
+        let keeper = Keeper::of(dir, &self.claim.run_id, true, self.watch);
+        let mut emptying = Emptying {
+            keeper: Some(keeper),
+            ..self.emptying(nonce)
+        };
         emptying.passing(dir, Level::Run)?;
         let mut emptied = emptying.emptied;
         emptied.removed_count = 0;
         Ok(emptied.end(&self.claim.dir_name))
+    }
+
+    fn emptying<'b>(&'b mut self, nonce: &'b str) -> Emptying<'b, B> {
+        Emptying {
+            path: vec![self.claim.dir_name.clone()],
+            backend: self.backend,
+            nonce,
+            emptied: Emptied::default(),
+            keeper: None,
+        }
     }
 
     /// A few of the names in a directory besides the marker, for a message.
@@ -159,12 +178,14 @@ fn other_names<B: RunDirBackend>(
 }
 
 /// A directory being emptied.
-struct Emptying<'a, B> {
+struct Emptying<'a, B: RunDirBackend> {
     backend: &'a mut B,
     nonce: &'a str,
     /// Where it is at work: the run directory's name, and those of directories below.
     path: Vec<String>,
     emptied: Emptied,
+    /// Renews the marker of the run directory meanwhile.
+    keeper: Option<Keeper<'a, B::Dir>>,
 }
 
 /// What the owner file of a directory says.
@@ -175,6 +196,18 @@ enum Owner {
     Unwritten,
     /// Something else.
     Other,
+}
+
+/// What emptying a directory came to.
+enum Entered {
+    /// It was ours, and nothing but its owner file is in it.
+    Emptied,
+    /// It is empty and has no whole owner file.
+    Unwritten,
+    /// It is ours, and something stays in it.
+    Stays,
+    /// It is not ours.
+    NotOurs,
 }
 
 impl<B: RunDirBackend> Emptying<'_, B> {
@@ -219,6 +252,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                     advice: String::new(),
                 });
             }
+            self.keep_lease()?;
             let Some(entries) = self.backend.next_entries(listing)? else {
                 break;
             };
@@ -258,18 +292,22 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             }
         }
         left += self.remove_row(Removal::File, dir, &files)?;
-        for (name, below) in dirs {
-            match self.enter(dir, name, below)? {
-                true => empty.push(name),
-                false => left += 1,
-            }
-        }
         left += self.remove_row(Removal::Dir, dir, &empty)?;
+        for (name, below) in dirs {
+            self.keep_lease()?;
+            left += u64::from(!self.enter(dir, name, below)?);
+        }
         Ok(left)
     }
 
-    /// Empties a directory in another if it is ours; whether it may be removed now, if
-    /// nothing is in it.
+    fn keep_lease(&mut self) -> Result<(), DriverError> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.look(self.backend),
+            None => Ok(()),
+        }
+    }
+
+    /// Empties a directory in another and removes it if it is ours; whether it is gone.
     fn enter(&mut self, parent: &B::Dir, name: &str, level: Level) -> Result<bool, DriverError> {
         let dir = match self.backend.find_dir(parent, name)? {
             Found::Missing => return Ok(true),
@@ -281,11 +319,14 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             }
         };
         self.path.push(name.to_owned());
-        let is_empty = self.empty_if_ours(&dir, level);
+        let entered = self.empty_if_ours(&dir, level);
+        let owner = owner_text(&self.path.join("/"), self.nonce);
         self.path.pop();
-        match is_empty? {
-            Some(is_empty) => Ok(is_empty),
-            None => {
+        match entered? {
+            Entered::Emptied => self.remove_owned(parent, name, &dir, Some(&owner)),
+            Entered::Unwritten => self.remove_owned(parent, name, &dir, None),
+            Entered::Stays => Ok(false),
+            Entered::NotOurs => {
                 self.block(name.as_bytes());
                 self.leave(name.as_bytes(), NOT_ENTERED);
                 Ok(false)
@@ -293,24 +334,35 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         }
     }
 
-    /// Whether a directory is empty now; `None`: it is not ours.
-    fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<Option<bool>, DriverError> {
-        match self.owner(dir)? {
-            Owner::Ours => {
-                let is_empty = self.empty_dir(dir, level)?;
-                if is_empty {
-                    self.backend.remove(Removal::File, dir, &[MARKER])?;
-                }
-                Ok(Some(is_empty))
-            }
+    /// Removes the owner file of a directory that is empty otherwise, and the directory;
+    /// whether it is gone. One that stays has its owner file again: it has to be known
+    /// as ours later.
+    fn remove_owned(
+        &mut self,
+        parent: &B::Dir,
+        name: &str,
+        dir: &B::Dir,
+        owner: Option<&str>,
+    ) -> Result<bool, DriverError> {
+        self.backend.remove(Removal::File, dir, &[MARKER])?;
+        let left = self.remove_row(Removal::Dir, parent, &[name]);
+        if let (false, Some(owner)) = (matches!(left, Ok(0)), owner) {
+            // The failure itself is what the user has to know.
+            let _ = self.backend.write_file(dir, MARKER, owner);
+        }
+        left.map(|left| left == 0)
+    }
+
+    /// Empties a directory if it is ours, its owner file aside.
+    fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<Entered, DriverError> {
+        Ok(match self.owner(dir)? {
+            Owner::Ours if self.empty_dir(dir, level)? => Entered::Emptied,
+            Owner::Ours => Entered::Stays,
             // Nothing is in it that its removal could destroy: RMDIR of what is not
             // empty fails.
-            Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => {
-                self.backend.remove(Removal::File, dir, &[MARKER])?;
-                Ok(Some(true))
-            }
-            Owner::Unwritten | Owner::Other => Ok(None),
-        }
+            Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => Entered::Unwritten,
+            Owner::Unwritten | Owner::Other => Entered::NotOurs,
+        })
     }
 
     fn owner(&mut self, dir: &B::Dir) -> Result<Owner, DriverError> {
@@ -401,6 +453,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             _ => self.dirs_in(dir, level)?,
         };
         for (name, below) in names {
+            self.keep_lease()?;
             let inner = match self.backend.find_dir(dir, &name)? {
                 Found::Missing => continue,
                 Found::Dir(inner) => inner,
@@ -451,6 +504,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             };
             for Entry { name, kind } in entries {
                 match (level.look(&name), kind) {
+                    (Known::Dir(_), _) if dirs.len() >= DIRS_MAX => self.leave(&name, TOO_MANY),
                     (Known::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
                         dirs.push((String::from_utf8_lossy(&name).into_owned(), below));
                     }

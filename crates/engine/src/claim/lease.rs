@@ -5,10 +5,11 @@
 //! than two of its periods, by the watcher's own clock: if it changes, the run is alive.
 
 use super::backend::RunDirBackend;
-use super::{Claimant, DriverError, Held};
-use crate::marker::Marker;
+use super::{Claimant, DriverError, FileFront, Held, not_ours};
+use crate::marker::{Marker, MarkerText, State};
+use crate::name::MARKER;
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a run renews its marker.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -17,6 +18,13 @@ pub const HEARTBEAT: Duration = Duration::from_secs(10);
 pub const WATCH: Duration = Duration::from_secs(25);
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_secs(1);
+/// Another client of the run renews the marker when its heartbeat has stood still for so
+/// long: a period and a half. With [`OTHERS_LOOK`] that is within [`WATCH`].
+pub const STAND_IN: Duration = Duration::from_secs(15);
+/// How often those clients look that do not renew the marker.
+pub const OTHERS_LOOK: Duration = Duration::from_secs(5);
+/// Longest that another client of the run is waited for that empties the directory.
+const EMPTYING_MAX: Duration = Duration::from_secs(900);
 
 /// A process, as a marker names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,6 +152,12 @@ pub trait Watch {
     /// Waits; `false`: somebody wishes to stop.
     fn pause(&self, time: Duration) -> bool;
 
+    /// Time that has passed, by a clock of this host that nobody sets.
+    fn now(&self) -> Duration {
+        static FROM: OnceLock<Instant> = OnceLock::new();
+        FROM.get_or_init(Instant::now).elapsed()
+    }
+
     /// This process.
     fn this(&self) -> Process {
         Process::this().clone()
@@ -183,10 +197,12 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         step: &str,
     ) -> Result<Held, DriverError> {
         // A process makes one run after the other.
-        if marker.ended || marker.process == self.watch.this() {
+        if marker.state == State::Ended || marker.process == self.watch.this() {
             return Ok(Held::Over);
         }
         match self.watch.is_alive(&marker.process) {
+            // Other clients of the run may be at work, here or elsewhere.
+            Some(false) if marker.shared => {}
             Some(false) => return Ok(Held::Over),
             Some(true) => return Err(self.in_use(step, marker)),
             None => {}
@@ -208,7 +224,7 @@ impl<B: RunDirBackend> Claimant<'_, B> {
             watched += LOOK;
             match self.marker(dir)? {
                 super::Mark::Run(now) if now.run == self.claim.run_id => return Ok(Held::Joined),
-                super::Mark::Run(now) if now.ended => return Ok(Held::Over),
+                super::Mark::Run(now) if now.state == State::Ended => return Ok(Held::Over),
                 super::Mark::Run(now) if *now == *marker => {}
                 super::Mark::Run(now) => return Err(self.in_use(step, &now)),
                 super::Mark::Missing | super::Mark::Cut | super::Mark::Foreign => {
@@ -219,6 +235,32 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         Ok(Held::Over)
     }
 
+    /// Another client of this run empties the directory: waits until it has. The nonce
+    /// that the run goes on with.
+    pub(super) fn until_emptied(
+        &mut self,
+        dir: &B::Dir,
+        step: &str,
+    ) -> Result<Option<String>, DriverError> {
+        let mut waited = Duration::ZERO;
+        while waited < EMPTYING_MAX {
+            match self.marker(dir)? {
+                super::Mark::Run(now) if now.run != self.claim.run_id => return Ok(None),
+                super::Mark::Run(now) if now.state != State::Emptying => {
+                    return Ok(Some(now.nonce));
+                }
+                super::Mark::Run(_) => {}
+                super::Mark::Missing | super::Mark::Cut | super::Mark::Foreign => return Ok(None),
+            }
+            if !self.watch.pause(LOOK) {
+                break;
+            }
+            waited += LOOK;
+        }
+        let reason = "another client of this run has not emptied it yet".to_owned();
+        Err(self.not_ours(step, reason))
+    }
+
     fn in_use(&self, step: &str, marker: &Marker) -> DriverError {
         DriverError {
             place: self.backend.place(),
@@ -227,6 +269,76 @@ impl<B: RunDirBackend> Claimant<'_, B> {
             advice: "choose another suffix (-s), or wait until that run is over".to_owned(),
         }
     }
+}
+
+/// Keeps the lease while a directory is being emptied, which may take long: the one who
+/// does it renews the marker in between, and ends when it names another run.
+pub(super) struct Keeper<'a, D> {
+    dir: &'a D,
+    /// Whose marker it is to be.
+    run: String,
+    /// Who renews it; `None`: nobody does, `filermark stop` is at work.
+    this: Option<Process>,
+    watch: &'a dyn Watch,
+    at: Duration,
+}
+
+impl<'a, D> Keeper<'a, D> {
+    /// From now on.
+    pub(super) fn of(dir: &'a D, run: &str, renews: bool, watch: &'a dyn Watch) -> Self {
+        Self {
+            dir,
+            run: run.to_owned(),
+            this: renews.then(|| watch.this()),
+            watch,
+            at: watch.now(),
+        }
+    }
+
+    /// Renews the marker if it is time.
+    ///
+    /// # Errors
+    /// As the backend's, and: another run has taken the directory over.
+    pub(super) fn look<B: RunDirBackend<Dir = D>>(
+        &mut self,
+        backend: &mut B,
+    ) -> Result<(), DriverError> {
+        let now = self.watch.now();
+        if now.saturating_sub(self.at) < HEARTBEAT {
+            return Ok(());
+        }
+        self.at = now;
+        let (run, this) = (&self.run, &self.this);
+        let mut other = None;
+        backend.change_file(self.dir, MARKER, &mut |front| {
+            let FileFront::Bytes(bytes) = front else {
+                return None;
+            };
+            let MarkerText::Marker(mut marker) = Marker::read(&bytes) else {
+                return None;
+            };
+            if marker.run != *run {
+                other = Some(marker.who());
+                return None;
+            }
+            marker.process = this.clone()?;
+            marker.count_up();
+            Some(marker.text())
+        })?;
+        match other {
+            None => Ok(()),
+            Some(who) => Err(taken_over(
+                backend.place(),
+                "empty the run's directory",
+                &who,
+            )),
+        }
+    }
+}
+
+/// Another run has the directory by now.
+pub(super) fn taken_over(place: String, step: &str, who: &str) -> DriverError {
+    not_ours(place, step, format!("it was taken over by {who}"))
 }
 
 #[cfg(test)]

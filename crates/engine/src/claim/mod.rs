@@ -21,7 +21,7 @@ pub mod lease;
 mod tests;
 
 use crate::driver::{Claim, ClaimReport, DriverError, Reach};
-use crate::marker::{Marker, MarkerText};
+use crate::marker::{Marker, MarkerText, State};
 use crate::name::{MARKER, RUN_DIR_PREFIX};
 pub use backend::{
     A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Removal,
@@ -30,7 +30,7 @@ pub use backend::{
 pub use empty::{Emptied, empty_dir};
 use filermark_model::plan::MountPoint;
 pub use layout::{Known, Level, PROBE_PREFIX};
-use lease::Watch;
+use lease::{Watch, taken_over};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -39,8 +39,14 @@ use std::time::Duration;
 const MARKER_LOOKS: u32 = 20;
 /// Between two of them.
 const MARKER_PAUSE: Duration = Duration::from_millis(50);
+/// Between writing a marker over that of a run that is over and reading it back: another
+/// run that has read the same marker as over has written its own by then.
+const SETTLE: Duration = Duration::from_millis(250);
 /// Names that a message gives of what is in the way.
 const SHOWN: usize = 4;
+
+/// The step that claiming is in messages.
+const CLAIM: &str = "claim the run's directory";
 
 /// A run directory that was claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,27 +74,24 @@ pub fn claim<B: RunDirBackend>(
     let mut claimant = Claimant::new(backend, claim, watch)?;
     let (dir, fresh) = claimant.find_or_make()?;
     let taken = match fresh {
-        true => Taken::Free(Emptied::default(), claim.nonce()),
-        false => claimant.take_over(&dir, keep)?,
+        true => Taken::Free,
+        false => claimant.take_over(&dir)?,
     };
     let (emptied, nonce) = match taken {
-        Taken::Joined(nonce) => {
-            let emptied = Emptied::default();
-            return Ok(Claimed {
-                dir,
-                emptied,
-                nonce,
-            });
+        Taken::Joined(nonce) => (Emptied::default(), nonce),
+        Taken::Over(before) => claimant.succeed(&dir, &before, keep)?,
+        Taken::Free => {
+            let marked = claimant.mark(&dir);
+            if let Err(Unmarked { error, is_written }) = marked {
+                if fresh && is_written {
+                    let _ = claimant.backend.remove(Removal::File, &dir, &[MARKER]);
+                    let _ = claimant.backend.remove_run_dir();
+                }
+                return Err(error);
+            }
+            (Emptied::default(), claim.nonce())
         }
-        Taken::Free(emptied, nonce) => (emptied, nonce),
     };
-    if let Err(error) = claimant.mark(&dir, &nonce) {
-        if fresh {
-            let _ = claimant.backend.remove(Removal::File, &dir, &[MARKER]);
-            let _ = claimant.backend.remove_run_dir();
-        }
-        return Err(error);
-    }
     Ok(Claimed {
         dir,
         emptied,
@@ -132,33 +135,47 @@ impl Nonces {
     }
 }
 
+/// What a client does about the marker of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Renews it if this process has written it.
+    Own,
+    /// Renews it also if another client has written it and its heartbeat is still this:
+    /// it has stood there for too long.
+    StandIn(u64),
+    /// The run is over, and its files stay.
+    End,
+}
+
 /// What a renewal came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Renewed {
     /// The heartbeat is counted up.
     Done,
-    /// Another client of the run renews the marker, or the directory is gone.
-    NotOurs,
+    /// Another client of the run renews the marker, and has counted so far.
+    ByAnother(u64),
+    /// There is no marker to be renewed.
+    Gone,
     /// Another run has taken the directory over, and which.
     Lost(String),
 }
 
-/// Counts the heartbeat of the run directory's marker up, if this process has written
-/// it. `ended`: the run is over, and its files stay.
+/// Counts the heartbeat of the run directory's marker up, if that is this process's turn.
+/// A marker that another client of the run has written is noted to be shared.
 ///
 /// # Errors
 /// As the backend's.
 pub fn renew<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
-    ended: bool,
+    turn: Turn,
     watch: &dyn Watch,
 ) -> Result<Renewed, DriverError> {
     let mut claimant = Claimant::new(backend, claim, watch)?;
     let Some(dir) = claimant.find()? else {
-        return Ok(Renewed::NotOurs);
+        return Ok(Renewed::Gone);
     };
-    let (this, mut renewed) = (watch.this(), Renewed::NotOurs);
+    let (this, mut renewed) = (watch.this(), Renewed::Gone);
     backend.change_file(&dir, MARKER, &mut |front| {
         let FileFront::Bytes(bytes) = front else {
             return None;
@@ -171,11 +188,19 @@ pub fn renew<B: RunDirBackend>(
             return None;
         }
         if marker.process != this {
-            return None;
+            let stands = turn == Turn::StandIn(marker.heartbeat);
+            if !stands || marker.state != State::Running {
+                renewed = Renewed::ByAnother(marker.heartbeat);
+                let is_told = std::mem::replace(&mut marker.shared, true);
+                return (!is_told).then(|| marker.text());
+            }
+            (marker.process, marker.shared) = (this.clone(), true);
         }
         renewed = Renewed::Done;
-        marker.heartbeat = marker.heartbeat.wrapping_add(1) % 10_000_000_000;
-        marker.ended = ended;
+        marker.count_up();
+        if turn == Turn::End {
+            marker.state = State::Ended;
+        }
         Some(marker.text())
     })?;
     Ok(renewed)
@@ -200,12 +225,21 @@ enum Mark {
     Run(Box<Marker>),
 }
 
-/// What a directory that was there before has become.
+/// What a directory that was there before is.
 enum Taken {
-    /// Ours, without a marker of this run, with this nonce.
-    Free(Emptied, String),
+    /// Empty and unmarked.
+    Free,
     /// This run's already: another client was faster. With its nonce.
     Joined(String),
+    /// That of a run that is over, by its marker.
+    Over(Box<Marker>),
+}
+
+/// Why a directory was not marked.
+struct Unmarked {
+    error: DriverError,
+    /// The marker in it may be ours, or a part of ours.
+    is_written: bool,
 }
 
 /// What a lease turned out to be.
@@ -231,7 +265,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         if !name.starts_with(RUN_DIR_PREFIX) || leads_elsewhere || name.len() > 255 {
             return Err(DriverError {
                 place: backend.place(),
-                step: "claim the run's directory".to_owned(),
+                step: CLAIM.to_owned(),
                 reason: format!("{name:?} is no name for it"),
                 advice: "use letters, digits, '.', '_' and '-' in the suffix".to_owned(),
             });
@@ -244,13 +278,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     }
 
     fn not_ours(&self, step: &str, reason: String) -> DriverError {
-        DriverError {
-            place: self.backend.place(),
-            step: step.to_owned(),
-            reason,
-            advice: "Filermark leaves it alone: choose another suffix (-s), or move it away"
-                .to_owned(),
-        }
+        not_ours(self.backend.place(), step, reason)
     }
 
     fn find(&mut self) -> Result<Option<B::Dir>, DriverError> {
@@ -278,46 +306,100 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         }
     }
 
-    /// Checks that a directory that was there before is ours and that its run is over,
-    /// and empties it.
-    fn take_over(&mut self, dir: &B::Dir, keep: bool) -> Result<Taken, DriverError> {
+    /// Checks that a directory that was there before is ours and that its run is over.
+    fn take_over(&mut self, dir: &B::Dir) -> Result<Taken, DriverError> {
         /// Runs that may come and go while one of them is waited for.
         const CHANGES_MAX: usize = 10;
-        let step = "claim the run's directory";
+        let step = CLAIM;
         for _ in 0..CHANGES_MAX {
             let marker = match self.marker_in_time(dir)? {
                 Mark::Run(marker) => marker,
                 Mark::Foreign => return Err(self.not_ours(step, foreign_marker())),
                 Mark::Missing | Mark::Cut => {
                     self.must_be_alone(dir, step)?;
-                    return Ok(Taken::Free(Emptied::default(), self.claim.nonce()));
+                    return Ok(Taken::Free);
                 }
             };
             self.must_be_of_here(&marker, step)?;
             if marker.run == self.claim.run_id {
-                return Ok(Taken::Joined(marker.nonce));
+                match self.until_emptied(dir, step)? {
+                    Some(nonce) => {
+                        renew(self.backend, self.claim, Turn::Own, self.watch)?;
+                        return Ok(Taken::Joined(nonce));
+                    }
+                    None => continue,
+                }
             }
             match self.until_over(dir, &marker, step)? {
                 // What its marker says now is looked at anew, its nonce too.
                 Held::Joined | Held::Changed => {}
-                Held::Over if keep => {
-                    let emptied = self.empty_passing(dir, &marker.nonce)?;
-                    return Ok(Taken::Free(emptied, marker.nonce));
-                }
-                Held::Over => {
-                    let emptied = self.empty(dir, &marker.nonce)?;
-                    // What stays because of others' files is known by the nonce before.
-                    let stays = !emptied.foreign.is_empty() && !marker.nonce.is_empty();
-                    let nonce = if stays {
-                        marker.nonce
-                    } else {
-                        self.claim.nonce()
-                    };
-                    return Ok(Taken::Free(emptied, nonce));
-                }
+                Held::Over => return Ok(Taken::Over(marker)),
             }
         }
         Err(self.not_ours(step, "one run after the other claims it".to_owned()))
+    }
+
+    /// Takes the directory of a run that is over: first with the marker of this run, so
+    /// that others see it, then without what is left in it. The nonce is that of before
+    /// until nothing is left that is known by it.
+    fn succeed(
+        &mut self,
+        dir: &B::Dir,
+        before: &Marker,
+        keep: bool,
+    ) -> Result<(Emptied, String), DriverError> {
+        let claim = self.claim;
+        let mut ours = Marker::new(self.claim, self.watch.this(), lease::utc_now());
+        ours.state = State::Emptying;
+        if !before.nonce.is_empty() {
+            ours.nonce.clone_from(&before.nonce);
+        }
+        self.rewrite(dir, |now| {
+            let is_as_judged = now.run == before.run && now.heartbeat == before.heartbeat;
+            is_as_judged.then(|| ours.clone())
+        })?;
+        self.watch.pause(SETTLE);
+        self.must_be_marked(dir)?;
+        let (mut nonce, run) = (ours.nonce, claim.run_id.as_str());
+        let emptied = match keep {
+            true => self.empty_passing(dir, &nonce)?,
+            false => self.empty(dir, &nonce, run, true)?,
+        };
+        // What stays because of others' files is known by the nonce before.
+        if !keep && emptied.foreign.is_empty() {
+            nonce = self.claim.nonce();
+        }
+        self.rewrite(dir, |now| {
+            let mut ours = now.clone();
+            (ours.nonce, ours.state) = (nonce.clone(), State::Running);
+            (now.run == self.claim.run_id).then_some(ours)
+        })?;
+        Ok((emptied, nonce))
+    }
+
+    /// Writes another marker over the one in the directory, where `change` makes one of
+    /// it.
+    fn rewrite(
+        &mut self,
+        dir: &B::Dir,
+        change: impl Fn(&Marker) -> Option<Marker>,
+    ) -> Result<(), DriverError> {
+        let mut other = Some("an unknown run".to_owned());
+        self.backend.change_file(dir, MARKER, &mut |front| {
+            let FileFront::Bytes(bytes) = front else {
+                return None;
+            };
+            let MarkerText::Marker(now) = Marker::read(&bytes) else {
+                return None;
+            };
+            let changed = change(&now);
+            other = changed.is_none().then(|| now.who());
+            changed.map(|marker| marker.text())
+        })?;
+        match other {
+            None => Ok(()),
+            Some(who) => Err(self.not_ours(CLAIM, at_the_same_moment(&who))),
+        }
     }
 
     /// A directory without a marker is ours only if nothing else is in it.
@@ -365,19 +447,37 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         })
     }
 
-    /// Writes this run's marker, and looks whether it is still there.
-    fn mark(&mut self, dir: &B::Dir, nonce: &str) -> Result<(), DriverError> {
-        let mut marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
-        nonce.clone_into(&mut marker.nonce);
-        self.backend.write_file(dir, MARKER, &marker.text())?;
+    /// Writes this run's marker into a directory that has none, and looks whether it is
+    /// still there.
+    fn mark(&mut self, dir: &B::Dir) -> Result<(), Unmarked> {
+        let not_written = |error| Unmarked {
+            error,
+            is_written: false,
+        };
+        // Whoever made the directory may have been slow, and another run faster.
+        match self.marker(dir).map_err(not_written)? {
+            Mark::Run(marker) if marker.run != self.claim.run_id => {
+                let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));
+                return Err(not_written(error));
+            }
+            _ => {}
+        }
+        let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
+        let written = self.backend.write_file(dir, MARKER, &marker.text());
+        written.map_err(|error| Unmarked {
+            error,
+            is_written: true,
+        })?;
+        self.must_be_marked(dir).map_err(not_written)
+    }
+
+    /// The marker that this run has written is still there.
+    fn must_be_marked(&mut self, dir: &B::Dir) -> Result<(), DriverError> {
         match self.marker(dir)? {
             Mark::Run(marker) if marker.run == self.claim.run_id => Ok(()),
-            Mark::Run(marker) => Err(self.not_ours(
-                "claim the run's directory",
-                format!("at the same moment it was claimed by {}", marker.who()),
-            )),
+            Mark::Run(marker) => Err(self.not_ours(CLAIM, at_the_same_moment(&marker.who()))),
             Mark::Missing | Mark::Cut | Mark::Foreign => Err(self.not_ours(
-                "claim the run's directory",
+                CLAIM,
                 format!("the {MARKER} that was written does not read back as it was written"),
             )),
         }
@@ -387,7 +487,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     fn give_back(&mut self, dir: &B::Dir, reach: Reach) -> Result<Emptied, DriverError> {
         let step = "remove the run's directory";
         let ours = self.claim.run_id.as_str();
-        let nonce = match self.marker(dir)? {
+        let marker = match self.marker(dir)? {
             Mark::Run(marker) => {
                 self.must_be_of_here(&marker, step)?;
                 let is_left = reach == Reach::Leftovers && marker.run.starts_with(ours);
@@ -399,26 +499,61 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 } else if marker.run != ours {
                     return Err(self.not_ours(step, format!("it belongs to {}", marker.who())));
                 }
-                marker.nonce
+                *marker
             }
             Mark::Foreign => return Err(self.not_ours(step, foreign_marker())),
             // A claim, or a release, that was cut between two of its steps.
             Mark::Missing | Mark::Cut => {
                 self.must_be_alone(dir, step)?;
-                String::new()
+                Marker::default()
             }
         };
         if reach == Reach::Rest && !self.other_names(dir)?.is_empty() {
             return Ok(Emptied::default());
         }
-        let emptied = self.empty(dir, &nonce)?;
+        let emptied = self.empty(dir, &marker.nonce, &marker.run, marker.run == ours)?;
         // While something stays, the marker stays too: it says whose the rest is.
         if emptied.foreign.is_empty() {
-            self.backend.remove(Removal::File, dir, &[MARKER])?;
-            self.backend.remove_run_dir()?;
+            self.remove_marked(dir, &marker, step)?;
         }
         Ok(emptied)
     }
+
+    /// Removes the marker and the directory, which is empty. Where the directory stays,
+    /// so does its marker.
+    fn remove_marked(
+        &mut self,
+        dir: &B::Dir,
+        marker: &Marker,
+        step: &str,
+    ) -> Result<(), DriverError> {
+        match self.marker(dir)? {
+            Mark::Run(now) if now.run != marker.run => {
+                return Err(taken_over(self.backend.place(), step, &now.who()));
+            }
+            _ => {}
+        }
+        self.backend.remove(Removal::File, dir, &[MARKER])?;
+        let removed = self.backend.remove_run_dir();
+        if removed.is_err() && !marker.run.is_empty() {
+            // The failure itself is what the user has to know.
+            let _ = self.backend.write_file(dir, MARKER, &marker.text());
+        }
+        removed
+    }
+}
+
+fn not_ours(place: String, step: &str, reason: String) -> DriverError {
+    DriverError {
+        place,
+        step: step.to_owned(),
+        reason,
+        advice: "Filermark leaves it alone: choose another suffix (-s), or move it away".to_owned(),
+    }
+}
+
+fn at_the_same_moment(who: &str) -> String {
+    format!("at the same moment it was claimed by {who}")
 }
 
 fn foreign_marker() -> String {

@@ -113,6 +113,64 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
     assert_eq!(peek.read(&format!("{below}mine/too.txt")), b"and more");
 }
 
+/// The run looks at its marker every 10 s.
+#[test]
+fn a_run_whose_directory_another_one_has_taken_ends_and_says_so() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut peek = Peek::into(&server);
+    let mut started = Sweep::on(&server).set("WARMUP_TIME", 300).start();
+    started.wait_until("GETATTR", |_| server.stats().nfs[1] > 20);
+    let marker = "filermark.s/.filermark-owner";
+    let ours = String::from_utf8(peek.read(marker)).expect("text");
+    let mut lines: Vec<String> = ours.lines().map(str::to_owned).collect();
+    lines[0] = "other".to_owned();
+    for line in &mut lines {
+        if line.starts_with("host: ") {
+            *line = "host: toad".to_owned();
+        }
+        if line.starts_with("nonce: ") {
+            *line = format!("nonce: {}", "0".repeat(16));
+        }
+    }
+    let theirs = format!("{}\n", lines.join("\n"));
+    peek.remove(marker);
+    peek.make_file(marker, theirs.as_bytes());
+    let ended = started.wait();
+    let before = peek.tree("");
+    assert!(!ended.is_complete(), "{}", ended.stderr);
+    let record = ended.record();
+    let place = "127.0.0.1:/export/filermark.s";
+    let point = record.points.last().expect("a point");
+    let told = point.findings.iter().find(|f| f.rule == Rule::Failed);
+    let told = &told.expect("a finding").message;
+    for part in [
+        place,
+        "taken the run's directory over",
+        "run other",
+        "host toad",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let end = record.end.expect("an end");
+    assert_eq!(
+        end.verdict.map(|v| v.to_string()).as_deref(),
+        Some("INVALID")
+    );
+    let left = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    let left = &left.expect("it stays").message;
+    assert!(
+        left.contains(place) && left.contains("filermark stop"),
+        "{left}"
+    );
+    // Its procs' files may have the other run's names: none is removed.
+    assert!(
+        before.iter().filter(|path| path.contains("/p0")).count() > 50,
+        "{before:?}"
+    );
+    assert_eq!(peek.read(marker), theirs.as_bytes());
+}
+
 /// A second address of this machine's loopback, for a second server on the same
 /// port: explicit ports hold for all servers.
 fn second_server(first: &RunningServer, read_only: bool) -> Option<RunningServer> {

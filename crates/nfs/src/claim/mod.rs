@@ -8,13 +8,14 @@ mod backend;
 use crate::target::Target;
 use backend::Export;
 use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self as rules, Emptied, Renewed};
+use filermark_engine::claim::{self as rules, Emptied, Renewed, Turn};
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::Fh;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
-/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises.
+/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. Also tells where
+/// the server was reached.
 ///
 /// # Errors
 /// Unreachable, refused, read-only, full, not ours, in use: one sentence each.
@@ -23,9 +24,10 @@ pub fn claim(
     mount: &MountPoint,
     claim: &Claim,
     watch: &dyn Watch,
-) -> Result<ClaimReport, DriverError> {
+) -> Result<(ClaimReport, Target), DriverError> {
     let target = Target::resolve(mount, plan)?;
-    claim_on(plan, &target, claim, watch).map(|(report, _)| report)
+    let (report, _) = claim_on(plan, &target, claim, watch)?;
+    Ok((report, target))
 }
 
 /// [`claim`] on a target that is resolved already, with nobody to tell; also the
@@ -107,12 +109,11 @@ fn release_on(
 /// The server could not be reached or refused.
 pub fn renew(
     plan: &NfsPlan,
-    mount: &MountPoint,
+    target: &Target,
     claim: &Claim,
-    ended: bool,
+    turn: Turn,
 ) -> Result<Renewed, DriverError> {
-    let target = Target::resolve(mount, plan)?;
-    rules::renew(&mut Export::new(plan, &target, claim), claim, ended, &Plain)
+    rules::renew(&mut Export::new(plan, target, claim), claim, turn, &Plain)
 }
 
 fn report(target: &Target, emptied: Emptied) -> ClaimReport {

@@ -42,7 +42,7 @@ mod tests;
 use crate::claim;
 use crate::target::Target;
 use filermark_engine::claim::lease::Watch;
-use filermark_engine::claim::{Nonces, Renewed};
+use filermark_engine::claim::{Nonces, Renewed, Turn};
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
@@ -51,7 +51,7 @@ use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
 use open::Place;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use shard::Shard;
 
@@ -62,6 +62,9 @@ pub struct NfsDriver {
     /// Mount points that were found already, with the run's directory, so that
     /// not every shard asks anew. Locked only while shards are opened.
     places: Mutex<HashMap<(MountPoint, String), Place>>,
+    /// Mount points that were claimed, for renewals: a handle that MNT gave once is good
+    /// until the server says otherwise.
+    claimed: Mutex<HashMap<MountPoint, Arc<Target>>>,
     nonces: Nonces,
 }
 
@@ -71,6 +74,7 @@ impl NfsDriver {
         Self {
             plan,
             places: Mutex::new(HashMap::new()),
+            claimed: Mutex::new(HashMap::new()),
             nonces: Nonces::default(),
         }
     }
@@ -104,6 +108,10 @@ impl NfsDriver {
             reason,
             advice: "has something removed it since the run began?".to_owned(),
         })
+    }
+
+    fn claimed(&self) -> MutexGuard<'_, HashMap<MountPoint, Arc<Target>>> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn forget_place(&self, mount: &MountPoint) {
@@ -142,8 +150,9 @@ impl Driver for NfsDriver {
         watch: &dyn Watch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
-        let report = claim::claim(&self.plan, mount, claim, watch)?;
+        let (report, target) = claim::claim(&self.plan, mount, claim, watch)?;
         self.nonces.note(mount, &report);
+        self.claimed().insert(mount.clone(), Arc::new(target));
         Ok(report)
     }
 
@@ -158,13 +167,19 @@ impl Driver for NfsDriver {
         claim::release(&self.plan, mount, claim, reach, watch)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        ended: bool,
-    ) -> Result<Renewed, DriverError> {
-        claim::renew(&self.plan, mount, claim, ended)
+    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+        let known = self.claimed().get(mount).cloned();
+        let target = match known {
+            Some(target) => target,
+            None => Arc::new(Target::resolve(mount, &self.plan)?),
+        };
+        let renewed = claim::renew(&self.plan, &target, claim, turn);
+        match renewed {
+            Ok(_) => self.claimed().insert(mount.clone(), target),
+            // The next one looks for the server anew.
+            Err(_) => self.claimed().remove(mount),
+        };
+        renewed
     }
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {

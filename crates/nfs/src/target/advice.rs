@@ -183,6 +183,9 @@ fn status_advice(status: Nfsstat3, (uid, gid): (u32, u32)) -> String {
              exported directory, choose others (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), or export \
              with no_root_squash if they are 0"
         ),
+        Nfsstat3::Xdev => "another file system is mounted or exported inside of that directory: \
+             unmount it on the server, or choose another suffix (-s)"
+            .to_owned(),
         Nfsstat3::Rofs => "the export is read-only: export it read-write".to_owned(),
         Nfsstat3::Nospc => "the server's disk is full: make room there".to_owned(),
         Nfsstat3::Dquot => format!("the quota of uid {uid} is used up: raise it or make room"),

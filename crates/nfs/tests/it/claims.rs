@@ -2,19 +2,21 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::driver::{Claim, Reach};
+use filermark_engine::claim::{Renewed, Turn};
+use filermark_engine::driver::{Claim, Driver, Reach};
 use filermark_engine::marker::owner_text;
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::NfsPlan;
 use filermark_nfs::claim::{claim_at, release_at};
 use filermark_nfs::client::Nfs3Client;
+use filermark_nfs::driver::NfsDriver;
 use filermark_nfs::target::Target;
 use filermark_onc::nfs3::{Createhow3, Fh, Procedure, Sattr3, StableHow};
 use filermark_server::{RunningServer, ServerOptions};
 
 /// A server, and our own way into it.
 struct Place {
-    _server: RunningServer,
+    server: RunningServer,
     plan: NfsPlan,
     target: Target,
     nfs: Nfs3Client,
@@ -26,7 +28,7 @@ impl Place {
         let plan = plan(port);
         let target = Target::resolve(&mount(), &plan).expect("resolved");
         Self {
-            _server: server,
+            server,
             nfs: target.nfs_client(&plan),
             plan,
             target,
@@ -169,7 +171,7 @@ fn a_connection_that_breaks_does_not_matter() {
 }
 
 #[test]
-fn a_server_that_only_says_it_removes_is_not_asked_for_ever() {
+fn aserver_that_only_says_it_removes_is_not_asked_for_ever() {
     let mut place = Place::new(ServerOptions {
         errors: "REMOVE=NFS3ERR_IO".parse().expect("errors"),
         ..ServerOptions::default()
@@ -304,4 +306,22 @@ fn what_is_in_the_way_or_out_of_place_is_refused() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn renewing_the_marker_mounts_nothing() {
+    let place = Place::new(ServerOptions::default());
+    let driver = NfsDriver::new(place.plan.clone());
+    driver.claim(&mount(), &claim()).expect("claimed");
+    let before = place.server.stats().mount;
+    for _ in 0..3 {
+        let renewed = driver.renew(&mount(), &claim(), Turn::Own);
+        assert_eq!(renewed, Ok(Renewed::Done));
+    }
+    assert_eq!(place.server.stats().mount, before);
+    driver
+        .release(&mount(), &claim(), Reach::All)
+        .expect("released");
+    let gone = driver.renew(&mount(), &claim(), Turn::Own);
+    assert_eq!(gone, Ok(Renewed::Gone));
 }

@@ -12,7 +12,7 @@ use crate::place;
 use crate::sys::Dir;
 use backend::{Mounted, error};
 use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self as rules, Emptied, Renewed};
+use filermark_engine::claim::{self as rules, Emptied, Renewed, Turn};
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
 use filermark_model::plan::{MountPoint, PosixPlan};
 
@@ -69,13 +69,9 @@ pub(crate) fn release(
 ///
 /// # Errors
 /// What the file system said.
-pub(crate) fn renew(
-    mount: &MountPoint,
-    claim: &Claim,
-    ended: bool,
-) -> Result<Renewed, DriverError> {
+pub(crate) fn renew(mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
     let top = place::reach(mount)?;
-    rules::renew(&mut mounted(mount, claim, &top), claim, ended, &Plain)
+    rules::renew(&mut mounted(mount, claim, &top), claim, turn, &Plain)
 }
 
 /// What a mount point leads to and how much is free there; touches nothing. May take

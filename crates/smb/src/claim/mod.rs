@@ -10,7 +10,7 @@ use crate::login::Refusals;
 use crate::target::Target;
 use backend::Share;
 use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self, Emptied, Renewed};
+use filermark_engine::claim::{self, Emptied, Renewed, Turn};
 use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach, Space};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use std::net::SocketAddr;
@@ -97,13 +97,13 @@ pub fn renew(
     plan: &SmbPlan,
     mount: &MountPoint,
     claim: &Claim,
-    ended: bool,
+    turn: Turn,
     refusals: &Refusals,
 ) -> Result<Renewed, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals)?;
     let mut share = Share::new(&mut client, plan, &target, claim);
-    let renewed = claim::renew(&mut share, claim, ended, &Plain);
+    let renewed = claim::renew(&mut share, claim, turn, &Plain);
     client.files().log_off();
     renewed
 }

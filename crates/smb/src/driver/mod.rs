@@ -34,7 +34,7 @@ pub(crate) mod window;
 use crate::login::Refusals;
 use crate::target::Target;
 use filermark_engine::claim::lease::Watch;
-use filermark_engine::claim::{Nonces, Renewed};
+use filermark_engine::claim::{Nonces, Renewed, Turn};
 use filermark_engine::driver::{
     Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
 };
@@ -132,13 +132,8 @@ impl Driver for SmbDriver {
         crate::claim::release(&self.plan, mount, claim, reach, &self.refusals, watch)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        ended: bool,
-    ) -> Result<Renewed, DriverError> {
-        crate::claim::renew(&self.plan, mount, claim, ended, &self.refusals)
+    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+        crate::claim::renew(&self.plan, mount, claim, turn, &self.refusals)
     }
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {

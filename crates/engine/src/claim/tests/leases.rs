@@ -3,7 +3,7 @@
 use super::map::{Map, Node, World};
 use super::*;
 use crate::claim::lease::{HEARTBEAT, Process, WATCH};
-use crate::marker::Marker;
+use crate::marker::{Marker, MarkerText, State};
 
 const MARKER_PATH: &str = "filermark.t/.filermark-owner";
 
@@ -63,7 +63,7 @@ fn the_directory_of_a_dead_run_of_this_host_is_taken_over_at_once() {
     let mut map = at_work();
     let here = World::of("toad2", Some(false));
     assert_eq!(take(&mut map, &here).unwrap().removed_count, 2);
-    assert_eq!(here.waited.get(), Duration::ZERO);
+    assert!(here.waited.get() < Duration::from_secs(1));
     assert_eq!(marker(&map).run, "20260101-this");
 }
 
@@ -86,7 +86,7 @@ impl Watch for Renewing<'_> {
         if self.world.waited.get() == HEARTBEAT {
             let toad = World::of("toad", None);
             let mut map = self.map.borrow_mut();
-            let renewed = renew(&mut *map, &run("theirs"), false, &toad);
+            let renewed = renew(&mut *map, &run("theirs"), Turn::Own, &toad);
             assert_eq!(renewed, Ok(Renewed::Done));
         }
         true
@@ -173,30 +173,218 @@ fn a_heartbeat_that_moves_is_that_of_a_run_under_way() {
 }
 
 #[test]
-fn only_the_writer_of_a_marker_renews_it() {
+fn the_writer_of_a_marker_renews_it_and_others_where_it_does_not() {
     let mut map = at_work();
     let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    let theirs = run("theirs");
+    let by = |heartbeat| Ok(Renewed::ByAnother(heartbeat));
+    assert_eq!(renew(&mut map, &theirs, Turn::Own, &frog), by(0));
+    assert!(marker(&map).shared, "two clients are at work");
     assert_eq!(
-        renew(&mut map, &run("theirs"), false, &frog),
-        Ok(Renewed::NotOurs)
-    );
-    assert_eq!(marker(&map).heartbeat, 0);
-    assert_eq!(
-        renew(&mut map, &run("theirs"), false, &toad),
+        renew(&mut map, &theirs, Turn::Own, &toad),
         Ok(Renewed::Done)
     );
-    let lost = renew(&mut map, &this_run(), false, &frog);
+    // Its heartbeat has moved since it was looked at.
+    assert_eq!(renew(&mut map, &theirs, Turn::StandIn(0), &frog), by(1));
+    let stood_in = renew(&mut map, &theirs, Turn::StandIn(1), &frog);
+    assert_eq!(stood_in, Ok(Renewed::Done));
+    assert_eq!(
+        (marker(&map).heartbeat, marker(&map).process),
+        (2, frog.this())
+    );
+    assert_eq!(renew(&mut map, &theirs, Turn::Own, &toad), by(2));
+    let lost = renew(&mut map, &this_run(), Turn::Own, &frog);
     assert!(matches!(lost, Ok(Renewed::Lost(who)) if who.contains("run theirs")));
     // KEEP=on: the files stay, and nobody has to wait for a run that is over.
     assert_eq!(
-        renew(&mut map, &run("theirs"), true, &toad),
+        renew(&mut map, &theirs, Turn::End, &frog),
         Ok(Renewed::Done)
     );
-    assert!(marker(&map).ended);
-    assert!(take(&mut map, &World::of("frog", Some(true))).is_ok());
+    assert_eq!(marker(&map).state, State::Ended);
+    let late = renew(&mut map, &theirs, Turn::StandIn(3), &toad);
+    assert_eq!(late, by(3), "what has ended is not begun again");
+    assert!(take(&mut map, &World::of("frog2", Some(true))).is_ok());
     map.nodes.clear();
     assert_eq!(
-        renew(&mut map, &run("theirs"), false, &toad),
-        Ok(Renewed::NotOurs)
+        renew(&mut map, &theirs, Turn::Own, &toad),
+        Ok(Renewed::Gone)
     );
+}
+
+/// ON_LOST=continue: the client that wrote the marker is dead, others go on.
+#[test]
+fn the_death_of_one_client_of_several_is_not_that_of_the_run() {
+    let mut map = at_work();
+    let frog = World::of("frog", None);
+    super::super::claim(&mut map, &run("theirs"), false, &frog).unwrap();
+    assert!(marker(&map).shared, "another client has joined it");
+    let map = std::cell::RefCell::new(map);
+    let watch = Renewing {
+        world: World::of("toad2", Some(false)),
+        map: &map,
+    };
+    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let error = claimed.unwrap_err();
+    assert!(error.reason.contains("in use by run theirs"), "{error}");
+    assert!(map.into_inner().has("filermark.t/p000000/n000001"));
+}
+
+/// Each look at the clock is 4 s after the one before.
+fn slow(host: &str) -> World {
+    World {
+        step: Duration::from_secs(4),
+        ..World::of(host, Some(false))
+    }
+}
+
+fn at_work_with_much() -> Map {
+    let mut map = at_work();
+    for number in 10..80 {
+        map.put(&format!("filermark.t/p000000/n0000{number}"), "");
+    }
+    map
+}
+
+/// Emptying takes long: the run that does it has the directory, and renews its marker.
+#[test]
+fn a_take_over_is_seen_before_it_has_emptied_the_directory() {
+    let mut map = at_work_with_much();
+    take(&mut map, &slow("frog")).unwrap();
+    let seen = map.markers.iter().map(|bytes| match Marker::read(bytes) {
+        MarkerText::Marker(marker) => *marker,
+        other => panic!("{other:?}"),
+    });
+    let seen: Vec<Marker> = seen.collect();
+    assert!(seen.iter().all(|marker| marker.run == "20260101-this"));
+    assert!(
+        seen.iter()
+            .all(|m| m.state == State::Emptying && m.nonce == run("theirs").nonce())
+    );
+    assert!(
+        seen.last().unwrap().heartbeat >= 5,
+        "it is renewed: {seen:?}"
+    );
+    let now = marker(&map);
+    assert_eq!((now.state, now.nonce), (State::Running, this_run().nonce()));
+    // Giving it back may take as long.
+    map.markers.clear();
+    map.own("filermark.t/p000000", &this_run());
+    for number in 10..80 {
+        map.put(&format!("filermark.t/p000000/n0000{number}"), "");
+    }
+    super::super::release(&mut map, &this_run(), Reach::All, &slow("frog")).unwrap();
+    let first = map.markers.first().cloned();
+    assert!(
+        first.is_some() && first != map.markers.last().cloned(),
+        "it is renewed"
+    );
+    assert!(map.nodes.is_empty());
+}
+
+#[test]
+fn emptying_ends_when_another_run_has_taken_the_directory_over() {
+    let theirs = Marker::new(
+        &run("other"),
+        Process::of("cat", "system", "9 from 1"),
+        "then".into(),
+    );
+    let mut map = at_work_with_much();
+    map.intruder = Some((9, theirs.text()));
+    let error = take(&mut map, &slow("frog")).unwrap_err();
+    assert!(
+        error
+            .reason
+            .contains("taken over by run other (process 9 on host cat"),
+        "{error}"
+    );
+    assert!(
+        map.has("filermark.t/p000000/n000079"),
+        "nothing more is removed"
+    );
+    assert_eq!(marker(&map).run, "other");
+    // Just before the end.
+    let mut map = at_work();
+    super::super::claim(
+        &mut map,
+        &this_run(),
+        false,
+        &World::of("frog", Some(false)),
+    )
+    .unwrap();
+    map.intruder = Some((0, theirs.text()));
+    let here = World::of("frog", None);
+    let error = super::super::release(&mut map, &this_run(), Reach::All, &here).unwrap_err();
+    assert!(error.reason.contains("taken over by run other"), "{error}");
+    assert_eq!(marker(&map).run, "other", "its marker stays");
+}
+
+/// A world in which another run takes the directory over in the same moment.
+struct Rival<'a> {
+    world: World,
+    map: &'a std::cell::RefCell<Map>,
+    text: String,
+}
+
+impl Watch for Rival<'_> {
+    fn pause(&self, time: Duration) -> bool {
+        self.world.pause(time);
+        self.map.borrow_mut().put(MARKER_PATH, &self.text);
+        true
+    }
+    fn this(&self) -> Process {
+        self.world.this()
+    }
+    fn is_alive(&self, process: &Process) -> Option<bool> {
+        self.world.is_alive(process)
+    }
+    fn waiting(&self, sentence: &str) {
+        self.world.waiting(sentence);
+    }
+}
+
+#[test]
+fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
+    let map = std::cell::RefCell::new(at_work());
+    let rival = Process::of("cat", "system", "9 from 1");
+    let watch = Rival {
+        world: World::of("frog", Some(false)),
+        map: &map,
+        text: Marker::new(&run("other"), rival, "then".into()).text(),
+    };
+    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let error = claimed.unwrap_err();
+    assert!(
+        error
+            .reason
+            .contains("at the same moment it was claimed by run other"),
+        "{error}"
+    );
+    let map = map.into_inner();
+    assert!(map.has("filermark.t/p000000/n000001"));
+    assert_eq!(marker(&map).run, "other");
+}
+
+/// Two clients of one run come to one directory by two names.
+#[test]
+fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
+    let mut map = at_work();
+    super::super::claim(
+        &mut map,
+        &this_run(),
+        false,
+        &World::of("frog", Some(false)),
+    )
+    .unwrap();
+    let ready = marker(&map);
+    let mut emptying = ready.clone();
+    (emptying.state, emptying.nonce) = (State::Emptying, run("theirs").nonce());
+    map.put(MARKER_PATH, &emptying.text());
+    let map = std::cell::RefCell::new(map);
+    let watch = Rival {
+        world: World::of("cat", None),
+        map: &map,
+        text: ready.text(),
+    };
+    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch).unwrap();
+    assert_eq!(claimed.nonce, this_run().nonce());
 }

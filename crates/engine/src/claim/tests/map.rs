@@ -25,6 +25,12 @@ pub(super) struct Map {
     part: usize,
     pub refuses_marker: bool,
     pub listings: i32,
+    /// Directories that cannot be removed though they are empty.
+    pub pinned: Vec<&'static str>,
+    /// The marker as it was at each part of a listing.
+    pub markers: Vec<Vec<u8>>,
+    /// A marker that another writes before so many more parts of listings.
+    pub intruder: Option<(usize, String)>,
 }
 
 pub(super) const RUN_DIR: &str = "filermark.t";
@@ -119,6 +125,9 @@ impl RunDirBackend for Map {
     }
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         assert!(self.below(RUN_DIR).is_empty(), "{:?}", self.nodes);
+        if self.pinned.contains(&RUN_DIR) {
+            return Err(refusal("busy"));
+        }
         self.nodes.remove(RUN_DIR);
         Ok(())
     }
@@ -135,12 +144,7 @@ impl RunDirBackend for Map {
     }
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
         if self.refuses_marker {
-            return Err(DriverError {
-                place: "map".into(),
-                step: "test".into(),
-                reason: "full".into(),
-                advice: String::new(),
-            });
+            return Err(refusal("full"));
         }
         self.put(&format!("{dir}/{name}"), text);
         Ok(())
@@ -170,6 +174,19 @@ impl RunDirBackend for Map {
         &mut self,
         listing: &mut Vec<Entry>,
     ) -> Result<Option<Vec<Entry>>, DriverError> {
+        let marker = format!("{RUN_DIR}/{MARKER}");
+        if let Some(Node::File(bytes)) = self.nodes.get(&marker) {
+            self.markers.push(bytes.clone());
+        }
+        match &mut self.intruder {
+            Some((0, text)) => {
+                let text = std::mem::take(text);
+                self.intruder = None;
+                self.put(&marker, &text);
+            }
+            Some((left, _)) => *left -= 1,
+            None => {}
+        }
         if listing.is_empty() {
             return Ok(None);
         }
@@ -194,7 +211,7 @@ impl RunDirBackend for Map {
                     Removed::Done
                 }
                 (Some(Node::Dir | Node::Through(_)), Removal::Dir)
-                    if self.below(&path).is_empty() =>
+                    if self.below(&path).is_empty() && !self.pinned.contains(&path.as_str()) =>
                 {
                     self.nodes.remove(&path);
                     Removed::Done
@@ -206,12 +223,24 @@ impl RunDirBackend for Map {
     }
 }
 
+fn refusal(reason: &str) -> DriverError {
+    DriverError {
+        place: "map".into(),
+        step: "test".into(),
+        reason: reason.into(),
+        advice: String::new(),
+    }
+}
+
 /// A world: who this is, whether a process lives, and what happens while time passes.
 pub(super) struct World {
     pub this: Process,
     pub alive: Option<bool>,
     pub waited: Cell<Duration>,
     pub said: RefCell<Vec<String>>,
+    /// Time that passes from one look at the clock to the next.
+    pub step: Duration,
+    pub looks: Cell<u32>,
 }
 
 impl World {
@@ -221,6 +250,8 @@ impl World {
             alive,
             waited: Cell::default(),
             said: RefCell::default(),
+            step: Duration::ZERO,
+            looks: Cell::default(),
         }
     }
 }
@@ -229,6 +260,10 @@ impl Watch for World {
     fn pause(&self, time: Duration) -> bool {
         self.waited.set(self.waited.get() + time);
         true
+    }
+    fn now(&self) -> Duration {
+        self.looks.set(self.looks.get() + 1);
+        self.waited.get() + self.step * self.looks.get()
     }
     fn this(&self) -> Process {
         self.this.clone()

@@ -5,7 +5,7 @@ mod map;
 
 use super::*;
 use crate::marker::{marker_run, marker_text};
-use map::{Map, Node};
+use map::{Map, Node, RUN_DIR};
 
 fn this_run() -> Claim {
     Claim {
@@ -335,4 +335,30 @@ fn a_claim_that_fails_leaves_nothing() {
     map.refuses_marker = true;
     assert!(claim(&mut map, &this_run()).is_err());
     assert_eq!(map.nodes.len(), 1);
+}
+
+/// What stays is known as ours later.
+#[test]
+fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
+    let old = run("20250101-old");
+    let mut map = left_by("20250101-old");
+    for dir in ["p000000", "p000000/d0000"] {
+        map.own(&format!("filermark.t/{dir}"), &old);
+    }
+    map.put("filermark.t/p000000/d0000/f0000000001", "x");
+    map.pinned = vec!["filermark.t/p000000/d0000", RUN_DIR];
+    let emptied = claim(&mut map, &this_run()).unwrap();
+    assert_eq!(emptied.foreign, ["filermark.t/p000000/d0000"]);
+    assert!(map.has("filermark.t/p000000/d0000/.filermark-owner"));
+    map.pinned = vec![RUN_DIR];
+    let error = release(&mut map, &this_run(), Reach::All).unwrap_err();
+    assert_eq!(error.reason, "busy");
+    assert_eq!(
+        owner(&map).as_deref(),
+        Some("20260101-this"),
+        "the marker is back"
+    );
+    map.pinned.clear();
+    release(&mut map, &this_run(), Reach::All).unwrap();
+    assert!(map.nodes.is_empty(), "{:?}", map.nodes);
 }
