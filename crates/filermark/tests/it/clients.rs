@@ -3,7 +3,7 @@
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::sweep::{Ended, PROGRAM, Sweep};
-use crate::turns::{beside_others, patiently};
+use crate::turns::{beside_others, when_quiet};
 use filermark_model::Finding;
 use filermark_results::{Outcome, PointRecord, read_record};
 use filermark_testbed::Hosts;
@@ -48,7 +48,7 @@ fn the_same_rc_file_runs_on_one_two_and_three_hosts() {
         let names: Vec<&str> = clients.split(' ').collect();
         // As users do it: all in one file, CLIENTS on the command line.
         let sweep = field.sweep("h1").into_rc().set("CLIENTS", clients);
-        patiently(|| {
+        when_quiet(|| {
             let ended = sweep.run();
             assert_complete(&ended, &names);
             assert_client_logs(&ended, &names);

@@ -3,7 +3,7 @@
 use crate::filermark;
 use crate::peek::serve;
 use crate::sweep::Sweep;
-use crate::turns::{alone, patiently};
+use crate::turns::{alone, when_quiet};
 use filermark_results::compare::SCHEMA;
 use filermark_server::ServerOptions;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
     let _turn = alone();
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
-    patiently(|| {
+    when_quiet(|| {
         let off = |what: &str, output: &Output| Err(format!("{what}:\n{}", text(&output.stdout)));
         measured(dir, "one", "2ms");
         measured(dir, "two", "2ms");

@@ -2,7 +2,7 @@
 
 use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others, patiently, whole};
+use crate::turns::{alone, beside_others, when_quiet, whole};
 use filermark_model::Op;
 use filermark_model::plan::Transport;
 use filermark_onc::nfs2::Procedure;
@@ -116,7 +116,7 @@ fn all_of_version_2() -> String {
 #[test]
 fn version_2_is_whole() {
     let _turn = alone();
-    patiently(|| {
+    when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {
             return Ok(());
         };

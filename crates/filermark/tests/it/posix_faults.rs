@@ -2,7 +2,7 @@
 
 use crate::posix_tree::{left_behind, plant_foreign, tree};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, beside_others, patiently};
+use crate::turns::{alone, beside_others, when_quiet};
 use filermark_model::{Op, Rule};
 use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn assert_given_up(ended: &Ended, parts: &[&str]) {
 #[test]
 fn an_injected_delay_is_the_service_time_of_a_stat() {
     let _turn = alone();
-    patiently(|| {
+    when_quiet(|| {
         let Some((mounts, faulty)) = faulty() else {
             return Ok(());
         };
@@ -62,7 +62,7 @@ fn an_injected_delay_is_the_service_time_of_a_stat() {
         assert!(median >= delay_ms, "{median} ms is faster than possible");
         let figures = format!("stat: mean {mean:.3} ms, median {median:.3}");
         println!("{figures}");
-        match mean <= delay_ms * 1.1 {
+        match mean <= delay_ms * 1.25 {
             true => Ok(()),
             false => Err(figures),
         }

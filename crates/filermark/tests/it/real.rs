@@ -1,8 +1,8 @@
 //! Short sweeps against servers that nobody here wrote.
 
 use crate::sweep::{Ended, Sweep};
-use crate::turns::alone;
-use filermark_model::{Finding, Rule};
+use crate::turns::{Machine, alone};
+use filermark_model::Rule;
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
 
 /// Three load points of a few seconds.
@@ -14,10 +14,18 @@ fn three_points(sandbox: &std::sync::Arc<Sandbox>, export: &Export) -> Sweep {
         .set("RUNTIME", 3)
 }
 
-/// All points were measured as wanted, without a single error.
+/// All points are measured as wanted, without a single error.
 #[track_caller]
-fn assert_measured(ended: &Ended) {
-    assert!(ended.is_complete(), "{}", ended.stderr);
+fn assert_measured(sweep: &Sweep) -> Ended {
+    let machine = Machine::watch();
+    let ended = sweep.succeed();
+    machine.judge(measured(&ended));
+    ended
+}
+
+/// `Err`: the rates were not those that were wanted, or a point is not valid.
+#[track_caller]
+fn measured(ended: &Ended) -> Result<(), String> {
     let record = ended.record();
     assert_eq!(record.points.len(), record.run.plan.points.len());
     for point in &record.points {
@@ -29,12 +37,6 @@ fn assert_measured(ended: &Ended) {
             stats.service().mean_ns() / 1e6,
             stats.transfer_bytes
         );
-        // Of some hundred operations, those at the edges of the window are 1 % or more.
-        assert!(
-            (achieved / requested - 1.0).abs() <= 0.02,
-            "{achieved} of {requested}"
-        );
-        assert!(point.is_valid(), "{:?}", point.findings);
         for name in [
             "bad_replies",
             "stream_errors",
@@ -45,9 +47,16 @@ fn assert_measured(ended: &Ended) {
             let count = stats.counters.get(name).copied().unwrap_or(0);
             assert_eq!(count, 0, "{name}: {:?}", stats.counters);
         }
+        // Of some hundred operations, those at the edges of the window are 1 % or more.
+        if !point.is_valid() || (achieved / requested - 1.0).abs() > 0.02 {
+            return Err(format!("{achieved} of {requested}: {:?}", point.findings));
+        }
     }
     let end = record.end.expect("an end");
-    assert!(end.findings.is_empty(), "{:?}", end.findings);
+    match end.findings.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{:?}", end.findings)),
+    }
 }
 
 /// Nothing is in the export, as a client that is not ours sees it.
@@ -91,7 +100,7 @@ fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
     let sweep = three_points(sandbox, export)
         .unset("NFS_PORT")
         .unset("MOUNT_PORT");
-    assert_measured(&sweep.succeed());
+    assert_measured(&sweep);
     assert_eq!(files_below(&files), Vec::<std::path::PathBuf>::new());
     // With data checked, over shared connections with several calls each under way.
     let sweep = three_points(sandbox, export)
@@ -101,8 +110,7 @@ fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
         .set("BIOD_MAX_READS", 8)
         .set("BIOD_MAX_WRITES", 8)
         .set("BLOCK_SIZE", 8);
-    let ended = sweep.succeed();
-    assert_measured(&ended);
+    let ended = assert_measured(&sweep);
     let stats = ended.point(1).stats.expect("figures");
     assert_eq!(stats.transfer_bytes, (8192, 8192));
     assert!(
@@ -126,11 +134,9 @@ fn ganesha_mem_is_measured_and_what_it_loses_is_found() {
     for point in &ended.record().points {
         let stats = point.measured().expect("measured");
         assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
-        let other = |f: &&Finding| f.invalidates() && f.rule != Rule::DataVerify;
-        let other = point.findings.iter().find(other);
-        assert_eq!(other, None);
         let wrong = stats.counters.get("verify_errors").copied().unwrap_or(0);
-        assert_eq!(wrong == 0, point.is_valid(), "{:?}", point.findings);
+        let said = point.findings.iter().any(|f| f.rule == Rule::DataVerify);
+        assert_eq!(wrong > 0, said, "{:?}", point.findings);
     }
     assert_empty(sandbox, export);
 }
@@ -147,7 +153,7 @@ fn ganesha_is_measured_over_ipv6() {
         .unset("NFS_PORT")
         .unset("MOUNT_PORT")
         .set("LOAD", "100 200");
-    assert_measured(&sweep.succeed());
+    assert_measured(&sweep);
     assert_empty(sandbox, &export);
 }
 
@@ -161,13 +167,12 @@ fn the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
     let sweep = three_points(sandbox, export)
         .unset("NFS_PORT")
         .unset("MOUNT_PORT");
-    assert_measured(&sweep.succeed());
+    assert_measured(&sweep);
     assert_empty(sandbox, export);
-    let ended = three_points(sandbox, export)
+    let sweep = three_points(sandbox, export)
         .set("LOAD", 200)
-        .set("VERIFY", "on")
-        .succeed();
-    assert_measured(&ended);
+        .set("VERIFY", "on");
+    assert_measured(&sweep);
     assert_empty(sandbox, export);
 }
 
@@ -194,6 +199,8 @@ fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
             return;
         };
         let sweep = three_points(&sandbox, ganesha.export())
+            .set("LOAD", "100 200")
+            .set("RUNTIME", 10)
             .set("LOAD", 400)
             .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1);
@@ -212,15 +219,18 @@ fn a_real_server_that_is_killed_ends_the_sweep() {
     };
     let sandbox = std::sync::Arc::clone(ganesha.sandbox());
     let sweep = three_points(&sandbox, ganesha.export())
-        .set("RPC_TIMEOUT_MS", 300)
+        .set("LOAD", "100 200")
+        .set("RUNTIME", 10)
+        .set("RPC_TIMEOUT_MS", 3000)
         .set("RPC_RETRIES", 1)
-        .set("CONNECT_TIMEOUT_MS", 1000);
+        .set("CONNECT_TIMEOUT_MS", 3000);
     let mut started = sweep.start();
-    started.wait_for("[2/3] 200 op/s RUN");
+    started.wait_for("[2/2] 200 op/s RUN");
     drop(ganesha);
     let ended = started.wait();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     ended.assert_sentence(&["127.0.0.1:/export", "RUN", "does not answer any more"]);
     let record = ended.record();
-    assert!(record.points[0].is_valid() && record.points.len() == 2);
+    assert_eq!(record.points.len(), 2);
+    assert!(record.points[0].measured().is_some());
 }

@@ -1,7 +1,7 @@
 //! Ten thousand procs on one machine.
 
 use crate::sweep::{Started, Sweep};
-use crate::turns::{alone, patiently};
+use crate::turns::{alone, when_quiet};
 use rustix::process::Signal;
 
 /// The most memory that a process ever had, in bytes.
@@ -62,7 +62,7 @@ fn ten_thousand_procs_take_little_memory() {
         .nth(1)
         .and_then(|rest| rest.split(',').next()?.parse().ok());
     let port = port.expect("a port");
-    patiently(|| {
+    when_quiet(|| {
         let (few, many) = (memory_of(100, port)?, memory_of(10_000, port)?);
         let each = many.saturating_sub(few) / 9_900;
         println!("{} KiB per proc", each as f64 / 1024.0);

@@ -16,21 +16,66 @@ pub fn beside_others() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tries a measurement whose figures the rest of the machine can spoil, three times
-/// at most; `Err` says what was off.
-#[track_caller]
-pub fn patiently(mut measure: impl FnMut() -> Result<(), String>) {
-    let mut off = Vec::new();
-    for _ in 0..3 {
-        match measure() {
-            Ok(()) => return,
-            Err(why) => off.push(why),
-        }
-    }
-    panic!("three times off: {off:#?}");
+/// Share of the processors' time that is idle while a test measures on a quiet machine.
+const IDLE_MIN: f64 = 0.3;
+
+/// Watches what the rest of the machine does while a test measures rates or times.
+pub struct Machine {
+    before: CpuTime,
 }
 
-/// For [`patiently`]: `Err` when packets came too fast for the capture, which says nothing
+impl Machine {
+    /// From now on.
+    pub fn watch() -> Self {
+        let before = CpuTime::now();
+        Self { before }
+    }
+
+    /// Panics with what was off, unless the machine was so busy since that no rate and no time
+    /// can be expected of it: then it says that nothing was judged.
+    #[track_caller]
+    pub fn judge(&self, measured: Result<(), String>) {
+        let Err(off) = measured else { return };
+        let idle = CpuTime::now().idle_share_since(&self.before);
+        assert!(idle < IDLE_MIN, "the processors were {idle:.2} idle: {off}");
+        println!("not judged, the processors were {idle:.2} idle: {off}");
+    }
+}
+
+/// Measures rates or times that the rest of the machine can spoil.
+#[track_caller]
+pub fn when_quiet(measure: impl FnOnce() -> Result<(), String>) {
+    let machine = Machine::watch();
+    machine.judge(measure());
+}
+
+/// Time of all processors since the machine began, in ticks: proc(5), /proc/stat.
+struct CpuTime {
+    idle: u64,
+    all: u64,
+}
+
+impl CpuTime {
+    fn now() -> Self {
+        const IDLE: usize = 3;
+        const TO_STEAL: usize = 8;
+        let text = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
+        let line = text.lines().next().unwrap_or_default();
+        let ticks = line.split_ascii_whitespace().skip(1).take(TO_STEAL);
+        let ticks: Vec<u64> = ticks.map(|t| t.parse().expect("ticks")).collect();
+        Self {
+            idle: ticks[IDLE],
+            all: ticks.iter().sum(),
+        }
+    }
+
+    fn idle_share_since(&self, before: &Self) -> f64 {
+        let all = self.all.saturating_sub(before.all).max(1);
+        self.idle.saturating_sub(before.idle) as f64 / all as f64
+    }
+}
+
+/// For [`when_quiet`]: `Err` when packets came too fast for the capture, which says nothing
 /// about whoever sent them.
 pub fn whole(pcap: &Pcap) -> Result<(), String> {
     match pcap.dropped() {

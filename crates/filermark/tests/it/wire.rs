@@ -3,7 +3,7 @@
 
 use crate::peek::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, patiently};
+use crate::turns::{alone, when_quiet};
 use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};
 use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, available};
@@ -130,20 +130,20 @@ fn tshark_finds_all_procedures_well_formed() {
 }
 
 /// The record's mean service times against those between the packets: within 5 us
-/// or 2 %. The record's are longer by the way from a packet on the loopback to the
+/// or 5 %. The record's are longer by the way from a packet on the loopback to the
 /// program's look at its clock, the wake-up of a thread that sleeps (20 to 60 us),
-/// so the delays are such that 2 % are more than that.
+/// so the delays are such that 5 % are more than that.
 #[test]
 fn tshark_measures_the_same_service_times() {
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
-    patiently(|| {
+    when_quiet(|| {
         let Some(times) = service_times(&sandbox) else {
             return Ok(());
         };
-        let near = |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.02 * theirs).max(5.0);
+        let near = |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.05 * theirs).max(5.0);
         match times.iter().all(near) {
             true => Ok(()),
             false => Err(format!("record and capture in us: {times:?}")),

@@ -17,9 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many rows run beside each other; each makes little load and waits for most of its time.
 const BESIDE: usize = 4;
 
-/// Longer than a true server takes on a machine whose processors are shared by many.
-const TIMEOUT_MS: u64 = 20_000;
-
 /// Long enough that RUN is seen before it ends.
 const RUNTIME_SECS: u64 = 3;
 
@@ -40,11 +37,25 @@ pub enum Expect {
     /// VALID, and the counts are those of the proxy. (A busy machine may make the point INVALID by
     /// rules on the generator alone; these are left out of account.)
     Right,
+    /// Right, or INVALID by one of these rules if the procs came to ask for what is wrong.
+    RightOr(&'static [Rule]),
     /// It ends in good order (0, 4 where no point counts, 1 where a point failed), and one of these
     /// rules makes it INVALID.
     Invalid(&'static [Rule]),
     /// It fails with exit code 1, and these words are on stderr.
     Fails(&'static [&'static str]),
+}
+
+impl Expect {
+    /// How long a reply is waited for. A server that answers may be slow, on a machine whose
+    /// processors are shared by many; from one that does not, no reply is waited for this long
+    /// more than some twenty times.
+    const fn timeout_ms(self) -> u64 {
+        match self {
+            Self::Right | Self::RightOr(_) => 60_000,
+            Self::Invalid(_) | Self::Fails(_) => 6000,
+        }
+    }
 }
 
 /// What a proxy and its test tell each other.
@@ -162,16 +173,10 @@ impl Row {
         }
         match self.expect {
             Expect::Right => self.right(ended, record.ok_or("no record")?),
-            Expect::Invalid(rules) => {
+            Expect::Invalid(rules) => broken(ended, record.ok_or("no record")?, rules),
+            Expect::RightOr(rules) => {
                 let record = record.ok_or("no record")?;
-                let broken = invalidating(record);
-                if !matches!(ended.code, 0 | 1 | 4) {
-                    return Err("not an exit code of a run that came to its end".into());
-                }
-                match broken.iter().any(|(rule, _)| rules.contains(rule)) {
-                    true => Ok(()),
-                    false => Err(format!("none of {rules:?} but {broken:?}")),
-                }
+                broken(ended, record, rules).or_else(|_| self.right(ended, record))
             }
             Expect::Fails(words) => {
                 if record.is_some_and(is_valid) {
@@ -205,9 +210,9 @@ impl Row {
         let of = |op: &filermark_model::Op| stats.op(*op).map_or(0, |op| op.success_count);
         let counted: u64 = self.only_in_run.iter().map(of).sum();
         let passed = self.told.replies_of_run.load(Ordering::Relaxed);
-        // Not in the figures: questions about free space before RUN, and what ends outside of the
-        // window at either edge, a call per proc.
-        match counted > 0 && (counted..=counted + 4 * PROCS).contains(&passed) {
+        // Not in the figures: questions about free space before RUN, and what begins or ends
+        // outside of the window, on a busy machine some calls per proc.
+        match counted > 0 && (counted..=counted + 8 * PROCS).contains(&passed) {
             true => Ok(()),
             false => Err(format!("{counted} in the record, {passed} passed by")),
         }
@@ -228,6 +233,18 @@ const OF_THE_MACHINE: &[Rule] = &[
     Rule::ResponseLimit,
     Rule::Saturated,
 ];
+
+/// It came to its end, and one of these rules makes it INVALID.
+fn broken(ended: &Ended, record: &RunRecord, rules: &[Rule]) -> Result<(), String> {
+    if !matches!(ended.code, 0 | 1 | 4) {
+        return Err("not an exit code of a run that came to its end".into());
+    }
+    let broken = invalidating(record);
+    match broken.iter().any(|(rule, _)| rules.contains(rule)) {
+        true => Ok(()),
+        false => Err(format!("none of {rules:?} but {broken:?}")),
+    }
+}
 
 /// The findings that make a run or a point of it INVALID.
 fn invalidating(record: &RunRecord) -> Vec<(Rule, String)> {

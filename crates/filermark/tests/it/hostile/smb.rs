@@ -1,6 +1,6 @@
 //! SMB 3.1.1, not signed: Samba behind a proxy.
 
-use super::{Begins, Expect, RUNTIME_SECS, Row, TIMEOUT_MS, Told, run_all};
+use super::{Begins, Expect, RUNTIME_SECS, Row, Told, run_all};
 use crate::smb::{Spoken, samba, sweep};
 use crate::turns::beside_others;
 use filermark_model::{Op, Rule};
@@ -130,15 +130,15 @@ pub(super) fn row(
         .set("SMB_PORT", proxy.address().port())
         .set("LOAD", 100)
         .set("RUNTIME", RUNTIME_SECS)
-        .set("RPC_TIMEOUT_MS", TIMEOUT_MS)
-        .set("CONNECT_TIMEOUT_MS", TIMEOUT_MS);
+        .set("RPC_TIMEOUT_MS", expect.timeout_ms())
+        .set("CONNECT_TIMEOUT_MS", expect.timeout_ms());
     Row {
         name: format!("SMB {name}"),
         begins,
         expect,
         sweep,
         told,
-        only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs],
+        only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs, Op::QuerySecurity],
         proxy: Box::new(proxy),
     }
 }

@@ -51,13 +51,12 @@ fn samba_is_measured_on_old_and_new_dialects() {
         return;
     };
     for spoken in Spoken::ALL {
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let sweep = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", "100 200 300")
             .set("PROCS", 10)
             .set("WARMUP_TIME", 1)
-            .set("RUNTIME", 3)
-            .succeed();
-        assert_measured(&ended);
+            .set("RUNTIME", 3);
+        let ended = assert_measured(&sweep);
         assert_secret(&ended);
         assert_empty(&samba, Samba::DATA);
         let log = ended.file("sfslog");
@@ -91,7 +90,7 @@ fn what_samba_keeps_is_right() {
         return;
     };
     for spoken in [Spoken::Smb1, Spoken::Smb311] {
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let sweep = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", 300)
             .set("PROCS", 10)
             .set("RUNTIME", 3)
@@ -99,9 +98,8 @@ fn what_samba_keeps_is_right() {
             .set("CONNECTIONS", 2)
             .set("BIOD_MAX_READS", 8)
             .set("BIOD_MAX_WRITES", 8)
-            .set("BLOCK_SIZE", 8)
-            .succeed();
-        assert_measured(&ended);
+            .set("BLOCK_SIZE", 8);
+        let ended = assert_measured(&sweep);
         let stats = ended.point(1).stats.expect("figures");
         assert_eq!(stats.transfer_bytes, (8192, 8192));
         assert!(

@@ -3,7 +3,7 @@
 
 use super::{Spoken, readable, samba, sweep};
 use crate::sweep::Ended;
-use crate::turns::{alone, patiently};
+use crate::turns::{alone, when_quiet};
 use crate::wire::between_pauses;
 use filermark_model::Op;
 use filermark_testbed::{Capture, Samba, SmbProxy, available};
@@ -101,7 +101,7 @@ fn clear(samba: &Samba) {
 }
 
 /// The record's mean service times against those between the packets: within 5 us or
-/// 2 %. A proxy makes the way back longer, so that 2 % are more than the wake-up of a
+/// 5 %. A proxy makes the way back longer, so that 5 % are more than the wake-up of a
 /// thread that sleeps.
 #[test]
 fn tshark_measures_the_same_service_times() {
@@ -110,12 +110,12 @@ fn tshark_measures_the_same_service_times() {
         return;
     };
     for spoken in [Spoken::Smb1, Spoken::Smb311] {
-        patiently(|| {
+        when_quiet(|| {
             let Some(times) = service_times(&samba, spoken) else {
                 return Ok(());
             };
             let near =
-                |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.02 * theirs).max(5.0);
+                |(ours, theirs): &(f64, f64)| (ours - theirs).abs() <= (0.05 * theirs).max(5.0);
             match times.iter().all(near) {
                 true => Ok(()),
                 false => Err(format!("record and capture in us: {times:?}")),
