@@ -121,6 +121,13 @@ impl Bundle {
         self.add(name, read_file(path)?, role)
     }
 
+    /// Takes a file out again.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Some(member) = self.members.remove(name) {
+            self.total = self.total.saturating_sub(member.bytes.len() as u64);
+        }
+    }
+
     /// The files, by name; without the manifests.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Member)> {
         self.members

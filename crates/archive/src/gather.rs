@@ -1,11 +1,14 @@
 //! Finds what belongs to a run record, a submission or a folder of them.
 
 use crate::bundle::{Bundle, Member, read_file, read_record};
+use crate::inputs::{Inputs, is_named};
 use crate::name::check_name;
 use crate::role::Role;
-use crate::secrets::{secret_files, secrets};
+use crate::sign::SIGNATURE_END;
 use crate::verify::pages::is_of_other;
 use crate::{ArchiveError, Done, sha256};
+use filermark_model::InputFile;
+use filermark_model::secret_text::{secret_files, secrets};
 use filermark_results::RunRecord;
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_is_plain};
 use filermark_submission::{Document, Element, ROOT_NAME, XML_LEN_MAX, read_xml};
@@ -58,6 +61,7 @@ pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec
         by_name: named(what, options),
         rendered: BTreeSet::new(),
         secret_files: Vec::new(),
+        inputs: Inputs::default(),
         has_rc: options.no_rc || options.rc.is_some(),
     };
     if let Some(rc) = &options.rc {
@@ -69,7 +73,9 @@ pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec
     for path in &options.add {
         gatherer.take(path, None, Role::Other);
     }
+    gatherer.find_inputs();
     gatherer.find_rc();
+    gatherer.refuse_other_inputs();
     gatherer.find_secrets();
     match gatherer.faults.is_empty() {
         true => Ok(gatherer.found),
@@ -88,6 +94,8 @@ struct Gatherer<'a> {
     /// Files that are as their record makes them.
     rendered: BTreeSet<String>,
     secret_files: Vec<String>,
+    /// What the runs read.
+    inputs: Inputs,
     has_rc: bool,
 }
 
@@ -204,6 +212,7 @@ impl Gatherer<'_> {
         }
         self.name_after(&folder, &suffix);
         self.found.bundle.add(&name, member.bytes, Role::Record)?;
+        self.inputs.take(&record);
         self.files_of_run(&record, &folder)
     }
 
@@ -260,9 +269,8 @@ impl Gatherer<'_> {
     }
 
     fn one_of_run(&mut self, path: &Path, name: &str) -> Done {
-        let is_other =
-            name.ends_with(RECORD_END) || name.ends_with(".zip") || name.ends_with(".tmp");
-        if is_other {
+        let others = [RECORD_END, ".zip", SIGNATURE_END, ".tmp"];
+        if others.iter().any(|end| name.ends_with(end)) {
             return Ok(());
         }
         match Role::guess(name) {
@@ -414,9 +422,102 @@ impl Gatherer<'_> {
         }
     }
 
-    /// An rc file beside the record, where nobody says which it is.
+    /// The files that the runs read, where they lie beside the record, in the folder
+    /// above it, or beside the rc file, by name and sum.
+    fn find_inputs(&mut self) {
+        if self.options.no_rc {
+            return;
+        }
+        let place = folder_of(&self.found.place);
+        let above = place.join("..");
+        let rc = self.options.rc.iter().map(|rc| folder_of(rc));
+        let folders: Vec<PathBuf> = [place, above].into_iter().chain(rc).collect();
+        for input in self.inputs.files().to_vec() {
+            let bundle = &self.found.bundle;
+            let is_there = bundle.members().any(|(_, m)| input.is_of(&m.bytes));
+            let is_taken = bundle
+                .members()
+                .any(|(name, _)| is_named(name, &input.name));
+            match is_taken {
+                _ if is_there => {}
+                true => self.found.remarks.push(format!(
+                    "{}, which the run read ({}): not packed, another file has this name",
+                    input.name, input.option
+                )),
+                false => self.find_input(&input, &folders),
+            }
+        }
+    }
+
+    fn find_input(&mut self, input: &InputFile, folders: &[PathBuf]) {
+        let what = format!("{}, which the run read ({})", input.name, input.option);
+        if check_name(&input.name).is_err() {
+            self.found.remarks.push(format!(
+                "{what}: a file of this name cannot be in an archive"
+            ));
+            return;
+        }
+        let folders = folders.iter().filter(|f| !self.is_link(f, &input.name));
+        let there: Vec<PathBuf> = folders
+            .map(|folder| folder.join(&input.name))
+            .filter(|path| path.is_file())
+            .collect();
+        let same = |path: &&PathBuf| read_file(path).is_ok_and(|bytes| input.is_of(&bytes));
+        let remark = match (there.iter().find(same), there.first()) {
+            // Who gives it away decides on what stands in it.
+            (Some(path), _) if input.secret_line_count > 0 && !input.is_rc() => format!(
+                "{}: has lines with secrets and is left out; take them out and name it: --add FILE",
+                path.display()
+            ),
+            (Some(path), _) => {
+                let role = match input.is_rc() {
+                    true => Role::Rc,
+                    false => Role::Other,
+                };
+                return self.take(path, None, role);
+            }
+            (None, Some(path)) => match read_file(path) {
+                Ok(bytes) if !self.inputs.has(&bytes) => {
+                    let why = input.difference(&bytes);
+                    return self.other_input(&path.display().to_string(), &why);
+                }
+                _ => format!("{what}: not there as it was; --add FILE says where it is"),
+            },
+            (None, None) => {
+                format!("{what}: not there; --rc or --add FILE says where it is")
+            }
+        };
+        self.found.remarks.push(remark);
+    }
+
+    /// A file that was changed since the run, or is another one.
+    fn other_input(&mut self, what: &str, why: &str) {
+        self.wanting(format!(
+            "{what}: not the file that the run read: {why}; give it as it was (--rc or --add FILE)"
+        ));
+    }
+
+    /// Nothing else is packed for what a run read.
+    fn refuse_other_inputs(&mut self) {
+        if self.options.no_rc {
+            return;
+        }
+        let members = self.found.bundle.members();
+        let others: Vec<(String, String)> = members
+            .filter_map(|(name, m)| Some((name.to_owned(), self.inputs.refusal(name, m)?)))
+            .collect();
+        for (name, why) in others {
+            self.other_input(&name, &why);
+            self.found.bundle.remove(&name);
+        }
+    }
+
+    /// An rc file beside the record, where neither the user nor the record says which.
     fn find_rc(&mut self) {
-        if self.has_rc || self.found.bundle.members().any(|(_, m)| m.role == Role::Rc) {
+        if self.inputs.are_all_known()
+            || self.has_rc
+            || self.found.bundle.members().any(|(_, m)| m.role == Role::Rc)
+        {
             return;
         }
         let folder = folder_of(&self.found.place);
@@ -431,7 +532,7 @@ impl Gatherer<'_> {
         match found {
             Some(path) => {
                 self.found.remarks.push(format!(
-                    "{}: taken as the rc file by its name; --rc FILE says which it is",
+                    "{}: taken as the rc file by its name, since no run record says which it was; --rc FILE says it",
                     path.display()
                 ));
                 self.take(&path, None, Role::Rc);

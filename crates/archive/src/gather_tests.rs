@@ -2,6 +2,7 @@
 
 use crate::tests::*;
 use crate::*;
+use proptest::prelude::*;
 use std::fs;
 
 #[test]
@@ -140,5 +141,133 @@ fn files_of_other_runs_in_the_folder_stay_out() {
     assert!(
         !names.contains(&"mine.zip") && !names.contains(&"x.html"),
         "{names:?}"
+    );
+}
+
+proptest! {
+    /// Whatever the rc file's own reader takes for a password is found.
+    #[test]
+    fn no_password_that_the_reader_sees_is_missed(
+        front in "[ \t]{0,2}(export )?",
+        name in "PASSWORD|WINDOWS_PASSWORD",
+        gap in "[ \t]{0,1}",
+        value in "[ -~]{0,12}|\"[ -!#-~\n]{0,12}\"|'[ -&(-~\n]{0,12}'",
+        before in "(LOAD=1\n|# x\n|\r\n){0,2}",
+    ) {
+        let text = format!("{before}{front}{name}{gap}={value}\n");
+        let rc = filermark_config::rc::parse_rc("rc", &text);
+        let given = rc.assignments.iter().any(|a| a.name == name && !a.value.trim().is_empty());
+        prop_assert!(!given || !secrets(&text).is_empty(), "{text:?}");
+    }
+}
+/// The folder of a run whose record names what it read: an rc file and a mix file.
+fn folder_with_inputs(mix: &str) -> tempfile::TempDir {
+    let dir = folder();
+    let mut record = record();
+    let input = |option: &str, name: &str, text: &str| {
+        filermark_model::InputFile::of(option, std::path::Path::new(name), text)
+    };
+    record.run = record.run.with_inputs(vec![
+        input("-r", "sfs_rc", RC),
+        input("MIXFILE", "mixes/mine_mix", mix),
+    ]);
+    fs::write(dir.path().join("mine.run.jsonl"), lines_of(&record)).unwrap();
+    dir
+}
+
+fn packed(dir: &tempfile::TempDir, rc: Option<&str>, force: bool) -> Result<Gathered, String> {
+    let options = GatherOptions {
+        rc: rc.map(|rc| dir.path().join(rc)),
+        force,
+        ..GatherOptions::default()
+    };
+    gathered(dir, "mine.run.jsonl", &options).map_err(|faults| faults.join("\n"))
+}
+
+#[test]
+fn inputs_are_packed_by_their_sums_and_verified() {
+    let dir = folder_with_inputs("read 50\n");
+    fs::write(dir.path().join("mine_mix"), "read 50\n").unwrap();
+    let found = packed(&dir, None, false).unwrap();
+    assert_eq!(found.remarks, [""; 0]);
+    assert_eq!(found.bundle.get("sfs_rc").unwrap().role, Role::Rc);
+    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    assert!(told.ok, "{}", faults(&told));
+    for line in [
+        "ok    sfs_rc: as mine.run.jsonl read it (-r)",
+        "ok    mine_mix: as mine.run.jsonl read it (MIXFILE)",
+    ] {
+        assert!(told.checks.iter().any(|c| c.to_string() == line), "{line}");
+    }
+    // The name does not matter where the contents are the same.
+    fs::rename(dir.path().join("sfs_rc"), dir.path().join("old_rc")).unwrap();
+    assert!(packed(&dir, Some("old_rc"), false).is_ok());
+    // What is not there is told.
+    fs::remove_file(dir.path().join("mine_mix")).unwrap();
+    let found = packed(&dir, Some("old_rc"), false).unwrap();
+    assert!(found.remarks[0].starts_with("mine_mix, which the run read (MIXFILE): not there"));
+    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    assert!(told.ok, "{}", faults(&told));
+    let skipped = "skip  mine.run.jsonl: mine_mix, which it read (MIXFILE), is not there";
+    assert!(told.checks.iter().any(|c| c.to_string() == skipped));
+}
+
+#[test]
+fn no_other_file_is_packed_for_an_input() {
+    let dir = folder_with_inputs("read 50\n");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("mine_mix"), "read 50\n").unwrap();
+    fs::write(at("sfs_rc"), "LOAD=500\n").unwrap();
+    fs::write(at("else_rc"), "LOAD=500\n").unwrap();
+    for rc in [None, Some("sfs_rc"), Some("else_rc")] {
+        let why = packed(&dir, rc, false).unwrap_err();
+        assert!(why.contains("not the file that the run read"), "{why}");
+        assert!(why.contains("its SHA-256 begins with"), "{why}");
+        assert!(why.contains("give it as it was"), "{why}");
+        let found = packed(&dir, rc, true).unwrap();
+        assert!(
+            found.bundle.members().all(|(_, m)| m.role != Role::Rc),
+            "{rc:?}"
+        );
+    }
+    fs::write(at("sfs_rc"), RC).unwrap();
+    fs::write(at("mine_mix"), "read 51\n").unwrap();
+    let why = packed(&dir, None, false).unwrap_err();
+    assert!(why.contains("mine_mix: not the file"), "{why}");
+    // Whoever packs by other means is found out.
+    let mut bundle = packed(&dir, None, true).unwrap().bundle;
+    bundle.add("mine_mix", "read 51\n", Role::Other).unwrap();
+    bundle.add("else_rc", "LOAD=500\n", Role::Rc).unwrap();
+    let told = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
+    let found = faults(&told);
+    assert!(
+        found.contains("FAIL  mine_mix: not the file that mine.run.jsonl read"),
+        "{found}"
+    );
+    assert!(
+        found.contains("FAIL  else_rc: no run in it read this rc file"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_line_with_a_password_is_taken_out_and_the_file_is_still_the_runs() {
+    let dir = folder();
+    let mut record = record();
+    let with = "LOAD=100\nPASSWORD=geheim\nPROCS=2\n";
+    let rc = filermark_model::InputFile::of("-r", std::path::Path::new("sfs_rc"), with);
+    record.run = record.run.with_inputs(vec![rc]);
+    fs::write(dir.path().join("mine.run.jsonl"), lines_of(&record)).unwrap();
+    fs::write(dir.path().join("sfs_rc"), with).unwrap();
+    let why = packed(&dir, None, false).unwrap_err();
+    assert!(why.starts_with("sfs_rc:2: PASSWORD has a value"), "{why}");
+    fs::write(dir.path().join("sfs_rc"), "LOAD=100\nPROCS=2\n").unwrap();
+    let found = packed(&dir, None, false).unwrap();
+    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    let line =
+        "ok    sfs_rc: as mine.run.jsonl read it (-r); lines with secrets (1) are not in its sum";
+    assert!(
+        told.checks.iter().any(|c| c.to_string() == line),
+        "{told:?}"
     );
 }

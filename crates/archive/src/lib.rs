@@ -10,11 +10,12 @@
 
 mod bundle;
 pub mod gather;
+mod inputs;
 mod manifest;
 mod name;
 mod replace;
 mod role;
-mod secrets;
+pub mod sign;
 pub mod verify;
 mod zipfile;
 
@@ -28,7 +29,6 @@ pub use gather::{GatherOptions, Gathered, gather};
 pub use manifest::{MANIFEST_JSON, MANIFEST_SUMS, Manifest, ManifestFile, ManifestRun, SCHEMA};
 pub use name::check_name;
 pub use role::Role;
-pub use secrets::{secret_files, secrets};
 pub use verify::{Check, Options, State, Verification, verify};
 pub use zipfile::is_zip;
 
@@ -55,4 +55,5 @@ impl ArchiveError {
 /// What calls of this room give back.
 pub type Done<T = ()> = Result<T, ArchiveError>;
 
+pub use filermark_model::secret_text::{secret_files, secrets};
 pub use filermark_results::sha256;

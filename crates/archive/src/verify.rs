@@ -6,6 +6,7 @@
 
 mod figures;
 mod findings;
+mod inputs;
 mod outcome;
 pub(crate) mod pages;
 mod renderings;
@@ -186,6 +187,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
     let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, &mut told));
     checked.extend(pages::check(bundle, &runs, options, &mut told));
     checked.extend(submission::check(bundle, &runs, &mut told));
+    checked.extend(inputs::check(bundle, &runs, &mut told));
     if runs.is_empty() {
         let text = "no run record in it: nothing could be computed again";
         told.push(State::Fail, "run record", text);
@@ -197,7 +199,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         } else if !is_known {
             let why = match member.role {
                 Role::Rc => {
-                    "options of the command line can have replaced what it says; its sum is checked"
+                    "the run record is of version 0.1 and does not say which rc file the run read; its sum is checked"
                 }
                 _ => "nothing in it can be computed from a record; its sum is checked",
             };

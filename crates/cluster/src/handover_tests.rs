@@ -175,6 +175,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         suffix: "sealed".into(),
         dir: dir.path().into(),
         stop_command: "filermark stop".into(),
+        inputs: Vec::new(),
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},

@@ -323,6 +323,7 @@ mod tests {
             suffix: "many".into(),
             dir: dir.path().into(),
             stop_command: "filermark stop".into(),
+            inputs: Vec::new(),
             client_log_dir: None,
             stop: StopFlag::new(),
             observe: &mut |progress| {

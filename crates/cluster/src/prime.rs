@@ -5,6 +5,7 @@
 use crate::sweep::Sweep;
 use crate::switchboard::Switchboard;
 use filermark_engine::driver::StopFlag;
+use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
@@ -21,6 +22,8 @@ pub struct RunOptions<'a> {
     pub suffix: String,
     /// The command that removes what the run leaves behind, for messages.
     pub stop_command: String,
+    /// The files that the plan was read from.
+    pub inputs: Vec<InputFile>,
     /// Directory of the result files; made when missing.
     pub dir: PathBuf,
     /// Directory of the procs' logs, where it is another one.

@@ -62,6 +62,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         suffix: "t".into(),
         dir: dir.into(),
         stop_command: "filermark stop".into(),
+        inputs: Vec::new(),
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},

@@ -71,7 +71,8 @@ impl<'a> Sweep<'a> {
             env!("CARGO_PKG_VERSION"),
             &options.suffix,
             options.plan.clone(),
-        );
+        )
+        .with_inputs(options.inputs.clone());
         let record = RunRecord::new(header);
         writer
             .write(&Line::Run(Box::new(record.run.clone())))

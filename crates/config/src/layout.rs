@@ -4,7 +4,7 @@ use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::PROCS_MAX;
-use crate::sources::{Sources, read_beside};
+use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::plan::{ClientPlan, MountPoint};
 use filermark_model::{Finding, Rule, Severity};
@@ -115,7 +115,8 @@ pub(crate) fn mount_point_count(sources: &Sources) -> usize {
     let words = values.list("MNT_POINTS");
     match words.as_slice() {
         [file] if looks_like_file(file) => {
-            let Ok((path, text)) = read_beside(file, &[sources.folder()]) else {
+            let read = sources.read_beside("MNT_POINTS", file, &[sources.folder()]);
+            let Ok((path, text)) = read else {
                 return 0;
             };
             let lines = parse_mount_file(&path, Form::Nfs, &text, &mut Vec::new()).lines;
@@ -208,7 +209,7 @@ fn from_file(
     place: &Place,
     errors: &mut Vec<ConfigError>,
 ) -> Dealt {
-    let (path, text) = match read_beside(file, &[sources.folder()]) {
+    let (path, text) = match sources.read_beside("MNT_POINTS", file, &[sources.folder()]) {
         Ok(found) => found,
         Err(why) => {
             errors.push(ConfigError::new(

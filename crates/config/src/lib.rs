@@ -47,5 +47,5 @@ pub use explain::{explain, explain_launch};
 pub use params::Parameter;
 pub use reference::{help_parameter, help_params, reference_markdown};
 pub use resolve::{NetmistOutput, Resolved, resolve};
-pub use sources::{Host, RcFile, Sources};
+pub use sources::{Host, InputLog, RcFile, Sources};
 pub use template::{template_rc, template_rc_of};

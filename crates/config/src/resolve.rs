@@ -13,6 +13,7 @@ use crate::space;
 use crate::stop_command::stop_command;
 use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs, protocol, smb, workload};
+use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode,
@@ -39,6 +40,8 @@ pub struct Resolved {
     pub debug: Vec<u8>,
     /// The command that removes what the run leaves behind.
     pub stop_command: String,
+    /// The files that all this was read from, for the record.
+    pub inputs: Vec<InputFile>,
     /// Where netmist's own outputs go, when the user says so.
     pub netmist: Option<NetmistOutput>,
 }
@@ -63,12 +66,14 @@ pub struct NetmistOutput {
 /// Everything that is wrong, in the order of the text.
 pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     let mut errors = Vec::new();
+    sources.begin_inputs();
     let values = gather(sources, &mut errors);
     let resolved = build(&values, sources, &mut errors);
     match resolved {
         Some(mut resolved) if errors.is_empty() => {
             let fits = space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
+            resolved.inputs = sources.take_inputs();
             Ok(resolved)
         }
         _ => {
@@ -217,6 +222,7 @@ fn classic(
         debug,
         stop_command: stop_command(sources, &suffix),
         suffix,
+        inputs: Vec::new(),
         netmist: None,
     })
 }

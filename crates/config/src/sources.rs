@@ -3,7 +3,9 @@
 use crate::error::{ConfigError, Place};
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
+use filermark_model::input::{InputFile, RC_OPTION};
 use filermark_model::secret::Secret;
+use std::cell::RefCell;
 use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, UdpSocket};
@@ -23,6 +25,21 @@ pub struct Sources {
     pub defaults: Vec<Assignment>,
     /// What this host is and who runs us.
     pub host: Host,
+    /// Which files the resolution has read.
+    pub inputs: InputLog,
+}
+
+/// The files that a resolution reads, each once.
+#[derive(Clone, Debug, Default)]
+pub struct InputLog(RefCell<Vec<InputFile>>);
+
+impl InputLog {
+    fn note(&self, file: InputFile) {
+        let mut files = self.0.borrow_mut();
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
 }
 
 /// An rc file, read.
@@ -74,6 +91,7 @@ impl Sources {
             overrides: Vec::new(),
             defaults: Vec::new(),
             host: Host::detect(),
+            inputs: InputLog::default(),
         })
     }
 
@@ -131,6 +149,32 @@ impl Sources {
     /// [`resolve`](crate::resolve) will tell.
     pub fn mount_point_count(&self) -> usize {
         crate::layout::mount_point_count(self)
+    }
+
+    /// A new resolution begins, which has read nothing but the rc file.
+    pub(crate) fn begin_inputs(&self) {
+        let rc = self.rc.iter();
+        let rc = rc.map(|rc| InputFile::of(RC_OPTION, Path::new(&rc.name), &rc.text));
+        self.inputs.0.replace(rc.collect());
+    }
+
+    /// The files that were read since it began.
+    pub(crate) fn take_inputs(&self) -> Vec<InputFile> {
+        self.inputs.0.take()
+    }
+
+    /// Reads the first of `folders` joined with `name` that exists: its path and text.
+    /// `option` is what named the file.
+    pub(crate) fn read_beside(
+        &self,
+        option: &str,
+        name: &str,
+        folders: &[&Path],
+    ) -> Result<(String, String), String> {
+        let (path, text) = read_beside(name, folders)?;
+        self.inputs
+            .note(InputFile::of(option, Path::new(&path), &text));
+        Ok((path, text))
     }
 
     /// The folder that files beside the rc file are in.
@@ -258,8 +302,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".into())
 }
 
-/// Reads the first of `folders` joined with `name` that exists: its path and text.
-pub(crate) fn read_beside(name: &str, folders: &[&Path]) -> Result<(String, String), String> {
+fn read_beside(name: &str, folders: &[&Path]) -> Result<(String, String), String> {
     let paths: Vec<PathBuf> = folders.iter().map(|f| f.join(name)).collect();
     let Some(path) = paths.iter().find(|p| p.exists()) else {
         let mut tried: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();

@@ -5,7 +5,7 @@ use crate::blockfile::parse_blockfile;
 use crate::error::{ConfigError, Place};
 use crate::mixfile::read_mix;
 use crate::protocol;
-use crate::sources::{Sources, read_beside};
+use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::benchmark::{DefinitionError, FileSetRule};
 use filermark_model::{Benchmark, Finding};
@@ -30,7 +30,8 @@ pub(crate) fn definition(
             .ok();
     };
     let place = values.place("BENCHMARK_FILE");
-    let (path, text) = read_beside(&file, &[sources.folder()])
+    let (path, text) = sources
+        .read_beside("BENCHMARK_FILE", &file, &[sources.folder()])
         .map_err(|why| {
             let message = format!("BENCHMARK_FILE={file} {why}");
             errors.push(ConfigError::new(
@@ -159,7 +160,8 @@ pub(crate) fn change(
     let folders = [work_dir, sources.folder()];
     let read = |name: &str, errors: &mut Vec<ConfigError>| {
         let file = values.text(name)?;
-        read_beside(&file, &folders)
+        sources
+            .read_beside(name, &file, &folders)
             .map_err(|why| {
                 let message = format!("{name}={file} {why}");
                 let hint = "give its path, from WORK_DIR, the rc file's folder or /";

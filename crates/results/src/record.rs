@@ -9,6 +9,7 @@ use crate::ort;
 use crate::start::StartRecord;
 use crate::time::Timestamp;
 use filermark_model::client_reads::ClientReads;
+use filermark_model::input::InputFile;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
@@ -65,6 +66,9 @@ pub struct RunHeader {
     pub notice: String,
     /// The plan.
     pub plan: RunPlan,
+    /// The files that it was read from; `None`: the writer kept none (version 0.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<InputFile>>,
 }
 
 impl RunHeader {
@@ -79,7 +83,15 @@ impl RunHeader {
             fingerprint: fingerprint(&plan),
             notice: NOT_A_SPEC_RESULT.into(),
             plan,
+            inputs: None,
         }
+    }
+
+    /// The same with the files that the plan was read from.
+    #[must_use]
+    pub fn with_inputs(mut self, inputs: Vec<InputFile>) -> Self {
+        self.inputs = Some(inputs);
+        self
     }
 }
 

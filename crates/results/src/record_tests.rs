@@ -254,6 +254,7 @@ fn the_published_schema_describes_every_line() {
     let index = compiler.compile("mem://record.json", &mut schemas).unwrap();
     let mut kinds = std::collections::BTreeSet::new();
     let mut all = lines();
+    all.push(with_inputs());
     all.extend(testing::other_lines());
     all.extend(testing::composite::composite_lines());
     all.extend(testing::composite::stream_lines());
@@ -269,6 +270,26 @@ fn the_published_schema_describes_every_line() {
         assert!(schemas.validate(&value, index).is_err());
     }
     assert_eq!(kinds.len(), 8, "{kinds:?}");
+}
+
+/// The first line of a run that read an rc file with a password, and a mix file.
+fn with_inputs() -> Line {
+    let input = |option: &str, name: &str, text: &str| {
+        filermark_model::InputFile::of(option, Path::new(name), text)
+    };
+    let rc = input("-r", "sfs_rc", "LOAD=1\nPASSWORD=x\n");
+    let mix = input("MIXFILE", "a/mix", "read 1\n");
+    let header = testing::record().run.with_inputs(vec![rc, mix]);
+    Line::Run(Box::new(header))
+}
+
+#[test]
+fn inputs_are_read_back_and_older_records_have_none() {
+    let line = serde_json::to_string(&with_inputs()).unwrap();
+    assert!(line.contains(r#""secret_line_count":1"#), "{line}");
+    let inputs = read(&(line + "\n")).unwrap().run.inputs.unwrap();
+    assert_eq!((inputs.len(), inputs[1].name.as_str()), (2, "mix"));
+    assert_eq!(read(&text()).unwrap().run.inputs, None);
 }
 
 #[test]

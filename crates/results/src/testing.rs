@@ -392,6 +392,7 @@ fn make_lines() -> Vec<Line> {
             fingerprint: fingerprint(&plan),
             notice: NOT_A_SPEC_RESULT.into(),
             plan: plan.clone(),
+            inputs: None,
         })),
         Line::Environment(environment()),
     ];

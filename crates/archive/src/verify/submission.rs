@@ -3,6 +3,7 @@
 use super::{Run, State, Verification};
 use crate::bundle::Bundle;
 use crate::gather::{looks_like_submission, parse_submission};
+use crate::inputs::is_named;
 use crate::role::Role;
 use filermark_results::{Curve, parse_sfssum};
 use filermark_submission::{Document, Element, curve_of};
@@ -53,11 +54,6 @@ fn one(
     }
     parameters(runs, name, document, told);
     diagrams(bundle, name, document, told);
-}
-
-/// Whether a file of the archive is the one of this name.
-fn is_named(member: &str, name: &str) -> bool {
-    !name.is_empty() && (member == name || member.rsplit('/').next() == Some(name))
 }
 
 /// The files that the result was made from, by the sums that it gives.

@@ -122,6 +122,7 @@ fn one(dir: &Path) -> Result<Watched, String> {
         suffix: "agents".into(),
         dir: dir.into(),
         stop_command: "filermark stop".into(),
+        inputs: Vec::new(),
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {

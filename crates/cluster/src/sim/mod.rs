@@ -98,6 +98,7 @@ impl Case {
             suffix: "sim".into(),
             dir: self.dir.path().into(),
             stop_command: "filermark stop".into(),
+            inputs: Vec::new(),
             client_log_dir: None,
             stop: self.stop.clone(),
             observe: &mut |_| {},

@@ -2,7 +2,7 @@
 
 use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place};
-use crate::sources::{Sources, read_beside};
+use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::benchmark::SHIPPED;
 use filermark_model::registry::{Registry, RegistryError};
@@ -129,7 +129,7 @@ fn own_text(values: &Values, sources: &Sources) -> Own {
     let Some(file) = values.text("BENCHMARK_FILE") else {
         return Own::None;
     };
-    match read_beside(&file, &[sources.folder()]) {
+    match sources.read_beside("BENCHMARK_FILE", &file, &[sources.folder()]) {
         Ok((path, text)) if defines_composites(&text) => Own::Composites(path, text),
         _ => Own::Classic,
     }
@@ -166,7 +166,8 @@ fn changed(
     if let Some(file) = values.text("WORKLOAD_FILE") {
         let place = values.place("WORKLOAD_FILE");
         let folders = [work_dir, sources.folder()];
-        let (path, text) = read_beside(&file, &folders)
+        let (path, text) = sources
+            .read_beside("WORKLOAD_FILE", &file, &folders)
             .map_err(|why| {
                 let message = format!("WORKLOAD_FILE={file} {why}");
                 let hint = "give its path, from WORK_DIR, the rc file's folder or /";

@@ -121,6 +121,7 @@ pub(crate) fn build(
         plan,
         stop_command: crate::stop_command::stop_command(sources, &suffix),
         suffix,
+        inputs: Vec::new(),
         work_dir,
         debug,
         netmist: settings::output(values),

@@ -3,7 +3,7 @@
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
 use crate::params::PROCS_MAX;
-use crate::sources::{Sources, read_beside};
+use crate::sources::Sources;
 use crate::values::Values;
 use std::collections::HashSet;
 
@@ -175,7 +175,7 @@ pub(crate) fn client_mounts(
             return None;
         }
         [file] if !file.contains(":/") && !file.contains(['[', '\\']) => {
-            match read_beside(file, &[sources.folder()]) {
+            match sources.read_beside("CLIENT_MOUNTPOINTS", file, &[sources.folder()]) {
                 Ok((path, text)) => {
                     parse_file(&path, &text, &mut found, errors);
                     if found.mounts.is_empty() && errors.len() == before {

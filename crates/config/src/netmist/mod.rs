@@ -19,7 +19,7 @@ use crate::composite::choose::shipped_registry;
 use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place, quoted};
 use crate::resolve::{Resolved, gather};
-use crate::sources::{Sources, read_beside};
+use crate::sources::Sources;
 use crate::values::Values;
 use filermark_model::registry::Registry;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,7 @@ const DEFAULTS: [(&str, &str); 7] = [
 /// Everything that is wrong with it and with the files that it names.
 pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>> {
     let mut errors = Vec::new();
+    args.sources.begin_inputs();
     let values = args.values(&mut errors);
     let registry = registry(&values, &args.sources, &mut errors);
     let lines = token_lines(args, &args.sources, &mut errors);
@@ -96,6 +97,7 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
         Some(mut resolved) if errors.is_empty() => {
             let fits = crate::space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
+            resolved.inputs = args.sources.take_inputs();
             Ok(resolved)
         }
         _ => {
@@ -129,7 +131,7 @@ fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -
         let Some(file) = values.text(name) else {
             continue;
         };
-        match read_beside(&file, &folders) {
+        match sources.read_beside(name, &file, &folders) {
             Ok((path, text)) => {
                 let taken = take_definitions(&mut registry, &path, &text);
                 errors.extend(taken.err().unwrap_or_default());
@@ -157,7 +159,8 @@ fn token_lines(
         ));
         return None;
     };
-    let (path, text) = read_beside(file, &[sources.folder()])
+    let (path, text) = sources
+        .read_beside("-g", file, &[sources.folder()])
         .map_err(|why| {
             errors.push(ConfigError::new(
                 Place::Option("-g".into()),

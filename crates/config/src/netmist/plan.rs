@@ -128,6 +128,7 @@ pub(super) fn build(
         // Options of netmist are no parameters; the suffix is the run's.
         stop_command: format!("filermark stop -s {suffix}"),
         suffix,
+        inputs: Vec::new(),
         netmist: Some(output(args, values)),
     })
 }

@@ -11,7 +11,7 @@ mod plans;
 mod refusals;
 mod smb;
 
-use filermark_config::{Host, RcFile, Resolved, Sources, resolve};
+use filermark_config::{Host, InputLog, RcFile, Resolved, Sources, resolve};
 use filermark_model::secret::Secret;
 use std::path::Path;
 
@@ -34,6 +34,7 @@ fn sources(folder: &Path, rc: &str, options: &[&str]) -> Sources {
         overrides: Vec::new(),
         defaults: Vec::new(),
         host: host(),
+        inputs: InputLog::default(),
     };
     for option in options {
         sources.set_option(option).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::host;
 use filermark_config::netmist::{NetmistArgs, netmist_registry, resolve_netmist, stray_words};
-use filermark_config::{Resolved, Sources};
+use filermark_config::{InputLog, Resolved, Sources};
 use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::{DriverPlan, IpChoice};
 use filermark_model::{Nanos, RunPlan, Severity};
@@ -15,6 +15,7 @@ fn args(folder: &Path, line: &str) -> NetmistArgs {
         overrides: Vec::new(),
         defaults: Vec::new(),
         host: host(),
+        inputs: InputLog::default(),
     };
     let mut given = Vec::new();
     let mut exact_time = false;

@@ -302,7 +302,22 @@ fn files_beside_the_rc_file_change_the_benchmark() {
         "PRIME_MON_SCRIPT=monitor",
         "RUNTIME=60",
     ];
-    let plan = resolve(&sources(dir.path(), LEAST, &options)).unwrap().plan;
+    let resolved = resolve(&sources(dir.path(), LEAST, &options)).unwrap();
+    let inputs: Vec<(&str, &str)> = resolved
+        .inputs
+        .iter()
+        .map(|input| (input.option.as_str(), input.name.as_str()))
+        .collect();
+    let wanted = [
+        ("-r", "sfs_rc"),
+        ("BENCHMARK_FILE", "own.toml"),
+        ("MIXFILE", "mix"),
+        ("BLOCK_FILE", "blocks"),
+    ];
+    assert_eq!(inputs, wanted);
+    assert!(resolved.inputs[0].is_of(LEAST.as_bytes()));
+    assert!(resolved.inputs[3].is_of(b"read 4 100%\n"));
+    let plan = resolved.plan;
     assert_eq!(plan.benchmark.mix.percent(Op::Read), 70.0);
     let sizes = plan.benchmark.classic().unwrap();
     assert_eq!(sizes.read_sizes.mean_bytes(), 4096.0);

@@ -102,11 +102,18 @@ impl Setup {
     /// # Errors
     /// The file cannot be read, is no TOML, or has a key or value that makes no sense.
     pub fn read(path: &Path) -> Result<Self, SetupError> {
-        let text = file::read(path).map_err(|source| SetupError::Io {
+        Self::parse(&Self::read_text(path)?, path)
+    }
+
+    /// Only its text.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read_text(path: &Path) -> Result<String, SetupError> {
+        file::read(path).map_err(|source| SetupError::Io {
             path: path.into(),
             source,
-        })?;
-        Self::parse(&text, path)
+        })
     }
 
     /// The same from a text; `path` is only used in messages.

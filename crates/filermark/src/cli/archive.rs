@@ -10,7 +10,10 @@ Examples:
   filermark bundle result/mine.run.jsonl           result/mine.zip, with all files of the run
   filermark bundle --rc sfs_rc result              every run of the folder, and the rc file
   filermark bundle -o acme.zip sub.xml --add notes.pdf
+  filermark bundle --sign acme.key result/mine.run.jsonl   and result/mine.zip.minisig
 
+A key's password is asked for at the terminal, or comes from --password-file or from
+FILERMARK_SIGN_PASSWORD. `minisign -G` makes keys.
 MANIFEST.sha256 in the archive is for `sha256sum -c`; `filermark verify` checks more.
 Exit code 0: packed; 1: something is missing, or would give a password away.")]
 pub struct BundleArgs {
@@ -29,9 +32,16 @@ pub struct BundleArgs {
     /// Pack files with passwords in them as well
     #[arg(long)]
     pub with_secrets: bool,
-    /// Pack without files that a submission names and that are missing or were changed
+    /// Pack without files that a submission names, or a run read, and that are missing or
+    /// were changed
     #[arg(long)]
     pub force: bool,
+    /// Sign the archive with this secret key of minisign; the signature is FILE.zip.minisig
+    #[arg(long, value_name = "KEY")]
+    pub sign: Option<PathBuf>,
+    /// The password of the key is the first line of this file
+    #[arg(long, value_name = "FILE", requires = "sign")]
+    pub password_file: Option<PathBuf>,
 }
 
 /// `verify`.
@@ -41,6 +51,7 @@ Examples:
   filermark verify mine.zip
   filermark verify result/mine.run.jsonl           the record, and what lies beside it
   filermark verify --json mine.zip | jq .ok
+  filermark verify --key acme.pub mine.zip         and its signature, mine.zip.minisig
 
 One line for each check: ok, FAIL, or skip for what cannot be checked, and why.
 Exit code 0: nothing is wrong; 1: a check failed; 2: it cannot be read.")]
@@ -48,6 +59,10 @@ pub struct VerifyArgs {
     /// The archive, a folder that it was unpacked to, a run record, or a submission
     #[arg(value_name = "FILE.zip|DIR|RECORD|SUB.xml")]
     pub what: PathBuf,
+    /// Require a signature with this public key of minisign beside the archive: a file, or
+    /// the key itself
+    #[arg(long, value_name = "PUBKEY")]
+    pub key: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -1,11 +1,14 @@
 //! `bundle`: packs what belongs to a run or a submission.
 
+use super::sign::signing_key;
 use crate::cli::BundleArgs;
 use crate::exit::{Ended, Failure};
 use crate::files::write_whole;
 use crate::product;
+use filermark_archive::sign::{SigningKey, is_signature, signature_path};
 use filermark_archive::{Bundle, GatherOptions, gather};
 use filermark_results::Timestamp;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,6 +25,9 @@ pub fn bundle(args: &BundleArgs) -> Ended {
         with_secrets: args.with_secrets,
         force: args.force,
     };
+    let sign = args.sign.as_deref();
+    let key = sign.map(|path| signing_key(path, args.password_file.as_deref()));
+    let key = key.transpose().map_err(|why| Failure::Usage(vec![why]))?;
     let found = gather(&args.what, &options).map_err(|faults| {
         for fault in &faults {
             eprintln!("filermark: {fault}");
@@ -35,10 +41,32 @@ pub fn bundle(args: &BundleArgs) -> Ended {
     let bundle = found.bundle.made_at(now()).made_by("bundle");
     let refused = |why| Failure::Usage(vec![why]);
     bundle.check_place(&path).map_err(refused)?;
+    let signature = signature_path(&path);
+    let old = fs::read(&signature).ok();
+    if key.is_some() && old.as_ref().is_some_and(|bytes| !is_signature(bytes)) {
+        return Err(refused(format!(
+            "{}: is there and no signature, so it is not replaced; choose another name (-o FILE.zip), or move it away",
+            signature.display()
+        )));
+    }
     let bytes = bundle.to_bytes().map_err(Failure::of)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let sign = |key: SigningKey| key.sign(&bytes, &name, now());
+    let signed = key.map(sign).transpose().map_err(Failure::of)?;
     write_whole(&path, &bytes).map_err(Failure::Failed)?;
     tell(&bundle, &found.remarks);
     product::print(&format!("Saved {}\n", path.display()));
+    match (signed, old) {
+        (Some(text), _) => {
+            write_whole(&signature, text.as_bytes()).map_err(Failure::Failed)?;
+            product::print(&format!("Saved {}\n", signature.display()));
+        }
+        (None, Some(_)) => eprintln!(
+            "note: {}: signs the archive that was here before, and not this one; --sign KEY signs it",
+            signature.display()
+        ),
+        (None, None) => {}
+    }
     Ok(ExitCode::SUCCESS)
 }
 

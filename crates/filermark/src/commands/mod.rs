@@ -16,6 +16,7 @@ pub mod preflight;
 pub mod report;
 pub mod run;
 pub mod serve;
+pub mod sign;
 pub mod stop;
 pub mod subedit;
 pub mod validate;

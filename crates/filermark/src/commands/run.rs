@@ -101,7 +101,7 @@ pub fn carry_out(
 
 /// The sweep, and what was collected beside it.
 fn sweep_beside(
-    resolved: Resolved,
+    mut resolved: Resolved,
     facts: Facts,
     style: TalkStyle,
     events: Option<&mut Events>,
@@ -116,6 +116,7 @@ fn sweep_beside(
     let start = |setup: &Path| Beside::start(setup, &resolved.work_dir, &resolved.suffix);
     let beside = energy.map(start).transpose()?;
     let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
+    resolved.inputs.extend(beside.as_ref().map(Beside::input));
     let swept = rested.and_then(|()| sweep(resolved, facts, style, events, stop, beside.as_ref()));
     let collected = beside.map(Beside::end);
     if let (Err(_), Some(collected)) = (&swept, &collected) {
@@ -150,6 +151,7 @@ fn sweep(
         plan: resolved.plan,
         suffix: resolved.suffix,
         stop_command: resolved.stop_command,
+        inputs: resolved.inputs,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,

@@ -1,8 +1,11 @@
 //! `verify`: checks an archive, a folder or a run record.
 
+use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
 use crate::exit::{Ended, Failure};
+use crate::files::read_limited;
 use crate::product;
+use filermark_archive::sign::{self, KEY_LEN_MAX, SIGNATURE_END, VerifyingKey, signature_path};
 use filermark_archive::verify::{State, Verification, check_zip};
 use filermark_archive::{Bundle, GatherOptions, Options, gather, is_zip};
 use filermark_report::{Edition, Templates, html_edition};
@@ -13,7 +16,9 @@ use std::process::ExitCode;
 
 /// Checks, and prints a line for every check.
 pub fn verify(args: &VerifyArgs) -> Ended {
-    let told = look_at(&args.what).map_err(|why| Failure::Usage(vec![why]))?;
+    let key = args.key.as_deref().map(verifying_key).transpose();
+    let key = key.map_err(|why| Failure::Usage(vec![why]))?;
+    let told = look_at(&args.what, key.as_ref()).map_err(|why| Failure::Usage(vec![why]))?;
     match args.json {
         true => product::print_json(&serde_json::to_value(&told).map_err(Failure::of)?),
         false => product::print(&text(&told)),
@@ -22,12 +27,18 @@ pub fn verify(args: &VerifyArgs) -> Ended {
 }
 
 /// What it is decides how it is read.
-fn look_at(path: &Path) -> Result<Verification, String> {
+fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
     let html = |record: &RunRecord| pages(record);
     let options = Options {
         needs_manifest: false,
         html: Some(&html),
     };
+    if key.is_some() && (path.is_dir() || !begins_as_zip(path)?) {
+        return Err(format!(
+            "{}: only an archive (FILE.zip) is signed, and --key checks its signature; give the archive",
+            path.display()
+        ));
+    }
     if path.is_dir() {
         let bundle = Bundle::read_dir(path).map_err(|e| e.to_string())?;
         return Ok(filermark_archive::verify(&bundle, &options));
@@ -41,6 +52,7 @@ fn look_at(path: &Path) -> Result<Verification, String> {
         };
         let mut told = filermark_archive::verify(&bundle, &options);
         check_zip(&bundle, &bytes, &mut told);
+        check_signature(path, &bytes, key, &mut told)?;
         return Ok(told);
     }
     let all = GatherOptions {
@@ -51,6 +63,33 @@ fn look_at(path: &Path) -> Result<Verification, String> {
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
     Ok(filermark_archive::verify(&found.bundle, &options))
+}
+
+/// The signature beside an archive. Without a key it is only told that it is there.
+fn check_signature(
+    path: &Path,
+    archive: &[u8],
+    key: Option<&VerifyingKey>,
+    told: &mut Verification,
+) -> Result<(), String> {
+    let at = signature_path(path);
+    let is_there = std::fs::symlink_metadata(&at).is_ok();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match key {
+        Some(key) => {
+            let signature = is_there
+                .then(|| read_limited(&at, KEY_LEN_MAX))
+                .transpose()?;
+            sign::check(archive, &name, signature.as_deref(), key, told);
+        }
+        None if is_there => told.push(
+            State::Skip,
+            format!("{name}{SIGNATURE_END}"),
+            "a signature, which needs the public key of whoever signed: --key PUBKEY",
+        ),
+        None => {}
+    }
+    Ok(())
 }
 
 /// The report as everybody and as reviewers get it.

@@ -6,16 +6,18 @@ use crate::turns::beside_others;
 use crate::{filermark, talk};
 use filermark_archive::{SCHEMA, verify};
 use filermark_server::ServerOptions;
+use rustix::termios::LocalModes;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A short run's files in a folder of their own, with the rc file that it could have had.
+/// A short run's files in a folder of their own, with its rc file.
 fn run_files() -> TempDir {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix("mine").set("LOAD", "100 200");
+    let sweep = sweep.into_rc();
     let ended: Ended = sweep.succeed();
     let dir = tempfile::tempdir().expect("a folder");
     let result = sweep.result("mine.run.jsonl");
@@ -23,7 +25,7 @@ fn run_files() -> TempDir {
     for entry in fs::read_dir(from).expect("the result folder").flatten() {
         fs::copy(entry.path(), dir.path().join(entry.file_name())).expect("a copy");
     }
-    fs::write(dir.path().join("sfs_rc"), "LOAD=\"100 200\"\nPROCS=4\n").expect("the rc file");
+    fs::copy(sweep.dir().join("sfs_rc"), dir.path().join("sfs_rc")).expect("the rc file");
     assert!(ended.stderr.contains("mine.html"), "{}", ended.stderr);
     dir
 }
@@ -281,4 +283,276 @@ fn what_cannot_be_packed_or_read_is_told() {
         "{}",
         said(&told)
     );
+}
+
+/// A run from a real rc file with a mix file: the folder of the results, and the rc file.
+fn run_with_rc() -> (Sweep, PathBuf) {
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).suffix("mine").set("LOAD", "100");
+    let sweep = sweep.into_rc();
+    sweep.succeed();
+    let record = sweep.result("mine.run.jsonl");
+    (sweep, record)
+}
+
+#[test]
+fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
+    let _turn = beside_others();
+    let (_sweep, record) = run_with_rc();
+    let result = record.parent().expect("the result folder");
+    let text = fs::read_to_string(&record).expect("the record");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    let input = &first["inputs"][0];
+    assert_eq!(
+        (&input["option"], &input["name"]),
+        (&"-r".into(), &"sfs_rc".into())
+    );
+    let rc = [result.join("sfs_rc"), result.join("../sfs_rc")];
+    let rc = rc
+        .into_iter()
+        .find(|path| path.is_file())
+        .expect("the rc file");
+    let summed = tool(result, "sha256sum", &[rc.to_str().expect("a path")]);
+    assert_eq!(
+        said(&summed)[..64],
+        *input["sha256"].as_str().expect("a sum")
+    );
+
+    let packed = filermark(result, &["bundle", "mine.run.jsonl"]);
+    assert!(packed.status.success(), "{}", talk(&packed));
+    let told = filermark(result, &["verify", "mine.zip"]);
+    assert_eq!(told.status.code(), Some(0), "{}", said(&told));
+    let line = "ok    sfs_rc: as mine.run.jsonl read it (-r)";
+    assert!(said(&told).contains(line), "{}", said(&told));
+
+    // The rc file of the next run.
+    let old = fs::read_to_string(&rc).expect("the rc file");
+    fs::write(&rc, format!("{old}RUNTIME=7\n")).expect("changed");
+    let packed = filermark(result, &["bundle", "-o", "b.zip", "mine.run.jsonl"]);
+    assert_eq!(packed.status.code(), Some(1), "{}", talk(&packed));
+    let why = talk(&packed);
+    assert!(
+        why.contains("sfs_rc: not the file that the run read"),
+        "{why}"
+    );
+    assert!(why.contains("give it as it was"), "{why}");
+    let rc = rc.to_str().expect("a path");
+    let values = crate::subedit::examples();
+    let values = values.path().join("example.xml");
+    let values = values.to_str().expect("a path");
+    let args = [
+        "subedit",
+        "-z",
+        "-o",
+        "s.zip",
+        "-i",
+        values,
+        "mine.run.jsonl",
+        rc,
+    ];
+    let refused = filermark(result, &args);
+    assert_eq!(refused.status.code(), Some(2), "{}", talk(&refused));
+    let why = talk(&refused);
+    assert!(
+        why.contains("this is not the rc file of the run: its SHA-256"),
+        "{why}"
+    );
+    let packed = filermark(
+        result,
+        &["bundle", "--force", "-o", "b.zip", "mine.run.jsonl"],
+    );
+    assert!(packed.status.success(), "{}", talk(&packed));
+    let told = filermark(result, &["verify", "b.zip"]);
+    assert!(
+        said(&told).contains("sfs_rc, which it read (-r), is not there"),
+        "{}",
+        said(&told)
+    );
+}
+
+/// Keys and signatures of Debian's minisign and ours, both ways.
+#[test]
+fn archives_are_signed_and_checked_as_minisign_does() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    let json = |line: &_| serde_json::to_string(line).expect("JSON") + "\n";
+    let whole: String = filermark_results::testing::lines()
+        .iter()
+        .map(json)
+        .collect();
+    fs::write(dir.join("mine.run.jsonl"), whole).expect("a record");
+    for name in ["plain", "other"] {
+        let (public, secret) = (format!("{name}.pub"), format!("{name}.key"));
+        let made = tool(dir, "minisign", &["-G", "-W", "-p", &public, "-s", &secret]);
+        assert!(made.status.success(), "{made:?}");
+    }
+    let bundle = ["bundle", "--sign", "plain.key", "mine.run.jsonl"];
+    let packed = filermark(dir, &bundle);
+    assert!(packed.status.success(), "{}", talk(&packed));
+    assert_eq!(said(&packed), "Saved mine.zip\nSaved mine.zip.minisig\n");
+    let theirs = tool(
+        dir,
+        "minisign",
+        &["-V", "-H", "-p", "plain.pub", "-m", "mine.zip"],
+    );
+    assert!(theirs.status.success(), "{theirs:?}");
+
+    let verify = |args: &[&str]| {
+        let told = filermark(dir, &[&["verify"], args].concat());
+        (told.status.code(), said(&told) + &talk(&told))
+    };
+    let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("ok    mine.zip.minisig: the whole archive is as it was signed"),
+        "{text}"
+    );
+    let (code, text) = verify(&["mine.zip"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("skip  mine.zip.minisig: a signature"),
+        "{text}"
+    );
+    let (code, text) = verify(&["--key", "other.pub", "mine.zip"]);
+    assert!(
+        code == Some(1) && text.contains("signed with another key"),
+        "{text}"
+    );
+    let (code, text) = verify(&["--key", "plain.key", "mine.zip"]);
+    assert!(
+        code == Some(2) && text.contains("not a public key"),
+        "{text}"
+    );
+    let (code, text) = verify(&["--key", "plain.pub", "mine.run.jsonl"]);
+    assert!(
+        code == Some(2) && text.contains("only an archive"),
+        "{text}"
+    );
+
+    // Signed by the other program; the key as a word.
+    fs::remove_file(dir.join("mine.zip.minisig")).expect("away");
+    let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
+    assert!(
+        code == Some(1) && text.contains("FAIL  mine.zip.minisig: not there"),
+        "{text}"
+    );
+    let signed = tool(
+        dir,
+        "minisign",
+        &["-S", "-s", "plain.key", "-m", "mine.zip"],
+    );
+    assert!(signed.status.success(), "{signed:?}");
+    let key = fs::read_to_string(dir.join("plain.pub")).expect("the key");
+    let (code, text) = verify(&["--key", key.lines().nth(1).expect("a word"), "mine.zip"]);
+    assert_eq!(code, Some(0), "{text}");
+
+    // One byte that no reader of zip files looks at.
+    let mut zip = fs::read(dir.join("mine.zip")).expect("the archive");
+    zip[10] ^= 1;
+    fs::write(dir.join("mine.zip"), zip).expect("changed");
+    let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
+    assert!(code != Some(0), "{text}");
+
+    // Packed anew without a key, the old signature is told.
+    fs::remove_file(dir.join("mine.zip")).expect("away");
+    let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
+    assert!(
+        talk(&packed).contains("signs the archive that was here before"),
+        "{}",
+        talk(&packed)
+    );
+    fs::write(dir.join("mine.zip.minisig"), "my notes").expect("a file");
+    let packed = filermark(dir, &bundle);
+    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
+}
+
+/// A key with a password: from a file, from the environment, at the terminal.
+#[test]
+fn the_password_of_a_key_is_asked_for_and_never_shown() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    let json = |line: &_| serde_json::to_string(line).expect("JSON") + "\n";
+    let whole: String = filermark_results::testing::lines()
+        .iter()
+        .map(json)
+        .collect();
+    fs::write(dir.join("mine.run.jsonl"), whole).expect("a record");
+    let pair = minisign::KeyPair::generate_encrypted_keypair(Some("geheim".into())).expect("keys");
+    let public = pair.pk.to_box().expect("a public key").into_string();
+    let secret = pair.sk.to_box(None).expect("a secret key").into_string();
+    fs::write(dir.join("k.pub"), public).expect("written");
+    fs::write(dir.join("k.key"), secret).expect("written");
+    fs::write(dir.join("good"), "geheim\nmore\n").expect("written");
+    fs::write(dir.join("bad"), "geheym\n").expect("written");
+    let sign = |key: &str, more: &[&str], variable: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_filermark"));
+        command
+            .args(["bundle", "--sign", key, "mine.run.jsonl"])
+            .args(more);
+        command
+            .current_dir(dir)
+            .env_remove("FILERMARK_SIGN_PASSWORD");
+        if let Some(word) = variable {
+            command.env("FILERMARK_SIGN_PASSWORD", word);
+        }
+        command
+    };
+    let run = |mut command: Command| {
+        let _ = fs::remove_file(dir.join("mine.zip"));
+        let output = command.output().expect("the program starts");
+        let text = said(&output) + &talk(&output);
+        assert!(
+            !text.contains("geheim") && !text.contains("geheym"),
+            "{text}"
+        );
+        (output.status.code(), text)
+    };
+    let is_signed = || {
+        let told = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
+        assert_eq!(told.status.code(), Some(0), "{}", said(&told));
+    };
+    let (code, text) = run(sign("k.key", &["--password-file", "good"], Some("geheym")));
+    assert_eq!(code, Some(0), "{text}");
+    is_signed();
+    let (code, text) = run(sign("k.key", &[], Some("geheim")));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = run(sign("k.key", &["--password-file", "bad"], None));
+    assert!(code == Some(2) && text.contains("Wrong password"), "{text}");
+    assert!(
+        !dir.join("mine.zip").exists(),
+        "nothing is packed before the key is read"
+    );
+
+    let command = sign("k.key", &[], None);
+    let mut terminal = crate::terminal::Terminal::of(&command, 120, &[]);
+    terminal.wait_until("a prompt", |lines| {
+        lines.iter().any(|line| line.contains("Password of k.key:"))
+    });
+    // The prompt comes before the echo is off.
+    let began = std::time::Instant::now();
+    while terminal.settings().local_modes.contains(LocalModes::ECHO) {
+        assert!(began.elapsed().as_secs() < 60, "the echo stays on");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    terminal.type_keys("geheim\n");
+    assert!(terminal.wait().success(), "{:#?}", terminal.lines());
+    assert!(!terminal.sent().contains("geheim"), "{}", terminal.sent());
+    is_signed();
+
+    // The key of the other program, which derives more slowly.
+    let mut made = Command::new("minisign");
+    made.args(["-G", "-p", "d.pub", "-s", "d.key"])
+        .current_dir(dir);
+    let made = made
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null());
+    let mut made = made.spawn().expect("minisign; see ci/apt-packages");
+    let mut keys = made.stdin.take().expect("its input");
+    std::io::Write::write_all(&mut keys, b"geheim\ngeheim\n").expect("typed");
+    drop(keys);
+    assert!(made.wait().expect("it ends").success());
+    let (code, text) = run(sign("d.key", &[], Some("geheim")));
+    assert_eq!(code, Some(0), "{text}");
+    let theirs = tool(dir, "minisign", &["-V", "-p", "d.pub", "-m", "mine.zip"]);
+    assert!(theirs.status.success(), "{theirs:?}");
 }

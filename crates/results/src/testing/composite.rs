@@ -367,6 +367,7 @@ fn run(plan: RunPlan, suffix: &str, failure: Option<&str>) -> Vec<Line> {
         fingerprint: fingerprint(&plan),
         notice: NOT_A_SPEC_RESULT.into(),
         plan: plan.clone(),
+        inputs: None,
     };
     let host = |client: &ClientPlan| {
         Line::Environment(Environment {

@@ -9,6 +9,7 @@ use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_energy::setup::Setup;
 use filermark_engine::driver::StopFlag;
 use filermark_meters::collect::{Collecting, Snapshot};
+use filermark_model::input::InputFile;
 use filermark_results::{RunRecord, read_record};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Beside {
     collecting: Collecting,
     log: PathBuf,
+    /// The file that says what is collected.
+    input: InputFile,
     idle: Duration,
     /// Whether it was said that the log cannot be written any more.
     told: Cell<bool>,
@@ -32,7 +35,11 @@ impl Beside {
     /// # Errors
     /// The file makes no sense; a source does not answer; the log is there already.
     pub fn start(setup: &Path, dir: &Path, suffix: &str) -> Result<Self, Failure> {
-        let setup = Setup::read(setup).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+        let read = Setup::read_text(setup).and_then(|text| {
+            let input = InputFile::of("--energy", setup, &text);
+            Ok((Setup::parse(&text, setup)?, input))
+        });
+        let (setup, input) = read.map_err(|e| Failure::Usage(vec![e.to_string()]))?;
         std::fs::create_dir_all(dir)
             .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
         let log = dir.join(format!("{suffix}.energy.jsonl"));
@@ -50,9 +57,15 @@ impl Beside {
         Ok(Self {
             collecting,
             log,
+            input,
             idle: setup.idle,
             told: Cell::new(false),
         })
+    }
+
+    /// The file that says what is collected, for the record.
+    pub fn input(&self) -> InputFile {
+        self.input.clone()
     }
 
     /// Measures the server at rest, as long as the setup says.

@@ -272,6 +272,9 @@ fn plan_of(
             }
             resolve(&sources)
         });
+    if let Some(why) = record.and_then(|record| other_rc(rc, record)) {
+        doubts.push(format!("{}: {why}", rc.display()));
+    }
     match (resolved, record) {
         (Ok(resolved), None) => {
             tell_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
@@ -286,6 +289,8 @@ fn plan_of(
                     rc.display(),
                     options.join(" ")
                 ),
+                // The record knows the file's sum, which says more.
+                None if record.run.inputs.is_some() => {}
                 None => {
                     doubts.push(format!(
                         "{}: this is not the rc file of the run: it sets other parameters than the run record beside {} has",
@@ -304,6 +309,21 @@ fn plan_of(
         }
         (Err(errors), _) => Err(errors.into()),
     }
+}
+
+/// Why this is not the rc file that the run read, where the record knows its sum.
+fn other_rc(rc: &Path, record: &RunRecord) -> Option<String> {
+    let inputs = record.run.inputs.as_ref()?;
+    let bytes = read_limited(rc, FILE_LEN_MAX).ok()?;
+    let mut files = inputs.iter().filter(|input| input.is_rc());
+    let why = match files.next() {
+        Some(input) if input.is_of(&bytes) => return None,
+        Some(input) => input.difference(&bytes),
+        None => "the run read none".to_owned(),
+    };
+    Some(format!(
+        "this is not the rc file of the run: {why}; give the file as it was"
+    ))
 }
 
 fn tell_mismatches(

@@ -1,0 +1,67 @@
+//! The files that the runs read, as their records name them.
+
+use super::{Run, State, Verification};
+use crate::bundle::Bundle;
+use crate::inputs::is_named;
+use crate::role::Role;
+use filermark_model::InputFile;
+
+/// Gives the names that were looked at.
+pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) -> Vec<String> {
+    let mut checked = Vec::new();
+    let known = || runs.iter().filter_map(|run| run.record.run.inputs.as_ref());
+    let is_input = |bytes: &[u8]| known().flatten().any(|input| input.is_of(bytes));
+    for run in runs {
+        for input in run.record.run.inputs.iter().flatten() {
+            if let Some(name) = one(bundle, run, input, &is_input, told) {
+                checked.push(name.to_owned());
+            }
+        }
+    }
+    let all_known = !runs.is_empty() && known().count() == runs.len();
+    for (name, member) in bundle.members() {
+        let is_stray = member.role == Role::Rc && !checked.iter().any(|c| c == name);
+        if is_stray && all_known {
+            checked.push(name.to_owned());
+            match is_input(&member.bytes) {
+                true => told.push(State::Ok, name, "as a run in it read it"),
+                false => told.push(State::Fail, name, "no run in it read this rc file"),
+            }
+        }
+    }
+    checked
+}
+
+/// Looks for one input; gives the name of the file that was held against it.
+fn one<'a>(
+    bundle: &'a Bundle,
+    run: &Run<'_>,
+    input: &InputFile,
+    is_input: &dyn Fn(&[u8]) -> bool,
+    told: &mut Verification,
+) -> Option<&'a str> {
+    let mut members = bundle.members();
+    if let Some((name, _)) = members.find(|(_, member)| input.is_of(&member.bytes)) {
+        let left_out = match input.secret_line_count {
+            0 => String::new(),
+            n => format!("; lines with secrets ({n}) are not in its sum"),
+        };
+        let text = format!("as {} read it ({}){left_out}", run.name, input.option);
+        told.push(State::Ok, name, text);
+        return Some(name);
+    }
+    let mut members = bundle.members();
+    let other = members.find(|(name, m)| is_named(name, &input.name) && !is_input(&m.bytes));
+    if let Some((name, member)) = other {
+        let why = input.difference(&member.bytes);
+        let text = format!("not the file that {} read: {why}", run.name);
+        told.push(State::Fail, name, text);
+        return Some(name);
+    }
+    let text = format!(
+        "{}, which it read ({}), is not there",
+        input.name, input.option
+    );
+    told.push(State::Skip, run.name, text);
+    None
+}
