@@ -291,6 +291,7 @@ mod tests {
         }
     }
 
+    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
     fn a_marker_comes_back_as_it_was_and_keeps_its_size() {
         let process = Process::of("toad", "boot 1 pid:[2]", "77 from 12345");
@@ -306,6 +307,11 @@ mod tests {
             let read = Marker::read(text.as_bytes());
             assert_eq!(read, MarkerText::Marker(Box::new(marker.clone())));
             assert_eq!(text.len(), size);
+            if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
+                let corpus = std::path::Path::new(&corpus).join("marker");
+                std::fs::create_dir_all(&corpus).unwrap();
+                std::fs::write(corpus.join(format!("{heartbeat}")), &text).unwrap();
+            }
             assert!(!text.contains("Timestamp("), "{text}");
         }
         assert_eq!(

@@ -45,7 +45,7 @@ mod claim;
 mod counters;
 mod custom;
 mod driver;
-mod fetched;
+pub mod fetched;
 mod handles;
 mod limits;
 mod names;

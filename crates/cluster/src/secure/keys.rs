@@ -69,7 +69,15 @@ impl PrimeKeys {
     /// It cannot be read, others can read it, or it is none.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = read_private(path, PRIME_LEN_MAX)?;
-        Self::parse(&text).map_err(|wrong| wrong.at(path))
+        Self::of_text(&text, path)
+    }
+
+    /// The same from a text; `path` is only used in messages.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of_text(text: &str, path: &Path) -> Result<Self, SecretError> {
+        Self::parse(text).map_err(|wrong| wrong.at(path))
     }
 
     fn parse(text: &str) -> Result<Self, Wrong> {
@@ -190,7 +198,15 @@ impl ClientKey {
     /// It cannot be read, others can read it, or it is none.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = read_private(path, CLIENT_LEN_MAX)?;
-        Self::parse(&text).map_err(|wrong| wrong.at(path))
+        Self::of_text(&text, path)
+    }
+
+    /// The same from a text; `path` is only used in messages.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of_text(text: &str, path: &Path) -> Result<Self, SecretError> {
+        Self::parse(text).map_err(|wrong| wrong.at(path))
     }
 
     fn parse(text: &str) -> Result<Self, Wrong> {
@@ -407,11 +423,18 @@ mod tests {
         names.iter().map(|n| HostName::parse(n).unwrap()).collect()
     }
 
+    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
     fn what_is_made_fits_together_and_is_added_to() {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().join("lab");
         let made = make_keys(&at, &names(&["h1", "H2.lab"])).unwrap();
+        if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
+            let corpus = Path::new(&corpus).join("agent_keys");
+            std::fs::create_dir_all(&corpus).unwrap();
+            std::fs::copy(&made.prime, corpus.join("prime")).unwrap();
+            std::fs::copy(&made.clients[0], corpus.join("client")).unwrap();
+        }
         assert!(!made.was_there && made.clients.len() == 2);
         let before = PrimeKeys::read(&made.prime).unwrap();
         let h1 = ClientKey::read(&made.clients[0]).unwrap();

@@ -50,7 +50,7 @@ fn is_memory(name: &str) -> bool {
 }
 
 /// Reads, reads merged, sectors read, ... (Documentation/block/stat.rst of Linux).
-pub(super) fn read_bytes_in(stat: &str) -> Option<u64> {
+pub fn read_bytes_in(stat: &str) -> Option<u64> {
     let sectors: u64 = stat.split_ascii_whitespace().nth(2)?.parse().ok()?;
     Some(sectors.saturating_mul(SECTOR_BYTES))
 }

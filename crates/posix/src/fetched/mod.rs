@@ -10,9 +10,9 @@
 //! Linux only. What a meter reads is made by the kernel from its memory, so that a
 //! server that hangs holds nothing up.
 
-mod block;
-mod cifs;
-mod nfs;
+pub mod block;
+pub mod cifs;
+pub mod nfs;
 
 use crate::sys::Dir;
 use filermark_engine::driver::Fetched;

@@ -8,7 +8,7 @@ const SERVER_READ: usize = 4;
 
 /// The bytes that the server has sent for the mount at `place`; `None`: it is not there,
 /// or no NFS mount. Where several are mounted on top of each other, the last counts.
-pub(super) fn read_bytes_in(stats: &str, place: &str) -> Option<u64> {
+pub fn read_bytes_in(stats: &str, place: &str) -> Option<u64> {
     let mut found = None;
     let mut here = false;
     for line in stats.lines() {
@@ -58,8 +58,14 @@ device 10.0.2.2:/v4 mounted on /mnt/v4 with fstype nfs4 statvers=1.1
 device tmpfs mounted on /tmp with fstype tmpfs
 ";
 
+    /// Also writes it where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
     fn what_the_server_sent_is_read_of_versions_3_and_4() {
+        if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
+            let corpus = std::path::Path::new(&corpus).join("kernel_counts");
+            std::fs::create_dir_all(&corpus).unwrap();
+            std::fs::write(corpus.join("nfs"), CAPTURED).unwrap();
+        }
         assert_eq!(read_bytes_in(CAPTURED, "/mnt/a b"), Some(1_056_768));
         assert_eq!(read_bytes_in(CAPTURED, "/mnt/v4"), Some(500));
         for none in ["/mnt", "/tmp", "/proc", ""] {

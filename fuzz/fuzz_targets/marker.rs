@@ -1,0 +1,16 @@
+#![no_main]
+
+use filermark_engine::marker::{Marker, MarkerText};
+
+// What is understood of a marker file is written again so that it is understood again.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let MarkerText::Marker(marker) = Marker::read(data) {
+        let text = marker.text();
+        assert!(text.len() <= 4 * data.len() + 4096);
+        let MarkerText::Marker(again) = Marker::read(text.as_bytes()) else {
+            panic!("its own text is no marker");
+        };
+        assert_eq!(again.text(), text);
+        assert!(marker.who().starts_with("run "));
+    }
+});
