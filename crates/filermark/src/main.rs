@@ -4,6 +4,8 @@
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
 //! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
 
+#[cfg(test)]
+mod advice_tests;
 mod browser;
 mod cli;
 mod commands;
