@@ -2,6 +2,7 @@
 
 use crate::cli::OutputArgs;
 use crate::exit::{Ended, Failure, NOTHING_COUNTS};
+use crate::files::write_whole;
 use crate::interrupt;
 use clap::Parser;
 use filermark_report::{Edition, Templates};
@@ -27,8 +28,8 @@ pub fn write_html_by(
     let path = dir.join(format!("{}.html", record.run.suffix));
     let page = filermark_report::html_beside(record, templates, edition, beside);
     let page = page.map_err(Failure::of)?;
-    std::fs::write(&path, page)
-        .map_err(|e| Failure::of(format!("{}: cannot write the report: {e}", path.display())))?;
+    // Whole or not at all: half a page looks like a page.
+    write_whole(&path, page.as_bytes()).map_err(Failure::Failed)?;
     Ok(path)
 }
 

@@ -120,8 +120,17 @@ impl Mounts {
     ///
     /// What mount(8) said.
     pub fn tmpfs(&self, size_mib: u32) -> Result<Scratch> {
+        self.tmpfs_kib(size_mib.saturating_mul(1024))
+    }
+
+    /// An empty tmpfs of so many KiB.
+    ///
+    /// # Errors
+    ///
+    /// What mount(8) said.
+    pub fn tmpfs_kib(&self, size_kib: u32) -> Result<Scratch> {
         let place = self.place("mnt")?;
-        let options = format!("size={size_mib}m,mode=755");
+        let options = format!("size={size_kib}k,mode=755");
         self.mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], &place)?;
         Ok(place)
     }

@@ -6,6 +6,7 @@ use crate::sweep::Sweep;
 use crate::turns::beside_others;
 use filermark_results::{Line, RunRecord, testing};
 use filermark_server::ServerOptions;
+use filermark_testbed::{Mounts, available};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -135,6 +136,31 @@ fn events_that_cannot_be_written_fail_the_run() {
     let said = "--events /dev/full: cannot be written: No space left on device";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
     assert!(ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point"));
+}
+
+/// A result directory that takes 64 KiB: the figures are on stdout all the same, and no
+/// piece of a page stays that looks like a page.
+#[test]
+fn a_full_result_directory_takes_no_figures_away() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let small = mounts.tmpfs_kib(64).expect("a small file system");
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).seeing(&mounts).set("LOAD", 50);
+    let ended = sweep.arg("-d").arg(small.path().to_string_lossy()).fail(1);
+    let said = "No space left on device";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let is_told = ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point");
+    assert!(is_told, "{}\n{}", ended.stdout, ended.stderr);
+    for entry in std::fs::read_dir(small.host()).expect("the directory") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_some_and(|end| end == "html") {
+            let page = std::fs::read_to_string(&path).expect("a page");
+            assert!(page.trim_end().ends_with("</html>"), "{}", path.display());
+        }
+    }
 }
 
 /// A reader that has gone ends nothing badly.
