@@ -417,7 +417,7 @@ pub struct TreeSetup {
     pub name: String,
     /// What is done in it.
     pub workload: Arc<WorkloadObject>,
-    /// Contents of its files.
+    /// Contents of its files, if they are not an earlier run's.
     pub data: Arc<DataSource>,
 }
 

@@ -10,7 +10,7 @@ use crate::proc::Operations;
 use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{MountPoint, PacingMode};
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -412,19 +412,15 @@ fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
     wanted.min(most).clamp(1, procs)
 }
 
-/// The contents of a run's files: its own, unless they stay for the next run with the
-/// same directory, or may be an earlier one's.
+/// The contents of a run's files. A driver that goes on with an earlier run's files
+/// has them made with that one's identity ([`DataSource::of_earlier`]).
 fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
-    let reused = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
-    let identity = match plan.fileset.keep || reused {
-        true => &claim.dir_name,
-        false => &claim.run_id,
-    };
     let checking = match plan.fileset.verify {
         true => Checking::All,
         false => Checking::Sample,
     };
-    DataSource::new(DataSource::key(plan.seed, identity), checking)
+    DataSource::of_run(plan.seed, &claim.nonce(), checking)
+        .overlapping(plan.pacing.mode == PacingMode::Open)
 }
 
 fn spawn(

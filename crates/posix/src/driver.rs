@@ -124,7 +124,12 @@ impl PosixDriver {
             )
         })?;
         let place = self.place(&setup.mount, claim)?;
-        Proc::new(place, tree).map_err(|e| refuse(&e.to_string(), ""))
+        let own = claim.nonce();
+        let data = match self.plan.reuse_kept && place.nonce != own {
+            true => Arc::new(tree.data.of_earlier(&place.nonce, &own)),
+            false => tree.data.clone(),
+        };
+        Proc::new(place, tree, data).map_err(|e| refuse(&e.to_string(), ""))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::names;
 use crate::owned::Owned;
 use crate::place::Place;
 use crate::sys::{Class, Dir, Errno, File, Result};
-use filermark_engine::data::History;
+use filermark_engine::data::{DataSource, History};
 use filermark_engine::driver::TreeSetup;
 use filermark_engine::file_action::{DIR_COUNT_MAX, FILES_PER_DIR_MAX, FileKind, FileRef};
 use filermark_model::Bucket;
@@ -38,9 +38,13 @@ pub(crate) struct Proc {
 }
 
 impl Proc {
-    pub(crate) fn new(place: Arc<Place>, tree: Arc<TreeSetup>) -> Result<Self> {
+    pub(crate) fn new(
+        place: Arc<Place>,
+        tree: Arc<TreeSetup>,
+        data: Arc<DataSource>,
+    ) -> Result<Self> {
         Ok(Self {
-            history: History::new(tree.data.clone(), 1),
+            history: History::new(data, 1),
             tree_name: CString::new(tree.name.as_str()).map_err(|_| Errno::INVAL)?,
             place,
             tree,

@@ -8,6 +8,7 @@
 //! or had to be sent again, its bytes may still arrive at any time: from then on the
 //! generations of that proc's writes from this one on are all right.
 
+use super::check::Mixture;
 use super::{BLOCK_SECTORS, Checking, DataSource, GENERATION_LIMIT, SECTOR_BYTES};
 use filermark_model::rng::{hash3, mix64};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ const RANGES: usize = 1 << 14;
 const RANGES_OF_ONE: usize = 1 << 8;
 /// Bits of a generation that count the writes of a shard; the others are its number.
 const COUNT_BITS: u32 = 32;
+/// Numbers of shards.
+pub(super) const EPOCHS: u32 = 1 << (GENERATION_LIMIT.ilog2() - COUNT_BITS);
 /// Distinguishes the keys of single sectors from those of blocks.
 const SINGLE: u64 = 1 << 63;
 
@@ -85,6 +88,8 @@ pub struct History {
     event: u64,
     /// Reads that were looked at.
     turn: u64,
+    /// Writes of a proc have overlapped, or one's fate is not known.
+    may_tear: bool,
 }
 
 impl History {
@@ -101,6 +106,7 @@ impl History {
             },
             event: 0,
             turn: 0,
+            may_tear: false,
         }
     }
 
@@ -115,12 +121,18 @@ impl History {
         self.data.checking == Checking::All
     }
 
-    /// A write of a proc begins.
+    /// A write of a proc to a range (file, offset, length) begins.
     #[inline]
-    pub fn begin_write(&mut self, proc: u32, offset: u64, length: u64) -> WriteMark {
-        if !(offset | length).is_multiple_of(SECTOR_BYTES) {
-            self.data.note_ragged();
-        }
+    pub fn begin_write(&mut self, proc: u32, range: (u64, u64, u64)) -> WriteMark {
+        let (file, offset, length) = range;
+        self.data.common.seams.note_write(file, offset, length);
+        self.begin_fill(proc)
+    }
+
+    /// A proc begins to write a file that is made anew: nothing else is in its sectors,
+    /// until a write begins in one.
+    #[inline]
+    pub fn begin_fill(&mut self, proc: u32) -> WriteMark {
         self.last += 1;
         if self.last & ((1 << COUNT_BITS) - 1) == 0 {
             self.last = first_generation(&self.data) + 1;
@@ -132,8 +144,9 @@ impl History {
                 oldest: generation,
             };
         };
-        if writes.open_count == 0 {
-            writes.oldest = generation;
+        match writes.open_count {
+            0 => writes.oldest = generation,
+            _ => self.may_tear = true,
         }
         writes.open_count += 1;
         WriteMark {
@@ -152,6 +165,7 @@ impl History {
         certain: bool,
     ) {
         if !certain {
+            self.may_tear = true;
             return;
         }
         if let Some(writes) = self.procs.get_mut(proc as usize) {
@@ -226,11 +240,27 @@ impl History {
 
     /// Compares all of what a read that began at `since` brought.
     pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> Checked {
-        let accepts = |sector, generation| self.accepts(since, file, sector, generation);
-        self.data.check(file, offset, data, accepts)
+        let is_reused = self.data.is_reused(file);
+        let mixture = |sector| {
+            let cuts = || self.data.common.seams.of(file, sector);
+            match self.data.overlapping || self.may_tear {
+                _ if is_reused || self.data.shared => Mixture::Any,
+                true => Mixture::Torn(cuts()),
+                false => Mixture::Cut(cuts()),
+            }
+        };
+        let accepts =
+            |sector, generation| self.accepts(since, (file, sector), generation, is_reused);
+        self.data.check(file, offset, data, mixture, accepts)
     }
 
-    fn accepts(&self, since: u64, file: u64, sector: u64, generation: u64) -> bool {
+    fn accepts(
+        &self,
+        since: u64,
+        (file, sector): (u64, u64),
+        generation: u64,
+        is_reused: bool,
+    ) -> bool {
         if self.data.shared {
             return generation < GENERATION_LIMIT;
         }
@@ -242,7 +272,11 @@ impl History {
         let floor = known(sector_key(file, sector)).max(known(block_key(file, sector)));
         match floor {
             Some(floor) => generation >= floor && generation <= self.last,
-            None => generation <= self.last || self.data.common.reused.load(Ordering::Relaxed),
+            None if is_reused => true,
+            None => {
+                let first = u64::from(self.data.first_epoch) << COUNT_BITS;
+                (first..=self.last).contains(&generation)
+            }
         }
     }
 }
@@ -250,7 +284,7 @@ impl History {
 /// What the generations of a new history follow on.
 fn first_generation(data: &DataSource) -> u64 {
     let epochs = data.common.epochs.fetch_add(1, Ordering::Relaxed);
-    u64::from(epochs % (1 << (GENERATION_LIMIT.ilog2() - COUNT_BITS))) << COUNT_BITS
+    u64::from(data.first_epoch.wrapping_add(epochs) % EPOCHS) << COUNT_BITS
 }
 
 fn block_key(file: u64, sector: u64) -> u64 {

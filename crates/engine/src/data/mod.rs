@@ -10,7 +10,11 @@
 //! A workload may want contents that compress (the end of every sector is zeros) or
 //! deduplicate (a share of the blocks are copies of a few).
 
+mod check;
 mod history;
+#[cfg(test)]
+mod mixture_tests;
+mod seams;
 mod sector;
 #[cfg(test)]
 mod tests;
@@ -19,10 +23,12 @@ mod vector;
 pub use history::{Checked, History, WriteMark};
 pub use sector::{GENERATION_LIMIT, SECTOR};
 
+use check::{Mixture, Part};
 use filermark_model::rng::{hash3, mix64};
+use seams::Seams;
 use sector::{HEADER, Pool, RunKey};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a block that may be a copy of another one, in bytes.
 pub const BLOCK: usize = 4096;
@@ -32,9 +38,8 @@ const SECTOR_BYTES: u64 = SECTOR as u64;
 const COPIES: u64 = 64;
 /// The file number that copies are named with.
 const COPY_FILE: u64 = u64::MAX;
-/// Words of a part of a sector that may tell no generation where writes are short: fewer
-/// of them cannot be told from what several short writes leave.
-const UNKNOWN_WORDS_MAX: usize = 8;
+/// Bits that say which files were reused, by hash of their number.
+const REUSED_BITS: usize = 1 << 16;
 /// What is appended at a time, in bytes.
 const APPEND_BYTES: usize = 8192;
 /// What compressors need to describe the zeros of a sector, in bytes: these are not
@@ -55,11 +60,16 @@ pub enum Checking {
 /// Makes and checks file contents; one for all shards of an agent.
 #[derive(Clone, Debug)]
 pub struct DataSource {
+    seed: u64,
     key: u64,
     run: RunKey,
     checking: Checking,
     /// Others write to the same files: any generation may be read.
     shared: bool,
+    /// A proc may have several operations under way at once.
+    overlapping: bool,
+    /// The number of the first history.
+    first_epoch: u32,
     /// Bytes of a sector that do not compress, the names among them.
     solid: usize,
     /// Blocks of 10,000 that are copies.
@@ -69,28 +79,71 @@ pub struct DataSource {
 }
 
 /// What all shards of an agent have in common.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Common {
     /// Histories that were begun.
     epochs: AtomicU32,
-    /// Files of an earlier run are read.
-    reused: AtomicBool,
-    /// Writes began or ended within a sector: sectors may be of several generations.
-    ragged: AtomicBool,
+    /// Which files of an earlier run are read.
+    reused: Box<[AtomicU64]>,
+    /// Where writes began and ended within sectors.
+    seams: Seams,
+    /// The pools of earlier runs whose files are used, by their keys.
+    earlier: Mutex<Vec<(u64, Arc<Pool>)>>,
 }
 
 impl DataSource {
-    /// The contents of the run with this `key`.
+    /// The contents of the run with this seed and this `identity`.
+    pub fn of_run(seed: u64, identity: &str, checking: Checking) -> Self {
+        Self {
+            seed,
+            ..Self::new(run_key(seed, identity), checking)
+        }
+    }
+
+    /// The contents that follow from a `key`.
     pub fn new(key: u64, checking: Checking) -> Self {
         Self {
+            seed: key,
             key,
             run: RunKey::new(key),
             checking,
             shared: false,
+            overlapping: false,
+            first_epoch: 0,
             solid: SECTOR,
             copies_of_10000: 0,
             pool: Arc::new(Pool::new(key)),
-            common: Arc::default(),
+            common: Arc::new(Common {
+                epochs: AtomicU32::default(),
+                reused: (0..REUSED_BITS / 64)
+                    .map(|_| AtomicU64::default())
+                    .collect(),
+                seams: Seams::default(),
+                earlier: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The same, for files of an earlier run with the same seed and this `identity`. Its
+    /// generations and this run's, whose identity is `own`, seldom are the same.
+    pub fn of_earlier(&self, identity: &str, own: &str) -> Self {
+        let key = run_key(self.seed, identity);
+        let mut known = (self.common.earlier.lock()).unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(of, _)| *of == key);
+        let pool = match found {
+            Some((_, pool)) => pool.clone(),
+            None => Arc::new(Pool::new(key)),
+        };
+        if found.is_none() {
+            known.push((key, pool.clone()));
+        }
+        Self {
+            key,
+            run: RunKey::new(key),
+            pool,
+            // The upper half of the numbers stays for those that follow.
+            first_epoch: (run_key(key, own) >> 32) as u32 % (history::EPOCHS / 2),
+            ..self.clone()
         }
     }
 
@@ -114,31 +167,35 @@ impl DataSource {
         Self { shared, ..self }
     }
 
+    /// The same, for procs that may have several operations under way at once.
+    pub fn overlapping(self, overlapping: bool) -> Self {
+        Self {
+            overlapping,
+            ..self
+        }
+    }
+
     /// How much of what is read is compared.
     pub fn checking(&self) -> Checking {
         self.checking
     }
 
-    /// Notes that files of an earlier run are used: their generations are unknown.
-    pub fn note_reused(&self) {
-        self.common.reused.store(true, Ordering::Relaxed);
+    /// Whether a range of a file holds what an earlier run with the same key may have
+    /// written there: which writes it made is not known.
+    pub fn check_earlier(&self, file: u64, offset: u64, data: &[u8]) -> Checked {
+        self.check(file, offset, data, |_| Mixture::Any, |_, _| true)
     }
 
-    /// Notes that a write begins or ends within a sector.
-    #[inline]
-    fn note_ragged(&self) {
-        // Looked at first: the line is shared by all shards.
-        if !self.is_ragged() {
-            self.common.ragged.store(true, Ordering::Relaxed);
-        }
+    /// Notes that a file of an earlier run is used: its generations are unknown.
+    pub fn note_reused(&self, file: u64) {
+        let (word, bit) = reused_bit(file);
+        self.common.reused[word].fetch_or(bit, Ordering::Relaxed);
     }
 
-    /// Whether a sector may be of several generations: writes begin or end within it, or
-    /// several clients write to it at once.
-    fn is_ragged(&self) -> bool {
-        let common = &self.common;
-        let noted = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-        self.shared || noted(&common.ragged) || noted(&common.reused)
+    /// Whether that was noted; may be so of few others.
+    fn is_reused(&self, file: u64) -> bool {
+        let (word, bit) = reused_bit(file);
+        self.common.reused[word].load(Ordering::Relaxed) & bit != 0
     }
 
     /// Appends the `len` bytes that a write of `generation` to file `file` has at `offset`.
@@ -206,98 +263,36 @@ impl DataSource {
         }
     }
 
-    /// Whether `data` is what file `file` may hold at `offset`: words of generations that
-    /// `accepts` allows for their sector, and none but this file's, this place's and this
-    /// run's. Gives how many bytes were compared. Words that are only partly in the range
-    /// are not.
-    pub fn check(
+    /// Whether `data` is what file `file` may hold at `offset`: bytes of generations that
+    /// `accepts` allows for their sector, mixed as `mixture` says, and none but this
+    /// file's, this place's and this run's. Gives how many bytes were compared.
+    fn check(
         &self,
         file: u64,
         offset: u64,
         data: &[u8],
+        mixture: impl Fn(u64) -> Mixture,
         mut accepts: impl FnMut(u64, u64) -> bool,
     ) -> Checked {
         let mut checked = Checked::NOTHING;
         let mut rest = data;
         self.pieces(file, offset, data.len(), |place, from, to| {
-            let (part, tail) = rest.split_at(to - from);
+            let (data, tail) = rest.split_at(to - from);
             rest = tail;
-            let number = place.number;
-            let fixed = place.fixed;
-            let right = |generation: u64| match fixed {
-                Some(fixed) => generation == fixed,
-                None => accepts(number, generation),
+            let part = Part {
+                sector: place.sector,
+                from,
+                data,
+                solid: self.solid,
             };
-            checked.add(self.check_sector(place, from, part, right));
+            let mut accepts = |generation| accepts(place.number, generation);
+            checked.add(match place.fixed {
+                Some(generation) => part.check_fixed(generation),
+                None => (part.check_whole(&mut accepts))
+                    .unwrap_or_else(|| part.check_mixture(mixture(place.number), &mut accepts)),
+            });
         });
         checked
-    }
-
-    fn check_sector(
-        &self,
-        place: Place<'_>,
-        from: usize,
-        data: &[u8],
-        mut accepts: impl FnMut(u64) -> bool,
-    ) -> Checked {
-        if let Ok(whole) = <&[u8; SECTOR]>::try_from(data)
-            && let Some(generation) = place.sector.read_whole(whole, self.solid)
-        {
-            let good = accepts(generation) && is_zero(&whole[self.solid..]);
-            let bytes = SECTOR_BYTES;
-            return Checked { good, bytes };
-        }
-        let is_ragged = self.is_ragged();
-        let end = from + data.len();
-        let solid_end = end.min(self.solid.max(from));
-        let mut good = is_zero(&data[solid_end - from..]);
-        let mut bytes = (end - solid_end) as u64;
-        let words = from.div_ceil(8)..solid_end / 8;
-        let read = |at: usize| {
-            let bytes = &data[at * 8 - from..at * 8 - from + 8];
-            bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b))
-        };
-        let generation_of = |at: usize| match words.contains(&at) && at > 1 {
-            true => place.sector.generation_of(at, read(at)),
-            false => None,
-        };
-        let mut unknown = 0;
-        // What the word before was written with, and what it says that it was.
-        let (mut before, mut said) = (None, None);
-        for at in words.clone() {
-            bytes += 8;
-            let (word, generation) = (read(at), generation_of(at));
-            match generation {
-                _ if at == 0 => good &= word == place.sector.word(0, 0),
-                // It names the low half of a generation only.
-                None if at == 1 && place.sector.generation_of(1, word).is_some_and(is_half) => {}
-                Some(generation) if accepts(generation) => {
-                    let names = at != 2
-                        || !words.contains(&1)
-                        || read(1) == place.sector.word(1, generation);
-                    let same = before.is_none_or(|before| before == generation) && names;
-                    good &= same || is_ragged;
-                    before = Some(generation);
-                }
-                // Two words say the same, and it is wrong.
-                Some(_) if generation == said || generation == generation_of(at + 1) => {
-                    good = false;
-                }
-                _ => {
-                    // Two writes may meet within a word.
-                    let is_last = !words.contains(&(at + 1));
-                    let after = generation_of(at + 1);
-                    let meets =
-                        (is_last || after.is_some()) && place.meets(at, word, before, after);
-                    unknown += usize::from(!meets);
-                    good &= is_ragged;
-                }
-            }
-            said = generation;
-        }
-        // More than two meet in a word, or in two, where writes are very short.
-        good &= unknown <= (words.len() / 2).max(UNKNOWN_WORDS_MAX);
-        Checked { good, bytes }
     }
 
     /// Walks the sectors that a range touches; gives where each is and which of its bytes
@@ -345,12 +340,6 @@ impl DataSource {
         is_copy.then(|| hash % COPIES * BLOCK_SECTORS + sector % BLOCK_SECTORS)
     }
 
-    /// The key of a run from its seed and its identity.
-    pub fn key(seed: u64, identity: &str) -> u64 {
-        let mixed = |key, byte: u8| mix64(key ^ u64::from(byte));
-        identity.bytes().fold(mix64(seed), mixed)
-    }
-
     /// File, sector and generation that the first bytes of a sector name (see
     /// docs/src/design/data.md): for messages about wrong data.
     pub fn names(&self, sector: &[u8]) -> Option<(u64, u32, u32)> {
@@ -369,26 +358,14 @@ struct Place<'a> {
     fixed: Option<u64>,
 }
 
-impl Place<'_> {
-    /// Whether a word begins as one generation and ends as another; `None` is one that is
-    /// not known, because the word is the first or the last one.
-    fn meets(&self, at: usize, word: u64, before: Option<u64>, after: Option<u64>) -> bool {
-        let read = word.to_le_bytes();
-        let of =
-            |generation: Option<u64>| generation.map(|g| self.sector.word(at, g).to_le_bytes());
-        let (before, after) = (of(before), of(after));
-        (0..=8).any(|split: usize| {
-            before.is_none_or(|word| word[..split] == read[..split])
-                && after.is_none_or(|word| word[split..] == read[split..])
-        })
-    }
+/// The key of a run from its seed and its identity.
+fn run_key(seed: u64, identity: &str) -> u64 {
+    let mixed = |key, byte: u8| mix64(key ^ u64::from(byte));
+    identity.bytes().fold(mix64(seed), mixed)
 }
 
-/// Whether a number is the low half of a generation.
-fn is_half(names: u64) -> bool {
-    names >> 32 == 0
-}
-
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte == 0)
+/// Where it is noted that a file was reused: which word, which bit.
+fn reused_bit(file: u64) -> (usize, u64) {
+    let bit = mix64(file) as usize % REUSED_BITS;
+    (bit / 64, 1 << (bit % 64))
 }

@@ -15,10 +15,9 @@ fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize)
 
 /// Whether a range passes where these generations are right.
 fn passes(data: &DataSource, file: u64, offset: u64, read: &[u8], right: &[u64]) -> bool {
-    data.check(file, offset, read, |_, generation| {
-        right.contains(&generation)
-    })
-    .good
+    let seams = |sector| Mixture::Cut(data.common.seams.of(file, sector));
+    let accepts = |_, generation| right.contains(&generation);
+    data.check(file, offset, read, seams, accepts).good
 }
 
 #[test]
@@ -70,69 +69,27 @@ fn a_wrong_byte_file_place_run_or_generation_is_noticed() {
     }
 }
 
-/// Sectors of any mixture of generations that are right pass, also where two writes meet
-/// within a sector; a third one does not.
+/// Two writes meet where one of them began: that passes, and nothing else.
 #[test]
-fn what_several_writes_left_passes_and_nothing_else() {
+fn what_two_writes_left_passes_and_nothing_else() {
     for cut in [0, 512, 1_024, 1, 7, 8, 9, 16, 20, 255, 509, 511, 700, 4_095] {
         let data = source();
         let (old, new) = (bytes(&data, 5, 0, 3, 4_096), bytes(&data, 5, 0, 9, 4_096));
-        let torn = [&new[..cut], &old[cut..]].concat();
-        if !cut.is_multiple_of(SECTOR) {
-            // Only where a write began or ended within a sector.
-            assert!(cut <= 8 || !passes(&data, 5, 0, &torn, &[3, 9]), "{cut}");
-            data.note_ragged();
-        }
-        assert!(passes(&data, 5, 0, &torn, &[3, 9]), "{cut}");
-        if (24..4_000).contains(&cut) {
-            assert!(!passes(&data, 5, 0, &torn, &[3]), "{cut}");
-            assert!(!passes(&data, 5, 0, &torn, &[9]), "{cut}");
-        }
-    }
-}
-
-/// Very short writes, by shards of any number: three generations in one word, two words
-/// that none has whole.
-#[test]
-fn very_short_writes_leave_what_is_right() {
-    let shard = 7 << 32;
-    let right = [shard + 1, shard + 2, shard + 3];
-    for cuts in [(5, 10), (20, 23), (21, 33), (100, 109), (300, 301)] {
-        let data = source();
-        data.note_ragged();
-        let [one, two, three] = right.map(|generation| bytes(&data, 5, 0, generation, 512));
-        let mixed = [&one[..cuts.0], &two[cuts.0..cuts.1], &three[cuts.1..]].concat();
-        assert!(passes(&data, 5, 0, &mixed, &right), "{cuts:?}");
-        assert!(!passes(&data, 5, 0, &mixed, &right[..2]), "{cuts:?}");
-        assert!(!passes(&data, 5, 0, &[0; 512], &right));
-        assert!(!passes(&data, 6, 0, &mixed, &right));
-    }
-}
-
-/// Many very short writes: whatever mixture they leave passes, a whole sector of another
-/// file or generation does not.
-#[test]
-fn many_very_short_writes_leave_what_is_right() {
-    let data = source();
-    data.note_ragged();
-    let mut rng = filermark_model::Rng::new(3, 3);
-    let right: Vec<u64> = (1..=40).map(|n| (5 << 32) + n).collect();
-    for round in 0..3_000 {
-        let mut mixed = bytes(&data, 5, 0, right[0], 512);
-        for generation in &right[1..] {
-            let from = rng.below(2) as usize * rng.below(500) as usize;
-            let to = (from + 1 + rng.below(511) as usize).min(512);
-            mixed[from..to].copy_from_slice(&bytes(&data, 5, 0, *generation, 512)[from..to]);
-        }
-        assert!(passes(&data, 5, 0, &mixed, &right), "{round}");
-        let from = rng.below(480) as usize;
-        assert!(
-            passes(&data, 5, from as u64, &mixed[from..], &right),
-            "{round}"
+        let mixed = [&new[..cut], &old[cut..]].concat();
+        let is_within = !cut.is_multiple_of(SECTOR);
+        // The first word is the same in both.
+        assert_eq!(
+            passes(&data, 5, 0, &mixed, &[3, 9]),
+            !is_within || cut <= 8,
+            "{cut}"
         );
-        assert!(!passes(&data, 6, 0, &mixed, &right), "{round}");
-        let stale = bytes(&data, 5, 0, 77, 512);
-        assert!(!passes(&data, 5, 0, &stale, &right), "{round}");
+        data.common.seams.note_write(5, 0, cut as u64);
+        assert!(passes(&data, 5, 0, &mixed, &[3, 9]), "{cut}");
+        if (24..4_000).contains(&cut) {
+            assert!(!passes(&data, 5, 0, &mixed, &[3]), "{cut}");
+            assert!(!passes(&data, 5, 0, &mixed, &[9]), "{cut}");
+        }
+        assert!(!passes(&data, 5, 0, &vec![0; 4_096], &[0, 3, 9]), "{cut}");
     }
 }
 
@@ -189,7 +146,7 @@ fn what_is_stale_is_noticed() {
     let mut history = History::new(data.clone(), 2);
     let range = (5, 4_096, 8_192);
     let write = |history: &mut History| {
-        let mark = history.begin_write(1, 4_096, 8_192);
+        let mark = history.begin_write(1, range);
         history.end_write(1, mark, range, true);
         mark.generation
     };
@@ -205,10 +162,7 @@ fn what_is_stale_is_noticed() {
     assert!(!read(&mut history, after, first) && read(&mut history, after, second));
     assert!(!read(&mut history, after, second + 1), "never issued");
     // Under way: both are right, whichever ends first.
-    let (one, two) = (
-        history.begin_write(1, 4_096, 8_192),
-        history.begin_write(1, 4_096, 8_192),
-    );
+    let (one, two) = (history.begin_write(1, range), history.begin_write(1, range));
     assert!(read(&mut history, after, one.generation) && read(&mut history, after, second));
     history.end_write(1, two, range, true);
     history.end_write(1, one, range, true);
@@ -216,16 +170,16 @@ fn what_is_stale_is_noticed() {
     assert!(read(&mut history, last, one.generation) && read(&mut history, last, two.generation));
     assert!(!read(&mut history, last, second));
     // Nobody knows what became of it: it and all that follow are right.
-    let lost = history.begin_write(1, 4_096, 8_192);
+    let lost = history.begin_write(1, range);
     history.end_write(1, lost, range, false);
     let third = write(&mut history);
     let end = history.begin_read();
     assert!(read(&mut history, end, lost.generation) && read(&mut history, end, third));
     assert!(!read(&mut history, end, two.generation));
     // Other procs are not concerned.
-    let other = history.begin_write(0, 0, 512);
+    let other = history.begin_write(0, (6, 0, 512));
     history.end_write(0, other, (6, 0, 512), true);
-    let newest = history.begin_write(0, 0, 512);
+    let newest = history.begin_write(0, (6, 0, 512));
     history.end_write(0, newest, (6, 0, 512), true);
     let old = bytes(&data, 6, 0, other.generation, 512);
     assert!(!history.check(history.begin_read(), 6, 0, &old).good);
@@ -249,4 +203,52 @@ fn shared_files_show_any_write_and_samples_are_sectors() {
     }
     assert_eq!(seen.len(), 18, "each whole sector in turn");
     assert!(!history.check(0, 5, 0, &[0; 4_096]).good);
+}
+
+/// Any generation, by others too; but no garbage, and no other file's.
+#[test]
+fn shared_files_hold_no_garbage() {
+    let data = Arc::new(DataSource::new(KEY, Checking::All).shared(true));
+    let mut history = History::new(data.clone(), 1);
+    let mut rng = filermark_model::Rng::new(3, 3);
+    let right: Vec<u64> = (1..=40).map(|n| (5 << 32) + n).collect();
+    for round in 0..1_000 {
+        let mut mixed = bytes(&data, 5, 0, right[0], 512);
+        for generation in &right[1..] {
+            let from = rng.below(2) as usize * rng.below(500) as usize;
+            let to = (from + 1 + rng.below(511) as usize).min(512);
+            mixed[from..to].copy_from_slice(&bytes(&data, 5, 0, *generation, 512)[from..to]);
+        }
+        assert!(history.check(0, 5, 0, &mixed).good, "{round}");
+        assert!(!history.check(0, 6, 0, &mixed).good, "{round}");
+    }
+    // What cannot be decided is not counted as compared.
+    let mut bad = bytes(&data, 5, 0, 1, 512);
+    assert_eq!(history.check(0, 5, 0, &bad).bytes, 512);
+    bad[100..104].fill(1);
+    assert_eq!(history.check(0, 5, 0, &bad).bytes, 504);
+    bad[96..400].fill(1);
+    assert!(!history.check(0, 5, 0, &bad).good);
+}
+
+/// An earlier run's data is right only in files that are used again, and only if it has
+/// that run's identity.
+#[test]
+fn data_of_an_earlier_run_is_right_where_its_file_is_used() {
+    let earlier = DataSource::of_run(KEY, "earlier", Checking::All);
+    let own = DataSource::of_run(KEY, "own", Checking::All);
+    let old = bytes(&earlier, 5, 0, 7, 1_024);
+    let mut history = History::new(Arc::new(own.clone()), 1);
+    let _ = history.begin_fill(0);
+    own.note_reused(5);
+    assert!(!history.check(0, 5, 0, &old).good, "another run's");
+
+    let used = Arc::new(own.of_earlier("earlier", "own"));
+    let mut history = History::new(used.clone(), 1);
+    let mark = history.begin_fill(0);
+    let made = bytes(&used, 6, 0, mark.generation, 1_024);
+    assert!(history.check(0, 5, 0, &old).good, "used again");
+    assert!(history.check(0, 6, 0, &made).good, "made by this run");
+    let old = bytes(&earlier, 6, 0, 7, 1_024);
+    assert!(!history.check(0, 6, 0, &old).good, "made anew since");
 }

@@ -47,12 +47,16 @@ impl Core {
         let logical = self.ops.get_mut(op);
         match logical.action {
             Action::Read { .. } => logical.since = self.history.begin_read(),
-            Action::Write { offset, length, .. } => {
-                let length = u64::from(length);
-                logical.mark = self.history.begin_write(logical.proc, offset, length);
+            Action::Write {
+                file,
+                offset,
+                length,
+                ..
+            } => {
+                let range = (file, offset, u64::from(length));
+                logical.mark = self.history.begin_write(logical.proc, range);
             }
-            // Nothing is behind the end of a file that is made anew.
-            Action::Fill { .. } => logical.mark = self.history.begin_write(logical.proc, 0, 0),
+            Action::Fill { .. } => logical.mark = self.history.begin_fill(logical.proc),
             _ => {}
         }
     }

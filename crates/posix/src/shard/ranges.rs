@@ -99,10 +99,23 @@ impl PosixShard {
 
     /// Makes what is to be written at a span: a generation of its own.
     pub(super) fn prepare(&mut self, proc: u32, span: Span) -> Result<WriteMark> {
+        let range = (span.content, span.offset, span.length as u64);
         let history = &mut self.parts.handles.proc(proc)?.history;
-        let mark = history.begin_write(0, span.offset, span.length as u64);
+        let mark = history.begin_write(0, range);
+        self.make(proc, span, mark)
+    }
+
+    /// The same, for a part of a file that is made anew, which ends with the file or
+    /// where a sector does.
+    pub(super) fn prepare_new(&mut self, proc: u32, span: Span) -> Result<WriteMark> {
+        let history = &mut self.parts.handles.proc(proc)?.history;
+        let mark = history.begin_fill(0);
+        self.make(proc, span, mark)
+    }
+
+    fn make(&mut self, proc: u32, span: Span, mark: WriteMark) -> Result<WriteMark> {
+        let data = self.parts.handles.proc(proc)?.history.data();
         let out = self.outgoing.get(span.length);
-        let data = history.data();
         data.fill(span.content, span.offset, mark.generation, out);
         Ok(mark)
     }

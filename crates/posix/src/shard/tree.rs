@@ -96,7 +96,7 @@ impl PosixShard {
                 length: FILL_BYTES.min(size - offset) as usize,
             };
             let clock = self.parts.clock.clone();
-            let mark = work.aside(&clock, || self.prepare(proc, span))?;
+            let mark = work.aside(&clock, || self.prepare_new(proc, span))?;
             self.put(&open, span, work)?;
             self.note_written(proc, span, mark, true);
             offset += span.length as u64;
@@ -123,13 +123,17 @@ impl PosixShard {
             let Ok(proc) = self.parts.handles.proc(proc) else {
                 return false;
             };
-            // Which writes there were is not known.
-            proc.history.data().note_reused();
-            let checked = proc.tree.data.check(content, offset, bytes, |_, _| true);
+            let checked = (proc.history.data()).check_earlier(content, offset, bytes);
             bytes.len() == span.length && checked.good
         });
-        if !is_right {
-            self.parts.handles.forget_file(proc, file);
+        match is_right {
+            false => self.parts.handles.forget_file(proc, file),
+            // Which writes there were is not known.
+            true => {
+                if let Ok(proc) = self.parts.handles.proc(proc) {
+                    proc.history.data().note_reused(content);
+                }
+            }
         }
         is_right
     }

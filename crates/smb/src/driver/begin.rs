@@ -80,12 +80,16 @@ impl Core {
             Action::Session(SessionAction::Read { .. }) => {
                 logical.since = self.history.begin_read();
             }
-            Action::Session(SessionAction::Write { offset, length, .. }) => {
-                let length = u64::from(length);
-                logical.mark = self.history.begin_write(logical.proc, offset, length);
+            Action::Session(SessionAction::Write {
+                file,
+                offset,
+                length,
+                ..
+            }) => {
+                let range = (file, offset, u64::from(length));
+                logical.mark = self.history.begin_write(logical.proc, range);
             }
-            // Nothing is behind the end of a file that is made anew.
-            Action::Fill { .. } => logical.mark = self.history.begin_write(logical.proc, 0, 0),
+            Action::Fill { .. } => logical.mark = self.history.begin_fill(logical.proc),
             _ => {}
         }
     }

@@ -64,6 +64,7 @@ const UNLIMITED: i64 = i64::MAX;
 pub(super) struct Faults {
     rules: [Rule; Kind::ALL.len()],
     space_left: AtomicI64,
+    forgets_writes: AtomicBool,
     no_delays: AtomicBool,
     asleep: Mutex<()>,
     wake: Condvar,
@@ -74,6 +75,7 @@ impl Faults {
         Self {
             rules: Default::default(),
             space_left: AtomicI64::new(UNLIMITED),
+            forgets_writes: AtomicBool::new(false),
             no_delays: AtomicBool::new(false),
             asleep: Mutex::new(()),
             wake: Condvar::new(),
@@ -136,6 +138,15 @@ impl Faults {
         self.space_left.store(left, Ordering::Relaxed);
     }
 
+    pub(super) fn set_forgets_writes(&self, forgets: bool) {
+        self.forgets_writes.store(forgets, Ordering::Relaxed);
+    }
+
+    /// Whether writes are only acknowledged.
+    pub(super) fn forgets_writes(&self) -> bool {
+        self.forgets_writes.load(Ordering::Relaxed)
+    }
+
     /// Bytes that may still be written; `None`: no limit.
     pub(super) fn space(&self) -> Option<u64> {
         let left = self.space_left.load(Ordering::Relaxed);
@@ -162,6 +173,7 @@ impl Faults {
             self.set_error(*kind, 0, 0);
         }
         self.set_space(None);
+        self.set_forgets_writes(false);
     }
 
     /// Ends all delays, those under way too, for good.

@@ -156,7 +156,10 @@ impl FaultyFs {
     pub(super) fn write_range(&self, handle: FileHandle, offset: u64, data: &[u8]) -> Answer<u32> {
         self.faults.meet(Kind::Write)?;
         self.faults.take_space(data.len())?;
-        self.file(handle)?.write_all_at(data, offset)?;
+        let file = self.file(handle)?;
+        if !self.faults.forgets_writes() {
+            file.write_all_at(data, offset)?;
+        }
         u32::try_from(data.len()).map_err(|_| Errno::EINVAL)
     }
 

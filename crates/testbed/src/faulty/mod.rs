@@ -133,6 +133,12 @@ impl Faulty {
         self.faults.set_space(bytes);
     }
 
+    /// From now on writes are acknowledged and not made. Only with
+    /// [`FaultyOptions::direct_io`] reads show it: the kernel's cache has them.
+    pub fn forget_writes(&self) {
+        self.faults.set_forgets_writes(true);
+    }
+
     /// No fault any more.
     pub fn heal(&self) {
         self.faults.heal();

@@ -1,7 +1,7 @@
 //! NFSv3: servers that return other data than was written, or less.
 
 use super::nfs::{ATTRIBUTES, Answer, Asked, Call, Memory, RESULTS, arguments, put, row, word};
-use super::{Begins, Expect, run_all};
+use super::{Begins, Expect, Row, run_all};
 use crate::peek::serve;
 use crate::turns::beside_others;
 use filermark_model::Rule;
@@ -86,6 +86,25 @@ fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
 use Begins::{InInit, InRun};
 use Expect::Invalid;
 
+/// The same run with so little data that what was written is read again, all of it compared.
+pub(super) fn rewriting(mut row: Row) -> Row {
+    row.sweep = (row.sweep)
+        .set("LOAD", 400)
+        .set("FILESET_MB_PER_OP", 0.002)
+        .set("VERIFY", "on");
+    row
+}
+
+/// Reads and writes are most of what is done.
+fn with_mix(mut row: Row) -> Row {
+    let sweep = row.sweep.set("MIXFILE", "data.mix");
+    std::fs::create_dir_all(sweep.result("")).expect("the result directory");
+    let mix = "SFS MIXFILE VERSION 2\nread 45%\nwrite 45%\naccess 10%\n";
+    std::fs::write(sweep.result("data.mix"), mix).expect("the mix file");
+    row.sweep = sweep;
+    row
+}
+
 #[test]
 fn data_that_is_lost_or_changed_makes_a_run_over_nfs_invalid() {
     let _turn = beside_others();
@@ -106,5 +125,12 @@ fn data_that_is_lost_or_changed_makes_a_run_over_nfs_invalid() {
             Some(forget_data),
             all_written,
         ),
+        rewriting(with_mix(row(
+            "old data",
+            InRun,
+            changed,
+            Some(forget_data),
+            all_written,
+        ))),
     ]);
 }

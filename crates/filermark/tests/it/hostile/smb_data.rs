@@ -1,5 +1,6 @@
 //! SMB: servers that return other data than was written, or less.
 
+use super::nfs_data::rewriting;
 use super::smb::{
     Answer, COMMAND, HEADER, Memory, Request, STATUS, each, parts, pass, put, row, u16_at, u32_at,
 };
@@ -58,6 +59,11 @@ fn zeroes(request: &mut [u8]) {
     });
 }
 
+/// What is written goes to a place far behind the file's end: the server keeps what it had.
+fn elsewhere(request: &mut [u8]) {
+    each(request, WRITE, 0, |part| put(part, HEADER + 12, &[1]));
+}
+
 use Begins::{InInit, InRun};
 use Expect::Invalid;
 
@@ -79,5 +85,6 @@ fn data_that_is_lost_or_changed_makes_a_run_over_smb_invalid() {
         row("early ends of files", InRun, early, None, early_end),
         row("wrong data", InRun, changed, None, wrong_data),
         row("zeroes written", InInit, changed, Some(zeroes), pass),
+        rewriting(row("old data", InRun, changed, Some(elsewhere), pass)),
     ]);
 }
