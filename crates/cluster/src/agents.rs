@@ -74,6 +74,10 @@ pub enum OrderError {
 /// Where whoever listens to an order says that the run is to end, and why.
 pub(crate) type Emergency = Rc<RefCell<Option<String>>>;
 
+/// Where whoever listens to an order says what else is to be told to all that have not
+/// answered yet, at once.
+pub(crate) type Aside = Rc<RefCell<Option<Order>>>;
+
 /// An agent that is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
@@ -133,6 +137,7 @@ pub(crate) struct Agents {
     tidy_since: Option<Nanos>,
     losses: Vec<Loss>,
     emergency: Emergency,
+    aside: Aside,
     own: Hello,
     silence_at: Nanos,
 }
@@ -184,6 +189,7 @@ impl Agents {
             tidy_since: None,
             losses: Vec::new(),
             emergency: Emergency::default(),
+            aside: Aside::default(),
             own,
             silence_at: now,
         }
@@ -287,8 +293,10 @@ impl Agents {
                 ticked = now;
                 ear(now, Heard::Tick);
             }
+            self.tell_aside(&round);
             self.look_at_limits(&mut round, began, limit);
         }
+        self.aside.borrow_mut().take();
         match round.error {
             Some(error) => Err(error),
             None if self.living().is_empty() => Err(OrderError::Lost(self.losses.clone())),
@@ -319,6 +327,15 @@ impl Agents {
                 self.lose(at, "it spoke out of turn".into());
             }
             _ => {}
+        }
+    }
+
+    fn tell_aside(&mut self, round: &Round) {
+        let Some(order) = self.aside.borrow_mut().take() else {
+            return;
+        };
+        for at in (0..self.seats.len()).filter(|at| round.is_waiting(*at)) {
+            self.send(at, &order);
         }
     }
 
@@ -488,6 +505,11 @@ impl Agents {
     /// Where it is said that the run is to end.
     pub fn emergency(&self) -> Emergency {
         Rc::clone(&self.emergency)
+    }
+
+    /// Where it is said what else is to be told.
+    pub fn aside(&self) -> Aside {
+        Rc::clone(&self.aside)
     }
 
     /// The prime's clock.

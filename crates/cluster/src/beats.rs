@@ -2,17 +2,17 @@
 //! HEARTBEAT_NOTIFICATIONS). Agents take them while load is made, on a thread
 //! ([`Pulse`]); the prime puts those of all agents together ([`Beats`]).
 
+use crate::clock_check::wait_until;
 use crate::message::Beat;
 use filermark_engine::clock::Clock;
 use filermark_engine::live_counts::LiveCounts;
-use filermark_engine::shard::RunTimes;
+use filermark_engine::shard::Timetable;
 use filermark_model::{LoadPoint, Nanos};
 use filermark_results::{Heartbeat, Phase, Timestamp};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Shortest interval: more often would be load of its own.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
@@ -30,7 +30,7 @@ impl Pulse {
     pub fn begin(
         counts: Arc<LiveCounts>,
         clock: &Clock,
-        times: RunTimes,
+        timetable: Timetable,
         interval: Nanos,
         tell: impl FnMut(Beat) -> bool + Send + 'static,
     ) -> Self {
@@ -39,9 +39,13 @@ impl Pulse {
         let mut tell = tell;
         let work = move || {
             let mut taken = Taken::new(counts);
-            for tick in Ticks::new(times, interval) {
-                let wait = Duration::from_nanos(tick.at.since(clock.now()).0);
-                let over = ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+            let mut ticks = Ticks::new(timetable, interval);
+            loop {
+                let due = || ticks.due().map_or(Nanos::ZERO, |tick| tick.at);
+                let over = !wait_until(&clock, due, &ended);
+                let Some(tick) = ticks.take() else {
+                    return;
+                };
                 // One that falls together with the end of RUN is still taken.
                 if over && clock.now() < tick.at {
                     return;
@@ -74,6 +78,7 @@ impl Drop for Pulse {
 
 /// When counts are to be read: at the beginning of each phase (number 0, which
 /// only sets the mark) and then after each interval.
+#[derive(Clone, Copy)]
 struct Tick {
     at: Nanos,
     phase: Phase,
@@ -81,49 +86,52 @@ struct Tick {
 }
 
 struct Ticks {
-    times: RunTimes,
+    timetable: Timetable,
     interval: Nanos,
     next: Tick,
 }
 
 impl Ticks {
-    fn new(times: RunTimes, interval: Nanos) -> Self {
+    fn new(timetable: Timetable, interval: Nanos) -> Self {
         Self {
-            times,
             interval: interval.max(INTERVAL_MIN),
             next: Tick {
-                at: times.warmup_start,
+                at: timetable.latest().warmup_start,
                 phase: Phase::Warmup,
                 number: 0,
             },
+            timetable,
         }
     }
-}
 
-impl Iterator for Ticks {
-    type Item = Tick;
-
-    fn next(&mut self) -> Option<Tick> {
+    /// The next one, as far as the beginning of RUN is known.
+    fn due(&mut self) -> Option<Tick> {
+        let times = self.timetable.times();
         let end = match self.next.phase {
-            Phase::Warmup => self.times.run_start,
-            _ => self.times.run_end,
+            Phase::Warmup => times.run_start,
+            _ => times.run_end,
         };
         if self.next.at > end {
             if self.next.phase != Phase::Warmup {
                 return None;
             }
             self.next = Tick {
-                at: self.times.run_start,
+                at: times.run_start,
                 phase: Phase::Run,
                 number: 0,
             };
         }
-        let after = Tick {
-            at: self.next.at + self.interval,
-            phase: self.next.phase,
-            number: self.next.number + 1,
+        Some(self.next)
+    }
+
+    fn take(&mut self) -> Option<Tick> {
+        let tick = self.due()?;
+        self.next = Tick {
+            at: tick.at + self.interval,
+            phase: tick.phase,
+            number: tick.number + 1,
         };
-        Some(std::mem::replace(&mut self.next, after))
+        Some(tick)
     }
 }
 

@@ -80,7 +80,13 @@ fn both_phases_are_counted_from_their_own_beginning() {
     let counts = Arc::new(LiveCounts::new(vec![4]));
     let (sender, receiver) = channel();
     let tell = move |beat| sender.send(beat).is_ok();
-    let pulse = Pulse::begin(counts.clone(), &clock, times, Nanos::from_millis(400), tell);
+    let pulse = Pulse::begin(
+        counts.clone(),
+        &clock,
+        times.into(),
+        Nanos::from_millis(400),
+        tell,
+    );
     let mut total = 0;
     let mut count = |ms, n| {
         clock.sleep_until(at(ms));

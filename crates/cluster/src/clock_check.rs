@@ -8,6 +8,7 @@
 use crate::clock_service::read_line;
 use crate::message::ClockCheck;
 use filermark_engine::clock::Clock;
+use filermark_engine::shard::Timetable;
 use filermark_model::Nanos;
 use filermark_model::plan::ClockServicePlan;
 use filermark_model::{Finding, Rule, Severity};
@@ -23,6 +24,9 @@ const ROUND_TRIPS: u32 = 5;
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Longest wait for a whole reading, the resolving of the name included.
 const READING_MAX: Duration = Duration::from_secs(5);
+/// Longest time without a look at an instant that may have moved: the beginning of RUN
+/// is told a second before it at least.
+const LOOK: Duration = Duration::from_millis(500);
 /// Share of RUN that two good clocks may differ by, beside the bound.
 const DRIFT_MAX: f64 = 0.001;
 
@@ -45,13 +49,13 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Will read at these two instants of `clock`.
-    pub fn begin(plan: &ClockServicePlan, clock: &Clock, start: Nanos, end: Nanos) -> Self {
+    /// Will read when RUN begins and when it ends.
+    pub fn begin(plan: &ClockServicePlan, clock: &Clock, timetable: Timetable) -> Self {
         let (sender, result) = channel();
         let (phase, over) = channel();
         let (plan, clock) = (plan.clone(), clock.clone());
         let work = move || {
-            let _ = sender.send(check(&plan, &clock, start, end, &over));
+            let _ = sender.send(check(&plan, &clock, &timetable, &over));
         };
         // Without a thread the channel ends, which is told as a failure.
         let _ = std::thread::Builder::new()
@@ -82,28 +86,39 @@ fn failed(reason: &str) -> ClockCheck {
 fn check(
     plan: &ClockServicePlan,
     clock: &Clock,
-    start: Nanos,
-    end: Nanos,
+    timetable: &Timetable,
     over: &Receiver<()>,
 ) -> ClockCheck {
-    if !wait_until(clock, start, over) {
+    if !wait_until(clock, || timetable.times().run_start, over) {
         return failed("RUN did not begin");
     }
     let first = match read(plan, clock) {
         Ok(reading) => reading,
         Err(why) => return failed(&format!("at the beginning of RUN: {why}")),
     };
-    wait_until(clock, end, over);
+    wait_until(clock, || timetable.times().run_end, over);
     match read(plan, clock) {
         Ok(last) => compare(first, last),
         Err(why) => failed(&format!("at the end of RUN: {why}")),
     }
 }
 
-/// Whether the instant came before the phase was over.
-pub(crate) fn wait_until(clock: &Clock, instant: Nanos, over: &Receiver<()>) -> bool {
-    let wait = Duration::from_nanos(instant.since(clock.now()).0);
-    over.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
+/// Whether the instant came before the phase was over. It may move to the front while
+/// it is waited for, and is looked at again and again.
+pub(crate) fn wait_until(
+    clock: &Clock,
+    mut instant: impl FnMut() -> Nanos,
+    over: &Receiver<()>,
+) -> bool {
+    loop {
+        let left = Duration::from_nanos(instant().since(clock.now()).0);
+        if over.recv_timeout(left.min(LOOK)) != Err(RecvTimeoutError::Timeout) {
+            return false;
+        }
+        if left <= LOOK {
+            return true;
+        }
+    }
 }
 
 fn compare(first: Reading, last: Reading) -> ClockCheck {

@@ -16,6 +16,16 @@ fn start() -> (ClockService, SocketAddr) {
     (service, address)
 }
 
+/// A load point whose RUN has these ends.
+fn run(start: Nanos, end: Nanos) -> filermark_engine::shard::Timetable {
+    let times = filermark_engine::shard::RunTimes {
+        warmup_start: start,
+        run_start: start,
+        run_end: end,
+    };
+    times.into()
+}
+
 fn plan(address: SocketAddr) -> ClockServicePlan {
     ClockServicePlan {
         host: address.ip().to_string(),
@@ -39,7 +49,7 @@ fn check(address: SocketAddr, millis: u64) -> ClockCheck {
     let clock = Clock::real();
     let start = clock.now() + Nanos::from_millis(20);
     let end = start + Nanos::from_millis(millis);
-    let check = Check::begin(&plan(address), &clock, start, end);
+    let check = Check::begin(&plan(address), &clock, run(start, end));
     clock.sleep_until(end);
     check.finish()
 }
@@ -195,7 +205,11 @@ fn a_run_that_fails_early_does_not_wait_for_its_end() {
     let (_service, address) = start();
     let clock = Clock::real();
     let start = clock.now();
-    let check = Check::begin(&plan(address), &clock, start, start + Nanos::from_secs(600));
+    let check = Check::begin(
+        &plan(address),
+        &clock,
+        run(start, start + Nanos::from_secs(600)),
+    );
     std::thread::sleep(Duration::from_millis(100));
     let began = Instant::now();
     check.finish();

@@ -39,6 +39,7 @@ mod sweep;
 pub mod switchboard;
 mod tame;
 mod tool;
+mod warmup;
 mod waves;
 
 #[cfg(test)]

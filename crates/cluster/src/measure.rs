@@ -1,7 +1,7 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
-use crate::agents::{Agents, Emergency, Heard, OrderError};
+use crate::agents::{Agents, Aside, Emergency, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
 use crate::identity;
@@ -12,12 +12,14 @@ use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::stop_if::StopIf;
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
+use crate::warmup::Warmup;
+use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
 use filermark_results::Heartbeat;
-use filermark_results::record::{ClientSummary, Line, Phase};
+use filermark_results::record::{ClientSummary, Line, Phase, WarmupRecord};
 use filermark_results::start::{ClientStart, StartRecord};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,6 +43,8 @@ pub(crate) struct Measured {
     pub stats: PointStats,
     /// Those of each client, in short.
     pub clients: Vec<ClientSummary>,
+    /// How long WARMUP took, where that was decided on the way.
+    pub warmup: Option<WarmupRecord>,
     /// How well the clients began together.
     pub start: Option<StartRecord>,
     /// How long each process stood still.
@@ -58,6 +62,10 @@ struct Watch {
     from: Nanos,
     to: Nanos,
     run_end: Nanos,
+    warmup: Warmup,
+    /// For the prime's own watchdog.
+    run_start: RunStart,
+    aside: Aside,
     /// When the power script is due, till it was called.
     power_at: Option<Nanos>,
     running: bool,
@@ -93,7 +101,8 @@ impl Sweep<'_> {
         let everybody = agents.living();
         let lead = lead(agents, &everybody);
         let warmup_at = agents.now() + lead;
-        let watchdog = begin_watchdog(agents, warmup_at + phases.warmup)?;
+        let run_start = RunStart::from(warmup_at + phases.warmup);
+        let watchdog = begin_watchdog(agents, run_start.clone())?;
         let there: Vec<u64> = (0..self.options.launch.hosts.len())
             .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
             .collect();
@@ -104,10 +113,12 @@ impl Sweep<'_> {
         let limit = lead + phases.warmup + phases.runtime + MARGIN;
         let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
         watch.emergency = agents.emergency();
+        watch.aside = agents.aside();
+        watch.run_start = run_start;
         let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
             self.keep_time(&mut watch, now);
             match heard {
-                Heard::Word(agent, word) => self.hear(&mut watch, agent, word),
+                Heard::Word(agent, word) => self.hear(&mut watch, (now, agent), word),
                 Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
                 Heard::Lost(loss) => {
                     watch.seconds.forget(loss.agent);
@@ -135,6 +146,7 @@ impl Sweep<'_> {
                 .extend(self.judge_clock(agent, &check));
         }
         self.note_start(&mut watch, agents);
+        watch.note_warmup();
         Ok(watch.measured)
     }
 
@@ -154,13 +166,17 @@ impl Sweep<'_> {
             .map(|interval| Beats::new(point, proc_count, agents, interval));
         let seconds = Seconds::of(&with_load(plan, point, agents));
         let expected = Duration::from_nanos((lead + phases.warmup).0);
+        let warmup = Warmup::new(plan, lead);
         let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
         Watch {
             point,
             from,
             to: run_start,
             run_end: run_start + phases.runtime,
-            power_at: Some(run_start + Nanos((phases.runtime.0 as f64 * POWER_AT) as u64)),
+            warmup,
+            run_start: run_start.into(),
+            aside: Aside::default(),
+            power_at: Some(run_start + power_after(phases.runtime)),
             running: false,
             open: Some(open),
             percent: 0,
@@ -233,10 +249,19 @@ impl Sweep<'_> {
         }
     }
 
-    fn hear(&mut self, watch: &mut Watch, agent: usize, word: &Report) {
+    fn hear(&mut self, watch: &mut Watch, (now, agent): (Nanos, usize), word: &Report) {
         match word {
             Report::Second { interval } if can_be(&self.options.plan, interval) => {
-                for second in watch.seconds.hear(agent, interval) {
+                for mut second in watch.seconds.hear(agent, interval) {
+                    let passed = now.since(watch.from);
+                    let called = match watch.running {
+                        true => None,
+                        false => watch.warmup.hear(&second, passed),
+                    };
+                    if let Some(length) = called {
+                        self.call_run(watch, length);
+                    }
+                    watch.warmup.renumber(&mut second);
                     (self.options.observe)(Progress::Second(&second));
                     if let Some(reason) = watch.stop_if.hear(&second) {
                         watch.emergency.borrow_mut().get_or_insert(reason);
@@ -252,6 +277,24 @@ impl Sweep<'_> {
         }
     }
 
+    /// The load is steady: RUN begins before its latest instant.
+    fn call_run(&mut self, watch: &mut Watch, warmup: Nanos) {
+        let runtime = self.options.plan.phases.runtime;
+        watch.to = watch.from + warmup;
+        watch.run_end = watch.to + runtime;
+        watch.power_at = Some(watch.to + power_after(runtime));
+        watch.run_start.advance_to(watch.to);
+        let warmup_ns = warmup.0;
+        *watch.aside.borrow_mut() = Some(Order::BeginRun { warmup_ns });
+        self.remark(
+            "prime",
+            format!(
+                "the load is steady: RUN begins after {} s of WARMUP",
+                warmup.as_secs_f64()
+            ),
+        );
+    }
+
     fn keep_heartbeats(&mut self, heartbeats: Vec<Heartbeat>) {
         for heartbeat in heartbeats {
             (self.options.observe)(Progress::Heartbeat(&heartbeat));
@@ -263,7 +306,8 @@ impl Sweep<'_> {
         if done.is_ok() {
             self.keep_time(watch, now);
         }
-        for second in watch.seconds.end() {
+        for mut second in watch.seconds.end() {
+            watch.warmup.renumber(&mut second);
             (self.options.observe)(Progress::Second(&second));
         }
         let late = watch.beats.as_mut().map_or_else(Vec::new, Beats::end);
@@ -280,6 +324,8 @@ impl Sweep<'_> {
             stats,
             clock,
             late_ns,
+            warmup_ns,
+            run_late_ns,
             stalls,
             reads,
         } = report
@@ -298,6 +344,11 @@ impl Sweep<'_> {
             ));
             return;
         }
+        watch.measured.noticed.extend(late_run(
+            name,
+            (Nanos(warmup_ns), watch.warmup.length()),
+            Nanos(run_late_ns),
+        ));
         let summary = ClientSummary::of(agent as u32 + 1, name, &stats);
         let measured = &mut watch.measured;
         let place = measured
@@ -371,6 +422,12 @@ impl Sweep<'_> {
 }
 
 impl Watch {
+    /// How long WARMUP took, where that was not fixed.
+    fn note_warmup(&mut self) {
+        self.measured.warmup = self.warmup.record();
+        self.measured.noticed.extend(self.warmup.finding());
+    }
+
     /// The prime's own stalls, before those of the agents, which come in any order.
     fn add_stalls(&mut self, own: Option<Stalls>) {
         let stalls = &mut self.measured.stalls;
@@ -386,12 +443,38 @@ impl Watch {
 }
 
 /// Watches the prime itself, where its time is that of a clock.
-fn begin_watchdog(agents: &Agents, run_start: Nanos) -> Result<Option<Watchdog>, OrderError> {
+fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdog>, OrderError> {
     let clock = agents.clock_of_prime();
     let begun = clock.map(|clock| Watchdog::begin(&clock, run_start));
     begun.transpose().map_err(|e| OrderError::Failed {
         reason: no_watchdog(&e),
     })
+}
+
+/// How long after the beginning of RUN the power script is called.
+fn power_after(runtime: Nanos) -> Nanos {
+    Nanos((runtime.0 as f64 * POWER_AT) as u64)
+}
+
+/// A client whose RUN was not that of the others: its WARMUP had another length, or it
+/// learned too late that RUN had begun.
+fn late_run(name: &str, (had, wanted): (Nanos, Nanos), late: Nanos) -> Option<Finding> {
+    let what = match (had == wanted, late.0) {
+        (false, _) => format!(
+            "its RUN began after {} s of WARMUP, that of the others after {} s",
+            had.as_secs_f64(),
+            wanted.as_secs_f64()
+        ),
+        (true, 0) => return None,
+        (true, _) => format!(
+            "it learned {:.3} s after the beginning of RUN that RUN had begun",
+            late.as_secs_f64()
+        ),
+    };
+    let message = format!(
+        "client {name}: {what}; see whether its network or its host stood still, or give a fixed WARMUP_TIME"
+    );
+    Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
 }
 
 /// Why a load point is not begun.

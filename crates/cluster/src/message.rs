@@ -18,7 +18,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,12 +76,19 @@ pub enum Order {
         /// Which.
         point: LoadPoint,
     },
-    /// WARMUP and RUN of a load point; answered by `Measured`.
+    /// WARMUP and RUN of a load point; answered by `Measured`. WARMUP takes as long as
+    /// the plan says at most.
     Run {
         /// Which.
         point: LoadPoint,
         /// WARMUP begins when the agent's clock says so, in nanoseconds.
         warmup_at_ns: u64,
+    },
+    /// The load is steady: RUN begins so long after the beginning of WARMUP, a number of
+    /// whole seconds before the latest instant. Comes in the middle of `Run`.
+    BeginRun {
+        /// The length of WARMUP in nanoseconds.
+        warmup_ns: u64,
     },
     /// CLEANUP of what this agent's procs made; answered by `Cleaned`.
     Cleanup,
@@ -112,6 +119,7 @@ impl Order {
             Self::Prepare(_) => "prepare",
             Self::Init { .. } => "init",
             Self::Run { .. } => "run",
+            Self::BeginRun { .. } => "begin run",
             Self::Cleanup => "cleanup",
             Self::Release { .. } => "release",
             Self::Sweep(_) => "sweep",
@@ -166,7 +174,8 @@ pub enum Report {
         /// In one sentence.
         sentence: String,
     },
-    /// A second of WARMUP or RUN is over.
+    /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
+    /// which RUN might begin.
     Second {
         /// Its figures, all shards.
         interval: Interval,
@@ -197,6 +206,11 @@ pub enum Report {
         /// How long after the ordered instant the order was taken up; 0: before it, as
         /// it should be. In nanoseconds.
         late_ns: u64,
+        /// The length that WARMUP had, in nanoseconds.
+        warmup_ns: u64,
+        /// How long after the beginning of RUN the agent learned of it, in nanoseconds;
+        /// 0: before it, as it should be.
+        run_late_ns: u64,
         /// How long the agent's process stood still; `None`: it did not look.
         stalls: Option<Stalls>,
         /// Mounted file systems: where the bytes came from that were read.

@@ -121,6 +121,8 @@ fn reports() -> Vec<Report> {
             stats: Box::new(filermark_results::testing::quiet_point(100.0, 5)),
             clock: Some(ClockCheck::Failed { reason: "d".into() }),
             late_ns: 5,
+            warmup_ns: 0,
+            run_late_ns: 0,
             stalls: Some(filermark_model::stall::Stalls::default()),
             reads: Vec::new(),
         },
@@ -174,6 +176,8 @@ fn figures_merge_to_the_same_before_and_after_the_wire() {
             stats: Box::new(stats.clone()),
             clock: None,
             late_ns: 0,
+            warmup_ns: 0,
+            run_late_ns: 0,
             stalls: None,
             reads: Vec::new(),
         };

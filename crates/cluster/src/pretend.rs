@@ -38,6 +38,7 @@ pub fn serve(mut link: UnixStream) -> io::Result<()> {
         clock,
         link: link.try_clone()?,
         phases: None,
+        warmup: Nanos(0),
         procs: 0..0,
         load: None,
         beat_at: Nanos(0),
@@ -74,6 +75,8 @@ struct Pretender {
     clock: Clock,
     link: UnixStream,
     phases: Option<PhasePlan>,
+    /// The length of WARMUP, as far as it is known.
+    warmup: Nanos,
     procs: std::ops::Range<u32>,
     /// WARMUP began then, and seconds told since.
     load: Option<(Nanos, i64)>,
@@ -125,7 +128,7 @@ impl Pretender {
             acts.push(Act::Tell(Report::Second { interval }));
             self.load = Some((began, told + 1));
         }
-        if now >= began + phases.warmup + phases.runtime {
+        if now >= began + self.warmup + phases.runtime {
             self.load = None;
             let measured = self.measured(phases);
             acts.extend(self.duty.done(measured));
@@ -165,6 +168,8 @@ impl Pretender {
             stats: Box::new(stats),
             clock: None,
             late_ns: 0,
+            warmup_ns: self.warmup.0,
+            run_late_ns: 0,
             stalls: None,
             reads: Vec::new(),
         }
@@ -185,6 +190,7 @@ impl Pretender {
                         acts.extend(self.duty.done(report));
                     }
                 }
+                Act::EndWarmup(warmup) => self.warmup = warmup,
                 Act::Stop => {
                     self.load = None;
                     acts.extend(self.duty.done(Report::Failed {
@@ -229,6 +235,7 @@ impl Pretender {
             },
             Task::Run { warmup_at, .. } => {
                 self.load = Some((warmup_at, 0));
+                self.warmup = self.phases.map_or(Nanos(0), |p| p.warmup);
                 return None;
             }
             Task::Cleanup | Task::Release { .. } | Task::Sweep(_) | Task::TidyUp => cleaned,

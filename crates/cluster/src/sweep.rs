@@ -406,6 +406,7 @@ impl<'a> Sweep<'a> {
             status,
             stats,
             clients: m.clients,
+            warmup: m.warmup,
             start: m.start,
             stalls: m.stalls,
             client_reads: m.reads,

@@ -62,6 +62,8 @@ pub fn tame(report: &mut Report) {
             stats: measured,
             clock,
             late_ns: _,
+            warmup_ns: _,
+            run_late_ns: _,
             stalls: _,
             reads,
         } => {

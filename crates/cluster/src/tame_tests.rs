@@ -112,6 +112,8 @@ fn all_with_words() -> Vec<Report> {
             stats: Box::new(stats),
             clock: Some(ClockCheck::Failed { reason: evil() }),
             late_ns: 0,
+            warmup_ns: 0,
+            run_late_ns: 0,
             stalls: None,
             reads: Vec::new(),
         },

@@ -84,11 +84,15 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         PacingMode::Open => "open (the rate is kept whatever the server does)",
     };
     writeln!(out, "Pacing      {pacing}, seed {}", plan.seed)?;
+    let warmup = duration(plan.phases.warmup);
+    let warmup = match plan.phases.warmup_until_steady {
+        true => format!("until the load is steady (at most {warmup})"),
+        false => warmup.to_string(),
+    };
     writeln!(
         out,
-        "Phases      INIT (at most {}), WARMUP {}, RUN {}",
+        "Phases      INIT (at most {}), WARMUP {warmup}, RUN {}",
         duration(plan.phases.init_timeout),
-        duration(plan.phases.warmup),
         duration(plan.phases.runtime)
     )
 }

@@ -68,6 +68,7 @@ fn kind_text(kind: Kind) -> String {
         Kind::Int(min, u64::MAX, unit) => format!("{unit}, whole number from {min}"),
         Kind::Int(min, max, unit) => format!("{unit}, whole number from {min} to {max}"),
         Kind::Real(min, max, unit) => format!("{unit}, {min} to {max}"),
+        Kind::WordOrReal(word, min, max, unit) => format!("{word}, or {unit}, {min} to {max}"),
         Kind::WordOrInt(word, min, max) => format!("{word}, or a whole number from {min} to {max}"),
     }
 }

@@ -313,8 +313,13 @@ pub(crate) fn pacing(values: &Values) -> Pacing {
 
 pub(crate) fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
     let seconds = |name: &str, other: f64| Nanos::from_secs_f64(values.real(name).unwrap_or(other));
+    let until_steady = values.word("WARMUP_TIME") == "auto";
     PhasePlan {
-        warmup: seconds("WARMUP_TIME", definition.standard.warmup_s),
+        warmup: match until_steady {
+            true => Nanos::from_secs(values.int("WARMUP_TIME_MAX").unwrap_or(300)),
+            false => seconds("WARMUP_TIME", definition.standard.warmup_s),
+        },
+        warmup_until_steady: until_steady,
         runtime: seconds("RUNTIME", definition.standard.runtime_s),
         init_timeout: seconds("INIT_TIMEOUT", 8_000.0),
     }

@@ -230,6 +230,14 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("choose one of: {}", words.join(", ")),
             ),
         },
+        Kind::WordOrReal(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
+        Kind::WordOrReal(word, min, max, unit) => match text.parse::<f64>() {
+            Ok(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
+            _ => wrong(
+                &format!("is neither '{word}' nor a number of {unit} from {min} to {max}"),
+                format!("write {}={word} or a number", p.name),
+            ),
+        },
         Kind::WordOrInt(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
         Kind::WordOrInt(word, min, max) => match text.parse::<u64>() {
             Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),

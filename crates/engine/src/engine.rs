@@ -8,7 +8,7 @@ use crate::driver::{Capabilities, Claim, Driver, DriverError, ShardSetup, StopFl
 use crate::live_counts::LiveCounts;
 use crate::proc::Operations;
 use crate::recorder::Live;
-use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport};
+use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport, Timetable};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::{MountPoint, PacingMode};
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
@@ -58,7 +58,7 @@ enum Command {
     Init(u64),
     /// `false`: another shard does it for the same tree.
     DropCaches(bool),
-    Run(LoadPoint, RunTimes, Option<Arc<SharedRecorder>>),
+    Run(LoadPoint, Timetable, Option<Arc<SharedRecorder>>),
     Cleanup,
 }
 
@@ -178,14 +178,19 @@ impl Engine {
     ///
     /// # Errors
     /// The first shard's reason; the others have stopped.
-    pub fn run(&mut self, point: LoadPoint, times: RunTimes) -> Result<PointStats, PhaseError> {
+    pub fn run(
+        &mut self,
+        point: LoadPoint,
+        times: impl Into<Timetable>,
+    ) -> Result<PointStats, PhaseError> {
+        let timetable = times.into();
         let procs = self.plan.proc_count_at(point);
-        let mut groups = self.groups(procs, times);
+        let mut groups = self.groups(procs, timetable.latest());
         self.send(procs, |shard| {
             let group = groups
                 .get_mut(shard.component as usize)
                 .and_then(|g| g.next());
-            Command::Run(point, times, group)
+            Command::Run(point, timetable.clone(), group)
         });
         let mut all = PointStats::default();
         let mut first_error = None;
@@ -200,22 +205,23 @@ impl Engine {
             }
         }
         if !self.shards.iter().any(|s| s.first_proc < procs) {
-            all.window_ns = times.run_end.since(times.run_start).0;
-            self.sit_out(times.run_end)?;
+            all.window_ns = self.sit_out(&timetable)?;
         }
         self.complete_components(&mut all, point);
         first_error.map_or(Ok(all), Err)
     }
 
-    /// A client that has no proc at this load goes along with the others, idle.
-    fn sit_out(&self, until: Nanos) -> Result<(), PhaseError> {
-        while self.clock.now() < until {
+    /// A client that has no proc at this load goes along with the others, idle. Gives
+    /// the length of RUN in nanoseconds.
+    fn sit_out(&self, timetable: &Timetable) -> Result<u64, PhaseError> {
+        while self.clock.now() < timetable.times().run_end {
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
             }
             std::thread::sleep(GATHER_PAUSE);
         }
-        Ok(())
+        let times = timetable.latest();
+        Ok(times.run_end.since(times.run_start).0)
     }
 
     /// CLEANUP of everything that the procs have made. Works also when the wish
@@ -298,7 +304,7 @@ impl Engine {
                             !component.workload.attributes.background
                         }),
                     };
-                    SharedRecorder::new(setup, times.warmup_start, times.run_start)
+                    SharedRecorder::new(setup, times)
                 })
                 .collect();
             all.into_iter().cycle()
@@ -517,9 +523,9 @@ fn serve(
                 let limit = plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN);
                 Reply::Tasks(shard.cleanup(window, limit))
             }
-            Command::Run(point, times, group) => {
+            Command::Run(point, timetable, group) => {
                 let rate = plan.rate_of_proc(first_proc, point).map(|r| r.0);
-                let mut result = shard.run_counted(rate, times, group);
+                let mut result = shard.run_counted(rate, timetable, group);
                 if let Ok(stats) = &mut result {
                     stats.counters.append(&mut shard.take_counters());
                 }

@@ -22,6 +22,7 @@ pub mod pool;
 pub mod population;
 pub mod proc;
 pub mod recorder;
+pub mod run_times;
 pub mod schedule;
 pub mod session_action;
 pub mod shard;

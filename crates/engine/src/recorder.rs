@@ -2,6 +2,7 @@
 //! memory at the start.
 
 use crate::driver::{Outcome, Status};
+use crate::run_times::saved_seconds;
 use filermark_model::stats::Interval;
 use filermark_model::{Latency, Mix, Nanos, Op, OpStats, PointStats};
 use std::sync::mpsc::SyncSender;
@@ -14,7 +15,8 @@ pub(crate) const SECONDS_MAX: usize = 100_000;
 /// What a shard tells while it works; dropped when nobody keeps up.
 #[derive(Clone, Debug)]
 pub enum Live {
-    /// A second of WARMUP or RUN is over.
+    /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
+    /// which RUN might begin.
     Second(Interval),
     /// INIT or CLEANUP went on: tasks and bytes done since the last word.
     Population {
@@ -271,8 +273,10 @@ pub struct Recorder {
     intervals: Vec<Interval>,
     current: Interval,
     live: Option<SyncSender<Live>>,
-    /// When RUN begins; seconds count from here.
-    run_start: Nanos,
+    /// When RUN begins at the latest; seconds count from here until it has begun.
+    origin: Nanos,
+    /// Seconds that it began before that.
+    saved_seconds: i64,
 }
 
 impl Recorder {
@@ -283,28 +287,30 @@ impl Recorder {
             intervals: Vec::with_capacity(seconds.saturating_add(16).min(SECONDS_MAX)),
             current: Interval::default(),
             live,
-            run_start: Nanos::ZERO,
+            origin: Nanos::ZERO,
+            saved_seconds: 0,
         }
     }
 
-    /// Says when RUN will begin; the series starts at `now`.
-    pub fn begin(&mut self, now: Nanos, run_start: Nanos) {
-        self.run_start = run_start;
+    /// Says when RUN will begin at the latest; the series starts at `now`.
+    pub fn begin(&mut self, now: Nanos, latest_run_start: Nanos) {
+        self.origin = latest_run_start;
         self.current = Interval {
-            second: second_of(now, run_start),
+            second: second_of(now, latest_run_start),
             ..Interval::default()
         };
     }
 
-    /// WARMUP is over: forgets what was counted but the series by second.
-    pub fn begin_run(&mut self) {
+    /// WARMUP is over, RUN began then: forgets what was counted but the series by second.
+    pub fn begin_run(&mut self, run_start: Nanos) {
+        self.saved_seconds = saved_seconds(self.origin, run_start);
         self.figures.clear();
     }
 
     /// Closes the seconds that have passed; gives the instant at which the
     /// current one ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {
-        let second = second_of(now, self.run_start);
+        let second = second_of(now, self.origin);
         while self.current.second < second {
             let next = self.current.second + 1;
             let done = std::mem::replace(
@@ -321,7 +327,7 @@ impl Recorder {
                 self.intervals.push(done);
             }
         }
-        let next = self.run_start.0 as i128 + (second as i128 + 1) * 1_000_000_000;
+        let next = self.origin.0 as i128 + (second as i128 + 1) * 1_000_000_000;
         Nanos(next.max(0) as u64)
     }
 
@@ -343,6 +349,9 @@ impl Recorder {
         let last_counts = self.current.success_count + self.current.error_count > 0;
         if last_counts && self.intervals.len() < self.intervals.capacity() {
             self.intervals.push(self.current);
+        }
+        for interval in &mut self.intervals {
+            interval.second += self.saved_seconds;
         }
         let mut point = self.figures.finish(text);
         point.intervals = self.intervals;
@@ -386,7 +395,7 @@ mod tests {
         r.begin(Nanos(500_000_000), Nanos::from_secs(1));
         r.record(&ended(Op::Read, 1, 2, 3, Status::Ok));
         assert_eq!(r.roll(Nanos::from_secs(1)), Nanos::from_secs(2));
-        r.begin_run();
+        r.begin_run(Nanos::from_secs(1));
         let at = 1_500_000_000;
         r.record(&ended(Op::Read, at, at + 100, at + 300, Status::Ok));
         r.record(&ended(Op::Read, at, at, at, Status::Refused(5)));

@@ -11,8 +11,9 @@ mod slots;
 mod tally;
 mod tasks;
 
+pub use crate::run_times::{RunTimes, Timetable};
 pub use closing::DRAIN;
-pub use load::{RunTimes, SILENCE_MAX};
+pub use load::SILENCE_MAX;
 pub use tasks::TaskReport;
 
 use crate::clock::Clock;

@@ -7,6 +7,7 @@
 
 use crate::driver::Status;
 use crate::recorder::{Ended, Figures, Live, SECONDS_MAX, Unseen, count_in, second_of};
+use crate::run_times::{RunTimes, saved_seconds};
 use filermark_model::stats::{ComponentStats, Interval};
 use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::mpsc::SyncSender;
@@ -31,7 +32,10 @@ struct Inner {
     intervals: Vec<Interval>,
     told: usize,
     live: Option<SyncSender<Live>>,
-    run_start: Nanos,
+    /// When RUN begins at the latest; seconds count from here until it has begun.
+    origin: Nanos,
+    /// Seconds that it began before that.
+    saved_seconds: i64,
     /// Procs that have not finished yet.
     open_count: usize,
 }
@@ -56,8 +60,8 @@ pub struct GroupSetup<'a> {
 
 impl SharedRecorder {
     /// Counters of a group; takes all of its memory.
-    pub fn new(setup: GroupSetup<'_>, warmup_start: Nanos, run_start: Nanos) -> Arc<Self> {
-        let first_second = second_of(warmup_start, run_start);
+    pub fn new(setup: GroupSetup<'_>, latest: RunTimes) -> Arc<Self> {
+        let first_second = second_of(latest.warmup_start, latest.run_start);
         let seconds = setup.seconds.saturating_add(16).min(SECONDS_MAX);
         let interval = |at: usize| Interval {
             second: first_second + at as i64,
@@ -73,7 +77,8 @@ impl SharedRecorder {
                 intervals: (0..seconds).map(interval).collect(),
                 told: 0,
                 live: setup.live,
-                run_start,
+                origin: latest.run_start,
+                saved_seconds: 0,
                 open_count: setup.proc_count,
             }),
             component: setup.component,
@@ -110,9 +115,11 @@ impl Batch {
         }
     }
 
-    /// WARMUP is over.
-    pub fn begin_run(&mut self) {
+    /// WARMUP is over, RUN began then.
+    pub fn begin_run(&mut self, run_start: Nanos) {
         self.measuring = true;
+        let mut inner = self.shared.lock();
+        inner.saved_seconds = saved_seconds(inner.origin, run_start);
     }
 
     /// Keeps an operation that has ended.
@@ -140,9 +147,9 @@ impl Batch {
 
     /// Hands over what was kept; gives the instant at which the current second ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {
-        let run_start = self.hand_over(now);
-        let second = second_of(now, run_start);
-        let next = run_start.0 as i128 + (second as i128 + 1) * 1_000_000_000;
+        let origin = self.hand_over(now);
+        let second = second_of(now, origin);
+        let next = origin.0 as i128 + (second as i128 + 1) * 1_000_000_000;
         Nanos(next.max(0) as u64)
     }
 
@@ -152,7 +159,7 @@ impl Batch {
             inner.count(&sample);
         }
         inner.tell(now);
-        inner.run_start
+        inner.origin
     }
 
     /// Hands over the rest. The last proc of a group gives its figures; the others
@@ -176,6 +183,10 @@ impl Batch {
             .rposition(counts)
             .map_or(0, |at| at + 1);
         inner.intervals.truncate(last);
+        let saved = inner.saved_seconds;
+        for interval in &mut inner.intervals {
+            interval.second += saved;
+        }
         point.components = vec![ComponentStats {
             component: self.shared.component,
             ops: point.ops.clone(),
@@ -197,7 +208,7 @@ impl Inner {
     fn count(&mut self, sample: &Sample) {
         let ended = &sample.ended;
         let outcome = &ended.outcome;
-        let second = second_of(outcome.done, self.run_start);
+        let second = second_of(outcome.done, self.origin);
         let last = self.intervals.len().saturating_sub(1);
         let at = (second - self.first_second).clamp(0, last as i64) as usize;
         let Some(interval) = self.intervals.get_mut(at) else {
@@ -220,7 +231,7 @@ impl Inner {
     fn tell(&mut self, now: Nanos) {
         let until = match now {
             Nanos::MAX => i64::MAX,
-            now => second_of(now, self.run_start) - TELL_AFTER,
+            now => second_of(now, self.origin) - TELL_AFTER,
         };
         while let Some(interval) = self.intervals.get(self.told) {
             if interval.second > until {
@@ -273,12 +284,17 @@ mod tests {
             live: Some(live),
         };
         let second = 1_000_000_000;
-        let shared = SharedRecorder::new(setup, Nanos(second), Nanos(2 * second));
+        let latest = RunTimes {
+            warmup_start: Nanos(second),
+            run_start: Nanos(2 * second),
+            run_end: Nanos(6 * second),
+        };
+        let shared = SharedRecorder::new(setup, latest);
         let mut procs = [Batch::new(shared.clone()), Batch::new(shared)];
         for proc in &mut procs {
             // One in WARMUP, 200 in the first second of RUN.
             proc.record(&stat(second, second + 5));
-            proc.begin_run();
+            proc.begin_run(Nanos(2 * second));
             for _ in 0..200 {
                 let at = 2 * second + 7;
                 proc.record(&stat(at, at + 100));

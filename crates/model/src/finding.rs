@@ -83,6 +83,8 @@ pub enum Rule {
     ClientCache,
     /// Rate or response time changed over RUN.
     Unsteady,
+    /// WARMUP reached its limit and rate or response time still changed.
+    WarmupLimit,
     /// A limit of STOP_IF was exceeded; the run ended.
     EmergencyStop,
     /// A read ended early where data had been written.
@@ -129,6 +131,7 @@ impl Rule {
             Self::GeneratorStalled => "generator-stalled",
             Self::ClientCache => "client-cache",
             Self::Unsteady => "unsteady",
+            Self::WarmupLimit => "warmup-limit",
             Self::EmergencyStop => "emergency-stop",
             Self::DataLost => "data-lost",
             Self::SpaceUsed => "space-used",

@@ -633,8 +633,12 @@ pub enum Arrivals {
 /// Durations of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhasePlan {
-    /// WARMUP (WARMUP_TIME).
+    /// WARMUP (WARMUP_TIME); the longest one where it lasts until the server is steady
+    /// (WARMUP_TIME_MAX).
     pub warmup: Nanos,
+    /// WARMUP lasts until rate and mean response time are steady (WARMUP_TIME=auto).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warmup_until_steady: bool,
     /// RUN (RUNTIME).
     pub runtime: Nanos,
     /// Longest INIT of one load point (INIT_TIMEOUT).

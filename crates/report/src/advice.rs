@@ -96,6 +96,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::Unsteady => {
             "Lengthen WARMUP_TIME and RUNTIME, find out what changed on the server meanwhile, and measure again. A rate that falls for minutes is often a server whose write cache has filled, or a cloud volume that has used up its burst credits."
         }
+        Rule::WarmupLimit => {
+            "Raise WARMUP_TIME_MAX, or find out what on the server, its disks or the network kept changing, and measure again."
+        }
         Rule::EmergencyStop => {
             "Find out why the limit was exceeded before running again; lower LOAD, or change STOP_IF if the limit was too strict."
         }

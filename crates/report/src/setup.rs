@@ -74,7 +74,11 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         (
             "Phases",
             format!(
-                "WARMUP {}, RUN {}",
+                "WARMUP {}{}, RUN {}",
+                match plan.phases.warmup_until_steady {
+                    true => "until the load is steady, at most ",
+                    false => "",
+                },
                 span(plan.phases.warmup),
                 span(plan.phases.runtime)
             ),

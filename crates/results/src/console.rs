@@ -66,11 +66,15 @@ pub fn plan_block(
     let planned = Planned::of(plan, point);
     let mut out = String::new();
     let seconds = |span: filermark_model::Nanos| plain(span.as_secs_f64());
+    let warmup = seconds(plan.phases.warmup);
+    let warmup = match plan.phases.warmup_until_steady {
+        true => format!("until steady, at most {warmup} seconds"),
+        false => format!("{warmup} seconds"),
+    };
     let _ = writeln!(
         out,
-        "    Test run time = {} seconds, Warmup = {} seconds.",
+        "    Test run time = {} seconds, Warmup = {warmup}.",
         seconds(plan.phases.runtime),
-        seconds(plan.phases.warmup)
     );
     if let Some(rate) = planned.requested {
         let _ = writeln!(out, "    Request Op_rate = {} ops/second", plain(rate));

@@ -145,7 +145,10 @@ impl Case<'_> {
             self.own.dir_count,
             self.own.file_count,
             DataSet::mib(self.own.data_bytes),
-            plan.phases.warmup.as_secs_f64(),
+            self.point
+                .warmup
+                .map_or(plan.phases.warmup.as_secs_f64(), |w| w.length_ns as f64
+                    / 1e9),
             self.total(|o| o.success_count),
             self.component.file_bytes / 1024,
             transfers.mean_bytes() / KB,

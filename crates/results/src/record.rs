@@ -289,6 +289,9 @@ pub struct PointRecord {
     /// What each client measured, in short.
     #[serde(default)]
     pub clients: Vec<ClientSummary>,
+    /// How long WARMUP took, where it was to last until the load was steady.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<WarmupRecord>,
     /// How well the clients began together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartRecord>,
@@ -326,6 +329,15 @@ impl PointRecord {
     pub fn is_valid(&self) -> bool {
         self.measured().is_some() && crate::judge::is_valid(&self.findings)
     }
+}
+
+/// A warm-up that was to last until the load was steady (WARMUP_TIME=auto).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmupRecord {
+    /// How long it took, in nanoseconds.
+    pub length_ns: u64,
+    /// Rate and mean response time had become steady; if not, it has reached its limit.
+    pub steady: bool,
 }
 
 /// What one client measured at a load point, in short.

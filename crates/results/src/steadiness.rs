@@ -19,6 +19,7 @@
 
 use crate::compare::student::two_sided;
 use filermark_model::PointStats;
+use filermark_model::stats::Interval;
 
 #[cfg(test)]
 #[path = "steadiness_tests.rs"]
@@ -118,7 +119,8 @@ pub struct Steadiness {
 /// Looks at the seconds of RUN.
 pub fn of_point(stats: &PointStats) -> Steadiness {
     let seconds = (stats.window_ns / 1_000_000_000) as i64;
-    let (rates, means) = series(stats, 0, seconds);
+    let inside = |i: &&Interval| (0..seconds).contains(&i.second);
+    let (rates, means) = series(stats.intervals.iter().filter(inside));
     Steadiness {
         rate: change(&rates),
         response: change(&means),
@@ -126,11 +128,18 @@ pub fn of_point(stats: &PointStats) -> Steadiness {
     }
 }
 
-/// Rate and mean response time of the seconds from `from` to before `to`, as far as
-/// there are any. A second in which nothing succeeded has a rate and no mean.
-fn series(stats: &PointStats, from: i64, to: i64) -> (Vec<f64>, Vec<f64>) {
-    let inside = |second: i64| (from..to).contains(&second);
-    let seconds = stats.intervals.iter().filter(|i| inside(i.second));
+/// Whether these whole seconds of WARMUP show a load that is steady: neither rate nor
+/// mean response time changed. Where that cannot be said (fewer than [`SECONDS_MIN`], or
+/// seconds without a reply among them) it is not.
+pub fn is_steady<'a>(seconds: impl Iterator<Item = &'a Interval>) -> bool {
+    let (rates, means) = series(seconds);
+    let is_steady = |by_second: &[f64]| change(by_second).is_some_and(|c| !c.is_real());
+    is_steady(&rates) && is_steady(&means)
+}
+
+/// Rate and mean response time of some seconds. A second in which nothing succeeded has
+/// a rate and no mean.
+fn series<'a>(seconds: impl Iterator<Item = &'a Interval>) -> (Vec<f64>, Vec<f64>) {
     let seconds: Vec<_> = seconds.collect();
     let rates = seconds.iter().map(|i| i.success_count as f64).collect();
     let has_response = seconds.iter().any(|i| i.response_sum_ns > 0);

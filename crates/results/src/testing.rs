@@ -84,6 +84,7 @@ pub fn plan() -> RunPlan {
         },
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
+            warmup_until_steady: false,
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },
@@ -512,6 +513,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
         status: PointStatus::Measured,
         stats: None,
         clients: Vec::new(),
+        warmup: None,
         start: None,
         stalls: Vec::new(),
         client_reads: Vec::new(),

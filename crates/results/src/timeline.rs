@@ -44,7 +44,10 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
             Phase::Warmup => {
                 all.push((phase.began, Mark::TestingBegins));
                 all.push((phase.began, Mark::WarmBegins));
-                let length = phases.warmup.as_secs_f64();
+                let length = match phases.warmup_until_steady {
+                    true => phase.seconds,
+                    false => phases.warmup.as_secs_f64(),
+                };
                 all.extend(percents(phase, length, Mark::WarmPercent));
             }
             Phase::Run => {

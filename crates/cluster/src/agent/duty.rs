@@ -53,6 +53,8 @@ pub enum Act {
     Tell(Report),
     /// Begin something; [`Duty::done`] is called when it has ended.
     Begin(Task),
+    /// The load is steady: WARMUP takes so long.
+    EndWarmup(Nanos),
     /// What is under way is to stop soon.
     Stop,
     /// Nothing more is to be done.
@@ -100,9 +102,10 @@ impl Duty {
                 unix_ns,
             })],
             Order::Alive => Vec::new(),
+            Order::BeginRun { warmup_ns } if self.busy => vec![Act::EndWarmup(Nanos(warmup_ns))],
             Order::Stop if self.busy => vec![Act::Stop],
-            // What it was to stop has ended by itself.
-            Order::Stop => Vec::new(),
+            // What it was to stop, or to go on with, has ended by itself.
+            Order::Stop | Order::BeginRun { .. } => Vec::new(),
             Order::Goodbye => self.leave(None),
             order if self.busy => self.leave(Some(format!(
                 "the order '{}' came while another was under way",
@@ -209,9 +212,12 @@ fn task_of(order: Order) -> Option<Task> {
         Order::Cleanup => Task::Cleanup,
         Order::Release { orphans } => Task::Release { orphans },
         Order::Sweep(share) => Task::Sweep(share),
-        Order::Hello(_) | Order::Time { .. } | Order::Stop | Order::Alive | Order::Goodbye => {
-            return None;
-        }
+        Order::Hello(_)
+        | Order::Time { .. }
+        | Order::BeginRun { .. }
+        | Order::Stop
+        | Order::Alive
+        | Order::Goodbye => return None,
     })
 }
 

@@ -7,6 +7,7 @@ pub mod duty;
 mod lease;
 mod live;
 mod reads;
+mod warmup;
 mod work;
 
 use crate::frame::{self, Deframer, MAGIC};
@@ -21,6 +22,7 @@ use std::sync::mpsc::{
     Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use warmup::Warmup;
 
 /// Reports that may wait for the link.
 const REPORTS_MAX: usize = 4096;
@@ -56,11 +58,13 @@ pub fn serve_until(
     let began = spawn("agent-orders", move || read_orders(orders, &relay));
     let opener = Opener::new();
     let hello = identity::agent_hello(&opener);
+    let warmup = Warmup::default();
     let tasks = work::begin(
         reports.clone(),
         opener,
         stop.clone(),
         clock.clone(),
+        warmup.clone(),
         move |report| {
             let _ = sender.send(Input::Done(Box::new(report)));
         },
@@ -74,6 +78,7 @@ pub fn serve_until(
         stop,
         reports,
         tasks,
+        warmup,
     };
     agent.live(&inputs, quit);
     drop(agent);
@@ -87,6 +92,7 @@ struct Agent {
     stop: StopFlag,
     reports: Reports,
     tasks: Sender<Task>,
+    warmup: Warmup,
 }
 
 impl Agent {
@@ -118,8 +124,10 @@ impl Agent {
                     }
                     Act::Begin(task) => {
                         self.stop.lower();
+                        self.warmup.clear();
                         let _ = self.tasks.send(task);
                     }
+                    Act::EndWarmup(warmup) => self.warmup.end(warmup, now),
                     Act::Stop => self.stop.raise(),
                     Act::End => return,
                 }

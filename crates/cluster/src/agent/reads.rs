@@ -5,7 +5,7 @@
 use crate::clock_check::wait_until;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Driver, Fetched};
-use filermark_engine::shard::RunTimes;
+use filermark_engine::shard::Timetable;
 use filermark_model::client_reads::ClientReads;
 use filermark_model::plan::MountPoint;
 use filermark_model::{PointStats, RunPlan};
@@ -60,20 +60,20 @@ impl Sampled {
 
 impl Reads {
     /// Will read at the beginning and at the end of RUN.
-    pub fn begin(sampled: Sampled, clock: &Clock, times: RunTimes) -> Self {
+    pub fn begin(sampled: Sampled, clock: &Clock, timetable: Timetable) -> Self {
         let (sender, readings) = channel();
         let (phase, over) = channel::<()>();
         let sampled = Arc::new(sampled);
         let (theirs, clock) = (sampled.clone(), clock.clone());
         let work = move || {
-            if !wait_until(&clock, times.run_start, &over) {
+            if !wait_until(&clock, || timetable.times().run_start, &over) {
                 return;
             }
             let first = theirs.read();
             if first.is_empty() {
                 return;
             }
-            wait_until(&clock, times.run_end, &over);
+            wait_until(&clock, || timetable.times().run_end, &over);
             let _ = sender.send([first, theirs.read()]);
         };
         // Without a thread the channel ends: then nothing is known.

@@ -4,6 +4,7 @@
 use super::duty::Task;
 use super::lease::{Lease, Waiting, in_the_way};
 use super::reads::{Reads, Sampled};
+use super::warmup::Warmup;
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
@@ -21,7 +22,7 @@ use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::recorder::Live;
-use filermark_engine::shard::{PhaseError, RunTimes, TaskReport};
+use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
 use filermark_engine::stopping;
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::plan::{DriverPlan, MountPoint};
@@ -44,6 +45,7 @@ pub(super) fn begin(
     opener: Opener,
     stop: StopFlag,
     clock: Clock,
+    warmup: Warmup,
     done: impl Fn(Report) + Send + 'static,
 ) -> std::io::Result<Sender<Task>> {
     let (sender, tasks) = channel::<Task>();
@@ -63,6 +65,7 @@ pub(super) fn begin(
                 live,
                 flusher,
                 clock,
+                warmup,
                 prepared: None,
                 probes: Laid::default(),
             };
@@ -98,6 +101,7 @@ struct Work {
     live: SyncSender<Live>,
     flusher: live::Flusher,
     clock: Clock,
+    warmup: Warmup,
     prepared: Option<Prepared>,
     /// Preflight's files that are still to be removed.
     probes: Laid,
@@ -193,38 +197,44 @@ impl Work {
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
         let client = self.prepared.as_ref().map(Sampled::of);
+        let warmup = self.warmup.clone();
         self.with_engine(|engine| {
             let late = engine.clock().now().since(warmup_start);
             let run_start = warmup_start + phases.warmup;
-            let times = RunTimes {
+            let timetable = Timetable::from(RunTimes {
                 warmup_start,
                 run_start,
                 run_end: run_start + phases.runtime,
-            };
+            });
+            warmup.begin(&timetable);
             let counts = engine.live_counts();
-            let reads = client.map(|client| Reads::begin(client, engine.clock(), times));
-            let watchdog = match Watchdog::begin(engine.clock(), run_start) {
+            let reads =
+                client.map(|client| Reads::begin(client, engine.clock(), timetable.clone()));
+            let watchdog = match Watchdog::begin(engine.clock(), timetable.run_start()) {
                 Ok(watchdog) => watchdog,
                 Err(e) => return Ok(failed(no_watchdog(&e))),
             };
             let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
                 let reports = reports.clone();
                 let tell = move |beat| reports.send(&Report::Heartbeat(beat));
-                Pulse::begin(counts, engine.clock(), times, interval, tell)
+                Pulse::begin(counts, engine.clock(), timetable.clone(), interval, tell)
             });
             let check = plan
                 .clock_service
                 .as_ref()
-                .map(|s| Check::begin(s, engine.clock(), times.run_start, times.run_end));
-            let stats = engine.run(point, times)?;
+                .map(|s| Check::begin(s, engine.clock(), timetable.clone()));
+            let stats = engine.run(point, timetable)?;
             let stalls = watchdog.finish();
             // The last heartbeat goes before the figures.
             drop(pulse);
             let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
+            let (warmup, run_late) = warmup.finish();
             Ok(Report::Measured {
                 stats: Box::new(stats),
                 clock: check.map(Check::finish),
                 late_ns: late.0,
+                warmup_ns: warmup.0,
+                run_late_ns: run_late.0,
                 stalls: Some(stalls),
                 reads,
             })

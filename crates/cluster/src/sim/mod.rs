@@ -16,7 +16,7 @@ use filermark_results::Outcome;
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
-use world::{Fault, PrimeDied, SimBoard, World};
+use world::{FIXED_WARMUP, Fault, PrimeDied, SimBoard, World};
 
 /// Seeds per test, unless the environment says otherwise.
 const SEEDS: u64 = 300;
@@ -43,7 +43,7 @@ fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
         .collect();
     plan.procs_per_client = 1;
     plan.points.truncate(points);
-    plan.phases.warmup = Nanos::from_secs(2);
+    plan.phases.warmup = FIXED_WARMUP;
     plan.phases.runtime = runtime;
     plan.phases.init_timeout = Nanos::from_secs(20);
     plan.findings.clear();
@@ -87,10 +87,26 @@ impl Case {
         self
     }
 
+    /// WARMUP until the load is steady, and no longer than this; response times fall
+    /// for some seconds.
+    fn until_steady(self, longest: Nanos, falls_for: u64) -> Self {
+        self.world.borrow_mut().until_steady = Some((longest, falls_for));
+        self
+    }
+
+    fn plan(&self) -> RunPlan {
+        let mut plan = plan(self.hosts, 2, self.runtime);
+        if let Some((longest, _)) = self.world.borrow().until_steady {
+            plan.phases.warmup = longest;
+            plan.phases.warmup_until_steady = true;
+        }
+        plan
+    }
+
     fn run(&self) -> RunOutcome {
         let names = (0..self.hosts).map(|at| format!("h{at}"));
         let options = RunOptions {
-            plan: plan(self.hosts, 2, self.runtime),
+            plan: self.plan(),
             launch: LaunchPlan {
                 on_lost: self.on_lost,
                 ..LaunchPlan::local(names)
@@ -205,6 +221,64 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
         drop(world);
         case.assert_clean();
     });
+}
+
+#[test]
+fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
+    for_seeds(|seed| {
+        let longest = Nanos::from_secs(200);
+        let falls_for = seed % 40;
+        let case = Case::new(seed).until_steady(longest, falls_for);
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        let world = case.world.borrow();
+        for (number, point) in record.points.iter().enumerate() {
+            let warmup = point.warmup.expect("how long it took");
+            assert!(warmup.steady, "{warmup:?}");
+            assert!(warmup.length_ns >= 31_000_000_000 && warmup.length_ns < longest.0);
+            let late = |rule| point.findings.iter().any(|f| f.rule == rule);
+            assert!(!late(Rule::WarmupLimit));
+            let invalid = |f: &&filermark_model::Finding| f.rule == Rule::ClientStart;
+            let told: Vec<_> = point.findings.iter().filter(invalid).collect();
+            assert!(told.iter().all(|f| !f.invalidates()), "{told:?}");
+            let called: Vec<_> = world.hosts.iter().map(|h| h.called[number]).collect();
+            assert!(called.iter().all(|(_, before)| *before), "{called:?}");
+            let began = || called.iter().map(|(at, _)| at.0);
+            let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
+            let start = point.start.as_ref().expect("a start");
+            assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
+            // The prime's RUN is that of the agents.
+            let run = |p: &&filermark_results::record::PhaseRecord| {
+                p.point == point.load.number && p.phase == filermark_results::Phase::Run
+            };
+            let run = record.phases.iter().find(run).expect("a phase");
+            let took = case.runtime.as_secs_f64();
+            assert!(
+                run.seconds > took - 0.5 && run.seconds < took + 1.5,
+                "{}",
+                run.seconds
+            );
+        }
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+#[test]
+fn a_warmup_that_is_never_steady_ends_at_its_limit() {
+    let limit = Nanos::from_secs(60);
+    let case = Case::new(7).until_steady(limit, 1_000);
+    let record = case.run().record;
+    for point in &record.points {
+        let warmup = point.warmup.expect("how long it took");
+        assert_eq!((warmup.length_ns, warmup.steady), (limit.0, false));
+        let told = point.findings.iter().find(|f| f.rule == Rule::WarmupLimit);
+        let told = told.expect("it is told");
+        assert!(told.message.contains("limit of 60 s"), "{}", told.message);
+        assert!(point.is_valid());
+    }
+    case.assert_clean();
 }
 
 /// One agent fails in one way at some moment.

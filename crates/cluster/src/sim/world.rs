@@ -21,6 +21,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// WARMUP, where it is fixed.
+pub const FIXED_WARMUP: Nanos = Nanos::from_secs(2);
+
 /// What goes wrong with one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -81,6 +84,11 @@ pub struct Host {
     pub load_ended: Nanos,
     /// When it truly began WARMUP.
     pub began: Vec<Nanos>,
+    /// When it began RUN that it was told to begin, and whether it heard that before.
+    pub called: Vec<(Nanos, bool)>,
+    warmup: Nanos,
+    /// Seconds of WARMUP that it has told.
+    told_seconds: u64,
     /// When the last bytes of each direction arrive: a stream keeps its order.
     last_arrival: [Nanos; 2],
     /// Operations that it has told in figures.
@@ -104,6 +112,9 @@ pub struct World {
     pub directory: bool,
     /// WARMUP and RUN.
     pub load_span: Nanos,
+    /// WARMUP until the load is steady: its longest, and for how many seconds response
+    /// times fall.
+    pub until_steady: Option<(Nanos, u64)>,
     /// Longest way of a message.
     way_max: Nanos,
     /// The prime is killed at this moment.
@@ -148,6 +159,9 @@ impl World {
             loads: false,
             load_ended: Nanos(0),
             began: Vec::new(),
+            called: Vec::new(),
+            warmup: Nanos(0),
+            told_seconds: 0,
             last_arrival: [Nanos(0); 2],
             told_count: 0,
         };
@@ -166,6 +180,7 @@ impl World {
             files: BTreeSet::new(),
             directory: false,
             load_span: Nanos::from_secs(7),
+            until_steady: None,
             way_max,
             prime_dies_at: None,
             faults: Vec::new(),
@@ -330,6 +345,7 @@ impl World {
         let clock = self.clock_of(at);
         let acts = self.hosts[at].duty.tick(clock);
         self.act(at, acts);
+        self.tell_seconds(at);
         if self.rng.percent(40.0) {
             self.tell(at, &Report::Alive);
         }
@@ -346,6 +362,7 @@ impl World {
             match act {
                 Act::Tell(report) => self.tell(at, &report),
                 Act::Begin(task) => self.begin(at, task),
+                Act::EndWarmup(warmup) => self.end_warmup(at, warmup),
                 Act::Stop => self.stop(at),
                 Act::End => {
                     self.hosts[at].ended = true;
@@ -479,7 +496,14 @@ impl World {
             let number = self.hosts[at].steps;
             // And what the last operations take.
             let tail = Nanos(self.rng.below(300_000_000));
-            self.at(self.load_span + tail, Happening::Step(at, number));
+            let (longest, _) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
+            let runtime = self.load_span.since(FIXED_WARMUP);
+            self.hosts[at].warmup = longest;
+            self.hosts[at].told_seconds = 0;
+            self.at(longest + runtime + tail, Happening::Step(at, number));
+            if self.until_steady.is_some() {
+                return None;
+            }
             let interval = Interval::default();
             self.tell(at, &Report::Second { interval });
             return None;
@@ -488,7 +512,7 @@ impl World {
         let count = 100 + self.rng.below(1000);
         self.hosts[at].told_count += count;
         let mut stats = PointStats {
-            window_ns: self.load_span.since(Nanos::from_secs(2)).0,
+            window_ns: self.load_span.since(FIXED_WARMUP).0,
             ..PointStats::default()
         };
         let op = stats.op_mut(Op::NFS3[0]);
@@ -512,9 +536,54 @@ impl World {
             stats: Box::new(stats),
             clock: None,
             late_ns: 0,
+            warmup_ns: self.hosts[at].warmup.0,
+            run_late_ns: 0,
             stalls: None,
             reads: Vec::new(),
         })
+    }
+
+    /// RUN begins so long after WARMUP has begun.
+    fn end_warmup(&mut self, at: usize, warmup: Nanos) {
+        let host = &mut self.hosts[at];
+        let Some(began) = host.began.last().filter(|_| host.loads && !host.stopping) else {
+            return;
+        };
+        let run_start = *began + warmup;
+        host.called.push((run_start, self.now < run_start));
+        host.warmup = warmup;
+        host.steps += 1;
+        if let Some((_, number)) = &mut host.task {
+            *number = host.steps;
+        }
+        let number = host.steps;
+        let end = run_start + self.load_span.since(FIXED_WARMUP);
+        let wait = end.since(self.now) + Nanos(self.rng.below(300_000_000));
+        self.at(wait, Happening::Step(at, number));
+    }
+
+    /// Whole seconds of WARMUP, counted from the latest instant at which RUN may begin.
+    fn tell_seconds(&mut self, at: usize) {
+        let Some((longest, falls_for)) = self.until_steady else {
+            return;
+        };
+        let host = &self.hosts[at];
+        let Some(began) = host.began.last().filter(|_| host.loads) else {
+            return;
+        };
+        let passed = self.now.since(*began).0 / 1_000_000_000;
+        for second in host.told_seconds..passed {
+            let success_count = 1_000 + self.rng.below(10);
+            let mean_ns = 200_000 + 20_000 * falls_for.saturating_sub(second);
+            let interval = Interval {
+                second: second as i64 - (longest.0 / 1_000_000_000) as i64,
+                success_count,
+                response_sum_ns: success_count * (mean_ns + self.rng.below(2_000)),
+                ..Interval::default()
+            };
+            self.tell(at, &Report::Second { interval });
+        }
+        self.hosts[at].told_seconds = passed;
     }
 
     fn break_host(&mut self, at: usize, fault: Fault) {

@@ -113,6 +113,8 @@ pub enum Kind {
     Size(u64, u64),
     /// This word or a whole number within bounds.
     WordOrInt(&'static str, u64, u64),
+    /// This word or a number within bounds, and its unit.
+    WordOrReal(&'static str, f64, f64, &'static str),
 }
 
 /// What a standard run keeps a parameter at.

@@ -303,6 +303,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .standard(Standard::Benchmark(|b| b.standard.mix_deviation_pcnt_max)),
     p(
+        "WARMUP_TIME_MAX",
+        Group::Time,
+        Kind::Int(1, 604_800, "seconds"),
+        "Longest WARMUP with WARMUP_TIME=auto",
+    )
+    .default("300"),
+    p(
         "STOP_IF",
         Group::Limits,
         Kind::Text,

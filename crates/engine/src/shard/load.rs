@@ -6,6 +6,7 @@ use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
 use crate::proc::{Choice, Proc};
 use crate::recorder::{Ended, PaceCounts};
+use crate::run_times::{RunTimes, Timetable};
 use crate::schedule::Schedule;
 use crate::shared_recorder::SharedRecorder;
 use filermark_model::plan::PacingMode;
@@ -44,19 +45,10 @@ const WAKE_LEAD: Nanos = Nanos::from_micros(12);
 /// first child on the first client).
 const WATCHED_PROC: u32 = 0;
 
-/// The instants of a load point, on the agent's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunTimes {
-    /// WARMUP begins.
-    pub warmup_start: Nanos,
-    /// WARMUP ends and RUN begins.
-    pub run_start: Nanos,
-    /// RUN ends.
-    pub run_end: Nanos,
-}
-
 /// What the loop keeps besides the shard.
 pub(super) struct Load {
+    timetable: Timetable,
+    /// What it said when it was last looked at: in WARMUP in each turn, in RUN not at all.
     pub(super) times: RunTimes,
     pub(super) tally: Tally,
     pace: PaceCounts,
@@ -88,6 +80,16 @@ impl Load {
         }
     }
 
+    /// Whether RUN has begun by this instant, and nobody has noticed yet.
+    #[inline]
+    fn run_begins_by(&mut self, at: Nanos) -> bool {
+        if self.measuring {
+            return false;
+        }
+        self.times = self.timetable.times();
+        at >= self.times.run_start
+    }
+
     /// Whether an instant lies in RUN.
     #[inline]
     pub(super) fn is_in_run(&self, at: Nanos) -> bool {
@@ -115,16 +117,17 @@ struct Close {
 
 impl Shard {
     /// Makes `rate_per_proc` op/s of load per proc from `warmup_start` on and
-    /// measures it between `run_start` and `run_end`.
+    /// measures it between `run_start` and `run_end`. RUN may be called early
+    /// ([`Timetable::end_warmup`]).
     ///
     /// # Errors
     /// The server is gone, or somebody wished to stop.
     pub fn run(
         &mut self,
         rate_per_proc: impl Into<Option<f64>>,
-        times: RunTimes,
+        times: impl Into<Timetable>,
     ) -> Result<PointStats, PhaseError> {
-        self.run_counted(rate_per_proc.into(), times, None)
+        self.run_counted(rate_per_proc.into(), times.into(), None)
     }
 
     /// The same; a rate of `None` is as fast as it goes. Counts into `group`, where
@@ -135,18 +138,19 @@ impl Shard {
     pub fn run_counted(
         &mut self,
         rate_per_proc: Option<f64>,
-        times: RunTimes,
+        timetable: Timetable,
         group: Option<Arc<SharedRecorder>>,
     ) -> Result<PointStats, PhaseError> {
         let accessed_base_bytes = self.accessed_bytes();
-        let mut load = self.prepare_load(rate_per_proc, times, group);
+        let times = timetable.latest();
+        let mut load = self.prepare_load(rate_per_proc, timetable, group);
         self.clock.sleep_until(times.warmup_start);
         load.cpu_start_ns = thread_cpu_ns();
         load.tally.begin(self.clock.now(), times.run_start);
         load.next_roll = load.tally.roll(self.clock.now());
         let ended = self.turn_around(&mut load);
         let now = self.clock.now();
-        load.tally.roll(now.min(times.run_end));
+        load.tally.roll(now.min(load.times.run_end));
         let close = Close {
             generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
             backlog: self.backlog(now),
@@ -198,9 +202,10 @@ impl Shard {
     fn prepare_load(
         &mut self,
         rate_per_proc: Option<f64>,
-        times: RunTimes,
+        timetable: Timetable,
         group: Option<Arc<SharedRecorder>>,
     ) -> Load {
+        let times = timetable.latest();
         let mut due = BinaryHeap::with_capacity(self.procs.len() + 1);
         for (at, proc) in self.procs.iter_mut().enumerate() {
             proc.schedule = match rate_per_proc {
@@ -218,6 +223,7 @@ impl Shard {
         let rate = rate_per_proc.unwrap_or(0.0) * self.procs.len() as f64;
         tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate, mode = ?self.pacing.mode, "load");
         Load {
+            timetable,
             times,
             tally: match group {
                 Some(group) => Tally::shared(group),
@@ -249,6 +255,7 @@ impl Shard {
         loop {
             let now = self.clock.now();
             load.now = now;
+            let begins = load.run_begins_by(now);
             if now >= load.times.run_end {
                 return Ok(());
             }
@@ -256,7 +263,7 @@ impl Shard {
                 tracing::debug!(target: "filermark_engine::signal", "the wish to stop is heard");
                 return Err(PhaseError::Stopped);
             }
-            if !load.measuring && now >= load.times.run_start {
+            if begins {
                 self.begin_run(load, now);
             }
             if now >= load.next_roll {
@@ -320,7 +327,7 @@ impl Shard {
     fn begin_run(&mut self, load: &mut Load, now: Nanos) {
         load.measuring = true;
         load.tally.roll(now);
-        load.tally.begin_run();
+        load.tally.begin_run(load.times.run_start);
         load.pace = PaceCounts::default();
         load.cpu_start_ns = thread_cpu_ns();
         load.next_check = now + CHECKPOINT;
@@ -490,7 +497,7 @@ impl Shard {
             load.now = load.now.max(outcome.done);
             load.last_answer = load.now;
             // It may have ended on the other side of the border.
-            if !load.measuring && load.now >= load.times.run_start {
+            if load.run_begins_by(load.now) {
                 self.begin_run(load, load.now);
             }
             self.watch_failures(load, &outcome);
@@ -546,7 +553,7 @@ impl Shard {
                 continue;
             };
             // It may have ended on the other side of the border.
-            if !load.measuring && outcome.done >= load.times.run_start {
+            if load.run_begins_by(outcome.done) {
                 self.begin_run(load, outcome.done);
             }
             if self.complete(load, &slot, &outcome)

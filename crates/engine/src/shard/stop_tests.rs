@@ -214,9 +214,9 @@ impl Case {
                 seconds: seconds as usize,
                 live: None,
             };
-            SharedRecorder::new(setup, times.warmup_start, times.run_start)
+            SharedRecorder::new(setup, times)
         });
-        let stats = shard.run_counted(Some(RATE), times, group).unwrap();
+        let stats = shard.run_counted(Some(RATE), times.into(), group).unwrap();
         drop(shard);
         (stats, sent.take())
     }

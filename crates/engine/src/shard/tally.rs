@@ -26,18 +26,18 @@ impl Tally {
         Self::Shared(Batch::new(group))
     }
 
-    /// Says when RUN will begin; the series starts at `now`.
-    pub fn begin(&mut self, now: Nanos, run_start: Nanos) {
+    /// Says when RUN will begin at the latest; the series starts at `now`.
+    pub fn begin(&mut self, now: Nanos, latest_run_start: Nanos) {
         if let Self::Own(recorder) = self {
-            recorder.begin(now, run_start);
+            recorder.begin(now, latest_run_start);
         }
     }
 
-    /// WARMUP is over.
-    pub fn begin_run(&mut self) {
+    /// WARMUP is over, RUN began then.
+    pub fn begin_run(&mut self, run_start: Nanos) {
         match self {
-            Self::Own(recorder) => recorder.begin_run(),
-            Self::Shared(batch) => batch.begin_run(),
+            Self::Own(recorder) => recorder.begin_run(run_start),
+            Self::Shared(batch) => batch.begin_run(run_start),
         }
     }
 

@@ -517,3 +517,103 @@ fn a_blocking_operation_that_hangs_over_the_end_is_in_the_response_times() {
     let response = stats.response();
     assert_eq!((response.count(), response.sum_ns()), (1, 35_000_000_000));
 }
+
+/// RUN that is called while load is made has the figures of a warm-up that was planned
+/// so: without blocking, in procs of their own and in a group.
+#[test]
+fn a_run_that_is_called_early_is_that_of_a_shorter_warmup() {
+    let latest = RunTimes {
+        warmup_start: Nanos::from_secs(1),
+        run_start: Nanos::from_secs(301),
+        run_end: Nanos::from_secs(311),
+    };
+    let planned = RunTimes {
+        run_start: Nanos::from_secs(41),
+        run_end: Nanos::from_secs(51),
+        ..latest
+    };
+    let seconds = |stats: &PointStats| -> Vec<(i64, u64)> {
+        let of = |i: &filermark_model::stats::Interval| (i.second, i.success_count);
+        stats.intervals.iter().map(of).collect()
+    };
+    let measured = |table: Timetable, call: bool| {
+        let called = table.clone();
+        let service: Service = Box::new(move |_, now| {
+            if call && now >= Nanos::from_secs(39) {
+                called.end_warmup(Nanos::from_secs(40));
+            }
+            (Nanos::from_millis(3), Status::Ok)
+        });
+        let mut sim = sim(4, PacingMode::Closed, false, service);
+        sim.shard.run(20.0, table).unwrap()
+    };
+    let want = measured(planned.into(), false);
+    let got = measured(latest.into(), true);
+    assert_eq!(got.window_ns, 10_000_000_000);
+    assert_eq!(seconds(&got), seconds(&want));
+    assert_eq!(seconds(&got).first().unwrap().0, -40);
+    assert_eq!(got.success_count(), want.success_count());
+    let latencies = |stats: &PointStats| (stats.response().count(), stats.response().sum_ns());
+    assert_eq!(latencies(&got), latencies(&want));
+    assert_eq!(got.ops[0].early_count, want.ops[0].early_count);
+    // It ends though nobody calls it.
+    let longest = measured(latest.into(), false);
+    assert_eq!(seconds(&longest).first().unwrap().0, -300);
+}
+
+/// An operation that blocks while RUN is called, and ends in it.
+#[test]
+fn a_blocking_operation_that_ends_in_a_run_called_meanwhile_is_counted_there() {
+    struct Calling {
+        clock: Clock,
+        table: Timetable,
+    }
+    impl ShardDriver for Calling {
+        fn submit(&mut self, _: &Request) -> Submit {
+            let sent = self.clock.now();
+            if sent >= Nanos::from_secs(35) {
+                self.table.end_warmup(Nanos::from_secs(40));
+            }
+            let done = sent + Nanos::from_secs(7);
+            self.clock.sleep_until(done);
+            Submit::Done(Outcome {
+                status: Status::Ok,
+                sent,
+                done,
+                physical: 1,
+                read_bytes: 0,
+                written_bytes: 0,
+                end: true,
+            })
+        }
+        fn flush(&mut self) {}
+        fn poll(&mut self, deadline: Nanos, _: &mut Vec<Completion>) -> Result<(), DriverError> {
+            self.clock.sleep_until(deadline);
+            Ok(())
+        }
+        fn take_counters(&mut self, _: &mut BTreeMap<String, u64>) {}
+        fn transfer_bytes(&self) -> (u32, u32) {
+            (1, 1)
+        }
+        fn forget_objects(&mut self, _: u32, _: ObjectId) {}
+    }
+    let mut sim = sim(1, PacingMode::Closed, false, fixed(Nanos::ZERO));
+    let table = Timetable::from(RunTimes {
+        warmup_start: Nanos::ZERO,
+        run_start: Nanos::from_secs(300),
+        run_end: Nanos::from_secs(320),
+    });
+    let clock = sim.shard.clock.clone();
+    sim.shard.driver = Box::new(Calling {
+        clock,
+        table: table.clone(),
+    });
+    sim.shard.operations = Arc::new(Operations::new(&Mix::new([(Op::Getattr, 100.0)]).unwrap()));
+    let stats = sim.shard.run(None, table).unwrap();
+    // They end at 42, 49, 56 and 63; RUN is from 40 to 60.
+    assert_eq!(
+        (stats.success_count(), stats.window_ns),
+        (3, 20_000_000_000)
+    );
+    assert_eq!((stats.ops[0].early_count, stats.ops[0].late_count), (1, 1));
+}

@@ -27,6 +27,11 @@ impl Gaps {
         }
     }
 
+    /// RUN begins then, as it is known now.
+    pub(super) fn begin_run_at(&mut self, run_start: Nanos) {
+        self.run_start = run_start;
+    }
+
     pub(super) fn run_start(&self) -> Nanos {
         self.run_start
     }

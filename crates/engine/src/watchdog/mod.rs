@@ -16,6 +16,7 @@ mod gaps;
 mod host;
 
 use crate::clock::Clock;
+use crate::run_times::RunStart;
 use crate::sys;
 use filermark_model::Nanos;
 use filermark_model::stall::{GAP_MIN, Stalls};
@@ -42,6 +43,7 @@ pub struct Watchdog {
 
 #[derive(Debug)]
 struct State {
+    run_start: RunStart,
     gaps: Gaps,
     counters: HostCounters,
     /// What the counters said when RUN began.
@@ -53,11 +55,17 @@ impl Watchdog {
     ///
     /// # Errors
     /// There is no thread.
-    pub fn begin(clock: &Clock, run_start: Nanos) -> io::Result<Self> {
+    pub fn begin(clock: &Clock, run_start: impl Into<RunStart>) -> io::Result<Self> {
+        let run_start = run_start.into();
         let state = State {
-            gaps: Gaps::new(run_start, clock.now() + INTERVAL, suspended_at_first()),
+            gaps: Gaps::new(
+                run_start.get(),
+                clock.now() + INTERVAL,
+                suspended_at_first(),
+            ),
             counters: HostCounters::of_this_process(),
             at_start: None,
+            run_start,
         };
         let state = Arc::new(Mutex::new(state));
         let (over, ended) = channel::<()>();
@@ -109,6 +117,7 @@ impl State {
     /// Takes in one look; how long to sleep till the next one.
     fn look(&mut self, clock: &Clock) -> Duration {
         let now = clock.now();
+        self.gaps.begin_run_at(self.run_start.get());
         self.gaps.look(now, sys::suspended());
         if self.at_start.is_none() && now >= self.gaps.run_start() {
             self.at_start = Some(self.counters.read());

@@ -72,6 +72,7 @@ mod subedit_lost;
 mod udp;
 mod validate;
 mod validate_alone;
+mod warmup;
 mod wire;
 mod workload;
 

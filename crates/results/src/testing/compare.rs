@@ -91,6 +91,7 @@ impl Simulated {
                 findings: judge(&stats, *load, &plan, 8),
                 stats: Some(stats),
                 clients: Vec::new(),
+                warmup: None,
                 start: None,
                 stalls: Vec::new(),
                 client_reads: Vec::new(),

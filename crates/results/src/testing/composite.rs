@@ -200,6 +200,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         },
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
+            warmup_until_steady: false,
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },
@@ -322,6 +323,7 @@ impl Builder {
             status: PointStatus::Measured,
             stats: None,
             clients: Vec::new(),
+            warmup: None,
             start: None,
             stalls: Vec::new(),
             client_reads: Vec::new(),

@@ -93,6 +93,7 @@ fn point(plan: &RunPlan, load: LoadPoint, like: &PointRecord, mean_ms: f64) -> P
         clients: clients
             .map(|(number, c)| ClientSummary::of(number, &c.name, &part_of(plan, &stats, number)))
             .collect(),
+        warmup: None,
         start: None,
         stalls: Vec::new(),
         client_reads: Vec::new(),

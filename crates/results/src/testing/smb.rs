@@ -60,6 +60,7 @@ pub fn smb_record(protocol: Protocol) -> RunRecord {
         clients: clients
             .map(|(number, c)| ClientSummary::of(number, &c.name, &part))
             .collect(),
+        warmup: None,
         start: None,
         stalls: Vec::new(),
         client_reads: Vec::new(),

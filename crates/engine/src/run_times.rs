@@ -1,0 +1,133 @@
+//! The instants of a load point, on the agent's clock.
+//!
+//! A warm-up of fixed length is known from the beginning. One that lasts until the
+//! server is steady has a latest end, and is ended earlier by [`Timetable::end_warmup`]
+//! while load is made: the shards look at one atomic word in each turn of WARMUP, and
+//! not at all in RUN.
+
+use filermark_model::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The instants of a load point, as they are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTimes {
+    /// WARMUP begins.
+    pub warmup_start: Nanos,
+    /// WARMUP ends and RUN begins.
+    pub run_start: Nanos,
+    /// RUN ends.
+    pub run_end: Nanos,
+}
+
+/// When RUN begins, by all that have to know it.
+#[derive(Clone, Debug)]
+pub struct RunStart(Arc<AtomicU64>);
+
+impl RunStart {
+    /// The instant, as far as it is known.
+    #[inline]
+    pub fn get(&self) -> Nanos {
+        Nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Moves it to an earlier instant; a later one changes nothing.
+    pub fn advance_to(&self, at: Nanos) {
+        self.0.fetch_min(at.0, Ordering::Relaxed);
+    }
+}
+
+impl From<Nanos> for RunStart {
+    fn from(at: Nanos) -> Self {
+        Self(Arc::new(AtomicU64::new(at.0)))
+    }
+}
+
+/// The instants of a load point whose RUN may be called before the latest instant that
+/// was planned. Copies share the instant.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    latest: RunTimes,
+    run_start: RunStart,
+}
+
+impl From<RunTimes> for Timetable {
+    fn from(latest: RunTimes) -> Self {
+        Self {
+            run_start: latest.run_start.into(),
+            latest,
+        }
+    }
+}
+
+impl Timetable {
+    /// The instants as they are known now.
+    #[inline]
+    pub fn times(&self) -> RunTimes {
+        let run_start = self.run_start.get();
+        RunTimes {
+            warmup_start: self.latest.warmup_start,
+            run_start,
+            run_end: run_start + self.latest.run_end.since(self.latest.run_start),
+        }
+    }
+
+    /// The instants if WARMUP takes as long as it may. Seconds are numbered by these
+    /// while load is made.
+    pub fn latest(&self) -> RunTimes {
+        self.latest
+    }
+
+    /// The beginning of RUN, for others that wait for it.
+    pub fn run_start(&self) -> RunStart {
+        self.run_start.clone()
+    }
+
+    /// WARMUP takes so long and not longer: so many whole seconds less than it might.
+    /// A length that is no such number is rounded up to one.
+    pub fn end_warmup(&self, warmup: Nanos) {
+        let longest = self.latest.run_start.since(self.latest.warmup_start);
+        let saved = Nanos(longest.since(warmup).0 / SECOND * SECOND);
+        self.run_start
+            .advance_to(self.latest.run_start.since(saved));
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Seconds that RUN began before the latest instant: what their numbers grow by.
+pub(crate) fn saved_seconds(latest: Nanos, run_start: Nanos) -> i64 {
+    (latest.since(run_start).0 / SECOND) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_is_moved_by_whole_seconds_and_only_to_the_front() {
+        let at = |ms| Nanos::from_millis(ms);
+        let table = Timetable::from(RunTimes {
+            warmup_start: at(500),
+            run_start: at(300_500),
+            run_end: at(310_500),
+        });
+        let other = table.clone();
+        assert_eq!(other.times(), table.latest());
+        table.end_warmup(at(31_200));
+        let times = other.times();
+        assert_eq!(
+            (times.warmup_start, times.run_start, times.run_end),
+            (at(500), at(32_500), at(42_500))
+        );
+        assert_eq!(
+            saved_seconds(table.latest().run_start, times.run_start),
+            268
+        );
+        table.end_warmup(at(900_000));
+        table.end_warmup(Nanos::MAX);
+        assert_eq!(other.times(), times, "later is no news");
+        table.end_warmup(Nanos::ZERO);
+        assert_eq!(other.times().run_start, at(500));
+    }
+}

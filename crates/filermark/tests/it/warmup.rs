@@ -1,0 +1,76 @@
+//! `WARMUP_TIME=auto`: WARMUP lasts until the load is steady, or until its limit.
+
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_server::{Server, ServerOptions};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The series starts with WARMUP, and counts from the true beginning of RUN.
+fn assert_numbered(ended: &Ended, warmup_seconds: i64) {
+    let stats = ended.point(1).stats.expect("figures");
+    let first = stats.intervals.first().expect("a series").second;
+    // A shard that is late to begin has its first second later.
+    assert!(
+        (-warmup_seconds..-warmup_seconds + 5).contains(&first),
+        "{first}"
+    );
+    let in_run = stats.intervals.iter().filter(|i| i.second >= 0);
+    let in_run: u64 = in_run.map(|i| i.success_count).sum();
+    assert_eq!(in_run, stats.success_count());
+}
+
+#[test]
+fn run_begins_when_the_load_is_steady_on_all_clients() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("a server");
+    let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");
+    sweep = sweep.set("WARMUP_TIME_MAX", 200).set("RUNTIME", 2);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    let warmup = point.warmup.expect("how long it took");
+    assert!(warmup.steady, "{warmup:?}");
+    assert!(
+        (31 * SECOND..200 * SECOND).contains(&warmup.length_ns),
+        "{warmup:?}"
+    );
+    assert!(warmup.length_ns.is_multiple_of(SECOND));
+    assert_eq!(point.stats.as_ref().expect("figures").window_ns, 2 * SECOND);
+    assert_numbered(&ended, (warmup.length_ns / SECOND) as i64);
+    let told = |rule| {
+        point
+            .findings
+            .iter()
+            .any(|f| f.rule == rule && f.invalidates())
+    };
+    assert!(!told(Rule::ClientStart), "{:?}", point.findings);
+    assert!(
+        ended.stderr.contains("the load is steady"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_limit_that_is_too_short_to_see_it_is_told() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("a server");
+    let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");
+    sweep = sweep.set("WARMUP_TIME_MAX", 2).set("RUNTIME", 2);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    let warmup = point.warmup.expect("how long it took");
+    assert_eq!((warmup.length_ns, warmup.steady), (2 * SECOND, false));
+    assert_numbered(&ended, 2);
+    let limit = point.findings.iter().find(|f| f.rule == Rule::WarmupLimit);
+    let message = &limit.expect("a finding").message;
+    assert!(message.contains("30 s are needed"), "{message}");
+    let plan = sweep.elsewhere().command("plan").succeed();
+    assert!(
+        plan.stdout
+            .contains("WARMUP until the load is steady (at most 2 s)"),
+        "{}",
+        plan.stdout
+    );
+}
