@@ -10,9 +10,10 @@ use crate::plausible::{can_be, implausible, implausible_reads, implausible_stall
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
-use crate::stop_if::StopIf;
+use crate::stop_if::{StopIf, is_space_watched, space_watchers};
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use crate::warmup::Warmup;
+use filermark_engine::driver::Space;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::client_reads::ClientReads;
@@ -21,7 +22,7 @@ use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Seve
 use filermark_results::Heartbeat;
 use filermark_results::record::{ClientSummary, Line, Phase, WarmupRecord};
 use filermark_results::start::{ClientStart, StartRecord};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Between the order to run and the first intended start: a fixed part, one per
@@ -106,9 +107,11 @@ impl Sweep<'_> {
         let there: Vec<u64> = (0..self.options.launch.hosts.len())
             .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
             .collect();
+        let watchers = self.space_watchers(&everybody);
         let order = |at: usize| Order::Run {
             point,
             warmup_at_ns: there[at],
+            watch_space: watchers.get(&at).cloned().unwrap_or_default(),
         };
         let limit = lead + phases.warmup + phases.runtime + MARGIN;
         let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
@@ -268,6 +271,19 @@ impl Sweep<'_> {
                     }
                 }
             }
+            Report::Space {
+                file_system,
+                free_bytes,
+                total_bytes,
+            } => {
+                let space = Space {
+                    free_bytes: *free_bytes,
+                    total_bytes: *total_bytes,
+                };
+                if let Some(reason) = watch.stop_if.hear_space(file_system, space) {
+                    watch.emergency.borrow_mut().get_or_insert(reason);
+                }
+            }
             Report::Heartbeat(beat) => {
                 let beats = watch.beats.as_mut();
                 let whole = beats.map_or_else(Vec::new, |b| b.hear(agent, beat));
@@ -275,6 +291,20 @@ impl Sweep<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Who looks at the free space of which file systems; none where STOP_IF does not
+    /// ask for it.
+    fn space_watchers(&mut self, agents: &[usize]) -> BTreeMap<usize, Vec<String>> {
+        if !is_space_watched(&self.options.plan) {
+            return BTreeMap::new();
+        }
+        let watchers = space_watchers(agents, &self.free);
+        if watchers.is_empty() {
+            let text = "STOP_IF: no server states its free space and size, so a condition on it cannot hold";
+            self.remark("prime", text.to_owned());
+        }
+        watchers
     }
 
     /// The load is steady: RUN begins before its latest instant.
@@ -334,9 +364,8 @@ impl Sweep<'_> {
         };
         let plan = &self.options.plan;
         let name = plan.clients.get(agent).map_or("", |c| &c.name);
-        let absurd = || stalls.and_then(|stalls| implausible_stalls(plan, &stalls));
         if let Some(what) = implausible(plan, agent, &stats)
-            .or_else(absurd)
+            .or_else(|| implausible_stalls(plan, &stalls))
             .or_else(|| implausible_reads(plan, agent, &reads))
         {
             watch.nonsense.get_or_insert(format!(
@@ -360,11 +389,11 @@ impl Sweep<'_> {
             _ => measured.stats.merge(&stats),
         }
         let host = name.to_owned();
-        measured.stalls.extend(stalls.map(|stalls| ProcessStalls {
+        measured.stalls.push(ProcessStalls {
             role: ProcessRole::Agent,
             host,
             stalls,
-        }));
+        });
         measured
             .reads
             .extend(reads.into_iter().map(|reads| ClientReads {

@@ -83,6 +83,10 @@ pub enum Order {
         point: LoadPoint,
         /// WARMUP begins when the agent's clock says so, in nanoseconds.
         warmup_at_ns: u64,
+        /// File systems whose free space this agent looks at meanwhile (STOP_IF), as it
+        /// has named them in `Ready`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        watch_space: Vec<String>,
     },
     /// The load is steady: RUN begins so long after the beginning of WARMUP, a number of
     /// whole seconds before the latest instant. Comes in the middle of `Run`.
@@ -180,6 +184,15 @@ pub enum Report {
         /// Its figures, all shards.
         interval: Interval,
     },
+    /// The space of a file system that it looks at while load is made.
+    Space {
+        /// As it has named it in `Ready`.
+        file_system: String,
+        /// Free, in bytes.
+        free_bytes: u64,
+        /// Its size, in bytes; 0: unknown.
+        total_bytes: u64,
+    },
     /// How many operations every proc has done since the heartbeat before, or since
     /// the phase began.
     Heartbeat(Beat),
@@ -211,8 +224,9 @@ pub enum Report {
         /// How long after the beginning of RUN the agent learned of it, in nanoseconds;
         /// 0: before it, as it should be.
         run_late_ns: u64,
-        /// How long the agent's process stood still; `None`: it did not look.
-        stalls: Option<Stalls>,
+        /// How long the agent's process stood still. An agent that did not look has no
+        /// figures.
+        stalls: Stalls,
         /// Mounted file systems: where the bytes came from that were read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<ClientReads>,

@@ -50,6 +50,7 @@ fn orders() -> Vec<Order> {
         Order::Run {
             point,
             warmup_at_ns: u64::MAX,
+            watch_space: vec!["fs".into()],
         },
         Order::Cleanup,
         Order::Release {
@@ -123,7 +124,7 @@ fn reports() -> Vec<Report> {
             late_ns: 5,
             warmup_ns: 0,
             run_late_ns: 0,
-            stalls: Some(filermark_model::stall::Stalls::default()),
+            stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         },
         Report::Cleaned {
@@ -178,7 +179,7 @@ fn figures_merge_to_the_same_before_and_after_the_wire() {
             late_ns: 0,
             warmup_ns: 0,
             run_late_ns: 0,
-            stalls: None,
+            stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         };
         let mut deframer = Deframer::of_prime();

@@ -118,6 +118,8 @@ mod tests {
             counter: ReadCounter::Nfs,
             read_bytes: u64::MAX,
             fetched_bytes: None,
+            source: String::new(),
+            unknown: None,
         };
         let told = |reads: &[ClientReads]| implausible_reads(&plan, 0, reads);
         assert_eq!(told(&[reads(&[&own])]), None);

@@ -170,7 +170,7 @@ impl Pretender {
             late_ns: 0,
             warmup_ns: self.warmup.0,
             run_late_ns: 0,
-            stalls: None,
+            stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         }
     }

@@ -1,13 +1,23 @@
 //! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
 //! all clients together.
 
+use crate::message::FreeSpace;
+use filermark_engine::driver::Space;
+use filermark_model::Bytes;
 use filermark_model::LoadPoint;
 use filermark_model::RunPlan;
 use filermark_model::stats::Interval;
 use filermark_model::stop_if::{StopCondition, StopFigure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Requested rate, in op/s, from which on a second without a reply is silence.
 const SILENCE_RATE_MIN: f64 = 1.0;
+
+/// Between two looks at the free space of a file system.
+pub(crate) const SPACE_INTERVAL: Duration = Duration::from_secs(5);
+/// File systems that are looked at.
+pub(crate) const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The conditions of one load point.
 #[derive(Debug, Default)]
@@ -25,6 +35,8 @@ struct Held {
     /// The second since which it holds, and for how many.
     since: i64,
     seconds: u32,
+    /// Free space: for how many seconds each file system has been below the limit.
+    low: BTreeMap<String, u32>,
 }
 
 impl StopIf {
@@ -34,6 +46,7 @@ impl StopIf {
             condition: *condition,
             since: 0,
             seconds: 0,
+            low: BTreeMap::new(),
         };
         let rate = point.requested.0;
         Self {
@@ -52,6 +65,9 @@ impl StopIf {
         };
         let silent = self.silent_seconds;
         self.conditions.iter_mut().find_map(|held| {
+            if held.condition.figure == StopFigure::Free {
+                return None;
+            }
             // What ends no operation says nothing about how many fail.
             let Some(value) = figure(held.condition.figure, second, silent) else {
                 held.seconds = 0;
@@ -68,6 +84,60 @@ impl StopIf {
             (held.seconds >= held.condition.seconds).then(|| held.sentence(value, silent))
         })
     }
+
+    /// Takes in how much of a file system is free; why the run is to end, when it is.
+    pub fn hear_space(&mut self, name: &str, space: Space) -> Option<String> {
+        let percent = match space.total_bytes {
+            0 => return None,
+            total => 100.0 * space.free_bytes as f64 / total as f64,
+        };
+        let free = |held: &&mut Held| held.condition.figure == StopFigure::Free;
+        self.conditions.iter_mut().filter(free).find_map(|held| {
+            if percent >= held.condition.limit {
+                held.low.remove(name);
+                return None;
+            }
+            if held.low.len() >= FILE_SYSTEMS_MAX && !held.low.contains_key(name) {
+                return None;
+            }
+            let seconds = held.low.entry(name.to_owned()).or_default();
+            *seconds = seconds.saturating_add(SPACE_INTERVAL.as_secs() as u32);
+            (*seconds >= held.condition.seconds).then(|| {
+                format!(
+                    "STOP_IF {}: {percent:.1} % of {name} is free ({} of {}): the run was ended to protect the server",
+                    held.condition,
+                    Bytes(space.free_bytes),
+                    Bytes(space.total_bytes)
+                )
+            })
+        })
+    }
+}
+
+/// Whether the plan has a condition on free space.
+pub(crate) fn is_space_watched(plan: &RunPlan) -> bool {
+    let free = |c: &StopCondition| c.figure == StopFigure::Free;
+    plan.stop_if.iter().any(free)
+}
+
+/// The file systems whose space each of these agents is to look at: each file system is
+/// asked for by one agent.
+pub(crate) fn space_watchers(
+    agents: &[usize],
+    free: &BTreeMap<usize, Vec<FreeSpace>>,
+) -> BTreeMap<usize, Vec<String>> {
+    let mut seen = BTreeSet::new();
+    let mut watchers: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for at in agents {
+        for there in free.get(at).into_iter().flatten() {
+            let is_first = seen.len() < FILE_SYSTEMS_MAX && seen.insert(&there.file_system);
+            if there.total_bytes > 0 && is_first {
+                let mine = watchers.entry(*at).or_default();
+                mine.push(there.file_system.clone());
+            }
+        }
+    }
+    watchers
 }
 
 impl Held {
@@ -75,6 +145,7 @@ impl Held {
         let figure = self.condition.figure;
         let now = match figure {
             StopFigure::Errors => format!("{value:.1} % of the operations failed"),
+            StopFigure::Free => format!("{value:.1} % is free"),
             _ if silent > 0 => format!("nothing was answered for {silent} s"),
             StopFigure::Mean => format!("the mean service time was {:.3} s", value / 1e9),
             StopFigure::Percentile { .. } => {
@@ -99,6 +170,7 @@ impl Held {
 fn figure(figure: StopFigure, second: &Interval, silent_seconds: u32) -> Option<f64> {
     let silence = || (silent_seconds > 0).then(|| f64::from(silent_seconds) * 1e9);
     match figure {
+        StopFigure::Free => None,
         StopFigure::Errors => {
             let all = second.success_count.saturating_add(second.error_count);
             (all > 0).then(|| 100.0 * second.error_count as f64 / all as f64)
@@ -212,6 +284,55 @@ mod tests {
             ),
             "{why}"
         );
+    }
+
+    #[test]
+    fn free_space_is_watched_for_each_file_system() {
+        let mut guard = guard(StopFigure::Free, 5.0, 10);
+        let space = |free_bytes| Space {
+            free_bytes,
+            total_bytes: 1 << 30,
+        };
+        let (low, enough) = (space(20 << 20), space(1 << 29));
+        assert_eq!(guard.hear_space("a", low), None);
+        assert_eq!(guard.hear_space("b", low), None, "another one");
+        assert_eq!(guard.hear(&second(0, 10, 1_000, 0)), None);
+        assert_eq!(guard.hear_space("b", enough), None);
+        assert_eq!(guard.hear_space("b", low), None, "begins anew");
+        let why = guard.hear_space("a", low).expect("it holds");
+        assert_eq!(
+            why,
+            "STOP_IF free<5% for 10s: 2.0 % of a is free (20.0 MiB of 1.0 GiB): the run was ended to protect the server"
+        );
+        let unknown = Space {
+            free_bytes: 0,
+            total_bytes: 0,
+        };
+        for at in 0..1_000 {
+            assert_eq!(guard.hear_space("a", unknown), None);
+            let _ = guard.hear_space(&format!("{at}"), low);
+        }
+        assert!(guard.conditions[0].low.len() <= FILE_SYSTEMS_MAX);
+    }
+
+    #[test]
+    fn each_file_system_is_asked_for_by_one_agent() {
+        let there = |name: &str, total_bytes| FreeSpace {
+            mounts: Vec::new(),
+            file_system: name.into(),
+            bytes: 1,
+            total_bytes,
+            kept: false,
+        };
+        let free = BTreeMap::from([
+            (0, vec![there("a", 9), there("b", 0)]),
+            (1, vec![there("a", 9), there("c", 9)]),
+            (2, vec![there("d", 9)]),
+        ]);
+        let watchers = space_watchers(&[0, 1], &free);
+        let want = BTreeMap::from([(0, vec!["a".to_owned()]), (1, vec!["c".to_owned()])]);
+        assert_eq!(watchers, want);
+        assert!(space_watchers(&[2], &BTreeMap::new()).is_empty());
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub fn tame(report: &mut Report) {
         | Report::Second { .. }
         | Report::Heartbeat(_)
         | Report::Alive => {}
+        Report::Space { file_system, .. } => name(file_system),
         Report::Populated { space, .. } => entries(space, |change| name(&mut change.file_system)),
         Report::Hello(said) => hello(said),
         Report::Inspected(facts) => inspected(facts),
@@ -70,6 +71,8 @@ pub fn tame(report: &mut Report) {
             stats(measured);
             entries(reads, |read| {
                 name(&mut read.client);
+                name(&mut read.source);
+                read.unknown.iter_mut().for_each(sentence);
                 name(&mut read.file_system);
                 entries(&mut read.mounts, path);
             });

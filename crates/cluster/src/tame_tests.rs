@@ -102,6 +102,11 @@ fn all_with_words() -> Vec<Report> {
             free: vec![free],
             lacking: vec![evil()],
         },
+        Report::Space {
+            file_system: evil(),
+            free_bytes: 0,
+            total_bytes: u64::MAX,
+        },
         Report::Leaving { reason: evil() },
         Report::Waiting { sentence: evil() },
         Report::Failed {
@@ -114,7 +119,7 @@ fn all_with_words() -> Vec<Report> {
             late_ns: 0,
             warmup_ns: 0,
             run_late_ns: 0,
-            stalls: None,
+            stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         },
         Report::Cleaned {

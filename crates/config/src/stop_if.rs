@@ -50,15 +50,20 @@ pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<Sto
 
 /// One condition, or what to try.
 fn condition(text: &str) -> Result<StopCondition, &'static str> {
-    const FORM: &str = "give FIGURE>LIMIT for SECONDSs, e.g. p99>2s for 10s, mean>500ms for 30s, errors>5%; off: none";
-    let (figure, rest) = text.split_once('>').ok_or(FORM)?;
+    const FORM: &str = "give FIGURE>LIMIT for SECONDSs, e.g. p99>2s for 10s, mean>500ms for 30s, errors>5%, free<5%; off: none";
+    let (figure, rest) = text.split_once(['>', '<']).ok_or(FORM)?;
+    let is_below = text.as_bytes().get(figure.len()) == Some(&b'<');
     let (limit, seconds) = match rest.split_once(" for ") {
         Some((limit, seconds)) => (limit, seconds_of(seconds.trim())?),
         None => (rest, SECONDS),
     };
     let figure = figure_of(figure.trim())?;
+    if is_below != (figure == StopFigure::Free) {
+        return Err(FORM);
+    }
     let limit = match figure {
-        StopFigure::Errors => percent_of(limit.trim())?,
+        StopFigure::Errors => percent_of(limit.trim()).ok_or(ERRORS)?,
+        StopFigure::Free => percent_of(limit.trim()).ok_or(FREE)?,
         _ => time_of(limit.trim())?,
     };
     Ok(StopCondition {
@@ -69,10 +74,11 @@ fn condition(text: &str) -> Result<StopCondition, &'static str> {
 }
 
 fn figure_of(text: &str) -> Result<StopFigure, &'static str> {
-    const FORM: &str = "the figures are p50, p90, p99, p99.9 and the like, mean, errors";
+    const FORM: &str = "the figures are p50, p90, p99, p99.9 and the like, mean, errors, free";
     match text.to_ascii_lowercase().as_str() {
         "mean" => Ok(StopFigure::Mean),
         "errors" => Ok(StopFigure::Errors),
+        "free" => Ok(StopFigure::Free),
         other => {
             let percent = other.strip_prefix('p').and_then(number).ok_or(FORM)?;
             match percent > 0.0 && percent < 100.0 {
@@ -91,11 +97,12 @@ fn seconds_of(text: &str) -> Result<u32, &'static str> {
         .ok_or("behind 'for' give whole seconds from 1s to 3600s")
 }
 
-fn percent_of(text: &str) -> Result<f64, &'static str> {
+const ERRORS: &str = "give the share of failed operations from 0% to below 100%, e.g. errors>5%";
+const FREE: &str = "give the share of free space from 0% to below 100%, e.g. free<5%";
+
+fn percent_of(text: &str) -> Option<f64> {
     let percent = text.strip_suffix('%').and_then(number);
-    percent
-        .filter(|p| (0.0..100.0).contains(p))
-        .ok_or("give the share of failed operations from 0% to below 100%, e.g. errors>5%")
+    percent.filter(|p| (0.0..100.0).contains(p))
 }
 
 fn time_of(text: &str) -> Result<f64, &'static str> {
@@ -128,6 +135,7 @@ mod tests {
         assert_eq!(shown(" P99.9 > 500ms "), "p99.9>500ms for 10s");
         assert_eq!(shown("mean>1500us for 3 s"), "mean>1.5ms for 3s");
         assert_eq!(shown("errors>5% for 1s"), "errors>5% for 1s");
+        assert_eq!(shown("Free < 2.5%"), "free<2.5% for 10s");
     }
 
     #[test]
@@ -142,6 +150,10 @@ mod tests {
             ("p99>1e300s", "with its unit"),
             ("p99>-1s", "with its unit"),
             ("errors>5", "errors>5%"),
+            ("errors<5%", "give FIGURE>LIMIT"),
+            ("free>5%", "give FIGURE>LIMIT"),
+            ("free<5", "free<5%"),
+            ("free<5GB", "free<5%"),
             ("errors>100%", "errors>5%"),
             ("p99>2s for ever", "behind 'for'"),
             ("p99>2s for 0s", "behind 'for'"),

@@ -37,6 +37,13 @@ pub struct ClientReads {
     /// `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_bytes: Option<u64>,
+    /// Names the counter on its host: all entries with the same name, also those of other
+    /// clients on that host, tell of one counter. Empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// Why it is not known what was fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
 impl ClientReads {

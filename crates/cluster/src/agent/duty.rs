@@ -32,6 +32,8 @@ pub enum Task {
         point: LoadPoint,
         /// When WARMUP begins, by this agent's clock.
         warmup_at: Nanos,
+        /// File systems whose free space is looked at meanwhile.
+        watch_space: Vec<String>,
     },
     /// CLEANUP of what this agent's procs made.
     Cleanup,
@@ -205,9 +207,11 @@ fn task_of(order: Order) -> Option<Task> {
         Order::Run {
             point,
             warmup_at_ns,
+            watch_space,
         } => Task::Run {
             point,
             warmup_at: Nanos(warmup_at_ns),
+            watch_space,
         },
         Order::Cleanup => Task::Cleanup,
         Order::Release { orphans } => Task::Release { orphans },

@@ -7,6 +7,7 @@ pub mod duty;
 mod lease;
 mod live;
 mod reads;
+mod space_watch;
 mod warmup;
 mod work;
 

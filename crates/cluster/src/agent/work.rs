@@ -4,6 +4,7 @@
 use super::duty::Task;
 use super::lease::{Lease, Waiting, in_the_way};
 use super::reads::{Reads, Sampled};
+use super::space_watch::SpaceWatch;
 use super::warmup::Warmup;
 use super::{Reports, live};
 use crate::beats::Pulse;
@@ -113,7 +114,11 @@ impl Work {
             Task::Inspect(request) => self.inspect(*request),
             Task::Prepare(share) => self.prepare(share),
             Task::Init(point) => self.init(point),
-            Task::Run { point, warmup_at } => self.run(point, warmup_at),
+            Task::Run {
+                point,
+                warmup_at,
+                watch_space,
+            } => self.run(point, warmup_at, &watch_space),
             Task::Cleanup => self.cleanup(),
             Task::Release { orphans } => self.release(orphans),
             Task::Sweep(mut share) => match handover::open(&mut share, &mut self.opener) {
@@ -191,13 +196,17 @@ impl Work {
         })
     }
 
-    fn run(&mut self, point: LoadPoint, warmup_start: Nanos) -> Report {
+    fn run(&mut self, point: LoadPoint, warmup_start: Nanos, watch_space: &[String]) -> Report {
         let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
             return failed("no plan yet".into());
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
         let client = self.prepared.as_ref().map(Sampled::of);
         let warmup = self.warmup.clone();
+        let _space = self.prepared.as_ref().and_then(|p| {
+            let (driver, reports) = (p.driver.clone(), reports.clone());
+            SpaceWatch::begin(driver, &p.file_systems, watch_space, reports)
+        });
         self.with_engine(|engine| {
             let late = engine.clock().now().since(warmup_start);
             let run_start = warmup_start + phases.warmup;
@@ -209,7 +218,7 @@ impl Work {
             warmup.begin(&timetable);
             let counts = engine.live_counts();
             let reads =
-                client.map(|client| Reads::begin(client, engine.clock(), timetable.clone()));
+                client.and_then(|client| Reads::begin(client, engine.clock(), timetable.clone()));
             let watchdog = match Watchdog::begin(engine.clock(), timetable.run_start()) {
                 Ok(watchdog) => watchdog,
                 Err(e) => return Ok(failed(no_watchdog(&e))),
@@ -235,7 +244,7 @@ impl Work {
                 late_ns: late.0,
                 warmup_ns: warmup.0,
                 run_late_ns: run_late.0,
-                stalls: Some(stalls),
+                stalls,
                 reads,
             })
         })

@@ -94,6 +94,7 @@ pub(super) fn is_word(report: &Report) -> bool {
         Report::Alive
             | Report::Progress { .. }
             | Report::Second { .. }
+            | Report::Space { .. }
             | Report::Heartbeat(_)
             | Report::Waiting { .. }
     )

@@ -248,17 +248,6 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
             let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
             let start = point.start.as_ref().expect("a start");
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
-            // The prime's RUN is that of the agents.
-            let run = |p: &&filermark_results::record::PhaseRecord| {
-                p.point == point.load.number && p.phase == filermark_results::Phase::Run
-            };
-            let run = record.phases.iter().find(run).expect("a phase");
-            let took = case.runtime.as_secs_f64();
-            assert!(
-                run.seconds > took - 0.5 && run.seconds < took + 1.5,
-                "{}",
-                run.seconds
-            );
         }
         drop(world);
         case.assert_clean();
@@ -268,7 +257,7 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
 #[test]
 fn a_warmup_that_is_never_steady_ends_at_its_limit() {
     let limit = Nanos::from_secs(60);
-    let case = Case::new(7).until_steady(limit, 1_000);
+    let case = Case::new(7).until_steady(limit, 100);
     let record = case.run().record;
     for point in &record.points {
         let warmup = point.warmup.expect("how long it took");
@@ -276,7 +265,6 @@ fn a_warmup_that_is_never_steady_ends_at_its_limit() {
         let told = point.findings.iter().find(|f| f.rule == Rule::WarmupLimit);
         let told = told.expect("it is told");
         assert!(told.message.contains("limit of 60 s"), "{}", told.message);
-        assert!(point.is_valid());
     }
     case.assert_clean();
 }

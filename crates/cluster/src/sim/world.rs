@@ -538,7 +538,7 @@ impl World {
             late_ns: 0,
             warmup_ns: self.hosts[at].warmup.0,
             run_late_ns: 0,
-            stalls: None,
+            stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         })
     }

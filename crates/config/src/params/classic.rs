@@ -254,7 +254,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "WARMUP_TIME",
         Group::Time,
         Kind::WordOrReal("auto", 0.0, 604_800.0, "seconds"),
-        "Length of WARMUP, the phase before RUN; auto: until the load is steady",
+        "Length of WARMUP, before RUN; auto: until the load is steady",
     )
     .standard(Standard::Benchmark(|b| b.standard.warmup_s))
     .help("auto: WARMUP lasts until neither the rate nor the mean response time has changed over its last 30 s (by the test of the rule unsteady), 32 s at least and WARMUP_TIME_MAX at most. All clients begin RUN together. The record says how long it took, and the rule warmup-limit warns where the limit was reached."),

@@ -317,7 +317,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .default("off")
     .example("p99>2s for 10s, errors>5%")
-    .help("Commas between conditions, each FIGURE>LIMIT for SECONDSs (not given: 10s). Figures, of every second of WARMUP and RUN and of all clients together: p99 (or p50, p99.9 ...) and mean of the service times, with a limit in s, ms or us; errors, the share of failed operations, with a limit in %. A condition has to hold in so many seconds in a row. Percentiles are taken by classes that double, at their lower bound: p99>2s holds from 2.1 s on. Seconds in which nothing is answered count with the time since the last reply. When a condition holds, the load stops, CLEANUP is done, the load point does not count (rule emergency-stop), and the exit code is 1."),
+    .help("Commas between conditions, each FIGURE>LIMIT for SECONDSs (not given: 10s). Figures, of every second of WARMUP and RUN and of all clients together: p99 (or p50, p99.9 ...) and mean of the service times, with a limit in s, ms or us; errors, the share of failed operations, with a limit in %. free<5% (or another share) looks at the free space of each server file system, where the server states it, every 5 s. A condition has to hold in so many seconds in a row. Percentiles are taken by classes that double, at their lower bound: p99>2s holds from 2.1 s on. Seconds in which nothing is answered count with the time since the last reply. When a condition holds, the load stops, CLEANUP is done, the load point does not count (rule emergency-stop), and the exit code is 1."),
     p(
         "ERROR_PCNT_MAX",
         Group::Limits,

@@ -56,6 +56,27 @@ fn the_least_rc_file_gives_a_standard_run() {
 }
 
 #[test]
+fn a_warmup_until_steady_has_its_longest_and_is_not_standard() {
+    let plan = |options: &[&str]| good(LEAST, options).plan;
+    let auto = plan(&["WARMUP_TIME=Auto"]);
+    assert!(auto.phases.warmup_until_steady);
+    assert_eq!(auto.phases.warmup, Nanos::from_secs(300));
+    let not_standard =
+        |f: &Finding| f.rule == Rule::NotStandard && f.message.contains("WARMUP_TIME=");
+    assert!(
+        auto.findings.iter().any(not_standard),
+        "{:?}",
+        auto.findings
+    );
+    let short = plan(&["WARMUP_TIME=auto", "WARMUP_TIME_MAX=60"]);
+    assert_eq!(short.phases.warmup, Nanos::from_secs(60));
+    let fixed = plan(&["WARMUP_TIME=300", "WARMUP_TIME_MAX=60"]);
+    assert!(!fixed.phases.warmup_until_steady);
+    assert_eq!(fixed.phases.warmup, Nanos::from_secs(300));
+    assert!(!fixed.findings.iter().any(not_standard));
+}
+
+#[test]
 fn every_field_has_a_parameter() {
     let options = [
         "SFS_NFS_USER_ID=7",

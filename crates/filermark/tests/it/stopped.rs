@@ -388,6 +388,28 @@ fn a_condition_of_stop_if_ends_the_run_cleanly() {
 }
 
 #[test]
+fn too_little_free_space_ends_a_run() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 20)
+        .set("FILE_COUNT", 4)
+        .set("RUNTIME", 100)
+        .set("STOP_IF", "free<99.9999% for 5s");
+    let ended = sweep.fail(1);
+    let record = ended.record();
+    let findings = &record.points[0].findings;
+    let stop = findings.iter().find(|f| f.rule == Rule::EmergencyStop);
+    let message = &stop.expect("the reason").message;
+    assert!(
+        message.starts_with("STOP_IF free<99.9999% for 5s: "),
+        "{message}"
+    );
+    assert!(message.contains(" is free ("), "{message}");
+    assert_empty(&server);
+}
+
+#[test]
 fn a_wrong_stop_if_is_refused() {
     let ended = Sweep::short()
         .set("DRIVER", "null")

@@ -41,6 +41,7 @@ const NAMES: &[(&str, &str)] = &[
     ("benchmark.name", "benchmark"),
     ("benchmark.version", "version of the benchmark"),
     ("phases.warmup", "WARMUP_TIME"),
+    ("phases.warmup_until_steady", "WARMUP_TIME=auto"),
     ("phases.runtime", "RUNTIME"),
     ("phases.init_timeout", "INIT_TIMEOUT"),
     ("pacing.mode", "PACING"),

@@ -3,6 +3,7 @@
 use super::{OWN, percent_of};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::{Bytes, Finding, Rule, Severity};
+use std::collections::BTreeMap;
 
 /// Share of the bytes read that may come from the client's memory, in percent.
 const MEMORY_PCNT_MAX: f64 = 10.0;
@@ -11,12 +12,37 @@ const NAMED_MAX: usize = 3;
 
 /// What is to be said of where the bytes came from that were read.
 pub fn judge_client_reads(reads: &[ClientReads]) -> Vec<Finding> {
-    let reads = || reads.iter().filter(|r| r.read_bytes > 0);
+    let all = by_counter(reads);
+    let reads = || all.iter().filter(|r| r.read_bytes > 0);
     let known: Vec<(u64, &ClientReads)> = reads()
         .filter_map(|r| Some((r.memory_bytes()?, r)))
         .collect();
     let unknown: Vec<&ClientReads> = reads().filter(|r| r.fetched_bytes.is_none()).collect();
     cached(known).into_iter().chain(untold(&unknown)).collect()
+}
+
+/// One entry for each counter: clients on one host may share it, and each of them sees
+/// what all have fetched.
+fn by_counter(reads: &[ClientReads]) -> Vec<ClientReads> {
+    let mut all: Vec<ClientReads> = Vec::with_capacity(reads.len());
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in reads {
+        let known = match entry.source.as_str() {
+            "" => None,
+            source => places.get(source).copied(),
+        };
+        let Some(one) = known.and_then(|at| all.get_mut(at)) else {
+            places.insert(&entry.source, all.len());
+            all.push(entry.clone());
+            continue;
+        };
+        one.client = format!("{}, {}", one.client, entry.client);
+        one.mounts.extend_from_slice(&entry.mounts);
+        one.read_bytes = one.read_bytes.saturating_add(entry.read_bytes);
+        // Whoever has it knows it for all.
+        one.fetched_bytes = one.fetched_bytes.max(entry.fetched_bytes);
+    }
+    all
 }
 
 fn cached(mut known: Vec<(u64, &ClientReads)>) -> Option<Finding> {
@@ -55,9 +81,17 @@ fn place(memory: u64, reads: &ClientReads) -> String {
 }
 
 fn untold(unknown: &[&ClientReads]) -> Option<Finding> {
-    let named: Vec<String> = unknown.iter().take(NAMED_MAX).map(|r| whose(r)).collect();
+    let named = unknown.iter().take(NAMED_MAX).map(|r| {
+        let why = r.unknown.as_deref();
+        format!(
+            "{}: {}",
+            whose(r),
+            why.unwrap_or("nothing counts that there")
+        )
+    });
+    let named: Vec<String> = named.collect();
     let message = format!(
-        "it is not known how much of what was read came from the clients' own memory: nothing counts that for {}{}",
+        "it is not known how much of what was read came from the clients' own memory: {}{}",
         named.join("; "),
         more(unknown.len()),
     );
@@ -95,6 +129,8 @@ mod tests {
             counter,
             read_bytes: read,
             fetched_bytes: fetched,
+            source: String::new(),
+            unknown: None,
         }
     }
 
@@ -124,6 +160,49 @@ mod tests {
         assert!(found[0].message.contains("itself is in memory"));
         assert_eq!(found[1].severity, Severity::Note);
         assert!(found[1].message.contains("is not known"));
+    }
+
+    #[test]
+    fn clients_on_one_host_share_a_counter() {
+        // 100 MiB came for both together, and each sees all of it.
+        let client = |name: &str, source: &str, fetched| ClientReads {
+            client: name.into(),
+            source: source.into(),
+            ..reads(ReadCounter::Nfs, 100 * MIB, fetched)
+        };
+        let same = [
+            client("h1", "a", Some(100 * MIB)),
+            client("h2", "a", Some(99 * MIB)),
+        ];
+        let found = judge_client_reads(&same);
+        assert_eq!((found.len(), found[0].value), (1, Some(50.0)));
+        let message = &found[0].message;
+        assert!(
+            message.contains("client h1, h2, localhost:/mnt and 1 more"),
+            "{message}"
+        );
+        let other = [
+            client("h1", "a", Some(100 * MIB)),
+            client("h2", "b", Some(100 * MIB)),
+            client("h3", "", Some(100 * MIB)),
+            client("h4", "", Some(100 * MIB)),
+        ];
+        assert_eq!(judge_client_reads(&other), []);
+        // One of them could not read it.
+        let half = [client("h1", "a", None), client("h2", "a", Some(100 * MIB))];
+        assert_eq!(judge_client_reads(&half)[0].value, Some(50.0));
+    }
+
+    #[test]
+    fn what_is_not_known_has_its_reason() {
+        let mut unread = reads(ReadCounter::Block, MIB, None);
+        unread.unknown = Some("the counter went back".into());
+        let found = judge_client_reads(&[unread, reads(ReadCounter::Unknown, MIB, None)]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].message,
+            "it is not known how much of what was read came from the clients' own memory: client h1, localhost:/mnt (nfs4): the counter went back; client h1, localhost:/mnt (nfs4): nothing counts that there"
+        );
     }
 
     #[test]
