@@ -307,6 +307,12 @@ impl Recorder {
         self.figures.clear();
     }
 
+    /// So many operations are under way, the oldest for so long: for the second that ends.
+    pub fn note_open(&mut self, count: u64, oldest: Nanos) {
+        self.current.open_count = count;
+        self.current.open_age_max_ns = oldest.0;
+    }
+
     /// Closes the seconds that have passed; gives the instant at which the
     /// current one ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {

@@ -172,8 +172,10 @@ impl Silence {
         }
         self.due = self.due.saturating_mul(2);
         let left = live::silence_left(self.seconds);
+        let open = live::open_operations(second);
+        let open = open.map_or_else(String::new, |open| format!(", {open}"));
         Some(format!(
-            "no reply for {} s; if the server stays silent, the run gives up in {left}; Ctrl-C ends",
+            "no reply for {} s{open}; if the server stays silent, the run gives up in {left}; Ctrl-C ends",
             self.seconds
         ))
     }
@@ -237,6 +239,20 @@ mod tests {
             said,
             "no reply for 5 s; if the server stays silent, the run gives up in 1:55; Ctrl-C ends"
         );
+    }
+
+    #[test]
+    fn what_is_open_is_told_with_it() {
+        let mut silence = Silence::default();
+        let second = Interval {
+            open_count: 16,
+            open_age_max_ns: 5_900_000_000,
+            ..Interval::default()
+        };
+        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
+        let said = said.expect("a line");
+        let want = "no reply for 5 s, 16 operations open, oldest 5 s; if the server";
+        assert!(said.starts_with(want), "{said}");
     }
 
     fn told(heard: &[(usize, usize)]) -> Vec<String> {

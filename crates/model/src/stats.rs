@@ -157,6 +157,12 @@ pub struct Interval {
     /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds
     /// (entry 0 also the shorter, the last also the longer ones).
     pub service_log2_us: [u32; 24],
+    /// Operations under way when the second ended; not known of drivers that block.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open_count: u64,
+    /// How long ago the oldest of them was intended to start, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open_age_max_ns: u64,
 }
 
 impl Interval {
@@ -169,6 +175,8 @@ impl Interval {
         self.service_sum_ns = self.service_sum_ns.saturating_add(other.service_sum_ns);
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.open_count = self.open_count.saturating_add(other.open_count);
+        self.open_age_max_ns = self.open_age_max_ns.max(other.open_age_max_ns);
         for (mine, theirs) in self.service_log2_us.iter_mut().zip(other.service_log2_us) {
             *mine = mine.saturating_add(theirs);
         }

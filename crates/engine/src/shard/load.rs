@@ -267,6 +267,7 @@ impl Shard {
                 self.begin_run(load, now);
             }
             if now >= load.next_roll {
+                load.tally.note_open(self.under_way(now));
                 load.next_roll = load.tally.roll(now);
                 let backlog = self.backlog(now);
                 load.pace.backlog_max = load.pace.backlog_max.max(backlog);
@@ -376,6 +377,19 @@ impl Shard {
         tracing::debug!(target: "filermark_engine::checkpoint",
             rescheduled = load.pace.rescheduled_count, dropped = load.pace.dropped_count,
             in_flight = self.slots.len(), "checkpoint");
+    }
+
+    /// Operations under way, and how long ago the oldest was intended. Once a second.
+    fn under_way(&self, now: Nanos) -> (u64, Nanos) {
+        let ages = self.slots.iter().filter_map(|slot| match slot.work {
+            Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
+                Some(now.since(intended))
+            }
+            Work::Task { .. } | Work::Stale => None,
+        });
+        ages.fold((0, Nanos::ZERO), |(count, oldest), age| {
+            (count + 1, oldest.max(age))
+        })
     }
 
     /// Open pacing: operations that should have started by now and are not done.

@@ -41,6 +41,13 @@ impl Tally {
         }
     }
 
+    /// So many operations are under way, the oldest for so long: for the second that ends.
+    pub fn note_open(&mut self, (count, oldest): (u64, Nanos)) {
+        if let Self::Own(recorder) = self {
+            recorder.note_open(count, oldest);
+        }
+    }
+
     /// Closes the seconds that have passed; gives when the current one ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {
         match self {

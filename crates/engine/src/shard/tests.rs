@@ -617,3 +617,31 @@ fn a_blocking_operation_that_ends_in_a_run_called_meanwhile_is_counted_there() {
     );
     assert_eq!((stats.ops[0].early_count, stats.ops[0].late_count), (1, 1));
 }
+
+/// A server that does not answer: each second says how many operations wait, and how
+/// long the oldest has waited.
+#[test]
+fn each_second_says_what_is_open() {
+    let silent_from = Nanos::from_secs(10);
+    let service: Service = Box::new(move |_, now| match now < silent_from {
+        true => (Nanos::from_millis(1), Status::Ok),
+        false => (Nanos::from_secs(6), Status::Ok),
+    });
+    let mut sim = sim(4, PacingMode::Closed, false, service);
+    let times = RunTimes {
+        warmup_start: Nanos::ZERO,
+        run_start: Nanos::from_secs(5),
+        run_end: Nanos::from_secs(30),
+    };
+    let stats = sim.shard.run(50.0, times).unwrap();
+    let second = |at| stats.intervals.iter().find(|i| i.second == at).unwrap();
+    assert_eq!(second(1).open_age_max_ns / 1_000_000_000, 0);
+    // All four procs wait from the first operation after 10 s on.
+    for at in 6..10 {
+        let now = second(at);
+        assert_eq!(now.open_count, 4, "{now:?}");
+        let age = now.open_age_max_ns / 1_000_000;
+        let passed = (at as u64 + 1 - 5) * 1_000;
+        assert!(age <= passed && age + 50 > passed, "{age} at {at}");
+    }
+}

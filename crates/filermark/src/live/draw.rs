@@ -5,6 +5,7 @@ use super::state::{Mark, SPARK_SECONDS, Stage, State};
 use super::text::{Charset, Line, Paint, clock, ms, number};
 use filermark_engine::shard::{DRAIN, SILENCE_MAX};
 use filermark_model::Bytes;
+use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_results::Phase;
 use jiff::{SignedDuration, Zoned};
@@ -271,15 +272,29 @@ impl State {
         }
         let span = Duration::try_from_secs_f64(left.seconds).unwrap_or_default();
         let at = wall_time(&now.wall, span);
+        let is_loaded = matches!(self.stage, Stage::In(Phase::Warmup | Phase::Run));
+        let last = self.last.as_ref().filter(|_| is_loaded);
+        let open = last.and_then(open_operations);
         let text = match (left.at_least, self.stopping) {
             (true, true) => "removing what was made".to_owned(),
+            (true, false) if open.is_some() => format!("not before {at}"),
             (true, false) => format!("not before {at}; INIT will tell more"),
             (false, _) => format!("about {at}, in {}", clock(span)),
         };
         let space = if self.stopping { " " } else { "" };
         line.add(Paint::Plain, format!("{space}{text}"));
+        if let Some(open) = open {
+            line.add(Paint::Bad, format!("   {open}"));
+        }
         line
     }
+}
+
+/// What is open for longer than a second: `16 operations open, oldest 18 s`.
+pub fn open_operations(second: &Interval) -> Option<String> {
+    let age_s = second.open_age_max_ns / 1_000_000_000;
+    let count = counted(second.open_count, "operation");
+    (age_s > 0).then(|| format!("{count} open, oldest {age_s} s"))
 }
 
 /// How long a server that has been silent for so long is still waited for.

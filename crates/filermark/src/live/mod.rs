@@ -18,7 +18,7 @@ mod state_tests;
 mod text;
 mod view;
 
-pub use draw::silence_left;
+pub use draw::{open_operations, silence_left};
 pub use facts::{Facts, PointFacts};
 pub use state::State;
 pub use view::{LogWriter, View, leave, say, say_line, stopping, wanted};

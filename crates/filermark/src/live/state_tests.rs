@@ -128,6 +128,27 @@ fn a_silent_server_is_told_and_run_does_not_pass_its_end() {
     assert!(lines.contains("15 s at most for what is open"), "{lines}");
 }
 
+#[test]
+fn what_is_open_for_seconds_is_shown_while_load_is_made() {
+    let mut story = Story::of(testing::record(), |_| {});
+    story.begin(0.0, Some(1), Phase::Run, 30);
+    let second = Interval {
+        success_count: 10,
+        open_count: 16,
+        open_age_max_ns: 18_200_000_000,
+        ..Interval::default()
+    };
+    story.hear(0.0, &Progress::Second(&second));
+    let lines = story.lines(20.0, WIDE).join("\n");
+    assert!(
+        lines.contains("   16 operations open, oldest 18 s"),
+        "{lines}"
+    );
+    story.second(10, 0);
+    let lines = story.lines(21.0, WIDE).join("\n");
+    assert!(!lines.contains("operations open"), "{lines}");
+}
+
 /// A sweep of twelve points of which two are measured.
 fn sweep() -> String {
     let mut story = Story::of(testing::record(), |plan| plan.fileset.reuse = true);
