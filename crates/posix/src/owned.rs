@@ -34,7 +34,12 @@ impl Owned {
         let dir = parent.open_dir(name)?;
         match self.look(&dir)? {
             Mark::Ours => {}
-            Mark::Unwritten if made || is_alone(&dir)? => self.write(&dir)?,
+            Mark::Unwritten if made || is_alone(&dir)? => {
+                if let Err(e) = self.write(&dir) {
+                    unmake(parent, name, &dir);
+                    return Err(e);
+                }
+            }
             // It may have been written while we looked at what else is there.
             Mark::Unwritten if self.look(&dir)? == Mark::Ours => {}
             Mark::Unwritten => return Err(Errno::EXIST),
@@ -96,6 +101,16 @@ impl Owned {
             &dir.open_file(&marker(), Class::default(), true)?,
             &self.text,
         )
+    }
+}
+
+/// Takes a directory away whose owner file cannot be written (the file system is full, say): nothing
+/// may be made in it, since CLEANUP would not enter it. One that is not empty stays.
+fn unmake(parent: &Dir, name: &CStr, dir: &Dir) {
+    if is_alone(dir).unwrap_or(false) {
+        // Why the owner file cannot be written is what the user has to know.
+        let _ = dir.unlink(&marker());
+        let _ = parent.remove_dir(name);
     }
 }
 
