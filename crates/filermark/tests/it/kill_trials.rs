@@ -5,16 +5,15 @@
 //! `FILERMARK_TRIALS=200` makes so many per target (5 else), `FILERMARK_TRIAL_SEED=N` draws others.
 //! Every trial is printed with what was drawn; `ci/full` runs many.
 
-use crate::peek::{Peek, serve};
-use crate::posix_tree;
+use crate::peek::serve;
+use crate::places::{Place, Tree};
 use crate::smb::{Spoken, samba};
 use crate::sweep::{Ended, Started, Sweep};
 use crate::turns::beside_others;
-use filermark_server::{RunningServer, ServerOptions};
+use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, Mounts, Samba, SambaOptions, available};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Trials per target where the environment says nothing.
@@ -23,77 +22,6 @@ const TRIALS: u64 = 5;
 const ORPHAN_MAX: Duration = Duration::from_secs(100);
 /// What everything of a run's directory begins with.
 const OURS: &str = "filermark.";
-
-/// Where the runs of a target work.
-enum Place {
-    /// In an embedded server.
-    Export(Box<RunningServer>),
-    /// In a directory that the test sees: exported by a real server, or worked in directly.
-    Directory(PathBuf),
-}
-
-/// Everything there, by its path, with its contents.
-type Tree = BTreeMap<String, String>;
-
-impl Place {
-    fn tree(&self) -> Tree {
-        match self {
-            Place::Directory(top) => posix_tree::tree(top),
-            Place::Export(server) => {
-                let mut peek = Peek::into(server);
-                let names = peek.tree("");
-                let foreign = |name: &str| name.contains("foreign");
-                let content = |peek: &mut Peek, name: &str| match foreign(name) {
-                    true => format!("{:?}", peek.read(name)),
-                    false => String::new(),
-                };
-                names
-                    .into_iter()
-                    .map(|name| {
-                        let content = match name.ends_with('/') {
-                            true => String::new(),
-                            false => content(&mut peek, &name),
-                        };
-                        (name.trim_end_matches('/').to_owned(), content)
-                    })
-                    .collect()
-            }
-        }
-    }
-
-    /// Puts a file there that is nobody's business; false where that is not possible any more.
-    fn plant(&self, path: &str) -> bool {
-        match self {
-            Place::Directory(top) => std::fs::write(top.join(path), path).is_ok(),
-            Place::Export(server) => {
-                let mut peek = Peek::into(server);
-                let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
-                let there = peek.find(dir).is_some();
-                if there {
-                    peek.make_file(path, path.as_bytes());
-                }
-                there
-            }
-        }
-    }
-
-    fn plant_dir(&self, path: &str) {
-        match self {
-            Place::Directory(top) => std::fs::create_dir(top.join(path)).expect("a directory"),
-            Place::Export(server) => Peek::into(server).make_dir(path),
-        }
-    }
-
-    /// A link to a directory of somebody else's, where the target can have one.
-    fn plant_link(&self, path: &str, to: &str) -> bool {
-        match self {
-            Place::Directory(top) => {
-                std::os::unix::fs::symlink(top.join(to), top.join(path)).is_ok()
-            }
-            Place::Export(_) => false,
-        }
-    }
-}
 
 /// A stream of draws (SplitMix64).
 struct Draw(u64);
@@ -309,7 +237,6 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     let before = outside(place.tree());
     let mut started = sweep.start();
     let known = kill(&mut started, plan);
-    let mut said = String::new();
     let first = started.wait();
     if !plan.at_once {
         ended(&known)?;
@@ -320,18 +247,18 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     };
     let second = next(sweep, plan.next);
     ended(&known)?;
-    said += &format!("{}{}", second.stdout, second.stderr);
     let own = |tree: &Tree| -> Vec<String> {
         let own = tree.keys().filter(|path| path.starts_with(&ours));
         own.cloned().collect()
     };
-    let mut tree = place.tree();
-    if plan.at_once && !own(&tree).is_empty() {
-        // The agent may have been busy with its clean-up meanwhile.
-        let third = next(sweep, plan.next);
-        said += &format!("{}{}", third.stdout, third.stderr);
-        tree = place.tree();
-    }
+    // An agent that cleaned up may have been in the way of the second one.
+    let last = match plan.at_once {
+        true => next(sweep, plan.next),
+        false => second,
+    };
+    let said = format!("{}{}", last.stdout, last.stderr);
+    let said = said.replace('\\', "/");
+    let tree = place.tree();
     let left = own(&tree);
     let report = || format!("first:\n{}\nthen:\n{said}", first.stderr);
     for path in &planted {
@@ -339,11 +266,15 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
         if !tree.contains_key(path) {
             return Err(format!("{path} is gone\n{}", report()));
         }
+        if !said.contains(&ours) {
+            return Err(format!("{path} stays and is not named\n{}", report()));
+        }
     }
-    if !left.is_empty() && !said.contains(&ours) {
+    if planted.is_empty() && !(left.is_empty() && last.is_complete()) {
+        let count = left.len();
+        let code = last.code;
         return Err(format!(
-            "{} objects are left and not named\n{}",
-            left.len(),
+            "{count} objects are left, exit code {code}\n{}",
             report()
         ));
     }

@@ -9,6 +9,8 @@
 
 mod client_hosts;
 mod peek;
+mod places;
+mod plants;
 mod sweep;
 mod terminal;
 mod turns;
@@ -44,6 +46,7 @@ mod hostile;
 mod hosts;
 mod kernel_client;
 mod kill_trials;
+mod leases;
 mod live;
 mod netem;
 mod netmist;

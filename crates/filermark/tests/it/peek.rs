@@ -150,6 +150,21 @@ impl Peek {
         removed.expect("REMOVE").expect("REMOVE is granted");
     }
 
+    /// Makes a symbolic link; whether the server did.
+    pub fn symlink(&mut self, path: &str, to: &str) -> bool {
+        let (dir, name) = self.split(path);
+        let made = self.nfs.symlink(&dir, name.as_bytes(), to.as_bytes());
+        made.expect("SYMLINK").is_ok()
+    }
+
+    /// Makes a second name of a file; whether the server did.
+    pub fn link(&mut self, of: &str, path: &str) -> bool {
+        let file = self.find(of).expect("the file is there");
+        let (dir, name) = self.split(path);
+        let made = self.nfs.link(&file, &dir, name.as_bytes());
+        made.expect("LINK").is_ok()
+    }
+
     fn split<'p>(&mut self, path: &'p str) -> (Fh, &'p str) {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         (self.find(dir).expect("the directory is there"), name)

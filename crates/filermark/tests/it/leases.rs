@@ -1,0 +1,141 @@
+//! Two runs of one suffix: the second is refused with who, where and since when, from other result
+//! directories, other hosts and over other protocols; a dead run's directory is taken over.
+
+use crate::peek::{assert_empty, serve};
+use crate::plants::{mount_space, seen_inside};
+use crate::smb::Spoken;
+use crate::sweep::{Ended, Started, Sweep};
+use crate::turns::beside_others;
+use filermark_server::ServerOptions;
+use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, available};
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// What makes a program run as on another host: with process numbers and a name of its own.
+const ELSEWHERE: [&str; 8] = [
+    "unshare",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+    "--uts",
+    "sh",
+    "-c",
+];
+const RENAMED: [&str; 2] = ["hostname frog && exec \"$@\"", "sh"];
+
+fn on_another_host(sweep: &Sweep) -> Sweep {
+    sweep
+        .elsewhere()
+        .through(ELSEWHERE.into_iter().chain(RENAMED))
+}
+
+fn suffix(of: &str) -> String {
+    format!("lease-{of}-{}", std::process::id())
+}
+
+/// A run that goes on until it is ended, in RUN.
+fn under_way(sweep: &Sweep) -> Started {
+    let mut started = sweep.clone().set("RUNTIME", 300).start();
+    started.wait_for("op/s RUN");
+    started
+}
+
+#[track_caller]
+fn assert_refused(ended: &Ended, host: &str) {
+    let host = format!("on host {host}, since 20");
+    ended.assert_sentence(&[
+        "in use by run",
+        "(process ",
+        &host,
+        "UTC",
+        "another suffix (-s)",
+    ]);
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.expect("a name").trim().to_owned()
+}
+
+#[test]
+fn a_second_run_is_refused_here_and_on_another_host() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).suffix(&suffix("both"));
+    let first = under_way(&sweep);
+    // Of another result directory.
+    assert_refused(&sweep.elsewhere().fail(1), &host_name());
+    let other = on_another_host(&sweep).fail(1);
+    assert_refused(&other, &host_name());
+    let waits = "its heartbeat is watched for 25 s";
+    assert!(other.stderr.contains(waits), "{}", other.stderr);
+    first.signal(Signal::INT);
+    assert_eq!(first.wait().code, 130, "it was not disturbed");
+    assert_empty(&server);
+}
+
+#[test]
+fn the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).suffix(&suffix("died"));
+    let first = under_way(&on_another_host(&sweep));
+    // All processes of that host go with it.
+    first.signal(Signal::KILL);
+    first.wait();
+    let next = sweep.succeed();
+    for part in [
+        "on host frog, since 20",
+        "watched for 25 s",
+        "leftovers of an earlier run",
+    ] {
+        assert!(next.stderr.contains(part), "{part} in {}", next.stderr);
+    }
+    assert_empty(&server);
+}
+
+#[test]
+fn runs_over_nfs_and_smb_meet_in_one_directory() {
+    let _turn = beside_others();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let sandbox = ganesha.sandbox();
+    let Some(samba) = available(Samba::start_in(sandbox, SambaOptions::default())) else {
+        return;
+    };
+    // The share is the exported directory.
+    let exported = ganesha.files().expect("a directory");
+    std::fs::set_permissions(&exported, std::fs::Permissions::from_mode(0o777)).expect("chmod");
+    let bound = Command::new("nsenter")
+        .arg(format!(
+            "--mount={}",
+            mount_space("smbd", sandbox).display()
+        ))
+        .args(["--", "mount", "--bind"])
+        .args([
+            seen_inside(&exported),
+            seen_inside(&samba.files(Samba::DATA)),
+        ])
+        .output()
+        .expect("nsenter");
+    assert!(bound.status.success(), "{bound:?}");
+    let suffix = suffix("smb");
+    let nfs = Sweep::inside(sandbox, ganesha.export()).suffix(&suffix);
+    let smb = crate::smb::sweep(&samba, Samba::DATA, Spoken::Smb311).suffix(&suffix);
+    let ours = exported.join(format!("filermark.{suffix}"));
+
+    let first = under_way(&nfs);
+    assert_refused(&smb.elsewhere().fail(1), &host_name());
+    first.signal(Signal::INT);
+    assert_eq!(first.wait().code, 130);
+    assert!(!ours.exists());
+
+    let first = under_way(&smb);
+    assert_refused(&nfs.elsewhere().fail(1), &host_name());
+    first.signal(Signal::INT);
+    assert_eq!(first.wait().code, 130);
+    assert!(!ours.exists());
+}

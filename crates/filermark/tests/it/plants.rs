@@ -1,0 +1,396 @@
+//! Somebody else's things in what a run has left, at every level of it: links, hard links, files,
+//! directories with names of the layout, another run's, other file systems. The next run finds a
+//! directory of a proc in its way, removes what is its own around it and ends; nothing of others
+//! changes, and what stays is named in the record, with the command that removes what is the run's.
+
+use crate::places::{Place, Tree};
+use crate::smb::{Spoken, samba};
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_model::Rule;
+use filermark_server::{Server, ServerOptions};
+use filermark_testbed::{Fsal, Ganesha, Mounts, Samba, SambaOptions, Sandbox, available};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const OWNER: &str = ".filermark-owner";
+/// Somebody's directory beside those of runs. It looks like a proc's inside.
+const THEIRS: &str = "foreign-dir";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    File,
+    /// A directory with a file in it, without an owner file.
+    Dir,
+    /// The same with the owner file of another run.
+    Owned,
+    /// A symbolic link to somebody's directory.
+    Link,
+    /// A second name of somebody's file, which a run would not give.
+    Hard,
+    /// One that a run would give: the name goes, the file stays.
+    HardOfLayout,
+    /// Another file system with a file in it.
+    Mount,
+}
+
+use What::{Dir, File, Hard, HardOfLayout, Link, Mount, Owned};
+
+/// What is put into the directories of one level.
+type Row = &'static [(&'static str, What)];
+
+const IN_RUN_DIR: Row = &[
+    ("foreign-file", File),
+    ("foreign-link", Link),
+    ("p000077", Link),
+    ("p000078", Dir),
+    ("p000079", Owned),
+    ("p000080", Mount),
+];
+const IN_PROC_DIR: Row = &[
+    ("foreign-file", File),
+    ("foreign-hard", Hard),
+    ("n000077", HardOfLayout),
+    ("d0077", Link),
+    ("d0078", Dir),
+    ("d0079", Owned),
+    ("d0080", Mount),
+];
+const IN_FILES_DIR: Row = &[
+    ("foreign-hard", Hard),
+    ("foreign-link", Link),
+    ("f0000000077", HardOfLayout),
+    ("d0078", Dir),
+];
+const IN_TREE: Row = &[
+    ("foreign-file", File),
+    ("d0077", Link),
+    ("d0078", Dir),
+    ("d0079", Owned),
+    ("d0080", Mount),
+];
+const IN_TREE_DIR: Row = &[("b77", Link), ("b78", Dir), ("b80", Mount)];
+const IN_BUCKET: Row = &[
+    ("foreign-hard", Hard),
+    ("f0000077", HardOfLayout),
+    ("d0078", Dir),
+];
+
+/// A suffix that no other test has: `stop` ends all processes of one on this host.
+fn suffix(target: &str) -> String {
+    format!("plants-{target}-{}", std::process::id())
+}
+
+/// Where a target's runs work, and how they are made.
+struct Ground<'a> {
+    place: Place,
+    sweep: Sweep,
+    /// Makes a file system at a path below the place; `None`: the target can have none.
+    mount: Option<&'a dyn Fn(&str)>,
+    has_links: bool,
+}
+
+/// A directory of ours at each level.
+fn levels(tree: &Tree, ours: &str) -> Vec<(String, Row)> {
+    let below = |dir: &str, like: &str| {
+        let mut names = tree.keys().filter_map(|path| {
+            let name = path.strip_prefix(dir)?.strip_prefix('/')?;
+            let is_dir = tree.contains_key(&format!("{path}/{OWNER}"));
+            (!name.contains('/') && name.starts_with(like) && is_dir).then(|| path.clone())
+        });
+        names.next()
+    };
+    let mut levels = vec![(ours.to_owned(), IN_RUN_DIR)];
+    if let Some(proc) = below(ours, "p0") {
+        let files = below(&proc, "d0").expect("a directory of I/O files");
+        levels.extend([(proc, IN_PROC_DIR), (files, IN_FILES_DIR)]);
+    } else {
+        let top = below(ours, "CL").expect("a tree");
+        let dir = below(&top, "d0").expect("a directory in it");
+        let bucket = below(&dir, "b").expect("a bucket");
+        levels.extend([(top, IN_TREE), (dir, IN_TREE_DIR), (bucket, IN_BUCKET)]);
+    }
+    levels
+}
+
+impl Ground<'_> {
+    /// Plants everything that the target can have; the paths of what has to stay, and of
+    /// what may go.
+    fn plant(&self, ours: &str) -> (Vec<String>, Vec<String>) {
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        for (dir, row) in levels(&self.place.tree(), ours) {
+            for (name, what) in row {
+                let path = format!("{dir}/{name}");
+                let inside = format!("{path}/foreign-inside");
+                let hard = || {
+                    self.place
+                        .hard_link(&format!("{THEIRS}/foreign-file"), &path)
+                };
+                let planted = match what {
+                    File => self.place.plant(&path),
+                    Dir | Owned => {
+                        self.place.plant_dir(&path);
+                        if *what == Owned {
+                            let text = filermark_engine::marker::owner_text(&path, "another");
+                            self.place.write(&format!("{path}/{OWNER}"), &text);
+                        }
+                        self.place.plant(&inside)
+                    }
+                    Link => self.has_links && self.place.plant_link(&path, THEIRS),
+                    Hard | HardOfLayout => hard(),
+                    Mount => self.mount.is_some_and(|mount| {
+                        self.place.plant_dir(&path);
+                        mount(&path);
+                        true
+                    }),
+                };
+                match what {
+                    _ if !planted => {}
+                    HardOfLayout => go.push(path),
+                    _ => stay.push(path),
+                }
+            }
+        }
+        (stay, go)
+    }
+}
+
+/// Whether something is below one of these paths, or one of them, or is what has to stay
+/// around them.
+fn is_of_plants(path: &str, stay: &[String]) -> bool {
+    let path = path.strip_suffix(&format!("/{OWNER}")).unwrap_or(path);
+    let mut plants = stay.iter();
+    plants.any(|plant| {
+        plant == path
+            || path.starts_with(&format!("{plant}/"))
+            || plant.starts_with(&format!("{path}/"))
+    })
+}
+
+fn named(message: &str) -> String {
+    message.replace('\\', "/")
+}
+
+#[track_caller]
+fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) {
+    let end = ended.record().end.expect("an end");
+    let findings = end.findings.iter();
+    let left: Vec<String> = findings
+        .filter(|f| f.rule == Rule::LeftBehind)
+        .map(|f| named(&f.message))
+        .collect();
+    for plant in stay {
+        let told = left.iter().find(|message| message.contains(plant));
+        let told = told.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
+        let command = told.split('`').nth(1).unwrap_or_default();
+        let is_exact =
+            command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
+        assert!(is_exact, "{told}");
+    }
+}
+
+#[track_caller]
+fn check(ground: &Ground<'_>) {
+    let (place, ours) = (&ground.place, format!("filermark.{}", ground.sweep.name()));
+    place.plant("foreign-file");
+    place.plant_dir(THEIRS);
+    place.plant(&format!("{THEIRS}/foreign-file"));
+    // Names that a run would remove.
+    for dir in ["d0000", "b00"] {
+        place.plant_dir(&format!("{THEIRS}/{dir}"));
+        place.write(&format!("{THEIRS}/{dir}/f0000000000"), "foreign");
+    }
+    ground.sweep.clone().set("KEEP", "on").succeed();
+    let others = |tree: Tree| -> Tree {
+        let others = tree.into_iter();
+        others
+            .filter(|(path, _)| !path.starts_with(&ours))
+            .collect()
+    };
+    let (stay, go) = ground.plant(&ours);
+    assert!(stay.len() > 6, "{stay:?}");
+    let before = place.tree();
+
+    let next = ground.sweep.elsewhere().fail(1);
+    assert!(
+        next.stderr.contains("is in the way of this run"),
+        "{}",
+        next.stderr
+    );
+    assert_left_behind(&next, ground.sweep.name(), &stay);
+    let look = |step: &str, said: &str| {
+        let after = place.tree();
+        for (path, content) in before.iter().filter(|(path, _)| is_of_plants(path, &stay)) {
+            // The marker is another run's by now.
+            let is_marker = path.ends_with(OWNER) && !path.contains("/p") && !path.contains("/d");
+            if is_marker || path.ends_with(OWNER) && !stay.iter().any(|p| path.starts_with(p)) {
+                assert!(after.contains_key(path), "{step}: {path} is gone\n{said}");
+            } else {
+                assert_eq!(after.get(path), Some(content), "{step}: {path}\n{said}");
+            }
+        }
+        for path in after.keys().filter(|path| path.starts_with(&ours)) {
+            assert!(is_of_plants(path, &stay), "{step}: {path} is left\n{said}");
+        }
+        let gone: BTreeSet<&String> = go.iter().filter(|path| after.contains_key(*path)).collect();
+        assert!(gone.is_empty(), "{step}: {gone:?} stay\n{said}");
+        assert_eq!(others(after), others(before.clone()), "{step}\n{said}");
+    };
+    look("run", &next.stderr);
+    let stopped = ground.sweep.clone().command("stop").run();
+    let said = named(&format!("{}{}", stopped.stdout, stopped.stderr));
+    for plant in &stay {
+        assert!(said.contains(plant), "{plant} in {said}");
+    }
+    look("stop", &said);
+}
+
+/// A path of a sandbox, which the host sees below /proc/PID/root, as the sandbox sees it.
+pub fn seen_inside(path: &Path) -> PathBuf {
+    let below = path.components().skip(4).collect::<PathBuf>();
+    Path::new("/").join(below)
+}
+
+/// The mount namespace of a server of a sandbox, which is not the sandbox's own.
+pub fn mount_space(server: &str, sandbox: &Sandbox) -> PathBuf {
+    let is_it = |dir: &PathBuf| {
+        use std::os::unix::fs::MetadataExt;
+        let network = std::fs::metadata(dir.join("ns/net")).map(|m| m.ino());
+        let name = std::fs::read_to_string(dir.join("comm"));
+        network.is_ok_and(|ino| ino == sandbox.network_id())
+            && name.is_ok_and(|name| name.trim() == server)
+    };
+    let pids = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let mut dirs = pids.map(|entry| entry.path()).filter(is_it);
+    dirs.next().expect("the server's process").join("ns/mnt")
+}
+
+/// Mounts a tmpfs with a file in it where a server of a sandbox sees it. `path` is one of
+/// the sandbox's, as the host sees it.
+fn mount_before(server: &str, sandbox: &Sandbox, path: &Path) {
+    let (seen, space) = (seen_inside(path), mount_space(server, sandbox));
+    let script = "mount -t tmpfs none \"$1\" && echo foreign > \"$1/foreign-inside\"";
+    let done = Command::new("nsenter")
+        .arg(format!("--mount={}", space.display()))
+        .args(["--", "sh", "-c", script, "sh"])
+        .arg(&seen)
+        .output()
+        .expect("nsenter");
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+fn over_nfs_in_the_embedded_server() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("the server starts");
+    let sweep = Sweep::on(&server).suffix(&suffix("embedded"));
+    check(&Ground {
+        place: Place::Export(Box::new(server)),
+        sweep,
+        mount: None,
+        has_links: true,
+    });
+}
+
+#[test]
+fn over_nfs_in_ganesha() {
+    let _turn = beside_others();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let top = ganesha.files().expect("a directory");
+    check(&Ground {
+        place: Place::Directory(top),
+        sweep: Sweep::inside(ganesha.sandbox(), ganesha.export()).suffix(&suffix("ganesha")),
+        mount: None,
+        has_links: true,
+    });
+}
+
+/// Ganesha does not list a directory in which something is mounted (NFS3ERR_XDEV): such a
+/// directory is left as it is.
+#[test]
+fn a_mount_in_a_directory_that_ganesha_serves_ends_the_descent() {
+    let _turn = beside_others();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let top = ganesha.files().expect("a directory");
+    let place = Place::Directory(top.clone());
+    let sweep = Sweep::inside(ganesha.sandbox(), ganesha.export()).suffix(&suffix("mount"));
+    sweep.clone().set("KEEP", "on").succeed();
+    let path = format!("filermark.{}/p000000/d0080", sweep.name());
+    place.plant_dir(&path);
+    mount_before("ganesha.nfsd", ganesha.sandbox(), &top.join(&path));
+    let next = sweep.elsewhere().fail(1);
+    next.assert_sentence(&[sweep.name(), "NFS3ERR_XDEV", "another file system"]);
+    assert!(place.tree().contains_key(&path));
+    let server = mount_space("ganesha.nfsd", ganesha.sandbox());
+    let inside = seen_inside(&top.join(&path)).join("foreign-inside");
+    let read = Command::new("nsenter")
+        .arg(format!("--mount={}", server.display()))
+        .args(["--", "cat"])
+        .arg(inside)
+        .output()
+        .expect("nsenter");
+    assert_eq!(read.stdout, b"foreign\n", "{read:?}");
+}
+
+fn in_samba(spoken: Spoken) {
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    let top = samba.files(Samba::DATA);
+    let mount = |path: &str| mount_before("smbd", samba.sandbox(), &top.join(path));
+    check(&Ground {
+        place: Place::Directory(top.clone()),
+        sweep: crate::smb::sweep(&samba, Samba::DATA, spoken)
+            .suffix(&suffix(&format!("{spoken:?}"))),
+        mount: Some(&mount),
+        has_links: true,
+    });
+}
+
+#[test]
+fn over_smb1_in_samba() {
+    let _turn = beside_others();
+    in_samba(Spoken::Smb1);
+}
+
+#[test]
+fn over_smb2_in_samba() {
+    let _turn = beside_others();
+    in_samba(Spoken::Smb202);
+}
+
+#[test]
+fn over_smb3_in_samba() {
+    let _turn = beside_others();
+    in_samba(Spoken::Smb311);
+}
+
+#[test]
+fn on_mounted_file_systems() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.plain().expect("a directory");
+    let bind = |path: &str| {
+        // A bind mount of somebody's directory of the same file system.
+        let done = mounts
+            .command("mount")
+            .arg("--bind")
+            .args([dir.path().join(THEIRS), dir.path().join(path)])
+            .output()
+            .expect("mount");
+        assert!(done.status.success(), "{done:?}");
+    };
+    check(&Ground {
+        place: Place::Directory(dir.host().to_owned()),
+        sweep: Sweep::composite("SWBUILD", &mounts, dir.path()).suffix(&suffix("posix")),
+        mount: Some(&bind),
+        has_links: true,
+    });
+}
