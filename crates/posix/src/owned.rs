@@ -36,7 +36,9 @@ impl Owned {
             Mark::Ours => {}
             Mark::Unwritten if made || is_alone(&dir)? => {
                 if let Err(e) = self.write(&dir) {
-                    unmake(parent, name, &dir);
+                    if made {
+                        self.unmake(parent, name, &dir);
+                    }
                     return Err(e);
                 }
             }
@@ -80,6 +82,20 @@ impl Owned {
         }
     }
 
+    /// Takes a directory away again whose owner file cannot be written (the file system is full,
+    /// say): nothing may be made in it, since CLEANUP would not enter it. One whose owner file
+    /// another proc has written meanwhile stays.
+    fn unmake(&self, parent: &Dir, name: &CStr, dir: &Dir) {
+        let is_unwritten = matches!(self.look(dir), Ok(Mark::Unwritten));
+        if is_unwritten && is_alone(dir).unwrap_or(false) {
+            // Why the owner file cannot be written is what the user has to know.
+            let _ = dir.unlink(&marker());
+            if parent.remove_dir(name).is_err() {
+                let _ = self.write(dir);
+            }
+        }
+    }
+
     fn look(&self, dir: &Dir) -> Result<Mark> {
         Ok(match read_front(dir, MARKER)? {
             FileFront::Missing => Mark::Unwritten,
@@ -101,16 +117,6 @@ impl Owned {
             &dir.open_file(&marker(), Class::default(), true)?,
             &self.text,
         )
-    }
-}
-
-/// Takes a directory away whose owner file cannot be written (the file system is full, say): nothing
-/// may be made in it, since CLEANUP would not enter it. One that is not empty stays.
-fn unmake(parent: &Dir, name: &CStr, dir: &Dir) {
-    if is_alone(dir).unwrap_or(false) {
-        // Why the owner file cannot be written is what the user has to know.
-        let _ = dir.unlink(&marker());
-        let _ = parent.remove_dir(name);
     }
 }
 

@@ -22,6 +22,8 @@ const OCCUPIED_MAX: usize = 1 << 16;
 /// server comes near: each pass leaves less than half of the entries even where removing
 /// makes the server skip some.
 const PARTS_MAX: usize = 1 << 20;
+/// How often a part of a listing may be the same as the one before.
+const REPEATS_MAX: usize = 8;
 const PASSES_MAX: usize = 200;
 /// Directories of the layout that are taken from one listing: a run makes fewer.
 const DIRS_MAX: usize = 1 << 20;
@@ -152,13 +154,14 @@ fn other_names<B: RunDirBackend>(
     backend: &mut B,
     dir: &B::Dir,
 ) -> Result<Vec<String>, DriverError> {
-    let Some(mut listing) = backend.list(dir)? else {
+    let Some(listing) = backend.list(dir)? else {
         return Ok(Vec::new());
     };
+    let mut parts = Parts::new(listing);
     let mut names = Vec::new();
     let mut outcome = Ok(());
     for _ in 0..PARTS_MAX {
-        match backend.next_entries(&mut listing) {
+        match parts.next(backend) {
             Ok(Some(entries)) => {
                 let others = entries.iter().filter(|e| e.name != MARKER.as_bytes());
                 names.extend(others.take(SHOWN).map(|e| printable(&e.name)));
@@ -166,15 +169,63 @@ fn other_names<B: RunDirBackend>(
                     break;
                 }
             }
-            Ok(None) => break,
+            Ok(None) => {
+                // What else is there is not known, so it is not empty.
+                if parts.is_repeated() {
+                    names.push("what the server does not list to its end".to_owned());
+                }
+                break;
+            }
             Err(error) => {
                 outcome = Err(error);
                 break;
             }
         }
     }
-    backend.end_list(listing);
+    backend.end_list(parts.listing);
     outcome.map(|()| names)
+}
+
+/// The parts of a listing. One that comes again and again is the last: a server that
+/// begins anew with every part would never end.
+struct Parts<L> {
+    listing: L,
+    last: Vec<Entry>,
+    repeat_count: usize,
+}
+
+impl<L> Parts<L> {
+    fn new(listing: L) -> Self {
+        Self {
+            listing,
+            last: Vec::new(),
+            repeat_count: 0,
+        }
+    }
+
+    /// Whether the server gave the same part again and again.
+    fn is_repeated(&self) -> bool {
+        self.repeat_count >= REPEATS_MAX
+    }
+
+    /// The next part; `None`: there is no other.
+    fn next<B: RunDirBackend<Listing = L>>(
+        &mut self,
+        backend: &mut B,
+    ) -> Result<Option<Vec<Entry>>, DriverError> {
+        let Some(entries) = backend.next_entries(&mut self.listing)? else {
+            return Ok(None);
+        };
+        self.repeat_count = match entries == self.last {
+            true => self.repeat_count + 1,
+            false => 0,
+        };
+        if self.is_repeated() {
+            return Ok(None);
+        }
+        self.last.clone_from(&entries);
+        Ok(Some(entries))
+    }
 }
 
 /// A directory being emptied.
@@ -217,11 +268,12 @@ impl<B: RunDirBackend> Emptying<'_, B> {
     fn empty_dir(&mut self, dir: &B::Dir, level: Level) -> Result<bool, DriverError> {
         for _ in 0..PASSES_MAX {
             let before = self.emptied.removed_count;
-            let Some(mut listing) = self.backend.list(dir)? else {
+            let Some(listing) = self.backend.list(dir)? else {
                 return Ok(true);
             };
-            let left = self.one_pass(dir, level, &mut listing);
-            self.backend.end_list(listing);
+            let mut parts = Parts::new(listing);
+            let left = self.one_pass(dir, level, &mut parts);
+            self.backend.end_list(parts.listing);
             let left = left?;
             if self.emptied.removed_count == before {
                 return Ok(left == 0);
@@ -240,7 +292,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         &mut self,
         dir: &B::Dir,
         level: Level,
-        listing: &mut B::Listing,
+        parts: &mut Parts<B::Listing>,
     ) -> Result<u64, DriverError> {
         let mut left = 0;
         for _ in 0..PARTS_MAX {
@@ -253,7 +305,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                 });
             }
             self.keep_lease()?;
-            let Some(entries) = self.backend.next_entries(listing)? else {
+            let Some(entries) = parts.next(self.backend)? else {
                 break;
             };
             left += self.clear_part(dir, level, &entries)?;
@@ -489,12 +541,13 @@ impl<B: RunDirBackend> Emptying<'_, B> {
     /// The directories of the layout in one; names that are not ours are noted.
     fn dirs_in(&mut self, dir: &B::Dir, level: Level) -> Result<Vec<(String, Level)>, DriverError> {
         let mut dirs = Vec::new();
-        let Some(mut listing) = self.backend.list(dir)? else {
+        let Some(listing) = self.backend.list(dir)? else {
             return Ok(dirs);
         };
+        let mut parts = Parts::new(listing);
         let mut outcome = Ok(());
         for _ in 0..PARTS_MAX {
-            let entries = match self.backend.next_entries(&mut listing) {
+            let entries = match parts.next(self.backend) {
                 Ok(Some(entries)) => entries,
                 Ok(None) => break,
                 Err(error) => {
@@ -513,7 +566,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                 }
             }
         }
-        self.backend.end_list(listing);
+        self.backend.end_list(parts.listing);
         outcome.map(|()| dirs)
     }
 }

@@ -25,6 +25,10 @@ pub(super) struct Map {
     part: usize,
     pub refuses_marker: bool,
     pub listings: i32,
+    /// Every part of a listing is the first one.
+    pub begins_anew: bool,
+    /// Parts of listings that were given.
+    pub part_count: usize,
     /// Directories that cannot be removed though they are empty.
     pub pinned: Vec<&'static str>,
     /// The marker as it was at each part of a listing.
@@ -186,6 +190,10 @@ impl RunDirBackend for Map {
             }
             Some((left, _)) => *left -= 1,
             None => {}
+        }
+        self.part_count += 1;
+        if self.begins_anew {
+            return Ok(Some(listing.clone()));
         }
         if listing.is_empty() {
             return Ok(None);

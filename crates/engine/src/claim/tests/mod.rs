@@ -362,3 +362,15 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     release(&mut map, &this_run(), Reach::All).unwrap();
     assert!(map.nodes.is_empty(), "{:?}", map.nodes);
 }
+
+#[test]
+fn a_listing_that_begins_anew_with_every_part_ends() {
+    let mut map = left_by("20250101-earlier");
+    map.own("filermark.t/p000000", &run("20250101-earlier"));
+    map.put("filermark.t/p000000/theirs", "");
+    map.begins_anew = true;
+    let emptied = claim(&mut map, &this_run());
+    assert!(map.part_count < 1_000, "{}", map.part_count);
+    assert_eq!(map.listings, 0, "every listing is ended");
+    assert!(map.has("filermark.t/p000000/theirs"), "{emptied:?}");
+}

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many rows run beside each other; each makes little load and waits for most of its time.
 const BESIDE: usize = 4;
 
-/// Long enough that RUN is seen before it ends.
+/// Long enough for some operations of every kind, also on such a machine.
 const RUNTIME_SECS: u64 = 3;
 
 /// When a server begins to do wrong.
@@ -70,6 +70,15 @@ pub struct Told {
 }
 
 impl Told {
+    /// Replies to operations that only RUN has were passed on, but for fewer than `other_count`
+    /// before it.
+    pub fn run_replied(&self, begins: Begins, count: u64, other_count: u64) {
+        let before = self.replies_of_run.fetch_add(count, Ordering::Relaxed);
+        if begins == Begins::InRun && before + count > other_count {
+            self.wrong.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// The client has made an object: INIT is under way after some.
     pub fn object_made(&self, begins: Begins) {
         const SOME: u64 = 12;
@@ -126,40 +135,17 @@ pub fn run_all(rows: Vec<Row>) {
 }
 
 impl Row {
-    /// What is not as it has to be. A run that ends before its server does wrong says nothing (a
-    /// machine may be too busy for the time-outs): it is tried again.
+    /// What is not as it has to be.
     fn run(&self) -> Option<String> {
-        const TRIES: usize = 3;
-        let told = &self.told;
-        let mut ended = self.run_once(&self.sweep);
-        for _ in 1..TRIES {
-            if told.wrong.load(Ordering::Relaxed) {
-                break;
-            }
-            told.made.store(0, Ordering::Relaxed);
-            told.replies_of_run.store(0, Ordering::Relaxed);
-            ended = self.run_once(&self.sweep.elsewhere());
+        if self.begins == Begins::AtOnce {
+            self.told.wrong.store(true, Ordering::Relaxed);
         }
+        let ended = self.sweep.run();
         let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
         let record = filermark_results::read_record(&record).ok();
         self.judge(&ended, record.as_ref())
             .err()
             .map(|why| format!("{why}\n  exit code {}\n{}", ended.code, ended.stderr))
-    }
-
-    fn run_once(&self, sweep: &Sweep) -> Ended {
-        let told = &self.told;
-        if self.begins == Begins::AtOnce {
-            told.wrong.store(true, Ordering::Relaxed);
-        }
-        sweep.start().wait_watching(|started| {
-            if self.begins == Begins::InRun
-                && !told.wrong.load(Ordering::Relaxed)
-                && started.stderr().contains("op/s RUN")
-            {
-                told.wrong.store(true, Ordering::Relaxed);
-            }
-        })
     }
 
     fn judge(&self, ended: &Ended, record: Option<&RunRecord>) -> Result<(), String> {

@@ -93,8 +93,8 @@ pub(super) fn row(
         let Some(asked) = asked.remove(&key) else {
             return vec![Act::Send(message)];
         };
-        if matches!(asked.procedure, Procedure::Access | Procedure::Fsstat) {
-            own.replies_of_run.fetch_add(1, Ordering::Relaxed);
+        if asked.procedure == Procedure::Access {
+            own.run_replied(begins, 1, 2);
         }
         if !wrong {
             memory.other.insert(asked.procedure as u32, message.clone());
@@ -117,7 +117,7 @@ pub(super) fn row(
         expect,
         sweep,
         told,
-        only_in_run: &[Op::Access, Op::Fsstat],
+        only_in_run: &[Op::Access],
         proxy: Box::new(proxy),
     }
 }

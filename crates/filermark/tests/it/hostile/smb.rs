@@ -17,6 +17,7 @@ const NEXT: usize = 20;
 const MESSAGE_ID: usize = 24;
 
 const CREATE: u16 = 5;
+const QUERY_DIRECTORY: u16 = 14;
 const QUERY_INFO: u16 = 16;
 
 /// What a proxy remembers.
@@ -109,8 +110,8 @@ pub(super) fn row(
             }
             return vec![Act::Send(message)];
         }
-        own.replies_of_run
-            .fetch_add(commands(QUERY_INFO), Ordering::Relaxed);
+        // Free space is asked for before RUN.
+        own.run_replied(begins, commands(QUERY_INFO), 24);
         if !wrong {
             memory
                 .other
@@ -219,8 +220,19 @@ fn wrong_types(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
     vec![Act::Send(reply)]
 }
 
+/// Every part of a listing is the first one.
+fn from_the_beginning(request: &mut [u8]) {
+    /// SMB2_RESTART_SCANS.
+    const RESTART_SCANS: u8 = 1;
+    each(request, QUERY_DIRECTORY, 0, |part| {
+        if let Some(flags) = part.get_mut(HEADER + 3) {
+            *flags |= RESTART_SCANS;
+        }
+    });
+}
+
 use Begins::{AtOnce, InInit, InRun};
-use Expect::{Fails, Invalid, Right};
+use Expect::{Fails, Invalid, Right, RightOr};
 
 #[test]
 fn what_comes_of_servers_of_smb_that_do_wrong() {
@@ -236,7 +248,7 @@ fn what_comes_of_servers_of_smb_that_do_wrong() {
         Rule::AchievedRate,
         Rule::Failed,
     ]);
-    let rows = vec![
+    let mut rows = vec![
         row("garbage", AtOnce, Fails(&[]), garbage),
         row("garbage", InInit, Fails(&["INIT"]), garbage),
         row("garbage", InRun, broken, garbage),
@@ -255,5 +267,13 @@ fn what_comes_of_servers_of_smb_that_do_wrong() {
         row("wrong sizes", InRun, Right, wrong_sizes),
         row("wrong types", InRun, Right, wrong_types),
     ];
+    rows.push(self::row(
+        &samba,
+        "listings in a loop",
+        InRun,
+        RightOr(&[Rule::Errors]),
+        Some(from_the_beginning),
+        pass,
+    ));
     run_all(rows);
 }
