@@ -69,6 +69,9 @@ pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<Stri
     Some(absurd.to_owned())
 }
 
+/// Longest name of a counter or of a file system's type, in bytes.
+const NAME_MAX: usize = 256;
+
 /// What cannot be in where a client's bytes came from: it may speak of its own mount
 /// points only, of each once.
 pub(crate) fn implausible_reads(
@@ -78,6 +81,14 @@ pub(crate) fn implausible_reads(
 ) -> Option<String> {
     let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
     let own: BTreeSet<String> = mounts.iter().map(ToString::to_string).collect();
+    if reads.iter().any(|r| r.mounts.is_empty()) {
+        return Some("bytes read at no mount point".to_owned());
+    }
+    let is_strange = |word: &str| word.len() > NAME_MAX || word.chars().any(char::is_control);
+    let words = |r: &ClientReads| is_strange(&r.source) || is_strange(&r.file_system);
+    if reads.iter().any(words) {
+        return Some("a counter or file system whose name is none".to_owned());
+    }
     let mut told = BTreeSet::new();
     let strange = reads.iter().flat_map(|r| &r.mounts);
     let mut strange = strange.filter(|m| !own.contains(*m) || !told.insert(*m));
@@ -125,6 +136,10 @@ mod tests {
         assert_eq!(told(&[reads(&[&own])]), None);
         assert!(told(&[reads(&[&own]), reads(&[&own])]).is_some(), "twice");
         assert!(told(&[reads(&[&"h:/other".to_owned()])]).is_some());
+        assert!(told(&[reads(&[])]).is_some(), "at no mount point");
+        let mut strange = reads(&[&own]);
+        strange.source = "\u{1b}[2J".into();
+        assert!(told(&[strange]).is_some());
     }
 
     #[test]

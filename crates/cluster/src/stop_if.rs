@@ -130,8 +130,9 @@ pub(crate) fn space_watchers(
     let mut watchers: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for at in agents {
         for there in free.get(at).into_iter().flatten() {
-            let is_first = seen.len() < FILE_SYSTEMS_MAX && seen.insert(&there.file_system);
-            if there.total_bytes > 0 && is_first {
+            // Another agent may know the size where this one does not.
+            let is_known = there.total_bytes > 0 && seen.len() < FILE_SYSTEMS_MAX;
+            if is_known && seen.insert(&there.file_system) {
                 let mine = watchers.entry(*at).or_default();
                 mine.push(there.file_system.clone());
             }

@@ -56,7 +56,10 @@ impl SpaceWatch {
             }
         };
         let thread = std::thread::Builder::new().name("agent-space".into());
-        thread.spawn(look).ok()?;
+        if let Err(e) = thread.spawn(look) {
+            tracing::warn!(target: "filermark_cluster", "STOP_IF: free space is not watched: no thread can be started: {e}");
+            return None;
+        }
         Some(Self { _until: until })
     }
 }
