@@ -119,6 +119,21 @@ impl Peek {
         self.overwrite(path, 0, data);
     }
 
+    /// Makes a file with this content; `false`: its directory has gone meanwhile.
+    pub fn try_make_file(&mut self, path: &str, data: &[u8]) -> bool {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(dir) = self.find(dir) else {
+            return false;
+        };
+        let how = Createhow3::Guarded(Sattr3::mode(0o644));
+        let made = self.nfs.create(&dir, name.as_bytes(), how);
+        if made.expect("CREATE").is_err() {
+            return false;
+        }
+        self.overwrite(path, 0, data);
+        true
+    }
+
     /// Writes into a file.
     pub fn overwrite(&mut self, path: &str, offset: u64, data: &[u8]) {
         let file = self.find(path).expect("the file is there");
@@ -152,7 +167,10 @@ impl Peek {
 
     /// Makes a symbolic link; whether the server did.
     pub fn symlink(&mut self, path: &str, to: &str) -> bool {
-        let (dir, name) = self.split(path);
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(dir) = self.find(dir) else {
+            return false;
+        };
         let made = self.nfs.symlink(&dir, name.as_bytes(), to.as_bytes());
         made.expect("SYMLINK").is_ok()
     }

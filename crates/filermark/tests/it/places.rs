@@ -49,15 +49,7 @@ impl Place {
     pub fn plant(&self, path: &str) -> bool {
         match self {
             Place::Directory(top) => std::fs::write(top.join(path), path).is_ok(),
-            Place::Export(server) => {
-                let mut peek = Peek::into(server);
-                let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
-                let there = peek.find(dir).is_some();
-                if there {
-                    peek.make_file(path, path.as_bytes());
-                }
-                there
-            }
+            Place::Export(server) => Peek::into(server).try_make_file(path, path.as_bytes()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What is in a directory of the host, before and after a run.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -8,28 +9,37 @@ use std::path::Path;
 /// contents or its target, and when it was changed. Links are not followed.
 pub type Tree = BTreeMap<String, String>;
 
-/// Looks at a directory.
+/// Looks at a directory. What vanishes meanwhile is not in it: a run may still be
+/// removing its files.
 pub fn tree(top: &Path) -> Tree {
     let mut found = Tree::new();
     let mut dirs = vec![top.to_owned()];
     while let Some(dir) = dirs.pop() {
-        let entries = std::fs::read_dir(&dir);
-        let entries = entries.unwrap_or_else(|e| panic!("list {}: {e}", dir.display()));
+        let entries = match std::fs::read_dir(&dir) {
+            Err(e) if e.kind() == ErrorKind::NotFound && dir != top => continue,
+            entries => entries.unwrap_or_else(|e| panic!("list {}: {e}", dir.display())),
+        };
         for entry in entries {
             let path = entry.expect("an entry").path();
-            let meta = path.symlink_metadata().expect("its attributes");
+            let meta = match path.symlink_metadata() {
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                meta => meta.expect("its attributes"),
+            };
             let changed = format!("{}.{:09}", meta.mtime(), meta.mtime_nsec());
             let what = if meta.is_dir() {
                 dirs.push(path.clone());
                 // A directory's time changes with what our runs make beside it.
                 "directory".to_owned()
             } else if meta.is_symlink() {
-                format!(
-                    "{changed} -> {:?}",
-                    std::fs::read_link(&path).expect("a link")
-                )
+                match std::fs::read_link(&path) {
+                    Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                    target => format!("{changed} -> {:?}", target.expect("a link")),
+                }
             } else {
-                format!("{changed} {:?}", std::fs::read(&path).expect("a file"))
+                match std::fs::read(&path) {
+                    Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                    data => format!("{changed} {:?}", data.expect("a file")),
+                }
             };
             let name = path.strip_prefix(top).expect("it is below");
             found.insert(name.display().to_string(), what);
