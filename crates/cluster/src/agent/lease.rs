@@ -7,9 +7,9 @@
 
 use super::Reports;
 use crate::message::Report;
-use filermark_engine::claim::lease::{HEARTBEAT, OTHERS_LOOK, STAND_IN, WATCH, Watch};
+use filermark_engine::claim::lease::{self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch};
 use filermark_engine::claim::{Renewed, Turn};
-use filermark_engine::driver::{Claim, ClaimReport, Driver, StopFlag};
+use filermark_engine::driver::{Claim, ClaimReport, Driver, DriverError, StopFlag};
 use filermark_engine::file_action::tree_name;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::stopping;
@@ -18,7 +18,7 @@ use filermark_model::plan::MountPoint;
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An agent that waits: it can be stopped, and the prime is told for what.
 pub(super) struct Waiting<'a> {
@@ -61,8 +61,8 @@ pub(super) struct Lease {
 struct Known {
     /// Another run has taken the directory over: a sentence.
     lost: Option<String>,
-    /// When the marker was last seen to be this run's.
-    seen: Instant,
+    /// When the marker was last seen to be this run's and to be renewed ([`lease::now`]).
+    seen: Duration,
 }
 
 /// Holds a lease, on its thread.
@@ -72,7 +72,9 @@ struct Holder {
     mount: MountPoint,
     known: Arc<Mutex<Known>>,
     /// Another client's heartbeat, and since when it has stood there.
-    other: Option<(u64, Instant)>,
+    other: Option<(u64, Duration)>,
+    /// This process renews the marker.
+    is_own: bool,
 }
 
 impl Lease {
@@ -88,30 +90,23 @@ impl Lease {
         let (running, ended) = channel::<()>();
         let known = Arc::new(Mutex::new(Known {
             lost: None,
-            seen: Instant::now(),
+            seen: lease::now(),
         }));
-        let mut holder = Holder {
-            driver,
-            claim: claim.clone(),
-            mount: mount.clone(),
-            known: known.clone(),
-            other: None,
-        };
+        let mut holder = Holder::new(driver, claim, mount, known.clone());
         let quit = StopFlag::new();
         let heeded = quit.clone();
         let hold = move || {
             let _running = running;
             let _heeding = stopping::heed(&heeded);
-            let mut pause = HEARTBEAT;
-            while wake.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                if holder.look(Instant::now()) {
+            while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
+                // A failure the operations of the run will say as well.
+                if let Err(e) = holder.look(lease::now()) {
+                    tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
+                }
+                if holder.is_lost() {
                     stop.raise();
                     return;
                 }
-                pause = match holder.other {
-                    None => HEARTBEAT,
-                    Some(_) => OTHERS_LOOK,
-                };
             }
         };
         let thread = std::thread::Builder::new().name("agent-lease".into());
@@ -130,21 +125,23 @@ impl Lease {
         lock(&self.known).lost.clone()
     }
 
-    /// [`Self::lost`], after a look where the last one is so long ago that another run
-    /// may have taken the directory over.
+    /// [`Self::lost`], after a look. Where that does not find the marker, and the last
+    /// one that did is so long ago that another run may have taken the directory over,
+    /// the lease counts as lost, too.
     pub fn lost_by_now(&self, driver: &Arc<dyn Driver>, claim: &Claim) -> Option<String> {
-        let unseen = lock(&self.known).seen.elapsed();
-        if unseen + HEARTBEAT > WATCH && self.lost().is_none() {
-            let mut holder = Holder {
-                driver: driver.clone(),
-                claim: claim.clone(),
-                mount: self.mount.clone(),
-                known: self.known.clone(),
-                other: None,
-            };
-            holder.look(Instant::now());
+        if let Some(lost) = self.lost() {
+            return Some(lost);
         }
-        self.lost()
+        let mut holder = Holder::new(driver.clone(), claim, &self.mount, self.known.clone());
+        let lost = holder.lost_by(&lease::now);
+        // What the look itself has found it has said.
+        if let (Some(lost), false) = (&lost, holder.is_lost()) {
+            tracing::warn!(
+                target: "filermark_cluster",
+                "{lost}; `filermark stop` removes later what is this run's"
+            );
+        }
+        lost
     }
 
     /// Ends it. A renewal that is under way is waited for a little: one over SMB keeps
@@ -160,43 +157,93 @@ impl Lease {
 }
 
 impl Holder {
-    /// Looks at the marker and renews it if it is this agent's turn; whether it is lost.
-    fn look(&mut self, now: Instant) -> bool {
+    fn new(
+        driver: Arc<dyn Driver>,
+        claim: &Claim,
+        mount: &MountPoint,
+        known: Arc<Mutex<Known>>,
+    ) -> Self {
+        Self {
+            driver,
+            claim: claim.clone(),
+            mount: mount.clone(),
+            known,
+            other: None,
+            is_own: false,
+        }
+    }
+
+    /// Until the next look. Whether another client renews the marker, the first one says.
+    fn pause(&self) -> Duration {
+        match self.is_own {
+            true => HEARTBEAT,
+            false => OTHERS_LOOK,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        lock(&self.known).lost.is_some()
+    }
+
+    /// Why nothing may be removed, after a look: see [`Lease::lost_by_now`].
+    fn lost_by(&mut self, clock: &dyn Fn() -> Duration) -> Option<String> {
+        let why = match self.look(clock()) {
+            Ok(true) => return lock(&self.known).lost.clone(),
+            Ok(false) => "its marker is gone".to_owned(),
+            Err(e) => format!("its marker cannot be looked at ({e})"),
+        };
+        let Known { lost, seen } = &*lock(&self.known);
+        let unseen = clock().saturating_sub(*seen);
+        if lost.is_some() || unseen < UNSEEN_MAX {
+            return lost.clone();
+        }
+        Some(format!(
+            "{}/{}: nothing is removed: {why}, and was last seen {} s ago; another run may have \
+             taken the directory over",
+            self.mount,
+            self.claim.dir_name,
+            unseen.as_secs()
+        ))
+    }
+
+    /// Looks at the marker and renews it if it is this agent's turn; whether there is one.
+    fn look(&mut self, now: Duration) -> Result<bool, DriverError> {
         let turn = match self.other {
-            Some((heartbeat, since)) if now.duration_since(since) >= STAND_IN => {
+            Some((heartbeat, since)) if now.saturating_sub(since) >= STAND_IN => {
                 Turn::StandIn(heartbeat)
             }
             _ => Turn::Own,
         };
-        let mut known = None;
-        match self.driver.renew(&self.mount, &self.claim, turn) {
-            Ok(Renewed::Done) => self.other = None,
-            Ok(Renewed::ByAnother(heartbeat)) => match self.other {
-                Some((before, _)) if before == heartbeat => {}
-                _ => self.other = Some((heartbeat, now)),
-            },
-            Ok(Renewed::Gone) => {}
-            Ok(Renewed::Lost(who)) => {
+        match self.driver.renew(&self.mount, &self.claim, turn)? {
+            Renewed::Done => {
+                (self.other, self.is_own) = (None, true);
+                lock(&self.known).seen = now;
+            }
+            Renewed::ByAnother(heartbeat) => {
+                self.is_own = false;
+                match self.other {
+                    Some((before, _)) if before == heartbeat => {}
+                    before => {
+                        self.other = Some((heartbeat, now));
+                        // How long the first one has stood there nobody knows.
+                        if before.is_some() {
+                            lock(&self.known).seen = now;
+                        }
+                    }
+                }
+            }
+            Renewed::Gone => return Ok(false),
+            Renewed::Lost(who) => {
                 let sentence = format!(
                     "{}/{}: another run has taken the run's directory over: {who}; choose \
                      another suffix (-s) for one of the two",
                     self.mount, self.claim.dir_name
                 );
                 tracing::error!(target: "filermark_cluster", "{sentence}");
-                known = Some(sentence);
-            }
-            // The operations of the run will say it as well.
-            Err(e) => {
-                tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
-                return false;
+                lock(&self.known).lost = Some(sentence);
             }
         }
-        let mut shared = lock(&self.known);
-        match known {
-            Some(lost) => shared.lost = Some(lost),
-            None => shared.seen = now,
-        }
-        shared.lost.is_some()
+        Ok(true)
     }
 }
 
@@ -255,9 +302,13 @@ fn dir_of(plan: &RunPlan, number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_engine::driver::{Capabilities, DriverError, Reach, ShardDriver, ShardSetup};
+    use filermark_engine::claim::lease::WATCH;
+    use filermark_engine::driver::{Capabilities, Reach, ShardDriver, ShardSetup};
     use filermark_engine::null::NullDriver;
     use std::collections::VecDeque;
+
+    /// When the lease began.
+    const BEGAN: Duration = Duration::from_secs(1000);
 
     /// Answers renewals as it was told, and keeps whose turn it was.
     #[derive(Default)]
@@ -332,15 +383,10 @@ mod tests {
         });
         let known = Known {
             lost: None,
-            seen: Instant::now(),
+            seen: BEGAN,
         };
-        let holder = Holder {
-            driver: driver.clone(),
-            claim: claim(),
-            mount: mount(),
-            known: Arc::new(Mutex::new(known)),
-            other: None,
-        };
+        let known = Arc::new(Mutex::new(known));
+        let holder = Holder::new(driver.clone(), &claim(), &mount(), known);
         (driver, holder)
     }
 
@@ -348,17 +394,18 @@ mod tests {
     fn a_client_stands_in_before_a_watcher_takes_the_run_for_dead() {
         let by = Renewed::ByAnother;
         let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), Renewed::Done]);
-        let began = Instant::now();
         // The client that renews it dies just behind its renewal to 8, before the first
         // of these looks that sees it.
         let mut stood_in = None;
         for look in 1..=5 {
-            let now = began + OTHERS_LOOK * look;
-            assert!(!holder.look(now));
+            assert_eq!(holder.pause(), OTHERS_LOOK, "from the first look on");
+            let now = BEGAN + OTHERS_LOOK * look;
+            assert!(holder.look(now).is_ok() && !holder.is_lost());
             if holder.other.is_none() {
-                stood_in = Some(now - (began + OTHERS_LOOK));
+                stood_in = Some(now - (BEGAN + OTHERS_LOOK));
             }
         }
+        assert_eq!(holder.pause(), HEARTBEAT, "the marker is its own now");
         assert!(stood_in.is_some_and(|after| after < WATCH), "{stood_in:?}");
         let turns = driver.turns.lock().unwrap();
         assert_eq!(turns.last(), Some(&Turn::StandIn(8)));
@@ -372,10 +419,11 @@ mod tests {
     fn a_lease_that_is_lost_is_told_with_place_and_run() {
         let who = "run other (process 7 on host toad, since then)".to_owned();
         let (_, mut holder) = holder([Renewed::Done, Renewed::Lost(who)]);
-        assert!(!holder.look(Instant::now()));
-        assert!(holder.look(Instant::now()));
-        // A server that does not answer is no loss.
-        assert!(!holder.look(Instant::now()));
+        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert!(!holder.is_lost());
+        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert!(holder.is_lost());
+        assert!(holder.look(BEGAN).is_err(), "the server is silent");
         let lost = lock(&holder.known).lost.clone().expect("a sentence");
         for part in [
             "h:/e/filermark.s",
@@ -384,6 +432,47 @@ mod tests {
         ] {
             assert!(lost.contains(part), "{part} in {lost}");
         }
+    }
+
+    /// CLEANUP goes by names: it looks first, whenever the last look was.
+    #[test]
+    fn a_marker_that_is_not_seen_before_clean_up_counts_as_lost_in_time() {
+        let at = |after: Duration| move || BEGAN + after;
+        let (driver, mut holder) = holder([Renewed::Done]);
+        assert_eq!(holder.lost_by(&at(HEARTBEAT)), None);
+        assert_eq!(driver.turns.lock().unwrap().len(), 1, "it has looked");
+        // Nobody can have it yet.
+        let early = HEARTBEAT + UNSEEN_MAX - Duration::from_nanos(1);
+        assert_eq!(holder.lost_by(&at(early)), None);
+        let late = HEARTBEAT + UNSEEN_MAX;
+        let lost = holder.lost_by(&at(late)).expect("it is silent for long");
+        for part in [
+            "h:/e/filermark.s: nothing is removed",
+            "silent",
+            "last seen 20 s ago",
+        ] {
+            assert!(lost.contains(part), "{part} in {lost}");
+        }
+        // The next look may see it again.
+        driver.answers.lock().unwrap().push_back(Renewed::Done);
+        assert_eq!(holder.lost_by(&at(late)), None);
+    }
+
+    #[test]
+    fn what_is_not_renewed_does_not_count_as_seen() {
+        let by = Renewed::ByAnother;
+        let (_, mut holder) = holder([Renewed::Gone, by(3), by(3), by(4), by(4)]);
+        let seen = |holder: &Holder| lock(&holder.known).seen;
+        for (look, answer, last) in [(1, false, 0), (2, true, 0), (3, true, 0), (4, true, 4)] {
+            assert_eq!(holder.look(BEGAN + OTHERS_LOOK * look), Ok(answer));
+            assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * last, "look {look}");
+        }
+        assert_eq!(holder.look(BEGAN + OTHERS_LOOK * 5), Ok(true));
+        assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * 4);
+        let (_, mut gone) = self::holder([Renewed::Gone, Renewed::Gone]);
+        assert_eq!(gone.lost_by(&|| BEGAN), None);
+        let lost = gone.lost_by(&|| BEGAN + UNSEEN_MAX);
+        assert!(lost.is_some_and(|lost| lost.contains("its marker is gone")));
     }
 
     #[test]

@@ -337,11 +337,19 @@ impl Work {
             prepared.end_lease();
             return cleaned(TaskReport::default(), began, Vec::new());
         }
-        let done = prepared.clean_up().unwrap_or_default();
+        let lost = prepared.lost_by_now();
+        let done = match &lost {
+            None => prepared.remove_made().unwrap_or_default(),
+            Some(_) => TaskReport::default(),
+        };
         prepared.engine = None;
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
-        let (_, left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        let (_, mut left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        // The rest alone may leave what this agent's procs made, and not name it.
+        if !alone && left.is_empty() {
+            left.extend(lost);
+        }
         for place in &left {
             tracing::warn!(target: "filermark_cluster", "left behind: {place}");
         }
@@ -484,11 +492,19 @@ impl Prepared {
         }
     }
 
-    /// Removes what its procs made, unless the directory is another run's by now: names
-    /// may be the same there.
+    /// Removes what its procs made, unless the directory is another run's by now, or may
+    /// be: names may be the same there.
     fn clean_up(&mut self) -> Result<TaskReport, Report> {
         if let Some(lost) = self.lost_by_now() {
             return Err(failed(lost));
+        }
+        self.remove_made()
+    }
+
+    fn remove_made(&mut self) -> Result<TaskReport, Report> {
+        // The looks at the markers may have taken long.
+        if stopping::is_wished() {
+            return Err(phase_failed(&PhaseError::Stopped));
         }
         match self.engine.as_mut().map(Engine::cleanup) {
             None => Ok(TaskReport::default()),
@@ -501,8 +517,7 @@ impl Prepared {
         self.leases.iter().find_map(Lease::lost)
     }
 
-    /// The same before something is removed: after a long silence of the server it has
-    /// to be looked at.
+    /// The same before something is removed, after a look at every marker.
     fn lost_by_now(&self) -> Option<String> {
         let leases = self.leases.iter();
         leases

@@ -8,7 +8,7 @@
 use super::backend::{Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend};
 use super::layout::{Known, Level};
 use super::lease::Keeper;
-use super::{Claimant, SHOWN};
+use super::{Claimant, SHOWN, write_again};
 use crate::driver::DriverError;
 use crate::marker::owner_text;
 use crate::name::MARKER;
@@ -399,8 +399,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         self.backend.remove(Removal::File, dir, &[MARKER])?;
         let left = self.remove_row(Removal::Dir, parent, &[name]);
         if let (false, Some(owner)) = (matches!(left, Ok(0)), owner) {
-            // The failure itself is what the user has to know.
-            let _ = self.backend.write_file(dir, MARKER, owner);
+            write_again(self.backend, dir, owner);
         }
         left.map(|left| left == 0)
     }

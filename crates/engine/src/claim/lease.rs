@@ -9,7 +9,7 @@ use super::{Claimant, DriverError, FileFront, Held, not_ours};
 use crate::marker::{Marker, MarkerText, State};
 use crate::name::MARKER;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often a run renews its marker.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -23,6 +23,10 @@ const LOOK: Duration = Duration::from_secs(1);
 pub const STAND_IN: Duration = Duration::from_secs(15);
 /// How often those clients look that do not renew the marker.
 pub const OTHERS_LOOK: Duration = Duration::from_secs(5);
+/// How long nothing may have been seen of this run's marker before it may be another
+/// run's: [`WATCH`], less the time for which a renewal by another client may have stood
+/// there before it was seen.
+pub const UNSEEN_MAX: Duration = WATCH.saturating_sub(OTHERS_LOOK);
 /// Longest that another client of the run is waited for that empties the directory.
 const EMPTYING_MAX: Duration = Duration::from_secs(900);
 
@@ -147,15 +151,20 @@ fn utc_text(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// Time that has passed, by a clock of this host that nobody sets and that goes on while
+/// the host is suspended: the leases of others' runs go by it.
+pub fn now() -> Duration {
+    Duration::from_nanos(crate::sys::since_boot().0)
+}
+
 /// What judging a lease needs of the world; tests have their own.
 pub trait Watch {
     /// Waits; `false`: somebody wishes to stop.
     fn pause(&self, time: Duration) -> bool;
 
-    /// Time that has passed, by a clock of this host that nobody sets.
+    /// Time that has passed: [`now`].
     fn now(&self) -> Duration {
-        static FROM: OnceLock<Instant> = OnceLock::new();
-        FROM.get_or_init(Instant::now).elapsed()
+        now()
     }
 
     /// This process.

@@ -39,8 +39,8 @@ use std::time::Duration;
 const MARKER_LOOKS: u32 = 20;
 /// Between two of them.
 const MARKER_PAUSE: Duration = Duration::from_millis(50);
-/// Between writing a marker over that of a run that is over and reading it back: another
-/// run that has read the same marker as over has written its own by then.
+/// Between writing a marker into a directory that was there before and reading it back:
+/// another run that has found the same marker over, or none, has written its own by then.
 const SETTLE: Duration = Duration::from_millis(250);
 /// Names that a message gives of what is in the way.
 const SHOWN: usize = 4;
@@ -81,7 +81,7 @@ pub fn claim<B: RunDirBackend>(
         Taken::Joined(nonce) => (Emptied::default(), nonce),
         Taken::Over(before) => claimant.succeed(&dir, &before, keep)?,
         Taken::Free => {
-            let marked = claimant.mark(&dir);
+            let marked = claimant.mark(&dir, fresh);
             if let Err(Unmarked { error, is_written }) = marked {
                 if fresh && is_written {
                     let _ = claimant.backend.remove(Removal::File, &dir, &[MARKER]);
@@ -448,8 +448,8 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     }
 
     /// Writes this run's marker into a directory that has none, and looks whether it is
-    /// still there.
-    fn mark(&mut self, dir: &B::Dir) -> Result<(), Unmarked> {
+    /// still there. `fresh`: this run has made the directory.
+    fn mark(&mut self, dir: &B::Dir, fresh: bool) -> Result<(), Unmarked> {
         let not_written = |error| Unmarked {
             error,
             is_written: false,
@@ -468,6 +468,9 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             error,
             is_written: true,
         })?;
+        if !fresh {
+            self.watch.pause(SETTLE);
+        }
         self.must_be_marked(dir).map_err(not_written)
     }
 
@@ -536,10 +539,18 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         self.backend.remove(Removal::File, dir, &[MARKER])?;
         let removed = self.backend.remove_run_dir();
         if removed.is_err() && !marker.run.is_empty() {
-            // The failure itself is what the user has to know.
-            let _ = self.backend.write_file(dir, MARKER, &marker.text());
+            write_again(self.backend, dir, &marker.text());
         }
         removed
+    }
+}
+
+/// Writes the marker or owner file of a directory that could not be removed again, unless
+/// another run has written its own meanwhile.
+fn write_again<B: RunDirBackend>(backend: &mut B, dir: &B::Dir, text: &str) {
+    if backend.read_file(dir, MARKER) == Ok(FileFront::Missing) {
+        // The failure to remove it is what the user has to know.
+        let _ = backend.write_file(dir, MARKER, text);
     }
 }
 

@@ -38,12 +38,19 @@ pub fn core_count() -> usize {
 /// does not. Never more than it is: a thread that is interrupted between the two
 /// readings takes it for less.
 pub fn suspended() -> Nanos {
-    let nanos = |id| {
-        let t = clock_gettime(id);
-        Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
-    };
-    let with_suspension = nanos(ClockId::Boottime);
-    with_suspension.since(nanos(ClockId::Monotonic))
+    let with_suspension = since_boot();
+    with_suspension.since(reading(ClockId::Monotonic))
+}
+
+/// Time since the boot, by the clock that goes on while the host is suspended and that
+/// nobody sets.
+pub fn since_boot() -> Nanos {
+    reading(ClockId::Boottime)
+}
+
+fn reading(id: ClockId) -> Nanos {
+    let t = clock_gettime(id);
+    Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
 }
 
 /// Ticks per second of the times in /proc.
@@ -54,6 +61,17 @@ pub fn ticks_per_second() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_since_the_boot_has_the_suspensions_in_it() {
+        let monotonic = reading(ClockId::Monotonic);
+        let (suspended, after) = (suspended(), since_boot());
+        assert!(after >= monotonic + suspended, "{after:?} {monotonic:?}");
+        let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+        let seconds: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        // A container may show an uptime of its own, which is less.
+        assert!(since_boot().0 as f64 / 1e9 + 1.0 > seconds, "{uptime}");
+    }
 
     #[test]
     fn core_dumps_can_be_turned_off() {

@@ -318,7 +318,8 @@ fn emptying_ends_when_another_run_has_taken_the_directory_over() {
     assert_eq!(marker(&map).run, "other", "its marker stays");
 }
 
-/// A world in which another run takes the directory over in the same moment.
+/// A world in which another run takes the directory over in the same moment, behind the
+/// short looks for a marker.
 struct Rival<'a> {
     world: World,
     map: &'a std::cell::RefCell<Map>,
@@ -328,7 +329,9 @@ struct Rival<'a> {
 impl Watch for Rival<'_> {
     fn pause(&self, time: Duration) -> bool {
         self.world.pause(time);
-        self.map.borrow_mut().put(MARKER_PATH, &self.text);
+        if time >= SETTLE {
+            self.map.borrow_mut().put(MARKER_PATH, &self.text);
+        }
         true
     }
     fn this(&self) -> Process {
@@ -362,6 +365,24 @@ fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
     let map = map.into_inner();
     assert!(map.has("filermark.t/p000000/n000001"));
     assert_eq!(marker(&map).run, "other");
+}
+
+#[test]
+fn of_two_runs_that_mark_an_empty_directory_at_once_one_ends() {
+    let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
+    let rival = Process::of("cat", "system", "9 from 1");
+    let watch = Rival {
+        world: World::of("frog", Some(true)),
+        map: &map,
+        text: Marker::new(&run("other"), rival, "then".into()).text(),
+    };
+    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let reason = claimed.unwrap_err().reason;
+    assert!(
+        reason.contains("at the same moment it was claimed by run other"),
+        "{reason}"
+    );
+    assert_eq!(marker(&map.into_inner()).run, "other", "its marker stays");
 }
 
 /// Two clients of one run come to one directory by two names.

@@ -31,6 +31,9 @@ pub(super) struct Map {
     pub part_count: usize,
     /// Directories that cannot be removed though they are empty.
     pub pinned: Vec<&'static str>,
+    /// What another run writes before the removal of such a directory fails: a path below
+    /// it, and a text.
+    pub meanwhile: Option<(&'static str, String)>,
     /// The marker as it was at each part of a listing.
     pub markers: Vec<Vec<u8>>,
     /// A marker that another writes before so many more parts of listings.
@@ -70,6 +73,12 @@ impl Map {
 
     pub fn has(&self, path: &str) -> bool {
         self.nodes.contains_key(path)
+    }
+
+    fn write_meanwhile(&mut self) {
+        if let Some((path, text)) = self.meanwhile.take() {
+            self.put(path, &text);
+        }
     }
 
     /// Where a path leads, links followed.
@@ -130,6 +139,7 @@ impl RunDirBackend for Map {
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         assert!(self.below(RUN_DIR).is_empty(), "{:?}", self.nodes);
         if self.pinned.contains(&RUN_DIR) {
+            self.write_meanwhile();
             return Err(refusal("busy"));
         }
         self.nodes.remove(RUN_DIR);
@@ -210,6 +220,9 @@ impl RunDirBackend for Map {
         dir: &String,
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError> {
+        if what == Removal::Dir {
+            self.write_meanwhile();
+        }
         let became = names.iter().map(|name| {
             let path = format!("{}/{name}", self.real(dir));
             match (self.nodes.get(&path), what) {

@@ -363,6 +363,28 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     assert!(map.nodes.is_empty(), "{:?}", map.nodes);
 }
 
+/// A new run may have taken the directory between the removal of the marker and that of
+/// the directory, which fails then.
+#[test]
+fn what_another_run_has_written_meanwhile_is_not_overwritten() {
+    let mut map = Map::with(&[]);
+    claim(&mut map, &this_run()).unwrap();
+    map.pinned = vec![RUN_DIR];
+    let theirs = marker_text(&run("20260101-next"));
+    map.meanwhile = Some(("filermark.t/.filermark-owner", theirs));
+    let error = release(&mut map, &this_run(), Reach::All).unwrap_err();
+    assert_eq!(error.reason, "busy");
+    assert_eq!(owner(&map).as_deref(), Some("20260101-next"));
+    // The same with the owner file of a directory in it.
+    let mut map = left_by("20250101-old");
+    map.own("filermark.t/p000000", &run("20250101-old"));
+    map.pinned = vec!["filermark.t/p000000"];
+    let path = "filermark.t/p000000/.filermark-owner";
+    map.meanwhile = Some((path, "theirs".to_owned()));
+    claim(&mut map, &this_run()).unwrap();
+    assert_eq!(map.nodes.get(path), Some(&Node::File(b"theirs".to_vec())));
+}
+
 #[test]
 fn a_listing_that_begins_anew_with_every_part_ends() {
     let mut map = left_by("20250101-earlier");
