@@ -4,8 +4,9 @@
 //! began or ended within it ([`Seams`](super::seams::Seams)); each piece is of one
 //! generation. A piece with a whole word tells it, and then all of its bytes are compared.
 //! One without is shorter than 15 bytes and cannot be decided: its bytes are not counted
-//! as compared.
+//! as compared. Where writes may be torn, a piece is compared word by word.
 
+use super::candidates::{Candidates, Side};
 use super::history::Checked;
 use super::seams::Cuts;
 use super::sector::{SECTOR, Sector};
@@ -19,9 +20,9 @@ const UNKNOWN_WORDS_MAX: usize = 8;
 pub(super) enum Mixture {
     /// They change only at these places.
     Cut(Cuts),
-    /// Also at one more between two of them: writes may have overlapped, or their
-    /// fate is not known.
-    Torn(Cuts),
+    /// Also at others, but not twice in a word or in neighbouring words: writes may have
+    /// overlapped, or their fate is not known. With the generations that are accepted.
+    Torn(Cuts, Candidates),
     /// Anywhere: others have written too.
     Any,
 }
@@ -66,18 +67,18 @@ impl Part<'_> {
     ) -> Checked {
         let mut checked = self.check_names_and_zeros();
         let end = self.end().min(self.solid);
-        let (cuts, may_tear) = match mixture {
+        let (cuts, torn) = match mixture {
             Mixture::Any => {
                 checked.add(self.check_any(accepts));
                 return checked;
             }
-            Mixture::Cut(cuts) => (cuts, false),
-            Mixture::Torn(cuts) => (cuts, true),
+            Mixture::Cut(cuts) => (cuts, None),
+            Mixture::Torn(cuts, accepted) => (cuts, Some(accepted)),
         };
         let mut from = self.from;
         while from < end {
             let to = cuts.next(from).min(end);
-            checked.add(self.check_piece((from, to), may_tear, accepts));
+            checked.add(self.check_piece((from, to), torn, accepts));
             from = to;
         }
         checked
@@ -95,24 +96,30 @@ impl Part<'_> {
         }
     }
 
-    /// A piece that is of one generation, or of two where it may be torn.
+    /// A piece that is of one generation, or of several of these where it may be torn.
     fn check_piece(
         &self,
         (from, to): (usize, usize),
-        may_tear: bool,
+        torn: Option<Candidates>,
         accepts: &mut impl FnMut(u64) -> bool,
     ) -> Checked {
         let from = from.max(8);
         let words = from.div_ceil(8)..to / 8;
         let Some(telling) = words.clone().find(|at| *at > 1) else {
+            if !words.contains(&1) {
+                return Checked::NOTHING;
+            }
             // The second word names the low half of a generation only.
-            let named = words.contains(&1).then(|| self.generation_of(1));
-            return match named {
-                Some(half) => Checked {
-                    good: half.is_some_and(is_half) || may_tear,
+            let half = self.generation_of(1).filter(|half| is_half(*half));
+            return match (half, torn) {
+                (Some(half), Some(accepted)) if accepted.with_half(half).is_empty() => {
+                    Checked::NOTHING
+                }
+                (None, Some(_)) => Checked::NOTHING,
+                (half, _) => Checked {
+                    good: half.is_some(),
                     bytes: 8,
                 },
-                None => Checked::NOTHING,
             };
         };
         if let Some(generation) = self.generation_of(telling)
@@ -125,33 +132,87 @@ impl Part<'_> {
                 return Checked { good: true, bytes };
             }
         }
-        match may_tear {
-            true => self.check_torn(telling..to / 8, accepts),
-            false => Checked {
+        match torn {
+            Some(accepted) => self.check_torn((from, to), accepted),
+            None => Checked {
                 good: false,
                 bytes: (to - from) as u64,
             },
         }
     }
 
-    /// Words whose generation may change anywhere, but not twice in a word.
-    fn check_torn(
-        &self,
-        words: std::ops::Range<usize>,
-        accepts: &mut impl FnMut(u64) -> bool,
-    ) -> Checked {
+    /// A piece whose generation may change anywhere, but not twice in a word or in
+    /// neighbouring words.
+    fn check_torn(&self, (from, to): (usize, usize), accepted: Candidates) -> Checked {
         let mut checked = Checked::NOTHING;
         let mut before = None;
-        for at in words.clone() {
-            let known = self.generation_of(at).filter(|g| accepts(*g));
-            let is_edge = at == words.start || at + 1 == words.end;
-            if known.is_some() || !is_edge {
-                checked.bytes += 8;
-                checked.good &= known.is_some() || self.meet(at, before);
-            }
-            before = known;
+        let mut at = from;
+        while at < to {
+            let end = (at / 8 * 8 + 8).min(to);
+            let shown = self.shown((at, end), accepted);
+            let is_known = shown.is_some_and(|shown| !shown.is_empty());
+            checked.add(match is_known {
+                true => Checked {
+                    good: true,
+                    bytes: (end - at) as u64,
+                },
+                false => {
+                    let after = match end < to {
+                        true => self.shown((end, (end + 8).min(to)), accepted),
+                        false => None,
+                    };
+                    self.check_split((at, end), [before, after], accepted)
+                }
+            });
+            before = shown;
+            at = end;
         }
         checked
+    }
+
+    /// The accepted generations that a whole word shows: one, none, or those that have the
+    /// half which the second word names. `None` for a part of a word, which shows nothing.
+    fn shown(&self, (from, to): (usize, usize), accepted: Candidates) -> Option<Candidates> {
+        if to - from < 8 {
+            return None;
+        }
+        let shown = self.generation_of(from / 8);
+        Some(shown.map_or(Candidates::NONE, |shown| match from / 8 {
+            1 => accepted.with_half(shown),
+            _ => accepted.only(shown),
+        }))
+    }
+
+    /// A word, or a part of one, that begins with one generation and ends with another
+    /// one: those that the words beside it show. Where there is no whole word beside it,
+    /// any that is accepted may be; then the bytes do not count as compared.
+    fn check_split(
+        &self,
+        (from, to): (usize, usize),
+        beside: [Option<Candidates>; 2],
+        accepted: Candidates,
+    ) -> Checked {
+        let length = to - from;
+        let within = from % 8;
+        let matching = |candidates: Candidates, side| {
+            let word = |generation| self.sector.word(from / 8, generation).to_le_bytes();
+            candidates.matching(self.bytes(from, to), within, side, word)
+        };
+        let sides = [(beside[0], Side::Begin), (beside[1], Side::End)];
+        let by_shown = sides.map(|(shown, side)| shown.map_or(0, |shown| matching(shown, side)));
+        let is_shown = by_shown[0] + by_shown[1] >= length;
+        let good = is_shown || {
+            let [begin, end] = sides.map(|(shown, side)| match shown {
+                Some(_) => by_shown[usize::from(side == Side::End)],
+                None => matching(accepted, side),
+            });
+            begin + end >= length
+        };
+        let is_compared = is_shown || !good;
+        Checked {
+            good,
+            bytes: if is_compared { length as u64 } else { 0 },
+        }
     }
 
     /// Words that others have written too.

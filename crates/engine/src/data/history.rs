@@ -8,6 +8,7 @@
 //! or had to be sent again, its bytes may still arrive at any time: from then on the
 //! generations of that proc's writes from this one on are all right.
 
+use super::candidates::Candidates;
 use super::check::Mixture;
 use super::{BLOCK_SECTORS, Checking, DataSource, GENERATION_LIMIT, SECTOR_BYTES};
 use filermark_model::rng::{hash3, mix64};
@@ -245,24 +246,20 @@ impl History {
             let cuts = || self.data.common.seams.of(file, sector);
             match self.data.overlapping || self.may_tear {
                 _ if is_reused || self.data.shared => Mixture::Any,
-                true => Mixture::Torn(cuts()),
+                true => Mixture::Torn(cuts(), self.accepted(since, (file, sector), is_reused)),
                 false => Mixture::Cut(cuts()),
             }
         };
-        let accepts =
-            |sector, generation| self.accepts(since, (file, sector), generation, is_reused);
+        let accepts = |sector, generation| {
+            (self.accepted(since, (file, sector), is_reused)).spans(generation)
+        };
         self.data.check(file, offset, data, mixture, accepts)
     }
 
-    fn accepts(
-        &self,
-        since: u64,
-        (file, sector): (u64, u64),
-        generation: u64,
-        is_reused: bool,
-    ) -> bool {
+    /// The generations that a read of a sector may show.
+    fn accepted(&self, since: u64, (file, sector): (u64, u64), is_reused: bool) -> Candidates {
         if self.data.shared {
-            return generation < GENERATION_LIMIT;
+            return Candidates::range(0, GENERATION_LIMIT - 1);
         }
         let known = |key: u64| {
             let at = (key as usize).checked_rem(self.written.len())?;
@@ -271,12 +268,9 @@ impl History {
         };
         let floor = known(sector_key(file, sector)).max(known(block_key(file, sector)));
         match floor {
-            Some(floor) => generation >= floor && generation <= self.last,
-            None if is_reused => true,
-            None => {
-                let first = u64::from(self.data.first_epoch) << COUNT_BITS;
-                (first..=self.last).contains(&generation)
-            }
+            Some(floor) => Candidates::range(floor, self.last),
+            None if is_reused => Candidates::range(0, u64::MAX),
+            None => Candidates::range(u64::from(self.data.first_epoch) << COUNT_BITS, self.last),
         }
     }
 }

@@ -17,13 +17,19 @@ struct Written {
 
 impl Written {
     fn new(key: u64, overlapping: bool) -> Self {
-        let data = DataSource::new(key, Checking::All).overlapping(overlapping);
-        let mut history = History::new(Arc::new(data), 1);
+        Self::of(DataSource::new(key, Checking::All).overlapping(overlapping))
+    }
+
+    fn of(data: DataSource) -> Self {
+        let mut history = History::new(Arc::new(data), 2);
         let mark = history.begin_fill(0);
         let mut bytes = vec![0; SIZE];
         history.data().fill(FILE, 0, mark.generation, &mut bytes);
         history.end_write(0, mark, (FILE, 0, SIZE as u64), true);
-        let cuts = (0..=SECTORS).map(|at| at * SECTOR).collect();
+        let solid = history.data().solid;
+        let cuts = (0..2 * SECTORS + 1).map(|at| at / 2 * SECTOR + at % 2 * solid);
+        let mut cuts: Vec<usize> = cuts.collect();
+        cuts.dedup();
         Self {
             history,
             bytes,
@@ -48,6 +54,30 @@ impl Written {
     fn check(&self, from: usize, to: usize) -> Checked {
         let since = self.history.begin_read();
         (self.history).compare(since, FILE, from as u64, &self.bytes[from..to])
+    }
+
+    /// What the file would hold if it were of one generation, for each that was given out.
+    fn images(&mut self) -> Vec<Vec<u8>> {
+        let last = self.history.begin_fill(1).generation;
+        let image = |generation| {
+            let mut image = vec![0; SIZE];
+            (self.history.data()).fill(FILE, 0, generation, &mut image);
+            image
+        };
+        (0..=last).map(image).collect()
+    }
+
+    /// Whether the word that a byte lies in, or the part of it between two cuts, may be
+    /// the begin of one generation and the end of another one.
+    fn is_split(&self, at: usize, images: &[Vec<u8>]) -> bool {
+        let from = *self.cuts.iter().rfind(|cut| **cut <= at).unwrap();
+        let to = *self.cuts.iter().find(|cut| **cut > at).unwrap();
+        let (from, to) = (from.max(at / 8 * 8), to.min(at / 8 * 8 + 8));
+        let has = |from, to| {
+            let here = |image: &Vec<u8>| image[from..to] == self.bytes[from..to];
+            images.iter().any(here)
+        };
+        (from..=to).any(|split| has(from, split) && has(split, to))
     }
 
     /// Whether the piece that a byte lies in has a whole word that tells its generation.
@@ -115,5 +145,73 @@ proptest! {
         prop_assert!(written.check(0, SIZE).good);
         written.bytes[sector..sector + SECTOR].fill(7);
         prop_assert!(!written.check(0, SIZE).good);
+    }
+
+    /// Torn or not: a changed byte of a piece with a whole word is found, unless the word
+    /// might as well have been torn there.
+    #[test]
+    fn what_changed_in_torn_sectors_is_found(
+        key: u64,
+        compressed: bool,
+        writes in prop::collection::vec(range(), 0..12),
+        last in range(),
+        part in 0..600usize,
+        change in 1..=255u8,
+    ) {
+        let data = DataSource::new(key, Checking::All).overlapping(true);
+        let mut written = Written::of(match compressed {
+            true => data.shaped(50.0, 0.0),
+            false => data,
+        });
+        for (from, to) in writes {
+            written.write((from, to), from..to);
+        }
+        let (from, to) = last;
+        written.write(last, from..(from + part).min(to));
+        prop_assert!(written.check(0, SIZE).good);
+        let images = written.images();
+        for at in (0..SIZE).filter(|at| written.is_told(*at)).collect::<Vec<_>>() {
+            written.bytes[at] ^= change;
+            let sector = at / SECTOR * SECTOR;
+            let is_found = !written.check(sector, sector + SECTOR).good;
+            prop_assert!(is_found || written.is_split(at, &images), "byte {at}");
+            written.bytes[at] ^= change;
+        }
+    }
+}
+
+/// However many generations there may be: any tear of one write is right, and a spoiled
+/// word is not.
+#[test]
+fn words_at_the_borders_of_sectors_are_compared_with_open_pacing() {
+    for others in [0, 100_000] {
+        let mut written = Written::new(3, true);
+        let old = written.bytes.clone();
+        written.write((0, SIZE), 0..SIZE);
+        let new = written.bytes.clone();
+        // The old generation is not accepted any more, but two that follow are.
+        let mark = written.history.begin_write(0, (FILE, 0, SIZE as u64));
+        let mut next = vec![0; SIZE];
+        (written.history.data()).fill(FILE, 0, mark.generation, &mut next);
+        for _ in 0..others {
+            let _ = written.history.begin_fill(1);
+        }
+        for tear in 0..=SIZE {
+            written.bytes = [&next[..tear], &new[tear..]].concat();
+            let checked = written.check(0, SIZE);
+            assert!(checked.good, "{tear}");
+            assert!(checked.bytes as usize >= SIZE - 8, "{tear}");
+        }
+        for (from, to) in [(504, 512), (8, 16), (16, 24), (8, 24), (1_024, 1_032)] {
+            written.bytes = new.clone();
+            written.bytes[from..to]
+                .iter_mut()
+                .for_each(|byte| *byte ^= 0x55);
+            assert!(!written.check(0, SIZE).good, "{from} to {to}");
+            written.bytes = new.clone();
+            written.bytes[from..to].copy_from_slice(&old[from..to]);
+            let is_name = from % SECTOR == 0;
+            assert_eq!(written.check(0, SIZE).good, is_name, "{from} to {to}");
+        }
     }
 }

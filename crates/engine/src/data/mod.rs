@@ -10,6 +10,7 @@
 //! A workload may want contents that compress (the end of every sector is zeros) or
 //! deduplicate (a share of the blocks are copies of a few).
 
+mod candidates;
 mod check;
 mod history;
 #[cfg(test)]
