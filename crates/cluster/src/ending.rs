@@ -58,9 +58,10 @@ impl Sweep<'_> {
             ));
         }
         has_failed.then(|| {
-            let minutes = (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
+            // The files are removed first, the directories in a second step.
+            let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
             format!(
-                "CLEANUP: removes what was made; waits for a server that does not answer, in each of two steps {minutes} min at most; Ctrl-C shortens that to a minute; `{command}` removes what stays then"
+                "CLEANUP: removes what this run has made; a server that does not answer is waited for, {minutes} min at most; Ctrl-C shortens that to a minute"
             )
         })
     }

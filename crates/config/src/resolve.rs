@@ -249,7 +249,7 @@ pub(crate) fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
                 "SUFFIX={} cannot be the end of a file name",
                 quoted(&suffix)
             ),
-            "use letters, digits, '.', '_' and '-', 64 at most, no '.' at the begin",
+            "use letters, digits, '.', '_' and '-', 64 at most, and do not begin with '.'",
         ));
     }
     suffix
