@@ -158,6 +158,11 @@ proptest! {
         let rc = filermark_config::rc::parse_rc("rc", &text);
         let given = rc.assignments.iter().any(|a| a.name == name && !a.value.trim().is_empty());
         prop_assert!(!given || !secrets(&text).is_empty(), "{text:?}");
+        // And nothing of it is in the sum, be it many lines.
+        if given && rc.errors.is_empty() {
+            let (kept, _) = filermark_model::secret_text::without_secrets(&(text.clone() + "PROCS=2\n"));
+            prop_assert_eq!(kept, before + "PROCS=2\n", "{:?}", text);
+        }
     }
 }
 /// The folder of a run whose record names what it read: an rc file and a mix file.
@@ -248,6 +253,31 @@ fn no_other_file_is_packed_for_an_input() {
         found.contains("FAIL  else_rc: no run in it read this rc file"),
         "{found}"
     );
+}
+
+#[test]
+fn a_right_copy_does_not_hide_a_changed_input() {
+    let dir = folder_with_inputs("read 50\n");
+    let mut bundle = packed(&dir, None, true).unwrap().bundle;
+    bundle
+        .add("copy/mine_mix", "read 50\n", Role::Other)
+        .unwrap();
+    let whole = |bundle: &Bundle| check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
+    let told = whole(&bundle);
+    assert!(told.ok, "{}", faults(&told));
+    for name in ["mine_mix", "other/mine_mix"] {
+        bundle.add(name, "read 51\n", Role::Other).unwrap();
+    }
+    let told = whole(&bundle);
+    let found: Vec<String> = told.checks.iter().map(ToString::to_string).collect();
+    for line in [
+        "ok    copy/mine_mix: as mine.run.jsonl read it (MIXFILE)",
+        "FAIL  mine_mix: not the file that mine.run.jsonl read",
+        "FAIL  other/mine_mix: not the file that mine.run.jsonl read",
+    ] {
+        let count = found.iter().filter(|check| check.starts_with(line)).count();
+        assert_eq!(count, 1, "{line} in {found:#?}");
+    }
 }
 
 #[test]

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use filermark_model::Secret;
 use filermark_results::Timestamp;
 use minisign::{PublicKey, PublicKeyBox, SecretKey, SecretKeyBox, SignatureBox};
-use std::fmt;
-use std::io::Cursor;
+use std::io::{self, Cursor, Read as _};
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 use zeroize::Zeroizing;
 
 /// The end of the name of a signature.
@@ -38,6 +38,34 @@ pub fn signature_path(archive: &Path) -> PathBuf {
 /// Whether a file is a signature, or begins like one.
 pub fn is_signature(bytes: &[u8]) -> bool {
     bytes.starts_with(FRONT)
+}
+
+/// Reads the signature at `path`; `None`: nothing is there.
+///
+/// # Errors
+/// It is no regular file, larger than [`KEY_LEN_MAX`], or cannot be read.
+pub fn read_signature(path: &Path) -> Done<Option<Vec<u8>>> {
+    let failed = |e: io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(failed(e)),
+        Ok(kind) if !kind.is_file() => {
+            let what = "this is a link, a folder, a pipe or a device, and no signature";
+            return Err(ArchiveError::at(path, what));
+        }
+        Ok(_) => {}
+    }
+    let file = fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let limit = KEY_LEN_MAX.saturating_add(1);
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > KEY_LEN_MAX {
+        true => Err(ArchiveError::at(
+            path,
+            "larger than 16 KiB, so no signature",
+        )),
+        false => Ok(Some(bytes)),
+    }
 }
 
 /// A secret key that can sign.
@@ -134,20 +162,21 @@ fn id(number: &[u8]) -> String {
         .collect()
 }
 
-/// Holds an archive against its signature; `signature` is that file, where it is there.
+/// Holds an archive against its signature; `signature` is what came of reading that file.
 pub fn check(
     archive: &[u8],
     name: &str,
-    signature: Option<&[u8]>,
+    signature: &Done<Option<Vec<u8>>>,
     key: &VerifyingKey,
     told: &mut Verification,
 ) {
     let about = format!("{name}{SIGNATURE_END}");
     let result = match signature {
-        None => Err(
+        Err(why) => Err(why.to_string()),
+        Ok(None) => Err(
             "not there: the archive is not signed, or its signature was not handed on".to_owned(),
         ),
-        Some(bytes) => outcome(archive, bytes, key),
+        Ok(Some(bytes)) => outcome(archive, bytes, key),
     };
     match result {
         Ok(text) => told.push(State::Ok, about, text),
@@ -221,7 +250,8 @@ mod tests {
             ok: true,
             ..Verification::default()
         };
-        check(archive, "a.zip", signature, key, &mut told);
+        let signature = Ok(signature.map(<[u8]>::to_vec));
+        check(archive, "a.zip", &signature, key, &mut told);
         (told.ok, told.checks[0].to_string())
     }
 
@@ -247,6 +277,34 @@ mod tests {
         assert!(!ok && said.contains("another key"), "{said}");
         let (ok, said) = found(ARCHIVE, None, &public);
         assert!(!ok && said.contains("not there"), "{said}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_signature_is_neither_read_nor_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        assert_eq!(read_signature(&at("none")).unwrap(), None);
+        fs::write(at("good"), [b'x'; KEY_LEN_MAX as usize]).unwrap();
+        assert!(read_signature(&at("good")).unwrap().is_some());
+        fs::write(at("large"), [b'x'; KEY_LEN_MAX as usize + 1]).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("link")).unwrap();
+        let (_, public) = keys(None);
+        for (name, what) in [
+            ("large", "larger than 16 KiB"),
+            ("folder", "no signature"),
+            ("socket", "no signature"),
+            ("link", "no signature"),
+            ("good/below", "cannot be read"),
+        ] {
+            let signature = read_signature(&at(name));
+            let mut told = Verification::default();
+            check(ARCHIVE, "a.zip", &signature, &public, &mut told);
+            let said = told.checks[0].to_string();
+            assert!(said.starts_with("FAIL  a.zip.minisig: "), "{said}");
+            assert!(said.contains(what) && said.contains(name), "{said}");
+        }
     }
 
     #[test]

@@ -13,10 +13,10 @@ pub struct InputFile {
     pub option: String,
     /// Its name, without folders.
     pub name: String,
-    /// SHA-256, in hexadecimal, of its text without the lines that give a secret: a
+    /// SHA-256, in hexadecimal, of its text without secrets ([`without_secrets`]): a
     /// password could be guessed from the sum of a text that is known but for it.
     pub sha256: String,
-    /// How many lines the sum leaves out.
+    /// How many lines the sum leaves out, whole or in part.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub secret_line_count: u32,
 }
@@ -42,16 +42,28 @@ impl InputFile {
         self.option == RC_OPTION
     }
 
-    /// Whether these bytes are what was read; lines with secrets may be left out.
+    /// Whether these bytes are what was read; secrets may have been taken out of them, but
+    /// no lines with secrets may have been added.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
-        std::str::from_utf8(bytes).is_ok_and(|text| sum(text).0 == self.sha256)
+        std::str::from_utf8(bytes).is_ok_and(|text| {
+            let (sha256, secret_line_count) = sum(text);
+            sha256 == self.sha256 && secret_line_count <= self.secret_line_count
+        })
     }
 
-    /// Why these bytes are not what was read, with the beginnings of both sums.
+    /// Why these bytes are not what was read: the beginnings of both sums, or how many
+    /// lines with secrets there are.
     pub fn difference(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
+        let (sha256, lines) = sum(&text);
+        if sha256 == self.sha256 && lines > self.secret_line_count {
+            return format!(
+                "it has {lines} lines with secrets, which its sum leaves out; the file which the run read ({}) had {}",
+                self.option, self.secret_line_count
+            );
+        }
         let of_run: String = self.sha256.chars().take(SHOWN_DIGITS).collect();
-        let found: String = sum(&text).0.chars().take(SHOWN_DIGITS).collect();
+        let found: String = sha256.chars().take(SHOWN_DIGITS).collect();
         format!(
             "its SHA-256 begins with {found}, that of the file which the run read ({}) with {of_run}",
             self.option
@@ -104,5 +116,32 @@ mod tests {
         // Whoever gives the file away removes the line first.
         assert!(file.is_of(b"LOAD=1\nPROCS=2\n"));
         assert!(!file.is_of(b"LOAD=1\nPROCS=3\n"));
+    }
+
+    #[test]
+    fn nothing_hides_from_the_sum_on_a_line_with_a_secret() {
+        let rc = "LOAD=1\nPROCS=2\n";
+        let of = |text: &str| InputFile::of(RC_OPTION, Path::new("sfs_rc"), text);
+        let secret = format!("{rc}PASSWORD=geheim\n");
+        for added in [
+            "LOAD=500 # PASSWORD=x\n",
+            "X=1 # PASSWORD=\"\nLOAD=500\n",
+            "X=1 # PASSWORD=\"\nLOAD=500 # \"\n",
+            "PASSWORD=\"\nLOAD=500\n\"\n",
+            "PASSWORD=x LOAD=500\n",
+        ] {
+            let text = format!("{rc}{added}");
+            assert!(!of(rc).is_of(text.as_bytes()), "{added}");
+            assert!(!of(&secret).is_of(text.as_bytes()), "{added}");
+        }
+        // Lines with secrets are counted.
+        let said = of(rc).difference(secret.as_bytes());
+        assert!(!of(rc).is_of(secret.as_bytes()), "{said}");
+        assert!(said.contains("it has 1 lines with secrets"), "{said}");
+        // No value of a secret is in a sum.
+        for form in ["PASSWORD=", "# PASSWORD=", "X=1 # PASSWORD=", "X=1 pass="] {
+            let sums = ["a", "'b c'"].map(|word| of(&format!("{form}{word}\n")).sha256);
+            assert_eq!(sums[0], sums[1], "{form}");
+        }
     }
 }

@@ -4,6 +4,10 @@
 
 /// Parts of names that stand before secrets.
 const WORDS: [&str; 3] = ["PASSW", "PASWORD", "SECRET"];
+/// What stands for a value that was left out before other words.
+const EMPTY: &str = "\"\"";
+/// What an SNMP community may stand behind.
+const SNMP: &str = "snmp://";
 
 /// The lines (from 1) that give a secret, with its name: `PASSWORD=...`,
 /// `Password: ...`, `"password": "..."`, `--password ...`, also behind a `#`.
@@ -17,53 +21,148 @@ pub fn secrets(text: &str) -> Vec<(usize, String)> {
 /// The names of the secrets that a line gives.
 fn in_line(line: &str) -> impl Iterator<Item = String> {
     let named = given(line)
-        .filter(|given| given.is_secret() && !given.names_a_file() && !given.is_empty())
+        .filter(Given::gives_a_secret)
         .map(|given| given.name.to_owned());
     named.chain(has_community(line).then(|| "an SNMP community".to_owned()))
 }
 
 /// `snmp://COMMUNITY@HOST`, where the community is not the one that everybody knows.
 fn has_community(line: &str) -> bool {
-    line.split("snmp://").skip(1).any(|rest| {
-        let end = rest.find(|c: char| c.is_whitespace() || "/?\"'".contains(c));
-        let authority = &rest[..end.unwrap_or(rest.len())];
-        let community = authority.split_once('@').map(|(community, _)| community);
-        community.is_some_and(|word| !word.is_empty() && word != "public")
-    })
+    let mut parts = line.split(SNMP).skip(1);
+    parts.any(|rest| community(rest).is_some())
 }
 
-/// The text without the lines that give a secret, and how many these are. A value in
-/// quotes may go on over further lines; they are left out, too.
+/// The secret community of what stands behind `snmp://`.
+fn community(rest: &str) -> Option<&str> {
+    let end = rest.find(|c: char| c.is_whitespace() || "/?\"'".contains(c));
+    let authority = &rest[..end.unwrap_or(rest.len())];
+    let community = authority.split_once('@').map(|(community, _)| community);
+    community.filter(|word| !word.is_empty() && *word != "public")
+}
+
+/// The text without its secrets, and how many lines something is left out of. A line that
+/// assigns a secret, or is a comment with one, is left out whole; a value in quotes may go
+/// on over further lines. Of any other line only the value is left out, so that nothing
+/// that has an effect of its own can hide beside a secret.
 pub fn without_secrets(text: &str) -> (String, u32) {
-    let mut rest = String::with_capacity(text.len());
-    let mut left_out = 0;
+    let mut kept = String::with_capacity(text.len());
+    let mut left_out: u32 = 0;
+    let mut at = 0;
+    // A quote that is never closed is looked for once.
+    let mut may_go_on = true;
+    while at < text.len() {
+        let mut end = line_end(text, at);
+        let line = &text[at..end];
+        if in_line(line).next().is_none() {
+            kept.push_str(line);
+            at = end;
+            continue;
+        }
+        if !is_comment(line) {
+            let from = at + leading_value(line).unwrap_or(0);
+            let mut rest = from;
+            if from > at {
+                let value_end = word_end(&text[from..], may_go_on).map(|length| from + length);
+                may_go_on &= value_end.is_some();
+                rest = value_end.unwrap_or(at + without_newline(line).len());
+                end = line_end(text, rest);
+            }
+            if from == at || !is_blank_or_comment(&text[rest..end]) {
+                kept.push_str(&text[at..from]);
+                kept.push_str(if from > at { EMPTY } else { "" });
+                kept.push_str(&without_communities(&without_values(&text[rest..end])));
+            }
+        }
+        let lines = text[at..end].lines().count();
+        left_out = left_out.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        at = end;
+    }
+    (kept, left_out)
+}
+
+/// Where the line that has this byte ends, its newline with it.
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |n| at + n + 1)
+}
+
+fn without_newline(line: &str) -> &str {
+    line.trim_end_matches(['\r', '\n'])
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('#')
+}
+
+fn is_blank_or_comment(rest: &str) -> bool {
+    rest.trim().is_empty() || (rest.starts_with(char::is_whitespace) && is_comment(rest))
+}
+
+/// Where the value begins of a line that is `NAME=value`, NAME that of a secret.
+fn leading_value(line: &str) -> Option<usize> {
+    let given = given(line).next()?;
+    let front = line[..given.at].trim_start_matches('\u{feff}').trim();
+    let leads = front.is_empty() || front == "export";
+    (leads && given.form == Form::Equals && given.gives_a_secret())
+        .then(|| line.len() - given.value.len())
+}
+
+/// Where the word ends that a text begins with, as a shell reads it: quotes hold blanks
+/// and, with `over_lines`, newlines. `None`: a quote is never closed.
+fn word_end(text: &str, over_lines: bool) -> Option<usize> {
+    let is_blank = |c: char| c.is_whitespace() && c != '\n';
+    let blank = text.len() - text.trim_start_matches(is_blank).len();
     let mut open: Option<char> = None;
-    for line in text.split_inclusive('\n') {
-        let (is_secret, next) = match open {
-            Some(quote) => (true, open.filter(|_| !line.contains(quote))),
-            None => (in_line(line).next().is_some(), open_quote(line)),
-        };
-        if is_secret {
-            left_out += 1;
-            open = next;
-        } else {
-            rest.push_str(line);
+    let mut before = ' ';
+    for (at, c) in text[blank..].char_indices() {
+        match open {
+            Some(_) if c == '\n' && !over_lines => return None,
+            Some(quote) if c == quote && !(c == '"' && before == '\\') => open = None,
+            Some(_) => {}
+            None if c.is_whitespace() => return Some(blank + at),
+            None => open = ['"', '\''].contains(&c).then_some(c),
+        }
+        before = c;
+    }
+    open.is_none().then_some(text.len())
+}
+
+/// A line, or its end, without the values of secrets.
+fn without_values(line: &str) -> String {
+    let line_length = without_newline(line).len();
+    let comment = line.find('#').unwrap_or(line.len());
+    let mut kept = String::with_capacity(line.len());
+    let mut done = 0;
+    for given in given(line) {
+        if given.at < done || !given.gives_a_secret() {
+            continue;
+        }
+        let from = line.len() - given.value.len();
+        // Nobody knows where a value ends that is no word.
+        let is_word = given.at < comment && matches!(given.form, Form::Equals | Form::Option);
+        let end = is_word.then(|| word_end(given.value, false)).flatten();
+        let to = end.map_or(line_length, |length| from + length);
+        kept.push_str(&line[done..from]);
+        done = to.max(from);
+        if given.form == Form::Equals && !line[done..].trim().is_empty() {
+            kept.push_str(EMPTY);
         }
     }
-    (rest, left_out)
+    kept.push_str(&line[done..]);
+    kept
 }
 
-/// The quote of a secret's value that the line begins and does not end.
-fn open_quote(line: &str) -> Option<char> {
-    if line.trim_start().starts_with('#') {
-        return None;
+/// A line without SNMP communities but the one that everybody knows.
+fn without_communities(line: &str) -> String {
+    let mut parts = line.split(SNMP);
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for rest in parts {
+        let community = community(rest).map_or(0, str::len);
+        kept.push_str(SNMP);
+        kept.push_str(&rest[community..]);
     }
-    let mut secrets = given(line).filter(|g| g.is_secret() && g.form == Form::Equals);
-    secrets.find_map(|given| {
-        let value = given.value.trim_start();
-        let quote = value.chars().next().filter(|c| ['"', '\''].contains(c))?;
-        (!value[1..].contains(quote)).then_some(quote)
-    })
+    kept
 }
 
 /// The files that an rc file names as the place of a secret (PASSWORD_FILE,
@@ -98,12 +197,18 @@ enum Form {
 
 /// A name and what stands behind it up to the end of the line.
 struct Given<'a> {
+    /// Where it begins in its line.
+    at: usize,
     name: &'a str,
     form: Form,
     value: &'a str,
 }
 
 impl Given<'_> {
+    fn gives_a_secret(&self) -> bool {
+        self.is_secret() && !self.names_a_file() && !self.is_empty()
+    }
+
     fn is_secret(&self) -> bool {
         let upper = self.name.to_ascii_uppercase();
         // "Tests that pass: 3" is nobody's secret.
@@ -121,7 +226,7 @@ impl Given<'_> {
     fn is_empty(&self) -> bool {
         let value = self.value.trim();
         match self.form {
-            Form::Equals => is_empty(value),
+            Form::Equals => is_empty(value) || begins_empty(value),
             Form::Option => value.is_empty() || value.starts_with('-'),
             Form::Colon | Form::Quoted => {
                 let ends = |c: char| c.is_whitespace() || [',', '}', ']'].contains(&c);
@@ -143,7 +248,7 @@ fn given(line: &str) -> impl Iterator<Item = Given<'_>> {
             let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             at = from + length;
             if let Some(given) = value_behind(&rest[..length], &rest[length..]) {
-                return Some(given);
+                return Some(Given { at: from, ..given });
             }
         }
     })
@@ -164,10 +269,17 @@ fn value_behind<'a>(name: &'a str, behind: &'a str) -> Option<Given<'a>> {
         return None;
     };
     (!plain.is_empty()).then_some(Given {
+        at: 0,
         name: plain,
         form,
         value,
     })
+}
+
+/// Empty quotes as a word of their own.
+fn begins_empty(value: &str) -> bool {
+    let rest = value.strip_prefix(EMPTY);
+    rest.is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 /// Nothing, empty quotes, or a comment.
@@ -176,9 +288,9 @@ fn is_empty(value: &str) -> bool {
     let rest = value
         .strip_prefix("\"\"")
         .or_else(|| value.strip_prefix("''"));
-    let rest = rest.unwrap_or(value).trim();
-    rest.is_empty()
-        || (rest.starts_with('#') && rest.len() < value.len())
+    let rest = rest.unwrap_or(value);
+    rest.trim().is_empty()
+        || (rest.len() < value.len() && is_blank_or_comment(rest))
         || (rest == value && rest.starts_with("# "))
 }
 
@@ -257,5 +369,46 @@ mod tests {
         let meters =
             "at = \"snmp://lab7@pdu\"\nat = \"snmp://public@pdu\"\nat = \"snmp://pdu/a@b\"\n";
         assert_eq!(of(meters).1, 1);
+    }
+
+    #[test]
+    fn nothing_but_the_secret_is_left_out_beside_it() {
+        let of = |text: &str| without_secrets(text);
+        for (text, kept, count) in [
+            ("LOAD=5 # PASSWORD=x y\n", "LOAD=5 # PASSWORD=\n", 1),
+            // Its quote opens nothing.
+            (
+                "X=1 # PASSWORD=\"\nY=\"2\"\n",
+                "X=1 # PASSWORD=\nY=\"2\"\n",
+                1,
+            ),
+            ("X=1 PASSWORD=\"a\nY=2\"\n", "X=1 PASSWORD=\nY=2\"\n", 1),
+            ("PASSWORD=x LOAD=5\n", "PASSWORD=\"\" LOAD=5\n", 1),
+            ("PASSWORD=\"a\nb\" LOAD=5\n", "PASSWORD=\"\" LOAD=5\n", 2),
+            // Never closed: only the line.
+            ("PASSWORD=\"a\nX=1\n", "X=1\n", 1),
+            ("PASSWORD=x # LOAD=5\n", "", 1),
+            ("\u{feff}export PASSWORD='a\r\nb'\r\nX=1", "X=1", 2),
+            ("PASSWORD=a\"b\\\" c\"'d e' # f\nX=1", "X=1", 1),
+            (
+                "Clientname=a Password='b c' Workdir=d\n",
+                "Clientname=a Password=\"\" Workdir=d\n",
+                1,
+            ),
+            ("{\"password\": \"x y\", \"a\": 1}", "{\"password\":", 1),
+            ("PASSWORD=\u{a0}x\nX=1", "X=1", 1),
+            ("Password: x y\r\n", "Password:\r\n", 1),
+            ("run --password geheim -s x", "run --password -s x", 1),
+            (
+                "snmp://lab7@pdu/1 snmp://public@b\n",
+                "snmp://@pdu/1 snmp://public@b\n",
+                1,
+            ),
+            ("X=ä # SECRET=ß\u{a0}", "X=ä # SECRET=", 1),
+        ] {
+            assert_eq!(of(text), (kept.to_owned(), count), "{text:?}");
+            // What is taken out already is not left out again.
+            assert!(of(kept).1 == 0 || kept == of(kept).0, "{text:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::cli::BundleArgs;
 use crate::exit::{Ended, Failure};
 use crate::files::write_whole;
 use crate::product;
-use filermark_archive::sign::{SigningKey, is_signature, signature_path};
+use filermark_archive::sign::{SigningKey, is_signature, read_signature, signature_path};
 use filermark_archive::{Bundle, GatherOptions, gather};
 use filermark_results::Timestamp;
 use std::fs;
@@ -42,12 +42,9 @@ pub fn bundle(args: &BundleArgs) -> Ended {
     let refused = |why| Failure::Usage(vec![why]);
     bundle.check_place(&path).map_err(refused)?;
     let signature = signature_path(&path);
-    let old = fs::read(&signature).ok();
-    if key.is_some() && old.as_ref().is_some_and(|bytes| !is_signature(bytes)) {
-        return Err(refused(format!(
-            "{}: is there and no signature, so it is not replaced; choose another name (-o FILE.zip), or move it away",
-            signature.display()
-        )));
+    let is_old = fs::symlink_metadata(&signature).is_ok();
+    if key.is_some() {
+        may_sign_at(&signature).map_err(refused)?;
     }
     let bytes = bundle.to_bytes().map_err(Failure::of)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -56,18 +53,31 @@ pub fn bundle(args: &BundleArgs) -> Ended {
     write_whole(&path, &bytes).map_err(Failure::Failed)?;
     tell(&bundle, &found.remarks);
     product::print(&format!("Saved {}\n", path.display()));
-    match (signed, old) {
+    match (signed, is_old) {
         (Some(text), _) => {
             write_whole(&signature, text.as_bytes()).map_err(Failure::Failed)?;
             product::print(&format!("Saved {}\n", signature.display()));
         }
-        (None, Some(_)) => eprintln!(
+        (None, true) => eprintln!(
             "note: {}: signs the archive that was here before, and not this one; --sign KEY signs it",
             signature.display()
         ),
-        (None, None) => {}
+        (None, false) => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to replace what is no signature.
+fn may_sign_at(path: &Path) -> Result<(), String> {
+    let away = "so it is not replaced; choose another name (-o FILE.zip), or move it away";
+    match read_signature(path) {
+        Err(why) => Err(format!("{why}, {away}")),
+        Ok(Some(bytes)) if !is_signature(&bytes) => Err(format!(
+            "{}: is there and no signature, {away}",
+            path.display()
+        )),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// `result/mine` as `result/mine.zip`.

@@ -3,9 +3,8 @@
 use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
 use crate::exit::{Ended, Failure};
-use crate::files::read_limited;
 use crate::product;
-use filermark_archive::sign::{self, KEY_LEN_MAX, SIGNATURE_END, VerifyingKey, signature_path};
+use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path};
 use filermark_archive::verify::{State, Verification, check_zip};
 use filermark_archive::{Bundle, GatherOptions, Options, gather, is_zip};
 use filermark_report::{Edition, Templates, html_edition};
@@ -52,7 +51,7 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
         };
         let mut told = filermark_archive::verify(&bundle, &options);
         check_zip(&bundle, &bytes, &mut told);
-        check_signature(path, &bytes, key, &mut told)?;
+        check_signature(path, &bytes, key, &mut told);
         return Ok(told);
     }
     let all = GatherOptions {
@@ -71,16 +70,15 @@ fn check_signature(
     archive: &[u8],
     key: Option<&VerifyingKey>,
     told: &mut Verification,
-) -> Result<(), String> {
+) {
     let at = signature_path(path);
     let is_there = std::fs::symlink_metadata(&at).is_ok();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match key {
         Some(key) => {
-            let signature = is_there
-                .then(|| read_limited(&at, KEY_LEN_MAX))
-                .transpose()?;
-            sign::check(archive, &name, signature.as_deref(), key, told);
+            // The user named the archive; where both are links, both are followed.
+            let signature = sign::read_signature(&std::fs::canonicalize(&at).unwrap_or(at));
+            sign::check(archive, &name, &signature, key, told);
         }
         None if is_there => told.push(
             State::Skip,
@@ -89,7 +87,6 @@ fn check_signature(
         ),
         None => {}
     }
-    Ok(())
 }
 
 /// The report as everybody and as reviewers get it.
