@@ -4,7 +4,7 @@
 
 use crate::{LEAST, bad, good, sources};
 use filermark_config::{
-    RcFile, Sources, explain, help_parameter, help_params, reference_markdown, resolve,
+    RcFile, Resolved, Sources, explain, help_parameter, help_params, reference_markdown, resolve,
     template_rc, template_rc_of,
 };
 use std::path::{Path, PathBuf};
@@ -57,10 +57,9 @@ fn the_template_is_the_example_and_resolves() {
     assert_eq!(resolved.plan.points.len(), 10);
     // What is commented out has the value shown: uncommented, the run is the same.
     let all: String = template_rc().lines().filter_map(uncommented).collect();
-    let mut all = good(&all, &[]);
+    let all = good(&all, &[]);
     assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
-    all.plan.parameters.clone_from(&resolved.plan.parameters);
-    assert_eq!(all, resolved);
+    assert_same_run(all, resolved);
 }
 
 #[test]
@@ -77,8 +76,7 @@ fn a_composite_has_its_template_too() {
     all.plan
         .findings
         .retain(|f| !f.message.contains("PIT_PORT"));
-    all.plan.parameters.clone_from(&resolved.plan.parameters);
-    assert_eq!(all, resolved);
+    assert_same_run(all, resolved);
     assert!(template_rc_of("SWBIULD").unwrap_err().contains("SWBUILD"));
 }
 
@@ -97,10 +95,9 @@ fn smb_has_its_templates_too() {
         assert_eq!(resolved.plan.benchmark.name, name);
         assert_eq!(resolved.plan.points.len(), 10);
         let all: String = text.lines().filter_map(uncommented).collect();
-        let mut all = resolve(&sources(dir.path(), &all, &[])).unwrap();
+        let all = resolve(&sources(dir.path(), &all, &[])).unwrap();
         assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
-        all.plan.parameters.clone_from(&resolved.plan.parameters);
-        assert_eq!(all, resolved);
+        assert_same_run(all, resolved);
     }
 }
 
@@ -121,10 +118,9 @@ fn the_older_generations_have_their_templates_too() {
         // As asked for: nothing is rounded.
         assert_eq!((loads[0], loads[9]), (80.0, 800.0));
         let all: String = text.lines().filter_map(uncommented).collect();
-        let mut all = good(&all, &[]);
+        let all = good(&all, &[]);
         assert!(all.plan.parameters.len() > resolved.plan.parameters.len() + 30);
-        all.plan.parameters.clone_from(&resolved.plan.parameters);
-        assert_eq!(all, resolved);
+        assert_same_run(all, resolved);
         // Either transport is standard.
         let udp = good(&text, &["TCP=off"]);
         let found = udp.plan.findings.iter();
@@ -139,6 +135,15 @@ fn the_older_generations_have_their_templates_too() {
     let said = |name| template_rc_of(name).unwrap_err();
     assert!(said("laddis").ends_with("did you mean nfs2-1993?"));
     assert!(said("nfs2-2997").ends_with("did you mean nfs2-1997?"));
+}
+
+/// The run is the same; only the parameters that are given differ, and the text of the file.
+#[track_caller]
+fn assert_same_run(mut all: Resolved, brief: Resolved) {
+    all.plan.parameters.clone_from(&brief.plan.parameters);
+    assert_ne!(all.inputs, brief.inputs);
+    all.inputs.clone_from(&brief.inputs);
+    assert_eq!(all, brief);
 }
 
 /// A line of a template with what is commented out in effect; examples are left out.
