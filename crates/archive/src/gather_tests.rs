@@ -207,7 +207,7 @@ fn inputs_are_packed_by_their_sums_and_verified() {
     // The name does not matter where the contents are the same.
     fs::rename(dir.path().join("sfs_rc"), dir.path().join("old_rc")).unwrap();
     assert!(packed(&dir, Some("old_rc"), false).is_ok());
-    // What is not there is told.
+    // What is not there is reported.
     fs::remove_file(dir.path().join("mine_mix")).unwrap();
     let found = packed(&dir, Some("old_rc"), false).unwrap();
     assert!(found.remarks[0].starts_with("mine_mix, which the run read (MIXFILE): not there"));
@@ -239,7 +239,7 @@ fn no_other_file_is_packed_for_an_input() {
     fs::write(at("mine_mix"), "read 51\n").unwrap();
     let why = packed(&dir, None, false).unwrap_err();
     assert!(why.contains("mine_mix: not the file"), "{why}");
-    // Whoever packs by other means is found out.
+    // An archive that another program packed is checked too.
     let mut bundle = packed(&dir, None, true).unwrap().bundle;
     bundle.add("mine_mix", "read 51\n", Role::Other).unwrap();
     bundle.add("else_rc", "LOAD=500\n", Role::Rc).unwrap();

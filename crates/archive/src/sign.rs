@@ -313,7 +313,7 @@ mod tests {
         let key = SigningKey::read(&secret, no_password).unwrap();
         let text = key.sign(ARCHIVE, "a.zip", Timestamp::now()).unwrap();
         let good = text.as_bytes();
-        // The first line is a comment that nobody signs.
+        // The first line is a comment that is not signed.
         let first = text.find('\n').unwrap();
         for at in first + 1..good.len() {
             if good[at].is_ascii_whitespace() {

@@ -71,10 +71,10 @@ pub enum OrderError {
     },
 }
 
-/// Where whoever listens to an order says that the run is to end, and why.
+/// Where the receiver of reports says that the run is to end, and why.
 pub(crate) type Emergency = Rc<RefCell<Option<String>>>;
 
-/// Where whoever listens to an order says what else is to be told to all that have not
+/// Where the receiver of reports says what else is to be sent to all that have not
 /// answered yet, at once.
 pub(crate) type Aside = Rc<RefCell<Option<Order>>>;
 

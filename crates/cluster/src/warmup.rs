@@ -1,6 +1,6 @@
 //! How long WARMUP takes: as the plan says, or until the load is steady
 //! (WARMUP_TIME=auto). The prime decides, from the seconds of all clients together, and
-//! tells all agents the same length.
+//! sends all agents the same length.
 
 use filermark_model::stats::Interval;
 use filermark_model::{Finding, Nanos, RunPlan};
@@ -16,7 +16,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 pub(crate) struct Warmup {
     longest: Nanos,
     until_steady: bool,
-    /// From the decision to the beginning of RUN at least: every agent hears it before.
+    /// From the decision to the beginning of RUN at least: every agent receives it before.
     lead: Nanos,
     /// The last whole seconds, without a gap.
     last: VecDeque<Interval>,
@@ -66,7 +66,7 @@ impl Warmup {
         (length < self.longest).then_some(length)
     }
 
-    /// A second that nobody has told had no reply.
+    /// A second that no agent has reported had no reply.
     fn keep(&mut self, second: &Interval) {
         let mut next = self
             .last
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(decided(&mut fixed, |_| 200.0), None);
         assert_eq!((fixed.record(), fixed.finding()), (None, None));
         let mut at_once = warmup(true);
-        // Heard at 30.5 s, a second of lead, whole seconds.
+        // Received at 30.5 s, a second of lead, whole seconds.
         assert_eq!(
             decided(&mut at_once, |_| 200.0),
             Some((29, Nanos::from_secs(32)))

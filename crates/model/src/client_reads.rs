@@ -15,7 +15,7 @@ pub enum ReadCounter {
     Block,
     /// None is needed: the file system is in the client's memory (tmpfs, a RAM disk).
     Memory,
-    /// Nobody counts them.
+    /// They are not counted.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ pub struct ClientReads {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_bytes: Option<u64>,
     /// Names the counter on its host: all entries with the same name, also those of other
-    /// clients on that host, tell of one counter. Empty in older records.
+    /// clients on that host, are of one counter. Empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// Why it is not known what was fetched.

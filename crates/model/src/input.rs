@@ -113,7 +113,7 @@ mod tests {
         let file = InputFile::of(RC_OPTION, Path::new("sfs_rc"), &with("a"));
         assert_eq!(file.secret_line_count, 1);
         assert!(file.is_rc() && file.is_of(with("b").as_bytes()));
-        // Whoever gives the file away removes the line first.
+        // The line is removed before the file is given away.
         assert!(file.is_of(b"LOAD=1\nPROCS=2\n"));
         assert!(!file.is_of(b"LOAD=1\nPROCS=3\n"));
     }

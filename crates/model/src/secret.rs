@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 pub const PASSWORD_VARIABLE: &str = "FILERMARK_PASSWORD";
 
 /// A password. `Debug` shows that there is one, nothing else does anything with it;
-/// serialization is left out on purpose: whoever sends one seals it first. Clones
+/// serialization is left out on purpose: one is sealed before it is sent. Clones
 /// share one copy in memory, which is overwritten when the last of them is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Option<Arc<Zeroizing<Box<str>>>>);

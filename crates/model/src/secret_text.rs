@@ -139,7 +139,7 @@ fn without_values(line: &str) -> String {
             continue;
         }
         let from = line.len() - given.value.len();
-        // Nobody knows where a value ends that is no word.
+        // Where a value ends that is no word is not known.
         let is_word = given.at < comment && matches!(given.form, Form::Equals | Form::Option);
         let end = is_word.then(|| word_end(given.value, false)).flatten();
         let to = end.map_or(line_length, |length| from + length);
@@ -211,7 +211,7 @@ impl Given<'_> {
 
     fn is_secret(&self) -> bool {
         let upper = self.name.to_ascii_uppercase();
-        // "Tests that pass: 3" is nobody's secret.
+        // "Tests that pass: 3" is no secret.
         let short = self.form != Form::Colon
             && (upper == "PASS" || upper.ends_with("_PASS") || upper.ends_with("-PASS"));
         short || WORDS.iter().any(|word| upper.contains(word))

@@ -74,7 +74,7 @@ impl Owned {
                     self.write(&dir)?;
                 }
                 match e {
-                    // Somebody was faster.
+                    // Another proc made something in it.
                     Errno::NOTEMPTY => Ok(()),
                     e => Err(e),
                 }

@@ -3,7 +3,7 @@
 //!
 //! Each mount point has a thread of its own, from its claim on: one that answers slowly
 //! does not let the leases of the others run out. Where another client of the run has
-//! written a marker, this agent looks at it, and renews it when nobody else does.
+//! written a marker, this agent looks at it, and renews it when no other agent does.
 
 use super::Reports;
 use crate::message::Report;
@@ -145,7 +145,7 @@ impl Lease {
     }
 
     /// Ends it. A renewal that is under way is waited for a little: one over SMB keeps
-    /// the marker from being removed. A server that does not answer keeps nobody.
+    /// the marker from being removed. A server that does not answer does not delay the end.
     pub fn end(self) {
         let Self {
             until, quit, ended, ..
@@ -225,7 +225,7 @@ impl Holder {
                     Some((before, _)) if before == heartbeat => {}
                     before => {
                         self.other = Some((heartbeat, now));
-                        // How long the first one has stood there nobody knows.
+                        // How long the first one has stood there is not known.
                         if before.is_some() {
                             lock(&self.known).seen = now;
                         }
@@ -441,7 +441,7 @@ mod tests {
         let (driver, mut holder) = holder([Renewed::Done]);
         assert_eq!(holder.lost_by(&at(HEARTBEAT)), None);
         assert_eq!(driver.turns.lock().unwrap().len(), 1, "it has looked");
-        // Nobody can have it yet.
+        // No other run can have it yet.
         let early = HEARTBEAT + UNSEEN_MAX - Duration::from_nanos(1);
         assert_eq!(holder.lost_by(&at(early)), None);
         let late = HEARTBEAT + UNSEEN_MAX;

@@ -37,7 +37,7 @@ type Reading = Vec<(MountPoint, Fetched)>;
 pub(super) struct Reads {
     sampled: Arc<Sampled>,
     readings: Result<Receiver<[Reading; 2]>, std::io::Error>,
-    /// Its end tells the thread that the phase is over.
+    /// Closed when the phase is over.
     phase: Option<Sender<()>>,
 }
 
@@ -254,7 +254,7 @@ mod tests {
         let why = |at: usize| all[at].unknown.as_deref().unwrap_or("");
         assert!(why(1).contains("went back"), "{}", why(1));
         assert!(why(2).contains("was not open"), "{}", why(2));
-        // The same counter has the same name, whichever client tells of it.
+        // The same counter has the same name, whichever client reports it.
         let first = combined(
             "h",
             &mounts[..1],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 
 /// Looks until it is dropped, on a thread of its own and outside of the shards'
-/// connections. Never waited for: a server that does not answer holds nobody up.
+/// connections. Never waited for: a server that does not answer delays nothing.
 #[derive(Debug)]
 pub(super) struct SpaceWatch {
     _until: Sender<()>,

@@ -4,7 +4,7 @@ use filermark_engine::shard::Timetable;
 use filermark_model::Nanos;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Shared by the thread that hears the prime and the one that works.
+/// Shared by the thread that receives orders and the one that works.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warmup(Arc<Mutex<State>>);
 
@@ -28,7 +28,7 @@ impl Warmup {
         state.end();
     }
 
-    /// It takes so long: that was heard at `now`.
+    /// The length of WARMUP, received at `now`.
     pub fn end(&self, warmup: Nanos, now: Nanos) {
         let mut state = self.lock();
         state.ordered = Some((warmup, now));
@@ -49,7 +49,7 @@ impl Warmup {
         )
     }
 
-    /// Whoever holds this lock does nothing that can panic half-way.
+    /// Nothing that can panic is done under this lock.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -96,7 +96,7 @@ fn may_be_hidden(pid: u32) -> bool {
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     let asked = pid.map(rustix::process::test_kill_process);
-    // A dead one that nobody has waited for can be signalled, and be looked at.
+    // A dead one that has not been waited for can be signalled, and be looked at.
     matches!(asked, Some(Err(e)) if e != rustix::io::Errno::SRCH)
 }
 
@@ -151,7 +151,7 @@ fn utc_text(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Time that has passed, by a clock of this host that nobody sets and that goes on while
+/// Time that has passed, by a clock of this host that cannot be set and that goes on while
 /// the host is suspended: the leases of others' runs go by it.
 pub fn now() -> Duration {
     Duration::from_nanos(crate::sys::since_boot().0)
@@ -286,7 +286,7 @@ pub(super) struct Keeper<'a, D> {
     dir: &'a D,
     /// Whose marker it is to be.
     run: String,
-    /// Who renews it; `None`: nobody does, `filermark stop` is at work.
+    /// Who renews it; `None`: `filermark stop` is at work, which does not renew.
     this: Option<Process>,
     watch: &'a dyn Watch,
     at: Duration,

@@ -454,7 +454,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             error,
             is_written: false,
         };
-        // Whoever made the directory may have been slow, and another run faster.
+        // The run that made the directory may have been slow, and another run faster.
         match self.marker(dir).map_err(not_written)? {
             Mark::Run(marker) if marker.run != self.claim.run_id => {
                 let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));

@@ -2,7 +2,7 @@
 //!
 //! Most are of one generation, and that is all. A sector that is not is cut where writes
 //! began or ended within it ([`Seams`](super::seams::Seams)); each piece is of one
-//! generation. A piece with a whole word tells it, and then all of its bytes are compared.
+//! generation. A piece with a whole word shows it, and then all of its bytes are compared.
 //! One without is shorter than 15 bytes and cannot be decided: its bytes are not counted
 //! as compared. Where writes may be torn, a piece is compared word by word.
 
@@ -11,7 +11,7 @@ use super::history::Checked;
 use super::seams::Cuts;
 use super::sector::{SECTOR, Sector};
 
-/// Words of a sector that may tell no generation where nobody knows which writes there
+/// Words of a sector that may show no generation where it is not known which writes there
 /// were: fewer of them cannot be told from what several short writes leave.
 const UNKNOWN_WORDS_MAX: usize = 8;
 

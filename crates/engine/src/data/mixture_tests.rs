@@ -120,7 +120,7 @@ proptest! {
         }
     }
 
-    /// The last write ended nobody knows where: what arrived of it is right, and so is
+    /// Where the last write ended is not known: what arrived of it is right, and so is
     /// what was there before.
     #[test]
     fn a_write_of_unknown_fate_may_be_torn(

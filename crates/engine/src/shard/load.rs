@@ -80,7 +80,7 @@ impl Load {
         }
     }
 
-    /// Whether RUN has begun by this instant, and nobody has noticed yet.
+    /// Whether RUN has begun by this instant, and it was not noticed yet.
     #[inline]
     fn run_begins_by(&mut self, at: Nanos) -> bool {
         if self.measuring {

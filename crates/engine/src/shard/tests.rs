@@ -556,7 +556,7 @@ fn a_run_that_is_called_early_is_that_of_a_shorter_warmup() {
     let latencies = |stats: &PointStats| (stats.response().count(), stats.response().sum_ns());
     assert_eq!(latencies(&got), latencies(&want));
     assert_eq!(got.ops[0].early_count, want.ops[0].early_count);
-    // It ends though nobody calls it.
+    // It ends without a call.
     let longest = measured(latest.into(), false);
     assert_eq!(seconds(&longest).first().unwrap().0, -300);
 }

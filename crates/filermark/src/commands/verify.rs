@@ -83,7 +83,7 @@ fn check_signature(
         None if is_there => told.push(
             State::Skip,
             format!("{name}{SIGNATURE_END}"),
-            "a signature, which needs the public key of whoever signed: --key PUBKEY",
+            "a signature, which is not checked without the public key: --key PUBKEY",
         ),
         None => {}
     }

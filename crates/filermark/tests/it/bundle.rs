@@ -453,7 +453,7 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert!(code != Some(0), "{text}");
 
-    // Packed anew without a key, the old signature is told.
+    // Packed anew without a key, the old signature is named.
     fs::remove_file(dir.join("mine.zip")).expect("away");
     let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
     assert!(

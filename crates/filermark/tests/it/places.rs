@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// Puts a file there that is nobody's business; false where that is not possible any more.
+    /// Puts a foreign file there; false where that is not possible any more.
     pub fn plant(&self, path: &str) -> bool {
         match self {
             Place::Directory(top) => std::fs::write(top.join(path), path).is_ok(),
@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// A link to a directory of somebody else's, where the target can have one.
+    /// A link to a foreign directory, where the target can have one.
     pub fn plant_link(&self, path: &str, to: &str) -> bool {
         match self {
             Place::Directory(top) => {

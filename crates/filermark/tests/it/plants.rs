@@ -1,4 +1,4 @@
-//! Somebody else's things in what a run has left, at every level of it: links, hard links, files,
+//! Foreign objects in what a run has left, at every level of it: links, hard links, files,
 //! directories with names of the layout, another run's, other file systems. The next run finds a
 //! directory of a proc in its way, removes what is its own around it and ends; nothing of others
 //! changes, and what stays is named in the record, with the command that removes what is the run's.
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const OWNER: &str = ".filermark-owner";
-/// Somebody's directory beside those of runs. It looks like a proc's inside.
+/// A foreign directory beside those of runs. It looks like a proc's inside.
 const THEIRS: &str = "foreign-dir";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ enum What {
     Dir,
     /// The same with the owner file of another run.
     Owned,
-    /// A symbolic link to somebody's directory.
+    /// A symbolic link to a foreign directory.
     Link,
-    /// A second name of somebody's file, which a run would not give.
+    /// A second name of a foreign file, which a run would not give.
     Hard,
     /// One that a run would give: the name goes, the file stays.
     HardOfLayout,
@@ -378,7 +378,7 @@ fn on_mounted_file_systems() {
     };
     let dir = mounts.plain().expect("a directory");
     let bind = |path: &str| {
-        // A bind mount of somebody's directory of the same file system.
+        // A bind mount of a foreign directory of the same file system.
         let done = mounts
             .command("mount")
             .arg("--bind")

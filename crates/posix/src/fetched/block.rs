@@ -25,7 +25,7 @@ pub(super) enum Device {
 pub(super) fn of(device: u64, source: &str) -> Option<Device> {
     let by_number = in_sysfs(device);
     let by_source = || {
-        // Several devices in one source are separated by colons; then nobody knows.
+        // Several devices in one source are separated by colons; then it is not known.
         let path = Path::new(source);
         let is_device = source.starts_with("/dev/") && !source.contains(':');
         in_sysfs(crate::sys::device_at(path.to_str().filter(|_| is_device)?)?)

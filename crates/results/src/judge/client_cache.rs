@@ -39,7 +39,7 @@ fn by_counter(reads: &[ClientReads]) -> Vec<ClientReads> {
         one.client = format!("{}, {}", one.client, entry.client);
         one.mounts.extend_from_slice(&entry.mounts);
         one.read_bytes = one.read_bytes.saturating_add(entry.read_bytes);
-        // Whoever has it knows it for all.
+        // A figure of one client holds for all.
         one.fetched_bytes = one.fetched_bytes.max(entry.fetched_bytes);
     }
     all
