@@ -70,8 +70,10 @@ pub(super) fn load(client: &Client<'_>) -> Check {
     let mut found = format!("load average {average:.2} on {cores} cores");
     if let Some(busy) = load.busiest.as_ref().filter(|b| b.percent >= 1.0) {
         found += &format!(
-            "; busiest: {} (pid {}), {:.0} % of a core",
-            busy.name, busy.pid, busy.percent
+            "; busiest beside this program while preflight looked: {} (pid {}), {:.2} of {cores} cores",
+            busy.name,
+            busy.pid,
+            (busy.percent / 100.0).min(cores)
         );
     }
     let others = load.others_percent > cores * 100.0 * OTHERS_SHARE_MAX;
@@ -174,7 +176,7 @@ mod tests {
         let check = load(&made.client());
         assert_eq!(check.verdict, Verdict::Warning);
         assert!(
-            check.sentence.contains("dd (pid 42), 93 %"),
+            check.sentence.contains("dd (pid 42), 0.93 of 8 cores"),
             "{}",
             check.sentence
         );

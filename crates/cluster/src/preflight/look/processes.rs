@@ -12,8 +12,16 @@ const PROCESSES_MAX: usize = 100_000;
 /// (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
 
-/// A process: its name, and the ticks that it used so far.
-type Charge = (String, u64);
+/// What a process used so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Charge {
+    name: String,
+    /// Processor time, in ticks.
+    used: u64,
+    /// When it was started, in ticks: another process with its number has another one.
+    /// Its name may change meanwhile (kernel threads tell in it what they do).
+    started: u64,
+}
 
 /// Looks twice.
 pub(super) fn look() -> LoadFacts {
@@ -24,7 +32,7 @@ pub(super) fn look() -> LoadFacts {
     std::thread::sleep(MOMENT);
     let after = charges();
     let own = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let own = charge_in(&own).map_or(String::new(), |(_, (name, _))| name);
+    let own = charge_in(&own).map_or(String::new(), |(_, charge)| charge.name);
     compare(&before, &after, &own, began.elapsed())
 }
 
@@ -37,10 +45,11 @@ fn compare(
 ) -> LoadFacts {
     let ticks = TICKS_PER_S * elapsed.as_secs_f64().max(1e-3);
     let mut facts = LoadFacts::default();
-    for (pid, (name, used)) in after {
+    for (pid, charge) in after {
         // What has come in between is charged with all that it used.
-        let earlier = before.get(pid).filter(|(n, _)| n == name);
-        let used = used.saturating_sub(earlier.map_or(0, |(_, used)| *used));
+        let earlier = before.get(pid).filter(|c| c.started == charge.started);
+        let used = charge.used.saturating_sub(earlier.map_or(0, |c| c.used));
+        let name = &charge.name;
         if name == own || used == 0 {
             continue;
         }
@@ -74,9 +83,14 @@ fn charge_in(line: &str) -> Option<(u32, Charge)> {
     let (name, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    // utime and stime are fields 14 and 15; the one behind the name is field 3.
-    let used = ticks(11)?.saturating_add(ticks(12)?);
-    Some((pid.parse().ok()?, (name.to_owned(), used)))
+    // utime, stime and starttime are fields 14, 15 and 22; the one behind the name is
+    // field 3.
+    let charge = Charge {
+        name: name.to_owned(),
+        used: ticks(11)?.saturating_add(ticks(12)?),
+        started: ticks(19)?,
+    };
+    Some((pid.parse().ok()?, charge))
 }
 
 #[cfg(test)]
@@ -86,30 +100,52 @@ mod tests {
     #[test]
     fn a_line_of_stat_is_read() {
         let line = "42 (a) (b c) S 1 42 42 0 -1 4194560 1 2 3 4 70 30 0 0 20 0 1 0 5";
-        assert_eq!(charge_in(line), Some((42, ("a) (b c".into(), 100))));
+        assert_eq!(charge_in(line), Some((42, charge("a) (b c", 100, 5))));
         for bad in ["", "42", "x (a) S 1", "42 (a) S 1 2 3"] {
             assert_eq!(charge_in(bad), None, "{bad}");
         }
     }
 
+    fn charge(name: &str, used: u64, started: u64) -> Charge {
+        Charge {
+            name: name.to_owned(),
+            used,
+            started,
+        }
+    }
+
+    /// Processes that were started at the tick of their number.
+    fn charges(all: &[(u32, &str, u64)]) -> HashMap<u32, Charge> {
+        let of =
+            |(pid, name, used): &(u32, &str, u64)| (*pid, charge(name, *used, u64::from(*pid)));
+        all.iter().map(of).collect()
+    }
+
+    /// As it happened: a kernel thread was charged with all that it had used since the
+    /// host was started, and took 675 % of a core.
+    #[test]
+    fn a_process_that_changes_its_name_is_still_the_same() {
+        let before = charges(&[(9, "kworker/u8:2-events", 100_000)]);
+        let after = charges(&[(9, "kworker/u8:2-flush", 100_025)]);
+        let facts = compare(&before, &after, "filermark", Duration::from_millis(500));
+        let busiest = facts.busiest.expect("the thread");
+        assert_eq!(
+            (busiest.name.as_str(), busiest.percent),
+            ("kworker/u8:2-flush", 50.0)
+        );
+        assert_eq!(facts.others_percent, 50.0);
+    }
+
     #[test]
     fn the_busiest_other_process_is_named() {
-        let charges = |all: &[(u32, &str, u64)]| -> HashMap<u32, Charge> {
-            let of = |(pid, name, used): &(u32, &str, u64)| (*pid, ((*name).to_owned(), *used));
-            all.iter().map(of).collect()
-        };
         let before = charges(&[
             (1, "init", 5),
             (2, "dd", 100),
             (3, "filermark", 0),
             (4, "old", 9),
         ]);
-        let after = charges(&[
-            (1, "init", 5),
-            (2, "dd", 150),
-            (3, "filermark", 80),
-            (4, "new", 10),
-        ]);
+        let mut after = charges(&[(1, "init", 5), (2, "dd", 150), (3, "filermark", 80)]);
+        after.insert(4, charge("new", 10, 99));
         let facts = compare(&before, &after, "filermark", Duration::from_secs(1));
         let busiest = facts.busiest.expect("dd");
         assert_eq!((busiest.name.as_str(), busiest.pid), ("dd", 2));
