@@ -62,6 +62,11 @@ impl Bucket {
     /// The factor of the space that a run may come to need (facts.md 3.7: 12): the
     /// files of APPEND may double.
     pub const MAX_FACTOR: u64 = 12;
+    /// Buckets whose names come and go: `mkdir`, `create`, `unlink2`. INIT makes no
+    /// directories of the first, and of each of the other two every second name.
+    pub const POOLS: u64 = 3;
+    /// Most names that come and go, per pool and proc.
+    pub const POOL_MAX: u64 = 4_096;
     /// Directories made by `mkdir`.
     pub const MKDIR: Bucket = Bucket(7);
     /// Empty files made by `create`, removed by `unlink`.

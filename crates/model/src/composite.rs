@@ -57,6 +57,8 @@ pub struct DataSet {
     pub max_bytes: u64,
     /// Data at the start per client, in bytes.
     pub client_bytes: u64,
+    /// Files that INIT makes, the empty ones too.
+    pub file_count: u64,
 }
 
 impl DataSet {
@@ -85,7 +87,23 @@ impl Component {
 
     /// Files that INIT makes for one proc, the empty ones too.
     pub fn files_per_proc(&self) -> u64 {
-        Bucket::COUNT as u64 * self.files_per_bucket()
+        self.standing_files() + self.pool_files()
+    }
+
+    /// Those of them that hold data.
+    pub fn data_files_per_proc(&self) -> u64 {
+        Bucket::WITH_DATA.len() as u64 * self.files_per_bucket()
+    }
+
+    /// Files that stay: procs that share a tree have them once.
+    fn standing_files(&self) -> u64 {
+        (Bucket::COUNT as u64 - Bucket::POOLS) * self.files_per_bucket()
+    }
+
+    /// Files that come and go, of which each proc has its own.
+    fn pool_files(&self) -> u64 {
+        let names = self.files_per_bucket().clamp(1, Bucket::POOL_MAX);
+        (Bucket::POOLS - 1) * (names / 2)
     }
 }
 
@@ -141,11 +159,13 @@ impl CompositeWork {
                 continue;
             };
             let shared = sharing || c.workload.attributes.sharemode;
+            set.file_count = set.file_count.saturating_add(c.pool_files());
             if shared && !seen.insert((proc.component, &proc.mount)) {
                 continue;
             }
             set.start_bytes = set.start_bytes.saturating_add(c.start_bytes());
             set.max_bytes = set.max_bytes.saturating_add(c.max_bytes());
+            set.file_count = set.file_count.saturating_add(c.standing_files());
         }
         set.init_bytes = set.start_bytes;
         set.client_bytes = set.start_bytes / u64::from(clients.max(1));

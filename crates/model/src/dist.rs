@@ -1,8 +1,26 @@
 //! Discrete size distributions: file sizes and transfer sizes.
 
-use crate::rng::Rng;
+use crate::rng::{Rng, hash3, unit_interval};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// Standard deviation of normally distributed file sizes, as a share of the mean `[own]`.
+const SIGMA: f64 = 0.25;
+/// Farther from the mean than this many deviations no size lies.
+const SIGMAS_MAX: f64 = 3.0;
+
+/// How far a normally distributed file size lies from its mean, by a random number.
+pub fn normal_offset(mean_bytes: u64, hash: u64) -> i64 {
+    let sigmas = normal(hash).clamp(-SIGMAS_MAX, SIGMAS_MAX);
+    (sigmas * SIGMA * mean_bytes as f64) as i64
+}
+
+/// A normally distributed figure out of a hash (Box and Muller).
+fn normal(hash: u64) -> f64 {
+    let u = unit_interval(hash).max(1e-12);
+    let v = unit_interval(hash3(hash, 1, 2));
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
 
 /// One row: a size and how many percent of the draws have it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

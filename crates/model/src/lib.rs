@@ -16,6 +16,7 @@ pub mod latency;
 pub mod launch;
 pub mod memory;
 pub mod mix;
+pub mod moved;
 pub mod op;
 pub mod plan;
 pub mod registry;

@@ -80,13 +80,30 @@ fn components(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fm
             Some(rate) => format!("{} op/s each", short(rate)),
             None => "as fast as they go".to_owned(),
         };
+        let whose = match plan.fileset.sharing || c.workload.attributes.sharemode {
+            true => "all procs on a mount point together",
+            false => "each proc",
+        };
+        let directories = match c.dir_count {
+            1 => "1 directory".to_owned(),
+            n => format!("{n} directories"),
+        };
         writeln!(
             out,
-            "  {:<12} {}{per}, {rate}; {} x {} files of {}, of which a proc has {} to {}",
+            "  {:<12} {}{per}, {rate}",
             c.workload.name,
             counted(u64::from(c.instances), "proc"),
-            c.dir_count,
-            c.files_per_dir,
+        )?;
+        writeln!(
+            out,
+            "               {whose}: {directories} with {} for each kind of operation, {} in all;",
+            counted(u64::from(c.files_per_dir), "file"),
+            c.files_per_proc(),
+        )?;
+        writeln!(
+            out,
+            "               {} hold data, {} in the mean: {} to begin with, {} at most",
+            c.data_files_per_proc(),
             Bytes(c.file_bytes),
             Bytes(c.start_bytes()),
             Bytes(c.max_bytes()),
@@ -112,9 +129,10 @@ fn points(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::R
         true => format!("{}s", plan.benchmark.unit),
         false => "-".to_owned(),
     };
+    writeln!(out, "\nLoad points (start and max MiB: all procs together)")?;
     writeln!(
         out,
-        "\n{:>5} {unit:>10} {:>7} {:>10} {:>9} {:>11} {:>11} {:>11}",
+        "{:>5} {unit:>10} {:>7} {:>10} {:>9} {:>11} {:>11} {:>11}",
         "point", "procs", "op/s", "procs/cl", "start MiB", "max MiB", "MiB/client"
     )?;
     for p in &plan.points {
@@ -171,15 +189,10 @@ fn needs(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Re
         .map(|p| data_set(plan, work, *p))
         .collect();
     let space = sets.iter().map(|s| s.max_bytes).max().unwrap_or(0);
-    let component = |number: u32| work.components.get(number as usize);
-    let files: u64 = plan
-        .procs
-        .iter()
-        .filter_map(|p| component(p.component))
-        .fold(0, |sum, c| sum.saturating_add(c.files_per_proc()));
+    let files = sets.iter().map(|s| s.file_count).max().unwrap_or(0);
     writeln!(
         out,
-        "\nSpace on the servers  {}, {files} files",
+        "\nSpace on the servers  {} and {files} files, for all procs of the largest load point",
         Bytes(space)
     )?;
     memory(out, plan, work)?;

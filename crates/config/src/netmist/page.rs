@@ -131,7 +131,10 @@ therefore 2.2 times as large as the manual says, and so is the least time to mea
 ## How long it takes
 
 The data set is to be used, not only made: where all procs have a rate, RUN is so long that \
-half as many bytes again are moved as the data set has (transfers end with their file, so that \
-less moves than the tables say), 24 hours at most. Without a rate the run is as long as \
-`-t` says, and the load point [does not count](rules.md) unless as many bytes were moved.
+as many bytes are moved as the data set has, 24 hours at most. What an operation moves follows \
+from the tables of transfer sizes and from the file sizes: a transfer ends with its file. It is \
+enough also where only 95 % of the rate is achieved and chance is against it; small data sets \
+have more of that. `-i` says how long RUN is. Without a rate the run is as long as `-t` says, \
+and the load point [does not count](rules.md#data-touched) unless as many bytes were moved; \
+`-i` says how many that are per second.
 ";

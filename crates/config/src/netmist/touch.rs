@@ -1,12 +1,16 @@
 //! How long RUN has to be so that the data set is used, not only made.
 
 use filermark_model::composite::Component;
+use filermark_model::moved::Moved;
 use filermark_model::plan::ProcPlan;
-use filermark_model::{Benchmark, Bytes, Finding, Mix, Nanos, Op, Rule, Severity};
+use filermark_model::{Benchmark, Bytes, Finding, Nanos, Rule, Severity};
 
-/// Transfers end with their file: fewer bytes move than the tables say. So much
-/// longer RUN is made.
-const RESERVE: f64 = 1.5;
+/// What operations move differs by chance: RUN is so long that the data set is touched
+/// also where they move less, by so many standard errors.
+const STD_ERRORS: f64 = 4.0;
+/// The same of the files of a tree, which may be smaller than they should be; each proc has
+/// its own, and they differ.
+const TREE_STD_ERRORS: f64 = 3.0;
 /// The longest that RUN is made so that the data set is touched, in seconds.
 const RUNTIME_S_MAX: f64 = 86_400.0;
 
@@ -25,8 +29,8 @@ pub(super) fn touch(
     let mut note = |severity, text: String| {
         findings.push(Finding::new(Rule::DataTouched, severity, text));
     };
-    let moves = |c: &Component| bytes_per_op(c) > 0.0;
-    if !work.components.iter().any(moves) {
+    let moved: Vec<Moved> = work.components.iter().map(least_moved).collect();
+    if moved.iter().all(|m| m.mean_bytes <= 0.0) {
         note(
             Severity::Note,
             "the workloads move no data: the run is as long as -t says".into(),
@@ -35,14 +39,24 @@ pub(super) fn touch(
     }
     let data = work.data_set(all, 1, sharing).start_bytes as f64;
     let rate = |p: &ProcPlan| {
-        let component = work.components.get(p.component as usize)?;
-        Some(p.ops_per_sec?.0 * bytes_per_op(component))
+        let moved = moved.get(p.component as usize)?;
+        Some((p.ops_per_sec?.0, *moved))
     };
     // Without a rate the time is known only when it has passed.
-    let Some(per_second) = all.iter().map(rate).sum::<Option<f64>>() else {
+    let Some(rates) = all.iter().map(rate).collect::<Option<Vec<_>>>() else {
+        let seconds = runtime.as_secs_f64();
+        note(
+            Severity::Note,
+            format!(
+                "RUN takes {seconds} s; the load point counts only if the data set of {} is read and written \
+                 once in it, which takes {}/s; with a rate (-O, Oprate) RUN is made long enough (--exact-time: no such rule)",
+                Bytes(data as u64),
+                Bytes((data / seconds.max(1e-9)) as u64),
+            ),
+        );
         return true;
     };
-    let needed = (RESERVE * data / per_second.max(1e-9)).ceil();
+    let needed = seconds_to_move(data, &rates, benchmark.standard.achieved_pcnt_min).ceil();
     if needed <= runtime.as_secs_f64() {
         return true;
     }
@@ -71,48 +85,51 @@ pub(super) fn touch(
     true
 }
 
-/// What an operation of a component moves in the mean, in bytes.
-fn bytes_per_op(c: &Component) -> f64 {
-    let w = &c.workload;
-    let (read, write) = (
-        w.read_transfers.mean_bytes(),
-        w.write_transfers.mean_bytes(),
-    );
-    let file = c.file_bytes as f64;
-    let mix: &Mix = &w.mix;
-    let of = |(op, percent): &(Op, f64)| {
-        let bytes = match op {
-            Op::Read | Op::MmapRead | Op::ReadRandom => read,
-            Op::Write | Op::MmapWrite | Op::WriteRandom | Op::Append => write,
-            Op::ReadFile | Op::WriteFile => file,
-            Op::Rmw => 2.0 * write,
-            Op::Copyfile => 2.0 * file,
-            _ => 0.0,
-        };
-        bytes * percent / 100.0
-    };
-    mix.shares().iter().map(of).sum()
+/// What an operation moves, on a tree whose files are smaller than they should be.
+fn least_moved(component: &Component) -> Moved {
+    let moved = component.moved_per_op();
+    let least = (1.0 - TREE_STD_ERRORS * component.moved_doubt()).max(0.25);
+    Moved {
+        mean_bytes: moved.mean_bytes * least,
+        ..moved
+    }
+}
+
+/// How many seconds operations of these rates take until so many bytes are moved: though
+/// only the least share of the rate is achieved that counts, and chance is against it.
+fn seconds_to_move(bytes: f64, rates: &[(f64, Moved)], achieved_pcnt_min: f64) -> f64 {
+    let sum = |of: &dyn Fn(&Moved) -> f64| rates.iter().map(|(rate, m)| rate * of(m)).sum::<f64>();
+    let per_second = sum(&|m| m.mean_bytes) * (achieved_pcnt_min / 100.0).clamp(0.5, 1.0);
+    let scatter = STD_ERRORS * sum(&|m| m.mean_square).sqrt();
+    // per_second * t - scatter * sqrt(t) = bytes.
+    let root = (scatter * scatter + 4.0 * per_second * bytes).sqrt();
+    ((scatter + root) / (2.0 * per_second.max(1e-9))).powi(2)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::composite::choose::shipped_registry;
-    use filermark_model::Registry;
-
-    fn moved(registry: &Registry, benchmark: &str) -> f64 {
-        let benchmark = registry.composite(benchmark).unwrap();
-        bytes_per_op(&benchmark.composite().unwrap().components[0])
-    }
 
     #[test]
-    fn what_an_operation_moves_follows_from_mix_and_tables() {
-        let registry = shipped_registry();
-        // VDA1 writes only: the mean of its table, 450 KiB.
-        let vda1 =
-            32.0 * 0.05 + 64.0 * 0.1 + 128.0 * 0.1 + 256.0 * 0.25 + 512.0 * 0.25 + 1024.0 * 0.25;
-        assert!((moved(&registry, "VDA") / 1024.0 - vda1).abs() < 0.1);
-        // SWBUILD: 6 % whole-file reads and 7 % whole-file writes of 16 KiB.
-        assert!((moved(&registry, "SWBUILD") - 16384.0 * 0.13).abs() < 1e-6);
+    fn chance_and_a_rate_that_is_just_enough_are_reckoned_with() {
+        let moved = |mean_bytes: f64, mean_square: f64| Moved {
+            mean_bytes,
+            mean_square,
+        };
+        // All operations move the same, at the full rate: the scatter is that of their
+        // number only.
+        let even = [(100.0, moved(1000.0, 0.0))];
+        assert!((seconds_to_move(1e6, &even, 100.0) - 10.0).abs() < 1e-9);
+        assert!((seconds_to_move(0.95e6, &even, 95.0) - 10.0).abs() < 1e-9);
+        let procs = [(50.0, moved(1000.0, 0.0)), (100.0, moved(500.0, 0.0))];
+        assert!((seconds_to_move(1e6, &procs, 100.0) - 10.0).abs() < 1e-9);
+        // One in a hundred moves 100 kB: in t seconds t of them come, give or take.
+        let rare = [(100.0, moved(1000.0, 1e8))];
+        let t = seconds_to_move(1e6, &rare, 100.0);
+        assert!(
+            (t * 1e5 - 4.0 * (100.0 * t * 1e8).sqrt() - 1e6).abs() < 1.0,
+            "{t}"
+        );
+        assert!((30.0..40.0).contains(&t), "{t}");
     }
 }

@@ -124,6 +124,9 @@ fn no_rate_limit() {
     );
     assert_eq!(plan.heartbeat, None);
     assert_eq!(said(&plan, Severity::Warning), [""; 0]);
+    let notes = said(&plan, Severity::Note);
+    let told = "RUN takes 300 s; the load point counts only if the data set of 11.1 GiB is read and written once in it, which takes 37.8 MiB/s";
+    assert!(notes.iter().any(|n| n.starts_with(told)), "{notes:?}");
 }
 
 /// The second: with a rate, which lengthens RUN so that the data set is touched.
@@ -137,9 +140,9 @@ fn a_rate_limit() {
         notes[0].contains("instead of 300 s: the data set of 11.1 GiB"),
         "{notes:?}"
     );
-    // 11 x 1000 x 1056 KiB over 1000 op/s of some 6 KB each, half as much again.
+    // 11 x 1000 x 1056 KiB over 950 op/s of some 6 KB each, and a little for chance.
     let s = plan.phases.runtime.as_secs_f64();
-    assert!((2850.0..3075.0).contains(&s), "{s}");
+    assert!((2000.0..2200.0).contains(&s), "{s}");
     let exact = good(ONE, "netmist --exact-time -O 1000 -g client_list");
     assert_eq!(exact.phases.runtime, seconds(300));
     assert!(!exact.fileset.touch_all);

@@ -3,7 +3,7 @@
 use crate::posix_tree::{left_behind, plant_foreign, tree};
 use crate::sweep::{Ended, PROGRAM, Sweep};
 use crate::turns::beside_others;
-use filermark_model::Op;
+use filermark_model::{Op, Rule};
 use filermark_testbed::{Mounts, available};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -203,6 +203,51 @@ fn netmist_s_command_line_works() {
         .succeed();
     ended.assert_tame();
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
+}
+
+/// A run of netmist's command line that takes as long as it says has read and written its
+/// data set: also with files that are smaller than the transfers of the workload.
+#[test]
+fn a_run_as_long_as_the_plan_says_touches_its_data_set() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let dir = mounts.tmpfs(64).expect("a tmpfs");
+    let work = Sweep::bare().suffix("netmist");
+    let work = work.seeing(&mounts).command("netmist");
+    let line = format!(
+        "Clientname=localhost Workdir={} Workload=METADATA\n",
+        dir.path().display()
+    );
+    work.write("clients", &line);
+    let args = "-b 128k -B 128k -T 2 -Q 8 -O 500 -t 1 -w 0 -g clients -o STALL_PCNT_MAX=100";
+    let ended = args
+        .split(' ')
+        .fold(work, |sweep, arg| sweep.arg(arg))
+        .run();
+    ended.assert_tame();
+    let (plan, point) = (ended.record().run.plan, ended.point(1));
+    let seconds = plan.phases.runtime.as_secs_f64();
+    let stats = point.stats.as_ref().expect("figures");
+    let moved: u64 = stats
+        .ops
+        .iter()
+        .map(|o| o.read_bytes + o.written_bytes)
+        .sum();
+    let set = plan.data_set(point.load).start_bytes;
+    assert_eq!(set, 11 * 16 * 8192);
+    // On a busy machine fewer operations are made: what each of them moves is what counts.
+    let planned = point.load.requested.0 * seconds;
+    let per_op = moved as f64 / stats.success_count() as f64;
+    assert!(
+        per_op * planned >= set as f64,
+        "{planned} operations of {per_op:.0} bytes in {seconds} s, {set} bytes"
+    );
+    let touched = !point.findings.iter().any(|f| f.rule == Rule::DataTouched);
+    assert_eq!(touched, moved >= set);
+    let made = stats.success_count() as f64 / planned;
+    assert!(touched || made < 0.95, "{made} of the operations");
 }
 
 /// With many operations the shares of a mix are within 1 percentage point of its

@@ -5,9 +5,6 @@ use super::{FileSizes, Sharing};
 use crate::pool::Pool;
 use filermark_model::{Bucket, Mix, Op};
 
-/// Most names that come and go, per pool.
-const POOL_MAX: u64 = 4_096;
-
 /// Names that come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreePool {
@@ -72,7 +69,7 @@ impl Books {
     pub fn new(mix: &Mix, sizes: &FileSizes, sharing: Sharing) -> Self {
         let has = |op: Op| mix.percent(op) > 0.0;
         let files = sizes.count() as usize;
-        let names = sizes.count().min(POOL_MAX) as u16;
+        let names = sizes.count().min(Bucket::POOL_MAX) as u16;
         let list = |wanted: bool, bucket: Bucket| match wanted {
             true => (0..sizes.count())
                 .map(|n| sizes.created(bucket, n))

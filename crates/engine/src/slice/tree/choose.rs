@@ -4,6 +4,7 @@ use super::{Sharing, TreeHold, TreePool, TreeSlice};
 use crate::driver::Action;
 use crate::file_action::{FileAction, FileKind, FileRef, Io};
 use crate::proc::{Choice, Hold};
+use filermark_model::moved::GEOMETRIC_PART;
 use filermark_model::rng::hash3;
 use filermark_model::workload::HotSpot;
 use filermark_model::{Bucket, Nanos, Op, Rng};
@@ -14,8 +15,6 @@ const PAGE: u64 = 4096;
 const LOCK_SPAN: u64 = 1 << 20;
 /// Locks begin at whole multiples of this, in bytes `[own]`.
 const LOCK_ALIGN: u64 = 4096;
-/// The geometric distribution's mean lies at the n-th part of the files `[own]`.
-const GEOMETRIC_PART: f64 = 10.0;
 
 impl TreeSlice {
     /// Decides on which file `op` works, at about `now`.

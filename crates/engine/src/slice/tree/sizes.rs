@@ -1,13 +1,10 @@
 //! Sizes of the files of a tree: a pure function of seed, bucket and number.
 
 use filermark_model::composite::Component;
-use filermark_model::rng::hash3;
+use filermark_model::dist::normal_offset;
+use filermark_model::rng::{hash3, unit_interval};
 use filermark_model::{Bucket, SizeDistribution};
 
-/// Standard deviation of normally distributed sizes, as a share of the mean `[own]`.
-const SIGMA: f64 = 0.25;
-/// Farther from the mean than this many deviations no size lies.
-const SIGMAS_MAX: f64 = 3.0;
 /// The golden ratio's fraction: spreads quantiles evenly over consecutive files.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
@@ -51,7 +48,7 @@ impl FileSizes {
             return 0;
         }
         if let Some(table) = &self.table {
-            let start = unit(hash3(self.seed, u64::from(bucket.number()), u64::MAX));
+            let start = unit_interval(hash3(self.seed, u64::from(bucket.number()), u64::MAX));
             return table.quantile((start + number as f64 * GOLDEN).fract()).0;
         }
         let alone = number == self.count - 1 && self.count % 2 == 1;
@@ -59,22 +56,10 @@ impl FileSizes {
             return self.mean_bytes;
         }
         let hash = hash3(self.seed, u64::from(bucket.number()), number / 2);
-        let off =
-            (normal(hash).clamp(-SIGMAS_MAX, SIGMAS_MAX) * SIGMA * self.mean_bytes as f64) as i64;
+        let off = normal_offset(self.mean_bytes, hash);
         let off = if number.is_multiple_of(2) { off } else { -off };
         self.mean_bytes.saturating_add_signed(off)
     }
-}
-
-fn unit(hash: u64) -> f64 {
-    (hash >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// A normally distributed figure out of a hash (Box and Muller).
-fn normal(hash: u64) -> f64 {
-    let u = unit(hash).max(1e-12);
-    let v = unit(hash3(hash, 1, 2));
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 #[cfg(test)]
