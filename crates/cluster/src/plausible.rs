@@ -47,6 +47,12 @@ pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> 
     {
         return Some(fault);
     }
+    let silent_ns = stats
+        .silence
+        .map_or(0, |s| s.start_ns.saturating_add(s.length_ns));
+    if silent_ns > stats.window_ns.saturating_add(WINDOW_MARGIN.0) {
+        return Some("a time without replies beyond the end of RUN".into());
+    }
     let strange = stats.intervals.iter().find(|i| !can_be(plan, i));
     strange.map(|i| format!("second {} of RUN", i.second))
 }
@@ -213,6 +219,16 @@ mod tests {
         assert!(op(|o| o.late_count = u64::MAX).contains("ended after it"));
         assert!(op(|o| o.early_count = 1).contains("intended before RUN"));
         assert!(op(|o| o.success_count = 1).contains("0 response times"));
+        let silence = |start_ns, length_ns| {
+            told(&|s| {
+                s.silence = Some(filermark_model::silence::Silence {
+                    start_ns,
+                    length_ns,
+                });
+            })
+        };
+        assert!(silence(0, 1 << 62).contains("beyond the end of RUN"));
+        assert!(silence(u64::MAX, u64::MAX).contains("beyond the end of RUN"));
         assert!(told(&|s| s.intervals[0].second = i64::MIN).contains("second -9"));
         assert!(told(&|s| s.intervals[0].second = i64::MAX).contains("second 9"));
     }

@@ -23,7 +23,7 @@ use filermark_results::record::{
     SpaceChange, SpaceUse,
 };
 use filermark_results::{
-    RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_stalls,
+    RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences, judge_stalls,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -389,6 +389,8 @@ impl<'a> Sweep<'a> {
         };
         let window_ns = stats.as_ref().map_or(0, |s| s.window_ns);
         findings.extend(judge_stalls(&m.stalls, window_ns, &plan.limits));
+        let silences = |stats| judge_silences(&m.clients, &m.stalls, stats);
+        findings.extend(stats.as_ref().and_then(silences));
         findings.extend(judge_client_reads(&m.reads));
         findings.extend(m.noticed);
         if stats.is_some() {

@@ -11,6 +11,7 @@ use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport, Timetable};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::{MountPoint, PacingMode};
+use filermark_model::silence;
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -207,6 +208,9 @@ impl Engine {
         if !self.shards.iter().any(|s| s.first_proc < procs) {
             all.window_ns = self.sit_out(&timetable)?;
         }
+        let times = timetable.times();
+        let replies = std::mem::take(&mut all.replies);
+        all.silence = silence::longest(&replies, times.run_start, times.run_end);
         self.complete_components(&mut all, point);
         first_error.map_or(Ok(all), Err)
     }

@@ -3,6 +3,7 @@
 
 use crate::driver::{Outcome, Status};
 use crate::run_times::saved_seconds;
+use filermark_model::silence::Replies;
 use filermark_model::stats::Interval;
 use filermark_model::{Latency, Mix, Nanos, Op, OpStats, PointStats};
 use std::sync::mpsc::SyncSender;
@@ -40,7 +41,7 @@ pub struct PaceCounts {
     pub backlog_max: u64,
 }
 
-/// An operation that has ended, and the figures that it is in.
+/// An operation that has ended, and the figures that it is in: it may be in none.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     /// Which operation.
@@ -55,6 +56,21 @@ pub struct Ended {
     pub in_response: bool,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl Ended {
+    /// Adds it to what ended in its second.
+    #[inline]
+    pub(crate) fn hear(&self, second: &mut Replies) {
+        let Outcome {
+            status, sent, done, ..
+        } = self.outcome;
+        let answered = !matches!(status, Status::TimedOut | Status::Disconnected);
+        // Without an object nothing was sent.
+        if status != Status::NoObject {
+            second.note(sent, done, answered);
+        }
+    }
 }
 
 /// Why an operation that was intended in RUN was not seen to end.
@@ -272,6 +288,9 @@ pub struct Recorder {
     figures: Figures,
     intervals: Vec<Interval>,
     current: Interval,
+    /// What ended in each second, and in the current one.
+    replies: Vec<Replies>,
+    heard: Replies,
     live: Option<SyncSender<Live>>,
     /// When RUN begins at the latest; seconds count from here until it has begun.
     origin: Nanos,
@@ -282,10 +301,13 @@ pub struct Recorder {
 impl Recorder {
     /// Counters for the operations of `mix`; each second also goes to `live`.
     pub fn new(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+        let seconds = seconds.saturating_add(16).min(SECONDS_MAX);
         Self {
             figures: Figures::new(mix),
-            intervals: Vec::with_capacity(seconds.saturating_add(16).min(SECONDS_MAX)),
+            intervals: Vec::with_capacity(seconds),
             current: Interval::default(),
+            replies: Vec::with_capacity(seconds),
+            heard: Replies::none(0),
             live,
             origin: Nanos::ZERO,
             saved_seconds: 0,
@@ -295,10 +317,12 @@ impl Recorder {
     /// Says when RUN will begin at the latest; the series starts at `now`.
     pub fn begin(&mut self, now: Nanos, latest_run_start: Nanos) {
         self.origin = latest_run_start;
+        let second = second_of(now, latest_run_start);
         self.current = Interval {
-            second: second_of(now, latest_run_start),
+            second,
             ..Interval::default()
         };
+        self.heard = Replies::none(second);
     }
 
     /// WARMUP is over, RUN began then: forgets what was counted but the series by second.
@@ -332,6 +356,10 @@ impl Recorder {
             if self.intervals.len() < self.intervals.capacity() {
                 self.intervals.push(done);
             }
+            let heard = std::mem::replace(&mut self.heard, Replies::none(next));
+            if self.replies.len() < self.replies.capacity() {
+                self.replies.push(heard);
+            }
         }
         let next = self.origin.0 as i128 + (second as i128 + 1) * 1_000_000_000;
         Nanos(next.max(0) as u64)
@@ -340,7 +368,15 @@ impl Recorder {
     /// Counts an operation that has ended.
     #[inline]
     pub fn record(&mut self, ended: &Ended) {
-        self.figures.count(&mut self.current, ended);
+        ended.hear(&mut self.heard);
+        if ended.in_window || ended.in_response {
+            self.figures.count(&mut self.current, ended);
+        }
+    }
+
+    /// The oldest operation that is still under way was intended then.
+    pub fn note_open_since(&mut self, since: Nanos) {
+        self.heard.note(since, since, false);
     }
 
     /// Counts operations that were not seen to end, with the time that each had waited.
@@ -359,8 +395,13 @@ impl Recorder {
         for interval in &mut self.intervals {
             interval.second += self.saved_seconds;
         }
+        self.replies.push(self.heard);
+        for replies in &mut self.replies {
+            replies.second += self.saved_seconds;
+        }
         let mut point = self.figures.finish(text);
         point.intervals = self.intervals;
+        point.replies = self.replies;
         point
     }
 }

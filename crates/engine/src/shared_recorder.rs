@@ -8,6 +8,7 @@
 use crate::driver::Status;
 use crate::recorder::{Ended, Figures, Live, SECONDS_MAX, Unseen, count_in, second_of};
 use crate::run_times::{RunTimes, saved_seconds};
+use filermark_model::silence::Replies;
 use filermark_model::stats::{ComponentStats, Interval};
 use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::mpsc::SyncSender;
@@ -30,6 +31,8 @@ struct Inner {
     figures: Option<Figures>,
     first_second: i64,
     intervals: Vec<Interval>,
+    /// What ended in each of these seconds.
+    replies: Vec<Replies>,
     told: usize,
     live: Option<SyncSender<Live>>,
     /// When RUN begins at the latest; seconds count from here until it has begun.
@@ -75,6 +78,9 @@ impl SharedRecorder {
                 }),
                 first_second,
                 intervals: (0..seconds).map(interval).collect(),
+                replies: (0..seconds)
+                    .map(|at| Replies::none(first_second + at as i64))
+                    .collect(),
                 told: 0,
                 live: setup.live,
                 origin: latest.run_start,
@@ -145,6 +151,13 @@ impl Batch {
         }
     }
 
+    /// The oldest operation that is still under way was intended then.
+    pub fn note_open_since(&mut self, since: Nanos) {
+        if let Some(last) = self.shared.lock().replies.last_mut() {
+            last.note(since, since, false);
+        }
+    }
+
     /// Hands over what was kept; gives the instant at which the current second ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {
         let origin = self.hand_over(now);
@@ -187,6 +200,10 @@ impl Batch {
         for interval in &mut inner.intervals {
             interval.second += saved;
         }
+        point.replies = std::mem::take(&mut inner.replies);
+        for replies in &mut point.replies {
+            replies.second += saved;
+        }
         point.components = vec![ComponentStats {
             component: self.shared.component,
             ops: point.ops.clone(),
@@ -211,9 +228,15 @@ impl Inner {
         let second = second_of(outcome.done, self.origin);
         let last = self.intervals.len().saturating_sub(1);
         let at = (second - self.first_second).clamp(0, last as i64) as usize;
-        let Some(interval) = self.intervals.get_mut(at) else {
+        let (Some(interval), Some(replies)) =
+            (self.intervals.get_mut(at), self.replies.get_mut(at))
+        else {
             return;
         };
+        ended.hear(replies);
+        if !ended.in_window && !ended.in_response {
+            return;
+        }
         if sample.measured {
             if let Some(figures) = &mut self.figures {
                 figures.count(interval, ended);

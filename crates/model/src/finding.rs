@@ -77,6 +77,8 @@ pub enum Rule {
     OpenOperations,
     /// Closed pacing: starts that were due were not made.
     MissedLoad,
+    /// No reply arrived for a time, though operations were under way.
+    NoReply,
     /// The generator itself stood still.
     GeneratorStalled,
     /// Reads were answered from the client's own memory.
@@ -128,6 +130,7 @@ impl Rule {
             Self::SecretExposed => "secret-exposed",
             Self::OpenOperations => "open-operations",
             Self::MissedLoad => "missed-load",
+            Self::NoReply => "no-reply",
             Self::GeneratorStalled => "generator-stalled",
             Self::ClientCache => "client-cache",
             Self::Unsteady => "unsteady",

@@ -24,6 +24,7 @@ pub mod rng;
 pub mod secret;
 pub mod secret_text;
 pub mod sequence;
+pub mod silence;
 pub mod smb;
 pub mod stall;
 pub mod stats;

@@ -3,6 +3,7 @@
 
 use crate::latency::Latency;
 use crate::op::Op;
+use crate::silence::{Replies, Silence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -333,6 +334,14 @@ pub struct PointStats {
     pub wakeup: Latency,
     /// Series by second, WARMUP included.
     pub intervals: Vec<Interval>,
+    /// When operations ended, by second: until the process that saw it has found
+    /// `silence` in it.
+    #[serde(skip)]
+    pub replies: Vec<Replies>,
+    /// The longest time in RUN without a reply to one client, while operations were under
+    /// way; `None`: none of a second or more, or not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
     /// Per proc.
     pub procs: Vec<ProcStats>,
     /// Composites: per component.
@@ -414,6 +423,17 @@ impl PointStats {
                 Err(at) => self.intervals.insert(at, theirs.clone()),
             }
         }
+        for theirs in &other.replies {
+            match self
+                .replies
+                .binary_search_by_key(&theirs.second, |r| r.second)
+            {
+                Ok(at) => self.replies[at].merge(theirs),
+                Err(at) => self.replies.insert(at, *theirs),
+            }
+        }
+        let silences = [self.silence, other.silence].into_iter().flatten();
+        self.silence = silences.max_by_key(|s| s.length_ns);
         merge_procs(&mut self.procs, &other.procs, |p| p.proc);
         for (name, n) in &other.counters {
             let sum = self.counters.entry(name.clone()).or_default();

@@ -87,6 +87,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::MissedLoad => {
             "Take the response-time percentiles as lower bounds. Lower LOAD, raise PROCS, or use open pacing (PACING=open) to see what users would wait."
         }
+        Rule::NoReply => {
+            "Look for what the server and the network did at that time: a fail-over, a cache that was written out, its log. Then measure the point again."
+        }
         Rule::GeneratorStalled => {
             "Keep the client host free of other work, do not suspend or pause it while it measures, and measure this point again."
         }

@@ -8,9 +8,11 @@
 mod client_cache;
 mod composite;
 mod response;
+mod silent;
 mod stalled;
 
 pub use client_cache::judge_client_reads;
+pub use silent::judge_silences;
 pub use stalled::judge_stalls;
 
 use crate::figures::{Planned, is_background};

@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 use filermark_model::client_reads::ClientReads;
 use filermark_model::input::InputFile;
 use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::silence::Silence;
 use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
 use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op};
@@ -363,6 +364,10 @@ pub struct ClientSummary {
     pub generator_cpu_ns: u64,
     /// Its load-making threads.
     pub shard_count: u32,
+    /// The longest time in RUN in which no reply arrived though operations were under
+    /// way; `None`: none of a second or more, or the record is older than the look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,
     /// Failed operations by "op: what the server said".
@@ -417,6 +422,7 @@ impl ClientSummary {
             wakeup_ns_p99: stats.wakeup.percentile_ns(99.0),
             generator_cpu_ns: stats.generator_cpu_ns,
             shard_count: stats.shard_count,
+            silence: stats.silence,
             counters: stats.counters.clone(),
             errors: stats.errors.clone(),
         }

@@ -99,6 +99,10 @@ impl Shard {
         };
         let open: Vec<(Op, Nanos)> = self.slots.iter().filter_map(open).collect();
         load.tally.record_unseen(Unseen::Open, open.into_iter());
+        let (count, oldest) = self.under_way(now);
+        if count > 0 {
+            load.tally.note_open_since(now.since(oldest));
+        }
         for at in 0..self.procs.len() {
             let proc = &self.procs[at];
             // As long as its proc was busy it could not start; and not after the

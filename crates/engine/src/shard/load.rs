@@ -380,7 +380,7 @@ impl Shard {
     }
 
     /// Operations under way, and how long ago the oldest was intended. Once a second.
-    fn under_way(&self, now: Nanos) -> (u64, Nanos) {
+    pub(super) fn under_way(&self, now: Nanos) -> (u64, Nanos) {
         let ages = self.slots.iter().filter_map(|slot| match slot.work {
             Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
                 Some(now.since(intended))
@@ -607,7 +607,22 @@ impl Shard {
                 intended,
                 was_free,
             } => (op, intended, was_free),
-            Work::Preparing { .. } if outcome.status == Status::Ok => return true,
+            Work::Preparing {
+                op,
+                intended,
+                was_free,
+            } if outcome.status == Status::Ok => {
+                // In no figure, but the server has answered.
+                load.tally.record(&Ended {
+                    op,
+                    intended,
+                    was_free,
+                    in_window: false,
+                    in_response: false,
+                    outcome: *outcome,
+                });
+                return true;
+            }
             // An operation that cannot be prepared has failed. Another try would
             // meet the same refusal at once: a storm that no schedule paces.
             Work::Preparing {
@@ -634,16 +649,14 @@ impl Shard {
             let place = self.live_places.get(slot.proc as usize);
             counts.set(place.copied().unwrap_or(usize::MAX), proc.ended_count);
         }
-        if in_window || in_response {
-            load.tally.record(&Ended {
-                op,
-                intended,
-                was_free,
-                in_window,
-                in_response,
-                outcome: *outcome,
-            });
-        }
+        load.tally.record(&Ended {
+            op,
+            intended,
+            was_free,
+            in_window,
+            in_response,
+            outcome: *outcome,
+        });
         if in_window {
             count_op(proc, op, outcome);
             if outcome.status == Status::Ok {

@@ -8,6 +8,7 @@ use crate::driver::*;
 use crate::null::NullDriver;
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::PacingMode;
+use filermark_model::silence;
 use filermark_model::{Benchmark, Figure, Latency, Mix, Op, PointStats};
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -308,10 +309,52 @@ fn a_stop_within_run_has_the_response_times_that_can_be_calculated() {
         assert_eq!(read.response_fault(), None);
         assert_eq!(stats.open_count() + stats.missed_count(), 0, "{case:?}");
         assert!(measured(&response).iter().all(|f| !f.at_least));
+        assert_silence(case, &stats, Some((8.0, 2.0)));
         let truth = case.truth(stop);
         assert_truth(case, &response, &truth);
         if case.arrivals == Arrivals::Uniform {
             assert_figures(case, &response, by_formula(case, stop, RUN), 0.002);
+        }
+    }
+}
+
+/// Holds the longest time without a reply against when the server stopped answering and
+/// for how long, in seconds, within the time between two operations.
+fn assert_silence(case: Case, stats: &PointStats, expected: Option<(f64, f64)>) {
+    let found = silence::longest(&stats.replies, Nanos::ZERO, Nanos(ns(RUN)));
+    let found = found.map(|s| (s.start_ns as f64 / 1e9, s.length_ns as f64 / 1e9));
+    // Ten times the mean time between two: longer ones are one in 20,000.
+    let near = |a: f64, b: f64| (a - b).abs() <= 10.0 / RATE;
+    let is_right = match (found, expected) {
+        (None, None) => true,
+        (Some(f), Some(e)) => near(f.0, e.0) && near(f.1, e.1),
+        _ => false,
+    };
+    assert!(is_right, "{case:?}: {found:?}, not {expected:?}");
+}
+
+#[test]
+fn a_server_that_answers_all_the_time_is_never_silent() {
+    for case in Case::all() {
+        let (stats, _) = case.run(Some(Stop { from: 0.0, to: 0.0 }));
+        assert_silence(case, &stats, None);
+    }
+    // Operations that take 0.9 s each, and procs that are never idle.
+    let mut slow = CLOSED;
+    slow.kind = Kind::Slow(Nanos::from_millis(900));
+    assert_silence(slow, &slow.run(None).0, None);
+}
+
+/// Of a silence that goes on after RUN only the part in RUN counts, whether replies come
+/// later or never.
+#[test]
+fn a_silence_ends_with_run() {
+    for to in [21.5, 1e6] {
+        let stop = Stop { from: 17.0, to };
+        let ends = |c: &Case| c.kind != Kind::Blocking || to < 1e6;
+        for case in Case::all().filter(ends) {
+            let (stats, _) = case.run(Some(stop));
+            assert_silence(case, &stats, Some((17.0, 3.0)));
         }
     }
 }

@@ -65,6 +65,14 @@ impl Tally {
         }
     }
 
+    /// The oldest operation that is still under way was intended then.
+    pub fn note_open_since(&mut self, since: Nanos) {
+        match self {
+            Self::Own(recorder) => recorder.note_open_since(since),
+            Self::Shared(batch) => batch.note_open_since(since),
+        }
+    }
+
     /// Counts operations of RUN that were not seen to end, with the time that each had
     /// waited.
     pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {

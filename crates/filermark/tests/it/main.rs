@@ -65,6 +65,7 @@ mod report;
 mod report_browser;
 mod results;
 mod scale;
+mod silent;
 mod smb;
 mod smb_secrets;
 mod stale;

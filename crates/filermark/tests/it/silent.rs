@@ -1,0 +1,46 @@
+//! A server that does not reply for seconds in RUN: the report says when and how long.
+
+use crate::sweep::Sweep;
+use crate::turns::beside_others;
+use filermark_model::{Rule, Severity};
+use filermark_server::{Server, ServerOptions, StopSpec};
+
+/// Of a stop of 3.5 s every 6 s at least 2 s lie in a RUN of 8 s, whenever it begins.
+const RUNTIME: u64 = 8;
+const SEEN_MIN_NS: u64 = 1_900_000_000;
+
+#[test]
+fn a_time_without_replies_is_told_with_client_begin_and_length() {
+    let _turn = beside_others();
+    let options = ServerOptions {
+        stop: Some(StopSpec {
+            length_ns: 3_500_000_000,
+            every_ns: 6_000_000_000,
+        }),
+        ..ServerOptions::default()
+    };
+    let server = Server::start(options).expect("a server");
+    let ended = Sweep::on(&server).set("RUNTIME", RUNTIME).run();
+    ended.assert_tame();
+    let point = ended.point(1);
+    let is_it = |f: &&filermark_model::Finding| f.rule == Rule::NoReply;
+    let finding = point.findings.iter().find(is_it).expect("no-reply");
+    // It is told, and does not decide whether the point counts.
+    assert_eq!(finding.severity, Severity::Warning);
+    let silence = point.clients[0].silence.expect("a silence");
+    assert!(silence.length_ns >= SEEN_MIN_NS, "{silence:?}");
+    let end_ns = silence.start_ns + silence.length_ns;
+    assert!(end_ns <= RUNTIME * 1_000_000_000, "{silence:?}");
+    let client = &ended.record().run.plan.clients[0].name;
+    let told = format!(
+        "client {client}: no reply for {:.1} s though operations were under way, from {:.1} s",
+        silence.length_ns as f64 / 1e9,
+        silence.start_ns as f64 / 1e9
+    );
+    assert!(finding.message.starts_with(&told), "{}", finding.message);
+    assert!(ended.file("html").contains("no reply for"));
+    // The figures agree with it: an operation waited for so long.
+    let stats = point.stats.as_ref().expect("figures");
+    assert_eq!(stats.silence, Some(silence));
+    assert!(stats.response().max_ns() + 1_000_000 >= silence.length_ns);
+}

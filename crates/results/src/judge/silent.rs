@@ -1,0 +1,155 @@
+//! How long no reply arrived while operations were under way.
+
+use super::OWN;
+use crate::record::ClientSummary;
+use filermark_model::silence::{SILENCE_MIN, Silence};
+use filermark_model::stall::{ProcessRole, ProcessStalls};
+use filermark_model::stats::PointStats;
+use filermark_model::{Finding, Rule, Severity};
+
+/// Clients that a finding names.
+const NAMED_MAX: usize = 3;
+/// Shorter than so many median service times it is no silence: operations of the
+/// workload may take that long.
+const MEDIANS: f64 = 10.0;
+
+/// What is to be said of the longest time without a reply on each client of a load point.
+pub fn judge_silences(
+    clients: &[ClientSummary],
+    stalls: &[ProcessStalls],
+    stats: &PointStats,
+) -> Option<Finding> {
+    let median_ns = stats.service().percentile_ns(50.0) as f64;
+    let limit_ns = (SILENCE_MIN.0 as f64).max(MEDIANS * median_ns);
+    let silence = |c: &ClientSummary| Some((c.name.clone(), c.silence?));
+    let mut found: Vec<(String, Silence)> = clients.iter().filter_map(silence).collect();
+    found.retain(|(_, silence)| silence.length_ns as f64 > limit_ns);
+    found.sort_by(|a, b| b.1.length_ns.cmp(&a.1.length_ns));
+    let longest = found.first()?.1;
+    let named = found.iter().take(NAMED_MAX);
+    let named: Vec<String> = named.map(|found| sentence(found, stalls)).collect();
+    let more = match found.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        1 => "; and 1 more client".to_owned(),
+        more => format!("; and {more} more clients"),
+    };
+    let message = format!(
+        "{}{more}; the most is {:.1} s",
+        named.join("; "),
+        limit_ns / 1e9
+    );
+    Some(
+        Finding::new(Rule::NoReply, Severity::Warning, message).with_limit(
+            longest.length_ns as f64 / 1e9,
+            limit_ns / 1e9,
+            OWN,
+        ),
+    )
+}
+
+fn sentence((client, silence): &(String, Silence), stalls: &[ProcessStalls]) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let is_its = |p: &&ProcessStalls| p.role == ProcessRole::Agent && p.host == *client;
+    let gap_ns = stalls
+        .iter()
+        .find(is_its)
+        .map_or(0, |p| p.stalls.gap_max_ns);
+    // What was received while the process stood still has the time at which it went on.
+    let own = match gap_ns > silence.length_ns / 2 {
+        true => format!(
+            " (its process stood still for {:.3} s, so the server may have replied)",
+            seconds(gap_ns)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "client {client}: no reply for {:.1} s though operations were under way, from {:.1} s after the beginning of RUN on{own}",
+        seconds(silence.length_ns),
+        seconds(silence.start_ns),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::stall::Stalls;
+    use filermark_model::{Nanos, Op};
+
+    const MS: u64 = 1_000_000;
+
+    fn client(name: &str, silence: Option<(u64, u64)>) -> ClientSummary {
+        let stats = PointStats {
+            silence: silence.map(|(start, length)| Silence {
+                start_ns: start * MS,
+                length_ns: length * MS,
+            }),
+            ..PointStats::default()
+        };
+        ClientSummary::of(1, name, &stats)
+    }
+
+    /// Figures with this median service time.
+    fn median(ms: u64) -> PointStats {
+        let mut stats = PointStats::default();
+        stats.op_mut(Op::Read).service.record(Nanos(ms * MS));
+        stats
+    }
+
+    #[test]
+    fn a_silence_is_told_with_client_begin_and_length() {
+        let clients = [
+            client("a", Some((500, 1_000))),
+            client("b", Some((12_340, 3_500))),
+        ];
+        let finding = judge_silences(&clients, &[], &median(1)).expect("b");
+        assert_eq!(
+            finding.message,
+            "client b: no reply for 3.5 s though operations were under way, from 12.3 s after \
+             the beginning of RUN on; the most is 1.0 s"
+        );
+        assert_eq!(
+            (finding.rule, finding.severity),
+            (Rule::NoReply, Severity::Warning)
+        );
+        assert_eq!((finding.value, finding.limit), (Some(3.5), Some(1.0)));
+        assert_eq!(finding.source.as_deref(), Some(OWN));
+        assert!(
+            judge_silences(&clients[..1], &[], &median(1)).is_none(),
+            "a second"
+        );
+        assert!(judge_silences(&[client("c", None)], &[], &median(1)).is_none());
+    }
+
+    #[test]
+    fn operations_that_always_take_long_are_no_silence() {
+        let clients = [client("a", Some((0, 3_500)))];
+        assert!(judge_silences(&clients, &[], &median(360)).is_none());
+        let finding = judge_silences(&clients, &[], &median(300)).expect("3 s");
+        assert!(
+            (finding.limit.expect("a limit") - 3.0).abs() < 0.01,
+            "{finding:?}"
+        );
+    }
+
+    #[test]
+    fn a_client_that_stood_still_itself_is_told_so() {
+        let own = ProcessStalls {
+            role: ProcessRole::Agent,
+            host: "a".into(),
+            stalls: Stalls {
+                gap_max_ns: 2_000 * MS,
+                ..Stalls::default()
+            },
+        };
+        let clients = ["a", "b", "c", "d", "e"].map(|name| client(name, Some((0, 2_100))));
+        let message = judge_silences(&clients, &[own], &median(1))
+            .expect("all")
+            .message;
+        let told = "client a: no reply for 2.1 s though operations were under way, from 0.0 s after the beginning of RUN on (its process stood still for 2.000 s, so the server may have replied); client b";
+        assert!(message.starts_with(told), "{message}");
+        assert!(
+            message.contains("; and 2 more clients; the most"),
+            "{message}"
+        );
+    }
+}
