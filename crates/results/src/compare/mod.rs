@@ -50,6 +50,9 @@ pub const THRESHOLD_PCNT: f64 = 5.0;
 /// deviation), where repeats do not say so.
 pub const SPREAD_PCNT: f64 = 2.0;
 
+/// Reasons for INVALID that a remark names.
+const REASONS_NAMED: usize = 5;
+
 /// What a comparison goes by.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -394,6 +397,27 @@ fn lower_bounds(record: &RunRecord) -> Vec<u32> {
     points.map(|p| p.load.number).collect()
 }
 
+/// Why a run is INVALID, in short.
+fn invalid(record: &RunRecord) -> Option<String> {
+    let verdict = record.verdict();
+    if verdict.is_valid() {
+        return None;
+    }
+    let reasons = verdict.reasons();
+    let mut told = reasons
+        .iter()
+        .take(REASONS_NAMED)
+        .cloned()
+        .collect::<Vec<_>>();
+    if reasons.len() > REASONS_NAMED {
+        told.push(format!(
+            "and {} more reasons",
+            reasons.len() - REASONS_NAMED
+        ));
+    }
+    Some(told.join("; "))
+}
+
 fn remarks(
     base: &Group<'_>,
     other: &Group<'_>,
@@ -405,6 +429,7 @@ fn remarks(
         for record in &group.records {
             let suffix = one_line(&record.run.suffix);
             let name = format!("{} (suffix {suffix})", one_line(&group.name));
+            remarks.extend(invalid(record).map(|why| format!("{name} is INVALID: {why}")));
             let bounds = lower_bounds(record);
             if !bounds.is_empty() {
                 let points: Vec<String> = bounds.iter().map(u32::to_string).collect();

@@ -67,6 +67,8 @@ pub struct Pair<'a> {
     pub after: Vec<Cell<'a>>,
     pub standing: (Standing, Standing),
     pub marks: (Mark, Mark),
+    /// Whether a run on either side is INVALID as a whole.
+    pub in_invalid_run: bool,
 }
 
 /// A load point in one record.
@@ -85,6 +87,8 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
         let has = |r: &&RunRecord| r.run.plan.points.iter().any(|l| same_load(l, load));
         before.iter().all(has) && after.iter().all(has)
     };
+    let mut runs = before.iter().chain(after);
+    let in_invalid_run = runs.any(|r| !r.verdict().is_valid());
     let of = |load: &LoadPoint| {
         let marks = (mark(before, load), mark(after, load));
         let (before, b) = cells(before, load);
@@ -97,6 +101,7 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
             after,
             standing: (b, a),
             marks,
+            in_invalid_run,
         }
     };
     plan.points.iter().filter(everywhere).map(of).collect()
@@ -150,6 +155,19 @@ impl Pair<'_> {
     /// Whether there are figures of every record.
     pub fn is_measured(&self) -> bool {
         self.standing.0.has_figures() && self.standing.1.has_figures()
+    }
+
+    /// Whether it does not count because of the clients, on either side.
+    pub fn is_of_clients(&self) -> bool {
+        self.marks.0.is_of_clients() || self.marks.1.is_of_clients()
+    }
+
+    /// Whether something may follow from its figures. Where it counts on neither side,
+    /// the runs have to be VALID all the same: then it is above what the server carries.
+    pub fn is_sound(&self) -> bool {
+        let counts = |s: &Standing| *s == Standing::Valid;
+        let one = counts(&self.standing.0) || counts(&self.standing.1);
+        self.is_measured() && (one || !self.in_invalid_run)
     }
 
     /// Whether it counts everywhere.
@@ -259,7 +277,7 @@ impl Pair<'_> {
 
     /// The differences at this point alone, not judged yet. `scatter`: see [`super::scatter::scatter`].
     pub fn differences(&self, spread: f64, scatter: impl Fn(Kind) -> f64) -> Vec<Difference> {
-        if !self.is_measured() {
+        if !self.is_sound() {
             return Vec::new();
         }
         let latencies = [Kind::ServiceMean, Kind::ServiceP99, Kind::ResponseMean];

@@ -26,7 +26,7 @@ pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
     };
     let logs: Vec<f64> = pairs
         .iter()
-        .filter(|p| p.is_measured() && p.is_at_one_rate())
+        .filter(|p| p.is_sound() && p.is_at_one_rate())
         .filter_map(log)
         .collect();
     let middle = median(logs.clone());

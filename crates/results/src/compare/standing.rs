@@ -17,6 +17,16 @@ const NO_CHANCE: usize = 2;
 /// Reasons why points do not count that a sentence names.
 const WHYS_NAMED: usize = 3;
 
+/// Rules that speak of the clients, or of what the run was asked to do, and not of the
+/// server.
+const OF_CLIENTS: [Rule; 5] = [
+    Rule::GeneratorStalled,
+    Rule::ClientStart,
+    Rule::ClientLost,
+    Rule::Interrupted,
+    Rule::DataTouched,
+];
+
 /// Whether a load point counts on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -93,6 +103,8 @@ pub(super) fn standing(point: Option<&PointRecord>) -> Standing {
 pub struct Mark {
     /// It failed, was not measured, or operations failed: no matter of a little more or less.
     firm: bool,
+    /// It does not count because of the clients: that says nothing of the server.
+    of_clients: bool,
     /// Its achieved rate in op/s, whether it counts or not; mean over the records.
     rate: Option<f64>,
 }
@@ -103,12 +115,21 @@ impl Mark {
         let wrong = [Rule::Errors, Rule::DataVerify, Rule::DataLost];
         let findings = point.map_or(&[][..], |p| &p.findings);
         let mut invalid = findings.iter().filter(|f| f.invalidates());
+        let of_clients = invalid.clone().any(|f| OF_CLIENTS.contains(&f.rule));
         let stats = point.and_then(PointRecord::measured);
         let rate = stats.map(|s| s.achieved_ops_per_sec());
         Self {
             firm: missing || invalid.any(|f| wrong.contains(&f.rule)),
+            of_clients,
             rate: rate.filter(|rate| rate.is_finite()),
         }
+    }
+}
+
+impl Mark {
+    /// It does not count because of the clients.
+    pub const fn is_of_clients(self) -> bool {
+        self.of_clients
     }
 }
 
@@ -118,6 +139,7 @@ impl FromIterator<Self> for Mark {
         let rates: Vec<f64> = marks.iter().filter_map(|m| m.rate).collect();
         Self {
             firm: marks.iter().any(|m| m.firm),
+            of_clients: marks.iter().any(|m| m.of_clients),
             rate: (!rates.is_empty()).then(|| mean(&rates)),
         }
     }
@@ -142,10 +164,17 @@ pub fn judge(points: &mut [PointDifference], pairs: &[Pair<'_>], far: f64) {
         .zip(pairs)
         .map(|(point, pair)| is_firm(point, pair, far))
         .collect();
-    let all = |judgement| points.iter().filter(|p| change(p) == judgement).count();
+    let changes: Vec<Judgement> = points
+        .iter()
+        .zip(pairs)
+        .map(|(point, pair)| match pair.is_of_clients() {
+            true => Judgement::NoDifferenceShown,
+            false => change(point),
+        })
+        .collect();
+    let all = |judgement| changes.iter().filter(|c| **c == judgement).count();
     let (lost, gained) = (all(Judgement::Slower), all(Judgement::Faster));
-    for (point, firm) in points.iter_mut().zip(firm) {
-        let change = change(point);
+    for ((point, firm), change) in points.iter_mut().zip(firm).zip(changes) {
         let more = match change {
             Judgement::Slower => lost.saturating_sub(gained),
             Judgement::Faster => gained.saturating_sub(lost),

@@ -162,3 +162,71 @@ fn one_stall_at_one_point_decides_nothing_without_repeats() {
     let against = compared(&before, &after, &Options::default());
     assert_eq!(against.verdict, Overall::Slower, "{:?}", against.reasons);
 }
+
+/// Short runs on a busy client: no load point counts, on either side. What their figures
+/// differ by says nothing, and there is no verdict on the server.
+#[test]
+fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
+    let all = [0, 1, 2, 3, 4];
+    let good = base()[0].clone();
+    let mut half = good.clone();
+    for point in &mut half.points {
+        point.stats.as_mut().unwrap().window_ns *= 2;
+    }
+    let before = invalid(&good, &all, Rule::AchievedRate);
+    let after = invalid(&half, &all, Rule::AchievedRate);
+    let (there, back) = both_ways(&before, &after);
+    for against in [&there, &back] {
+        assert_eq!(
+            against.verdict,
+            Overall::NothingToCompare,
+            "{:?}",
+            against.reasons
+        );
+        assert!(against.sweep.is_empty() && against.ops.is_empty());
+        assert!(against.points.iter().all(|p| p.figures.is_empty()));
+        let reasons = against.reasons.join("\n");
+        assert!(
+            reasons.contains("no load point can be compared"),
+            "{reasons}"
+        );
+        assert!(reasons.contains("load point 5 (250 op/s) is INVALID (achieved-rate) before"));
+        let remarks = against.remarks.join("\n");
+        let told = "before (suffix s) is INVALID: load point 1 does not count (achieved-rate);";
+        assert!(remarks.contains(told), "{remarks}");
+        assert!(remarks.contains("after (suffix s) is INVALID"), "{remarks}");
+    }
+    // A sweep that ends above what the server carries is VALID, and its highest rate is one.
+    let before = invalid(&good, &[4], Rule::AchievedRate);
+    let after = invalid(&half, &[4], Rule::AchievedRate);
+    let (worse, _) = both_ways(&before, &after);
+    assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
+    assert!(!worse.points[4].figures.is_empty());
+    assert!(!worse.remarks.join("\n").contains("is INVALID"));
+}
+
+/// What the clients did is no difference of the server.
+#[test]
+fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
+    let good = base()[0].clone();
+    let rules = [
+        Rule::GeneratorStalled,
+        Rule::ClientStart,
+        Rule::ClientLost,
+        Rule::DataTouched,
+    ];
+    for rule in rules {
+        let bad = invalid(&good, &[1, 2], rule);
+        let (worse, better) = both_ways(&good, &bad);
+        let silent = Overall::NoDifferenceShown;
+        assert_eq!((worse.verdict, better.verdict), (silent, silent), "{rule}");
+        let all = invalid(&good, &[0, 1, 2, 3, 4], rule);
+        let (worse, _) = both_ways(&good, &all);
+        assert_eq!(worse.verdict, Overall::NothingToCompare, "{rule}");
+        // A server that failed as well is another matter only where nothing hides it.
+        let both = invalid(&bad, &[3, 4], Rule::Errors);
+        let (worse, _) = both_ways(&good, &both);
+        assert_eq!(worse.verdict, Overall::Slower, "{rule}");
+        assert!(worse.reasons[0].starts_with("load points 4, 5 count before"));
+    }
+}

@@ -16,7 +16,7 @@ pub fn differences(pairs: &[Pair<'_>], spread: f64, composite: bool) -> Vec<Diff
         .copied()
         .filter(|p| p.is_at_one_rate())
         .collect();
-    let measured: Vec<&Pair<'_>> = pairs.iter().filter(|p| p.is_measured()).collect();
+    let measured: Vec<&Pair<'_>> = pairs.iter().filter(|p| p.is_sound()).collect();
     let rows = [
         over(Kind::AchievedRate, &measured, spread),
         over(Kind::ServiceMean, &alike, spread),
@@ -171,7 +171,7 @@ pub fn ops(pairs: &[Pair<'_>], protocol: Protocol, spread: f64) -> Vec<OpDiffere
 
 /// Every operation at one point.
 pub fn ops_at(pair: &Pair<'_>, protocol: Protocol, spread: f64) -> Vec<OpDifference> {
-    if !pair.is_measured() || !pair.is_at_one_rate() {
+    if !pair.is_sound() || !pair.is_at_one_rate() {
         return Vec::new();
     }
     let of = |op: Op| {

@@ -28,7 +28,8 @@ pub enum Overall {
     Mixed,
     /// No difference that matters was shown.
     NoDifferenceShown,
-    /// No load point has figures on both sides, and none counts on one side only.
+    /// No load point has figures on both sides that can be compared, and none counts on one
+    /// side only.
     NothingToCompare,
 }
 
@@ -140,6 +141,12 @@ pub fn overall(
         ));
     }
     reasons.extend(points.iter().flat_map(point_reasons));
+    if verdict == Overall::NothingToCompare {
+        reasons.push(
+            "no load point can be compared, so neither side is called faster or slower; measure again what does not count"
+                .into(),
+        );
+    }
     if verdict == Overall::NoDifferenceShown {
         reasons.extend(why_not(sweep, threshold_pcnt));
     }
@@ -194,7 +201,12 @@ fn standings(points: &[PointDifference]) -> Vec<String> {
         let compared = match (&point.before, &point.after) {
             (Standing::Valid, Standing::Valid) => continue,
             (before, after) if before.has_figures() && after.has_figures() => {
-                "it is no equal of a valid one: its rate is compared, its latency only where the rates agree, and it is left out of the latencies over the sweep"
+                match point.figures.is_empty() {
+                    true => "it counts on neither side, and a run is INVALID: it is not compared",
+                    false => {
+                        "it is no equal of a valid one: its rate is compared, its latency only where the rates agree, and it is left out of the latencies over the sweep"
+                    }
+                }
             }
             _ => "it is not compared",
         };
