@@ -1,5 +1,6 @@
 //! `WARMUP_TIME=auto`: WARMUP lasts until the load is steady, or until its limit.
 
+use crate::client_hosts::Field;
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_model::Rule;
@@ -22,7 +23,7 @@ fn assert_numbered(ended: &Ended, warmup_seconds: i64) {
 }
 
 #[test]
-fn run_begins_when_the_load_is_steady_on_all_clients() {
+fn run_begins_when_the_load_is_steady() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("a server");
     let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");
@@ -50,6 +51,49 @@ fn run_begins_when_the_load_is_steady_on_all_clients() {
         "{}",
         ended.stderr
     );
+}
+
+/// Three agents on hosts of their own: RUN begins on all of them at one instant, with the
+/// length of WARMUP that the prime has decided on the way.
+#[test]
+fn all_agents_begin_run_together_when_the_load_is_steady() {
+    let _turn = beside_others();
+    let Some(field) = Field::bare(3) else {
+        return;
+    };
+    let (_server, export) = field.serve(ServerOptions::default());
+    let mut sweep = field.sweep_against("h1 h2 h3", &export);
+    sweep = sweep.set("WARMUP_TIME", "auto");
+    sweep = sweep.set("WARMUP_TIME_MAX", 200).set("RUNTIME", 3);
+    let ended = sweep.succeed();
+    let point = ended.point(1);
+    let warmup = point.warmup.expect("how long it took");
+    assert!(warmup.steady, "{warmup:?}");
+    assert!((31 * SECOND..200 * SECOND).contains(&warmup.length_ns));
+    assert_numbered(&ended, (warmup.length_ns / SECOND) as i64);
+    let names: Vec<&str> = point.clients.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["h1", "h2", "h3"]);
+    for client in &point.clients {
+        assert_eq!(client.window_ns, 3 * SECOND, "{}", client.name);
+        assert!(client.success_count() > 0, "{}", client.name);
+    }
+    // A client whose WARMUP had another length, or that learned too late of the beginning
+    // of RUN, would be told here, and one that is late to take up the order in `start`.
+    let of_start = point
+        .findings
+        .iter()
+        .filter(|f| f.rule == Rule::ClientStart);
+    let invalid: Vec<_> = of_start.filter(|f| f.invalidates()).collect();
+    assert!(invalid.is_empty(), "{invalid:?}");
+    let start = point.start.as_ref().expect("how they began together");
+    assert_eq!(start.clients.len(), 3);
+    assert!(start.spread_ns < SECOND, "{start:?}");
+    // Each has the same seconds of RUN: the sum of all is what all did in the window.
+    let stats = point.stats.as_ref().expect("figures");
+    let sum: u64 = point.clients.iter().map(|c| c.success_count()).sum();
+    assert_eq!(sum, stats.success_count());
+    assert_eq!(ended.stderr.matches("the load is steady").count(), 1);
+    field.assert_clean();
 }
 
 #[test]
