@@ -24,7 +24,7 @@ pub fn judge_silences(
     let silence = |c: &ClientSummary| Some((c.name.clone(), c.silence?));
     let mut found: Vec<(String, Silence)> = clients.iter().filter_map(silence).collect();
     found.retain(|(_, silence)| silence.length_ns as f64 > limit_ns);
-    found.sort_by(|a, b| b.1.length_ns.cmp(&a.1.length_ns));
+    found.sort_by_key(|f| std::cmp::Reverse(f.1.length_ns));
     let longest = found.first()?.1;
     let named = found.iter().take(NAMED_MAX);
     let named: Vec<String> = named.map(|found| sentence(found, stalls)).collect();
