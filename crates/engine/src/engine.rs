@@ -6,6 +6,7 @@ use crate::crew::{Member, members};
 use crate::data::{Checking, DataSource};
 use crate::driver::{Capabilities, Claim, Driver, DriverError, ShardSetup, StopFlag};
 use crate::live_counts::LiveCounts;
+use crate::open_ops::{OpenOp, OpenOps, OpenWatch};
 use crate::proc::Operations;
 use crate::recorder::Live;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport, Timetable};
@@ -38,6 +39,8 @@ pub struct Engine {
     clock: Clock,
     live: Option<SyncSender<Live>>,
     live_counts: Option<Arc<LiveCounts>>,
+    /// What the shards have under way, where each blocks.
+    open_ops: Arc<OpenOps>,
     client: usize,
     driver: Arc<dyn Driver>,
     claim: Claim,
@@ -110,6 +113,7 @@ impl Engine {
         for (at, member) in members.into_iter().enumerate() {
             crews[at % count].push(member);
         }
+        let open_ops = OpenOps::new(count);
         let mut shards = Vec::with_capacity(count);
         for (shard, crew) in crews.into_iter().enumerate() {
             let parts = ShardSetup {
@@ -121,7 +125,11 @@ impl Engine {
                 claim: setup.claim.clone(),
                 stop: setup.stop.clone(),
             };
-            shards.push(spawn(parts, &setup, crew, live_counts.clone())?);
+            let mine = Mine {
+                open_op: open_op(&plan, capabilities, &crew, OpenOp::of(&open_ops, shard)),
+                ..Mine::of(crew, live_counts.clone())?
+            };
+            shards.push(spawn(parts, &setup, mine)?);
         }
         let engine = Self {
             shards,
@@ -130,6 +138,7 @@ impl Engine {
             clock: setup.clock,
             live: setup.live,
             live_counts,
+            open_ops,
             client: setup.client,
             driver: setup.driver,
             claim: setup.claim,
@@ -195,7 +204,9 @@ impl Engine {
         });
         let mut all = PointStats::default();
         let mut first_error = None;
-        for reply in self.gather(procs) {
+        let origin = timetable.latest().run_start;
+        let mut open = OpenWatch::begin(&self.open_ops, &self.clock, self.live.as_ref(), origin);
+        for reply in self.gather_watching(procs, || open.look()) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
                     Ok(stats) => all.merge(&stats),
@@ -205,6 +216,7 @@ impl Engine {
                 Err(e) => self.note(&mut first_error, e),
             }
         }
+        open.finish(&mut all, timetable.times().run_start);
         if !self.shards.iter().any(|s| s.first_proc < procs) {
             all.window_ns = self.sit_out(&timetable)?;
         }
@@ -361,6 +373,15 @@ impl Engine {
     /// One reply of every shard whose procs are among the first `procs`, in the order
     /// in which they come.
     fn gather(&self, procs: u32) -> impl Iterator<Item = Result<Reply, PhaseError>> + '_ {
+        self.gather_watching(procs, || {})
+    }
+
+    /// The same; `look` is called every few milliseconds meanwhile.
+    fn gather_watching<'a>(
+        &'a self,
+        procs: u32,
+        mut look: impl FnMut() + 'a,
+    ) -> impl Iterator<Item = Result<Reply, PhaseError>> + 'a {
         let among = |s: &&Handle| s.first_proc < procs;
         let mut waiting: Vec<&Handle> = self.shards.iter().filter(among).collect();
         std::iter::from_fn(move || {
@@ -381,6 +402,7 @@ impl Engine {
                         }
                     }
                 }
+                look();
                 // The more there are, the longer: looking must not cost the load its
                 // processors.
                 let pause = GATHER_PAUSE + GATHER_PAUSE_PER_SHARD * waiting.len() as u32;
@@ -433,24 +455,19 @@ fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
         .overlapping(plan.pacing.mode == PacingMode::Open)
 }
 
-fn spawn(
-    parts: ShardSetup,
-    setup: &EngineSetup,
-    crew: Vec<Member>,
-    live_counts: Option<Arc<LiveCounts>>,
-) -> Result<Handle, PhaseError> {
-    let Some(first) = crew.first() else {
-        return Err(PhaseError::Died("a shard without procs".into()));
-    };
-    let (first_proc, component) = (first.setup.number, first.component);
-    let operations = first.operations.clone();
-    let tree = first.setup.tree.as_ref();
-    let tree = tree.map(|tree| (first.setup.mount.clone(), tree.name.clone()));
-    let mine = Mine {
-        procs: crew.into_iter().map(|m| m.proc).collect(),
-        operations: operations.clone(),
-        live_counts,
-    };
+/// Where a shard says what is under way: one that blocks, and is not in the background,
+/// which is not told of.
+fn open_op(plan: &RunPlan, driver: Capabilities, crew: &[Member], own: OpenOp) -> Option<OpenOp> {
+    let component = crew.first().map_or(0, |member| member.component as usize);
+    let composite = plan.benchmark.composite();
+    let component = composite.and_then(|all| all.components.get(component));
+    let is_background = component.is_some_and(|c| c.workload.attributes.background);
+    (driver.blocking && !is_background).then_some(own)
+}
+
+fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: Mine) -> Result<Handle, PhaseError> {
+    let (first_proc, component) = (mine.first_proc, mine.component);
+    let (operations, tree) = (mine.operations.clone(), mine.tree.clone());
     let (commands, orders) = channel();
     let (answers, replies) = channel();
     let driver = setup.driver.clone();
@@ -474,9 +491,32 @@ fn spawn(
 
 /// What only one shard has.
 struct Mine {
+    first_proc: u32,
+    component: u32,
+    tree: Option<(MountPoint, String)>,
     procs: Vec<ShardProc>,
     operations: Arc<Operations>,
     live_counts: Option<Arc<LiveCounts>>,
+    open_op: Option<OpenOp>,
+}
+
+impl Mine {
+    /// Of these procs.
+    fn of(crew: Vec<Member>, live_counts: Option<Arc<LiveCounts>>) -> Result<Self, PhaseError> {
+        let Some(first) = crew.first() else {
+            return Err(PhaseError::Died("a shard without procs".into()));
+        };
+        let tree = first.setup.tree.as_ref();
+        Ok(Self {
+            first_proc: first.setup.number,
+            component: first.component,
+            tree: tree.map(|tree| (first.setup.mount.clone(), tree.name.clone())),
+            operations: first.operations.clone(),
+            procs: crew.into_iter().map(|m| m.proc).collect(),
+            live_counts,
+            open_op: None,
+        })
+    }
 }
 
 /// A shard's thread: connects, then does what it is told until nobody tells it any more.
@@ -504,6 +544,7 @@ fn serve(
     let mut shard = Shard::new(ShardParts {
         driver: shard_driver,
         blocking: driver.capabilities().blocking || plan.benchmark.composite().is_some(),
+        open_op: mine.open_op,
         explain: driver,
         clock: setup.clock,
         stop: setup.stop,

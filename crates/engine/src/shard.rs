@@ -21,6 +21,7 @@ use crate::driver::{
     Action, Completion, DriverError, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
 };
 use crate::live_counts::LiveCounts;
+use crate::open_ops::OpenOp;
 use crate::proc::{Operations, Proc};
 use crate::recorder::Live;
 use crate::schedule::Schedule;
@@ -72,6 +73,8 @@ pub struct Shard {
     live_places: Vec<usize>,
     /// Requests block this thread.
     blocking: bool,
+    /// Where it is said what blocks it.
+    open_op: Option<OpenOp>,
     slots: Slots,
     done: Vec<Completion>,
     deferred: Vec<Request>,
@@ -104,6 +107,8 @@ pub struct ShardParts {
     pub live_counts: Option<Arc<LiveCounts>>,
     /// Whether requests block: memory is taken sparingly, wake-ups are rare.
     pub blocking: bool,
+    /// Where a shard whose requests block says what is under way, if anybody looks.
+    pub open_op: Option<OpenOp>,
 }
 
 /// A proc of a shard.
@@ -151,6 +156,7 @@ impl Shard {
             live_counts,
             live_places,
             blocking: parts.blocking,
+            open_op: parts.open_op,
             driver: parts.driver,
             clock: parts.clock,
             stop: parts.stop,

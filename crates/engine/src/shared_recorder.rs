@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 const BATCH: usize = 128;
 /// A second is told when it has been over for so long, in seconds: procs hand over
 /// once a second, or when they wake.
-const TELL_AFTER: i64 = 2;
+pub(crate) const TELL_AFTER: i64 = 2;
 
 /// What a group of procs counts into.
 pub struct SharedRecorder {

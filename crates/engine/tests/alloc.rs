@@ -11,6 +11,7 @@ use filermark_engine::driver::{
     Submit,
 };
 use filermark_engine::null::NullDriver;
+use filermark_engine::open_ops::{OpenOp, OpenOps};
 use filermark_engine::proc::Operations;
 use filermark_engine::shard::{RunTimes, Shard, ShardParts};
 use filermark_model::plan::{Arrivals, Pacing, PacingMode};
@@ -173,6 +174,7 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         live: Some(live),
         live_counts: None,
         blocking: false,
+        open_op: Some(OpenOp::of(&OpenOps::new(1), 0)),
     });
     let filled = shard.init(10_000, 64, Nanos::from_secs(1_000));
     filled.expect("filled");

@@ -43,7 +43,7 @@ pub struct Talk {
 impl Talk {
     /// For a run. What stays on the screen goes to `copy` too.
     pub fn new(facts: Facts, style: TalkStyle, console: Option<Console>, copy: Copy) -> Self {
-        let point_count = facts.points.len();
+        let (point_count, silence) = (facts.points.len(), Silence::of(facts.blocks));
         let drawn = live::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
         let view = (drawn && style.view)
@@ -56,7 +56,7 @@ impl Talk {
             console,
             copy,
             clients: Clients::default(),
-            silence: Silence::default(),
+            silence,
             seen: None,
         }
     }
@@ -153,17 +153,29 @@ struct Silence {
     seconds: u32,
     /// Seconds at which it is said next.
     due: u32,
+    /// Operations are system calls that block: no server is given up.
+    blocks: bool,
 }
 
 impl Silence {
     /// Seconds without a reply that are said; with a low load some are no news.
     const FIRST: u32 = 5;
 
+    fn of(blocks: bool) -> Self {
+        Self {
+            blocks,
+            ..Self::default()
+        }
+    }
+
     fn hear(&mut self, second: &Interval) -> Option<String> {
         if second.success_count.saturating_add(second.error_count) > 0 {
-            let (seconds, said) = (self.seconds, self.due > Self::FIRST);
-            *self = Self::default();
-            return said.then(|| format!("the server answers again after {seconds} s"));
+            let (seconds, said, blocks) = (self.seconds, self.due > Self::FIRST, self.blocks);
+            *self = Self::of(blocks);
+            return said.then(|| match blocks {
+                true => format!("operations end again after {seconds} s"),
+                false => format!("the server answers again after {seconds} s"),
+            });
         }
         self.seconds = self.seconds.saturating_add(1);
         self.due = self.due.max(Self::FIRST);
@@ -171,12 +183,17 @@ impl Silence {
             return None;
         }
         self.due = self.due.saturating_mul(2);
-        let left = live::silence_left(self.seconds);
+        let seconds = self.seconds;
         let open = live::open_operations(second);
         let open = open.map_or_else(String::new, |open| format!(", {open}"));
+        if self.blocks {
+            return Some(format!(
+                "no operation has ended for {seconds} s{open}; Ctrl-C ends"
+            ));
+        }
+        let left = live::silence_left(seconds);
         Some(format!(
-            "no reply for {} s{open}; if the server stays silent, the run gives up in {left}; Ctrl-C ends",
-            self.seconds
+            "no reply for {seconds} s{open}; if the server stays silent, the run gives up in {left}; Ctrl-C ends"
         ))
     }
 }
@@ -253,6 +270,17 @@ mod tests {
         let said = said.expect("a line");
         let want = "no reply for 5 s, 16 operations open, oldest 5 s; if the server";
         assert!(said.starts_with(want), "{said}");
+        // A system call is waited for without end.
+        let mut silence = Silence::of(true);
+        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
+        let want = "no operation has ended for 5 s, 16 operations open, oldest 5 s; Ctrl-C ends";
+        assert_eq!(said.as_deref(), Some(want));
+        let answered = Interval {
+            success_count: 1,
+            ..Interval::default()
+        };
+        let said = silence.hear(&answered);
+        assert_eq!(said.as_deref(), Some("operations end again after 5 s"));
     }
 
     fn told(heard: &[(usize, usize)]) -> Vec<String> {

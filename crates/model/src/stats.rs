@@ -158,7 +158,8 @@ pub struct Interval {
     /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds
     /// (entry 0 also the shorter, the last also the longer ones).
     pub service_log2_us: [u32; 24],
-    /// Operations under way when the second ended; not known of drivers that block.
+    /// Operations under way when the second ended. Of drivers that block, one per thread:
+    /// an agent that is late says it of the moment at which it looks.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub open_count: u64,
     /// How long ago the oldest of them was intended to start, in nanoseconds.

@@ -504,7 +504,14 @@ impl Shard {
                 proc: at,
                 action,
             };
-            let Some(outcome) = self.submit(request) else {
+            if let Some(open) = &self.open_op {
+                open.begin(intended);
+            }
+            let submitted = self.submit(request);
+            if let Some(open) = &self.open_op {
+                open.end();
+            }
+            let Some(outcome) = submitted else {
                 return;
             };
             self.slots.take(token);

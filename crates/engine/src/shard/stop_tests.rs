@@ -198,6 +198,7 @@ impl Case {
             live: None,
             live_counts: None,
             blocking: self.kind == Kind::Blocking,
+            open_op: None,
         });
         let run_end = Nanos(ns(seconds));
         let times = RunTimes {

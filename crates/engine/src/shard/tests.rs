@@ -116,6 +116,7 @@ fn sim(procs: u32, mode: PacingMode, serial: bool, service: Service) -> Sim {
         live: None,
         live_counts: None,
         blocking: false,
+        open_op: None,
     });
     Sim {
         shard,

@@ -231,6 +231,11 @@ impl State {
             return line;
         };
         if let Some(seconds) = self.silence() {
+            if self.facts.blocks {
+                line.add(Paint::Bad, format!("nothing has ended for {seconds} s"));
+                line.add(Paint::Plain, "; Ctrl-C ends");
+                return line;
+            }
             let left = silence_left(seconds);
             line.add(Paint::Bad, format!("server silent for {seconds} s"));
             line.add(Paint::Plain, format!("; gives up in {left}; Ctrl-C ends"));

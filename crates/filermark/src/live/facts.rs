@@ -1,6 +1,7 @@
 //! What is known of a run before it begins, as far as the view and its guesses of
 //! time need it.
 
+use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
@@ -29,6 +30,8 @@ pub struct Facts {
     pub keep: bool,
     /// A load point grows the file set of the one before (REUSE).
     pub reuse: bool,
+    /// Operations are system calls that block: no server is given up.
+    pub blocks: bool,
 }
 
 /// A load point, in short.
@@ -68,6 +71,7 @@ impl Facts {
             run: span(plan.phases.runtime),
             keep: plan.fileset.keep,
             reuse: plan.fileset.reuse,
+            blocks: matches!(plan.driver, DriverPlan::Posix(_)),
         }
     }
 

@@ -203,6 +203,7 @@ mod tests {
             run: Duration::from_secs(50),
             keep: false,
             reuse,
+            blocks: false,
         }
     }
 

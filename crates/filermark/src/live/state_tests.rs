@@ -149,6 +149,28 @@ fn what_is_open_for_seconds_is_shown_while_load_is_made() {
     assert!(!lines.contains("operations open"), "{lines}");
 }
 
+/// On a mounted file system a system call that does not return is waited for without end.
+#[test]
+fn a_mounted_file_system_that_blocks_is_told() {
+    let mut story = Story::of(testing::composite::composite_record(), |_| {});
+    story.begin(0.0, Some(1), Phase::Run, 30);
+    let second = Interval {
+        open_count: 3,
+        open_age_max_ns: 18_200_000_000,
+        ..Interval::default()
+    };
+    for _ in 0..18 {
+        story.hear(0.0, &Progress::Second(&second));
+    }
+    let lines = story.lines(20.0, WIDE).join("\n");
+    let said = "nothing has ended for 18 s; Ctrl-C ends";
+    assert!(lines.contains(said), "{lines}");
+    assert!(
+        lines.contains("   3 operations open, oldest 18 s"),
+        "{lines}"
+    );
+}
+
 /// A sweep of twelve points of which two are measured.
 fn sweep() -> String {
     let mut story = Story::of(testing::record(), |plan| plan.fileset.reuse = true);

@@ -5,6 +5,7 @@ use crate::sweep::Sweep;
 use crate::terminal::Terminal;
 use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
+use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::time::{Duration, Instant};
 
 /// What only the view has.
@@ -176,4 +177,46 @@ fn a_terminal_that_can_do_little_gets_plain_lines() {
     let mut flagged = Terminal::start(&sweep.elsewhere().arg("--no-color"), 100, &[]);
     assert!(flagged.wait().success(), "{:#?}", flagged.lines());
     assert!(!flagged.sent().contains("\x1b[0m"), "without colours");
+}
+
+/// A mounted file system whose calls do not return: every thread of the load is in one.
+#[test]
+fn calls_that_block_on_a_mounted_file_system_are_told_with_their_age() {
+    let _turn = beside_others();
+    let Some(mounts) = available(Mounts::new()) else {
+        return;
+    };
+    let Some(faulty) = available(Faulty::mount(&mounts, FaultyOptions::default())) else {
+        return;
+    };
+    let sweep = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path()).set("RUNTIME", 10);
+    let mut terminal = Terminal::start(&sweep, 100, &[]);
+    terminal.wait_until("RUN", |lines| count(lines, " RUN ") == 1);
+    for kind in Kind::ALL {
+        faulty.delay(*kind, Duration::from_secs(86_400));
+    }
+    // RUN may be over by then: it is not until the calls return.
+    terminal.wait_until("what is open, and for how long", |lines| {
+        let ends = lines.iter().rev().find(|line| line.starts_with(" ends "));
+        let rate = lines.iter().rev().find(|line| line.starts_with(" rate "));
+        let age = ends.and_then(|line| {
+            let (_, open) = line.split_once("operations open, oldest ")?;
+            open.trim_end().strip_suffix(" s")?.parse::<u64>().ok()
+        });
+        let is_told = |line: &&String| line.contains("nothing has ended for ");
+        age.is_some_and(|seconds| seconds >= 5) && rate.filter(is_told).is_some()
+    });
+    faulty.end_delays();
+    assert!(
+        matches!(terminal.wait().code(), Some(0 | 1 | 4)),
+        "{:#?}",
+        terminal.lines()
+    );
+    let record = filermark_results::read_record(&sweep.result("s.run.jsonl"));
+    let record = record.expect("the run record");
+    let stats = record.points[0].stats.as_ref().expect("figures");
+    let procs = record.run.plan.procs.len() as u64;
+    let seconds = &stats.intervals;
+    let most = seconds.iter().map(|s| s.open_count).max().unwrap_or(0);
+    assert!(most > 0 && most <= procs, "{seconds:#?}");
 }

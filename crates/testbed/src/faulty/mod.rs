@@ -144,6 +144,11 @@ impl Faulty {
         self.faults.heal();
     }
 
+    /// No request is held back any more, those that are now included.
+    pub fn end_delays(&self) {
+        self.faults.end_delays();
+    }
+
     /// Cuts the connection, as the death of a network file system's server does:
     /// open files answer ENOTCONN, the path is an empty directory.
     ///

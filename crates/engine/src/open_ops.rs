@@ -1,0 +1,251 @@
+//! Operations of blocking shards that are under way, seen from outside.
+//!
+//! The thread of such a shard is inside a system call and can tell nothing. So each shard
+//! says in an atomic word of its own when the operation under way was intended: one relaxed
+//! store before it and one after it. The thread that waits for the shards looks at these
+//! words at the end of each second.
+
+use crate::clock::Clock;
+use crate::recorder::{Live, SECONDS_MAX, second_of};
+use crate::run_times::saved_seconds;
+use crate::shared_recorder::TELL_AFTER;
+use filermark_model::stats::Interval;
+use filermark_model::{Nanos, PointStats};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+
+/// An operation that is open for less is no news while the load runs.
+const AGE_MIN: Nanos = Nanos::from_secs(1);
+
+/// A word on a cache line of its own: 0 while nothing is under way, else one more than the
+/// nanoseconds at which the operation was intended.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Word(AtomicU64);
+
+/// What each blocking shard of an agent has under way.
+#[derive(Debug)]
+pub struct OpenOps(Vec<Word>);
+
+impl OpenOps {
+    /// For so many shards.
+    pub fn new(shard_count: usize) -> Arc<Self> {
+        Arc::new(Self((0..shard_count).map(|_| Word::default()).collect()))
+    }
+
+    /// So many operations are under way, the oldest for so long.
+    pub fn look(&self, now: Nanos) -> (u64, Nanos) {
+        let words = self.0.iter().map(|word| word.0.load(Ordering::Relaxed));
+        let ages = words
+            .filter(|word| *word > 0)
+            .map(|word| now.since(Nanos(word - 1)));
+        ages.fold((0, Nanos::ZERO), |(count, oldest), age| {
+            (count + 1, oldest.max(age))
+        })
+    }
+}
+
+/// Where one blocking shard says what it has under way.
+#[derive(Clone, Debug)]
+pub struct OpenOp {
+    all: Arc<OpenOps>,
+    shard: usize,
+}
+
+impl OpenOp {
+    /// The word of one of the shards.
+    pub fn of(all: &Arc<OpenOps>, shard: usize) -> Self {
+        Self {
+            all: all.clone(),
+            shard,
+        }
+    }
+
+    /// An operation that was intended then begins.
+    #[inline]
+    pub fn begin(&self, intended: Nanos) {
+        self.set(intended.0.saturating_add(1));
+    }
+
+    /// It has ended.
+    #[inline]
+    pub fn end(&self) {
+        self.set(0);
+    }
+
+    #[inline]
+    fn set(&self, word: u64) {
+        if let Some(own) = self.all.0.get(self.shard) {
+            own.0.store(word, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Looks at the end of each second of WARMUP and RUN what is open.
+pub(crate) struct OpenWatch<'a> {
+    all: &'a OpenOps,
+    clock: &'a Clock,
+    live: Option<&'a SyncSender<Live>>,
+    /// Seconds count from here: RUN begins then at the latest.
+    origin: Nanos,
+    /// The second under way.
+    second: i64,
+    seen: Vec<Interval>,
+    /// How many of `seen` were told, or are not worth it.
+    told: usize,
+}
+
+impl<'a> OpenWatch<'a> {
+    /// From now on.
+    pub fn begin(
+        all: &'a OpenOps,
+        clock: &'a Clock,
+        live: Option<&'a SyncSender<Live>>,
+        origin: Nanos,
+    ) -> Self {
+        Self {
+            second: second_of(clock.now(), origin),
+            all,
+            clock,
+            live,
+            origin,
+            seen: Vec::new(),
+            told: 0,
+        }
+    }
+
+    /// To be called more often than once a second.
+    pub fn look(&mut self) {
+        let now = self.clock.now();
+        let second = second_of(now, self.origin);
+        if second <= self.second {
+            return;
+        }
+        self.second = second;
+        let (open_count, age) = self.all.look(now);
+        if open_count > 0 && self.seen.len() < SECONDS_MAX {
+            self.seen.push(Interval {
+                second: second - 1,
+                open_count,
+                open_age_max_ns: age.0,
+                ..Interval::default()
+            });
+        }
+        self.tell(second - TELL_AFTER);
+    }
+
+    /// Tells what was seen until a second, at the time when groups of procs tell theirs.
+    fn tell(&mut self, until: i64) {
+        while let Some(interval) = self.seen.get(self.told) {
+            if interval.second > until {
+                return;
+            }
+            let is_news = interval.open_age_max_ns >= AGE_MIN.0;
+            if let Some(live) = self.live.filter(|_| is_news) {
+                let _ = live.try_send(Live::Second(interval.clone()));
+            }
+            self.told += 1;
+        }
+    }
+
+    /// The load is over: tells the rest, and puts what was seen into the series. RUN began
+    /// at `run_start`.
+    pub fn finish(mut self, stats: &mut PointStats, run_start: Nanos) {
+        self.tell(i64::MAX);
+        let saved = saved_seconds(self.origin, run_start);
+        let mut seen = self.seen.iter().peekable();
+        for interval in &mut stats.intervals {
+            while seen
+                .next_if(|s| s.second + saved < interval.second)
+                .is_some()
+            {}
+            if let Some(open) = seen.next_if(|s| s.second + saved == interval.second) {
+                interval.open_count = open.open_count;
+                interval.open_age_max_ns = open.open_age_max_ns;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn seconds_say_what_blocks_and_for_how_long() {
+        let clock = Clock::virtual_at_zero();
+        let all = OpenOps::new(3);
+        let (live, words) = sync_channel(64);
+        // RUN begins at 2 s at the latest, and did at 1 s.
+        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), Nanos::from_secs(2));
+        let shards = [0, 1, 2].map(|shard| OpenOp::of(&all, shard));
+        shards[0].begin(Nanos::ZERO);
+        shards[0].end();
+        shards[1].begin(Nanos::from_millis(500));
+        for ms in 1..=60 {
+            clock.sleep_until(Nanos::from_millis(ms * 100));
+            if ms == 25 {
+                shards[2].begin(Nanos::from_millis(2_400));
+            }
+            if ms == 45 {
+                shards[1].end();
+            }
+            watch.look();
+        }
+        let told = |words: &std::sync::mpsc::Receiver<Live>| -> Vec<_> {
+            let of = |word| match word {
+                Live::Second(i) => (i.second, i.open_count, i.open_age_max_ns / 1_000_000),
+                other => panic!("{other:?}"),
+            };
+            words.try_iter().map(of).collect()
+        };
+        // The first is open for half a second then, which is no news.
+        let first = [(-1, 1, 1_500), (0, 2, 2_500), (1, 2, 3_500), (2, 1, 2_600)];
+        assert_eq!(told(&words), first);
+        let mut stats = PointStats {
+            intervals: [-1, 0, 1, 9]
+                .map(|second| Interval {
+                    second,
+                    success_count: 7,
+                    ..Interval::default()
+                })
+                .to_vec(),
+            ..PointStats::default()
+        };
+        watch.finish(&mut stats, Nanos::from_secs(1));
+        assert_eq!(told(&words), [(3, 1, 3_600)]);
+        let series = stats.intervals.iter();
+        let series: Vec<_> = series
+            .map(|i| {
+                (
+                    i.second,
+                    i.success_count,
+                    i.open_count,
+                    i.open_age_max_ns / 1_000_000,
+                )
+            })
+            .collect();
+        let want = [
+            (-1, 7, 1, 500),
+            (0, 7, 1, 1_500),
+            (1, 7, 2, 2_500),
+            (9, 7, 0, 0),
+        ];
+        assert_eq!(series, want);
+    }
+
+    #[test]
+    fn an_operation_intended_at_the_ends_of_time_is_seen() {
+        let all = OpenOps::new(1);
+        let shard = OpenOp::of(&all, 0);
+        assert_eq!(all.look(Nanos(5)), (0, Nanos::ZERO));
+        shard.begin(Nanos::ZERO);
+        assert_eq!(all.look(Nanos(5)), (1, Nanos(5)));
+        shard.begin(Nanos::MAX);
+        assert_eq!(all.look(Nanos(5)), (1, Nanos::ZERO));
+        // A shard without a word says nothing.
+        OpenOp::of(&all, 1).begin(Nanos::ZERO);
+    }
+}
