@@ -5,7 +5,9 @@
 //! path and the nonce of the run. One without is removed if it is empty (INIT was killed
 //! between making it and writing the file; or an operation made it), else it stays.
 
-use super::backend::{Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend};
+use super::backend::{
+    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend,
+};
 use super::layout::{Known, Level};
 use super::lease::Keeper;
 use super::{Claimant, SHOWN, write_again};
@@ -339,7 +341,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                     if matches!(known, Known::File | Known::Dir(_)) {
                         self.block(name);
                     }
-                    self.leave(name, "");
+                    self.leave(name, reason(*kind));
                 }
             }
         }
@@ -567,6 +569,14 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         }
         self.backend.end_list(parts.listing);
         outcome.map(|()| dirs)
+    }
+}
+
+/// Why an entry of this kind is left where it is.
+const fn reason(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Link => A_REPARSE_POINT,
+        _ => "",
     }
 }
 

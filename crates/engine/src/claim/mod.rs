@@ -24,8 +24,8 @@ use crate::driver::{Claim, ClaimReport, DriverError, Reach};
 use crate::marker::{Marker, MarkerText, State};
 use crate::name::{MARKER, RUN_DIR_PREFIX};
 pub use backend::{
-    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Removal,
-    Removed, RunDirBackend,
+    A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
+    OTHER_FILE_SYSTEM, Removal, Removed, RunDirBackend,
 };
 pub use empty::{Emptied, empty_dir};
 use filermark_model::plan::MountPoint;

@@ -3,7 +3,8 @@
 use crate::client::{Client, Failure, Files, Gone, Listing, NOT_THERE, OpenFor, advice};
 use crate::target::Target;
 use filermark_engine::claim::{
-    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Removal, Removed, RunDirBackend,
+    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Removal, Removed,
+    RunDirBackend,
 };
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::marker::MARKER_BYTES_MAX;
@@ -94,7 +95,7 @@ impl<'a> Share<'a> {
         let found = self.files().look(&path).map_err(self.told(step))?;
         Ok(match found {
             None => Found::Missing,
-            Some(entry) if entry.is_link => Found::Other(A_LINK),
+            Some(entry) if entry.is_link => Found::Other(A_REPARSE_POINT),
             Some(entry) if entry.is_dir => Found::Dir(path),
             Some(_) => Found::Other(NOT_A_DIRECTORY),
         })

@@ -21,6 +21,8 @@ use std::time::Duration;
 /// Entries of one part of a listing, and the room for them in bytes.
 const LIST_COUNT: u16 = 512;
 const LIST_BYTES: u32 = 56 << 10;
+/// Flag of a search: the server ends it with its first answer (MS-CIFS 2.2.6.2.1).
+const CLOSE_AT_ONCE: u16 = 0x0001;
 /// Flag of a search: the server ends it with the last entry (MS-CIFS 2.2.6.2.1).
 const CLOSE_AT_END: u16 = 0x0002;
 /// Flag of a search: go on where the last answer ended.
@@ -31,6 +33,14 @@ const INFO_BYTES: u16 = 1024;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Removals under way at once.
 const REMOVALS: usize = 64;
+/// A listing without an entry.
+const NOTHING: Listing = Listing {
+    file: File(0, 0),
+    ready: None,
+    last: (String::new(), 0),
+    is_over: true,
+    is_closed: true,
+};
 
 const fn create(path: &str, access: u32, disposition: u32, options: u32) -> NtCreate<'_> {
     NtCreate {
@@ -87,11 +97,28 @@ impl RawOne {
         Failure::Lost { step, error }
     }
 
-    fn create(&mut self, request: &NtCreate<'_>) -> Result<File, Failure> {
+    fn create(&mut self, request: &NtCreate<'_>) -> Result<(File, u32), Failure> {
         let step = "NT_CREATE_ANDX";
         let reply = self.ask(step, request)?;
         let created = self.read_as(step, &reply, |parts| Created::read(parts))?;
-        Ok(File(0, created.fid.into()))
+        Ok((File(0, created.fid.into()), created.basic.attributes))
+    }
+
+    /// Begins a search, with the entries of its first answer.
+    fn search(&mut self, request: &FindFirst<'_>) -> Result<Listing, Failure> {
+        let step = "TRANS2_FIND_FIRST2";
+        let reply = self.ask(step, request)?;
+        let answer = reply.answer();
+        let first = FindFirstReply::read(&answer);
+        let first = first.map_err(|source| self.senseless(step, source))?;
+        let mut listing = Listing {
+            file: File(0, first.sid.into()),
+            is_over: first.end || first.count == 0,
+            is_closed: first.end,
+            ..NOTHING
+        };
+        listing.ready = Some(self.entries(step, &reply, first.count, &mut listing)?);
+        Ok(listing)
     }
 
     /// The entries in an answer to a search; where it would go on is kept.
@@ -119,6 +146,25 @@ impl RawOne {
         Ok(entries)
     }
 
+    /// The share's root, which is in no directory.
+    fn look_at_root(&mut self) -> Result<Entry, Failure> {
+        let step = "TRANS2_QUERY_PATH_INFORMATION";
+        let request = QueryPath {
+            path: Path::of(""),
+            level: level::FILE_STANDARD,
+            max_data: INFO_BYTES,
+        };
+        let reply = self.ask(step, &request)?;
+        let info = StandardInfo::read(reply.answer().data);
+        let info = info.map_err(|source| self.senseless(step, source))?;
+        Ok(Entry {
+            name: String::new(),
+            is_dir: info.directory,
+            is_link: false,
+            size: info.size,
+        })
+    }
+
     fn list_bytes(&self) -> u16 {
         LIST_BYTES.min(self.session().limits.transact_max) as u16
     }
@@ -141,12 +187,21 @@ impl Files for RawOne {
 
     fn create_new(&mut self, path: &str) -> Result<File, Failure> {
         let file = options::NON_DIRECTORY_FILE;
-        RawOne::create(self, &create(path, UPDATE, disposition::CREATE, file))
+        let request = create(path, UPDATE, disposition::CREATE, file);
+        RawOne::create(self, &request).map(|(file, _)| file)
     }
 
     fn open(&mut self, path: &str, purpose: OpenFor) -> Result<File, Failure> {
         let (access, disposition, options) = purpose::of(purpose);
-        RawOne::create(self, &create(path, access, disposition, options))
+        let request = create(path, access, disposition, options);
+        let (file, attributes) = RawOne::create(self, &request)?;
+        match purpose::is_refused(purpose, attributes) {
+            false => Ok(file),
+            true => {
+                self.close(file)?;
+                Err(purpose::reparse_point("NT_CREATE_ANDX"))
+            }
+        }
     }
 
     fn read(&mut self, file: File, offset: u64, length: u32) -> Result<Vec<u8>, Failure> {
@@ -207,27 +262,23 @@ impl Files for RawOne {
     }
 
     fn look(&mut self, path: &str) -> Result<Option<Entry>, Failure> {
-        let step = "TRANS2_QUERY_PATH_INFORMATION";
-        let request = QueryPath {
-            path: Path::of(path),
-            level: level::FILE_STANDARD,
-            max_data: INFO_BYTES,
+        if path.is_empty() {
+            return self.look_at_root().map(Some);
+        }
+        // A search shows the entry itself. TRANS2_QUERY_PATH_INFORMATION may follow it,
+        // and its level for sizes has no attributes.
+        let request = FindFirst {
+            pattern: Path::of(path),
+            count: 1,
+            flags: CLOSE_AT_ONCE,
+            max_data: self.list_bytes(),
         };
-        let Some(reply) = or_nothing(self.ask(step, &request))? else {
-            return Ok(None);
-        };
-        let info = StandardInfo::read(reply.answer().data);
-        let info = info.map_err(|source| self.senseless(step, source))?;
-        Ok(Some(Entry {
-            name: String::new(),
-            is_dir: info.directory,
-            is_link: false,
-            size: info.size,
-        }))
+        let found = self.search(&request);
+        let entries = or_nothing(found)?.and_then(|listing| listing.ready);
+        Ok(entries.and_then(|entries| entries.into_iter().next()))
     }
 
     fn begin_list(&mut self, path: &str) -> Result<Listing, Failure> {
-        let step = "TRANS2_FIND_FIRST2";
         let request = FindFirst {
             pattern: Path {
                 dir: path,
@@ -237,26 +288,11 @@ impl Files for RawOne {
             flags: CLOSE_AT_END,
             max_data: self.list_bytes(),
         };
-        let mut listing = Listing {
-            file: File(0, 0),
-            ready: None,
-            last: (String::new(), 0),
-            is_over: true,
-            is_closed: true,
-        };
         let empty = [status::NO_SUCH_FILE, status::NO_MORE_FILES];
-        let reply = match self.ask(step, &request) {
-            Err(failure) if failure.is(&empty) => return Ok(listing),
-            reply => reply?,
-        };
-        let answer = reply.answer();
-        let first = FindFirstReply::read(&answer);
-        let first = first.map_err(|source| self.senseless(step, source))?;
-        listing.file = File(0, first.sid.into());
-        listing.is_over = first.end || first.count == 0;
-        listing.is_closed = first.end;
-        listing.ready = Some(self.entries(step, &reply, first.count, &mut listing)?);
-        Ok(listing)
+        match self.search(&request) {
+            Err(failure) if failure.is(&empty) => Ok(NOTHING),
+            listing => listing,
+        }
     }
 
     fn next_entries(&mut self, listing: &mut Listing) -> Result<Option<Vec<Entry>>, Failure> {

@@ -89,9 +89,10 @@ impl RawTwo {
         }
     }
 
-    fn create(&mut self, request: &CreateRequest<'_>) -> Result<File, Failure> {
+    fn create(&mut self, request: &CreateRequest<'_>) -> Result<(File, u32), Failure> {
         let reply = self.ask(request)?;
-        Ok(of(self.body::<CreateResponse<'_>>(&reply)?.file))
+        let created = self.body::<CreateResponse<'_>>(&reply)?;
+        Ok((of(created.file), created.facts.attributes))
     }
 
     /// A compound that opens something and closes it; the replies, if all are good.
@@ -131,12 +132,25 @@ impl Files for RawTwo {
 
     fn create_new(&mut self, path: &str) -> Result<File, Failure> {
         let file = options::NON_DIRECTORY_FILE;
-        RawTwo::create(self, &create(path, UPDATE, disposition::CREATE, file))
+        let request = create(path, UPDATE, disposition::CREATE, file);
+        RawTwo::create(self, &request).map(|(file, _)| file)
     }
 
     fn open(&mut self, path: &str, purpose: OpenFor) -> Result<File, Failure> {
         let (access, disposition, options) = purpose::of(purpose);
-        RawTwo::create(self, &create(path, access, disposition, options))
+        let itself = match purpose::is_of_what_is_there(purpose) {
+            true => options::OPEN_REPARSE_POINT,
+            false => 0,
+        };
+        let request = create(path, access, disposition, options | itself);
+        let (file, attributes) = RawTwo::create(self, &request)?;
+        match purpose::is_refused(purpose, attributes) {
+            false => Ok(file),
+            true => {
+                self.close(file)?;
+                Err(purpose::reparse_point("CREATE"))
+            }
+        }
     }
 
     fn read(&mut self, file: File, offset: u64, length: u32) -> Result<Vec<u8>, Failure> {
@@ -225,9 +239,12 @@ impl Files for RawTwo {
     }
 
     fn begin_list(&mut self, path: &str) -> Result<Listing, Failure> {
-        let request = create(path, READ, disposition::OPEN, options::DIRECTORY_FILE);
+        // One that has become a reparse point since it was looked at is not followed.
+        let options = options::DIRECTORY_FILE | options::OPEN_REPARSE_POINT;
+        let request = create(path, READ, disposition::OPEN, options);
+        let (file, _) = RawTwo::create(self, &request)?;
         Ok(Listing {
-            file: RawTwo::create(self, &request)?,
+            file,
             ready: None,
             last: (String::new(), 0),
             is_over: false,

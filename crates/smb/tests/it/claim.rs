@@ -16,9 +16,9 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::time::Instant;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Nt1, Dialect::V202, Dialect::V311];
+pub const DIALECTS: [Dialect; 3] = [Dialect::Nt1, Dialect::V202, Dialect::V311];
 
-fn this_run() -> Claim {
+pub fn this_run() -> Claim {
     Claim {
         dir_name: "filermark.claimed".into(),
         run_id: "20260101-this".into(),
@@ -32,17 +32,17 @@ fn mount(path: &str) -> MountPoint {
     }
 }
 
-fn claim(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
+pub fn claim(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
     SmbDriver::new(plan.clone()).claim(&mount(path), &this_run())
 }
 
-fn release(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
+pub fn release(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
     SmbDriver::new(plan.clone()).release(&mount(path), &this_run(), Reach::All)
 }
 
 /// Makes what a path below a directory says, for smbd's user to do with as it likes:
 /// one with a slash at its end is a directory.
-fn make(dir: &Path, path: &str, bytes: &[u8]) {
+pub fn make(dir: &Path, path: &str, bytes: &[u8]) {
     let whole = dir.join(path);
     match path.ends_with('/') {
         true => std::fs::create_dir_all(&whole).expect("made"),
@@ -52,7 +52,7 @@ fn make(dir: &Path, path: &str, bytes: &[u8]) {
 }
 
 /// Makes a directory as INIT does.
-fn own(run_dir: &Path, path: &str, claim: &Claim) {
+pub fn own(run_dir: &Path, path: &str, claim: &Claim) {
     make(run_dir, &format!("{path}/"), b"");
     let whole = format!("{}/{path}", claim.dir_name);
     let text = owner_text(&whole, &claim.nonce());
@@ -60,7 +60,7 @@ fn own(run_dir: &Path, path: &str, claim: &Claim) {
 }
 
 /// A directory that an earlier run of ours has left.
-fn leave_behind(dir: &Path, files: usize) {
+pub fn leave_behind(dir: &Path, files: usize) {
     make(dir, "filermark.claimed/", b"");
     let dir = dir.join("filermark.claimed");
     let old = Claim {

@@ -4,6 +4,7 @@ mod claim;
 mod client;
 mod driver;
 mod raw;
+mod reparse;
 mod rig;
 mod spoilt;
 mod trouble;
