@@ -3,6 +3,7 @@
 use crate::daemon::Daemon;
 use crate::tools::{last_words, need, wait_until, write};
 use crate::{Error, Export, Result, Sandbox, ServerOptions};
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,8 +38,9 @@ pub struct Ganesha {
     export: Export,
     fsal: Fsal,
     log: PathBuf,
+    config: PathBuf,
     // In this order they go: the server before what it talks to.
-    _server: Daemon,
+    server: Daemon,
     _bus: Daemon,
     _rpcbind: Daemon,
     sandbox: Arc<Sandbox>,
@@ -88,7 +90,9 @@ impl Ganesha {
                 Ok(socket.exists().then_some(()))
             })?;
         }
-        let (server, log) = start_server(sandbox, &configuration(fsal, options)?)?;
+        let config = configuration(fsal, options)?;
+        let config = write(sandbox.dir().join("ganesha.conf"), &config)?;
+        let (server, log) = start_server(sandbox, &config)?;
         Ok(Ganesha {
             export: Export {
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -99,7 +103,8 @@ impl Ganesha {
             },
             fsal,
             log,
-            _server: server,
+            config,
+            server,
             _bus: bus,
             _rpcbind: rpcbind,
             sandbox: Arc::clone(sandbox),
@@ -127,6 +132,45 @@ impl Ganesha {
         (self.fsal == Fsal::Vfs).then(|| self.sandbox.inside(FILES))
     }
 
+    /// Exports directories below the exported one by themselves, too, at their places
+    /// below `/export`. For [`Fsal::Vfs`].
+    ///
+    /// # Errors
+    ///
+    /// What the system said, or ganesha takes too long.
+    pub fn nest(&self, below: &[String]) -> Result<()> {
+        let read = |path: &Path| std::fs::read_to_string(path).map_err(Error::path("read", path));
+        let reread = || Ok(read(&self.log)?.matches("Reread exports complete").count());
+        let mut text = read(&self.config)?;
+        for path in below {
+            let id = text.matches("Export_Id").count() + 1;
+            text.push_str(&format!(
+                r#"EXPORT {{
+    Export_Id = {id};
+    Path = {FILES}/{path};
+    Pseudo = /export/{path};
+    Protocols = 3;
+    Transports = TCP;
+    Access_Type = RW;
+    Squash = No_Root_Squash;
+    SecType = sys;
+    FSAL {{ Name = VFS; }}
+}}
+"#
+            ));
+        }
+        write(self.config.clone(), &text)?;
+        let before = reread()?;
+        let pid = self.server.inner_pid();
+        let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let gone = || Error::failed("ganesha", "it is not there any more", "");
+        kill_process(pid.ok_or_else(gone)?, Signal::HUP)
+            .map_err(|e| Error::failed("signal ganesha", e.to_string(), ""))?;
+        wait_until("ganesha's new exports", START_LIMIT, &self.log, || {
+            Ok((reread()? > before).then_some(()))
+        })
+    }
+
     /// The interface that its traffic takes, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &'static str {
@@ -147,8 +191,7 @@ impl Ganesha {
 }
 
 /// Starts ganesha and waits until both ports answer.
-fn start_server(sandbox: &Arc<Sandbox>, config: &str) -> Result<(Daemon, PathBuf)> {
-    let config = write(sandbox.dir().join("ganesha.conf"), config)?;
+fn start_server(sandbox: &Arc<Sandbox>, config: &Path) -> Result<(Daemon, PathBuf)> {
     let log = sandbox.dir().join("ganesha-own.log");
     let (config, log_arg) = (config.display().to_string(), log.display().to_string());
     let mut server = Daemon::start(

@@ -7,9 +7,13 @@ use crate::places::{Place, Tree};
 use crate::smb::{Spoken, samba};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
+use filermark_engine::marker::{Marker, MarkerText, owner_text};
 use filermark_model::Rule;
 use filermark_server::{Server, ServerOptions};
-use filermark_testbed::{Fsal, Ganesha, Mounts, Samba, SambaOptions, Sandbox, available};
+use filermark_testbed::{
+    Faulty, FaultyOptions, Fsal, Ganesha, Mounts, Samba, SambaOptions, Sandbox, available,
+};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,12 +86,19 @@ fn suffix(target: &str) -> String {
     format!("plants-{target}-{}", std::process::id())
 }
 
+/// Makes a file system at a path below the place, with these files in it.
+type Mounter<'a> = &'a dyn Fn(&str, &[(String, String)]);
+
 /// Where a target's runs work, and how they are made.
 struct Ground<'a> {
     place: Place,
     sweep: Sweep,
-    /// Makes a file system at a path below the place; `None`: the target can have none.
-    mount: Option<&'a dyn Fn(&str)>,
+    /// `None`: the target can have no other file system inside.
+    mount: Option<Mounter<'a>>,
+    /// The target can tell another file system: what is in it may look like the run's own.
+    tells_mounts: bool,
+    /// What the file systems inside have been asked for so far, in requests.
+    asked: &'a dyn Fn() -> u64,
     has_links: bool,
 }
 
@@ -115,6 +126,23 @@ fn levels(tree: &Tree, ours: &str) -> Vec<(String, Row)> {
 }
 
 impl Ground<'_> {
+    /// The files of a file system that is mounted at a path.
+    fn disguise(&self, ours: &str, path: &str) -> Vec<(String, String)> {
+        let file = |name: &str, text: String| (name.to_owned(), text);
+        let mut files = vec![file("foreign-inside", "foreign".to_owned())];
+        if let (true, Place::Directory(top)) = (self.tells_mounts, &self.place) {
+            let marker = std::fs::read(top.join(ours).join(OWNER)).expect("the marker");
+            let MarkerText::Marker(marker) = Marker::read(&marker) else {
+                panic!("a marker");
+            };
+            files.push(file(OWNER, owner_text(path, &marker.nonce)));
+            for name in ["n000001", "f0000000001", "f0000001"] {
+                files.push(file(name, "looks like ours".to_owned()));
+            }
+        }
+        files
+    }
+
     /// Plants everything that the target can have; the paths of what has to stay, and of
     /// what may go.
     fn plant(&self, ours: &str) -> (Vec<String>, Vec<String>) {
@@ -132,7 +160,7 @@ impl Ground<'_> {
                     Dir | Owned => {
                         self.place.plant_dir(&path);
                         if *what == Owned {
-                            let text = filermark_engine::marker::owner_text(&path, "another");
+                            let text = owner_text(&path, "another");
                             self.place.write(&format!("{path}/{OWNER}"), &text);
                         }
                         self.place.plant(&inside)
@@ -141,7 +169,7 @@ impl Ground<'_> {
                     Hard | HardOfLayout => hard(),
                     Mount => self.mount.is_some_and(|mount| {
                         self.place.plant_dir(&path);
-                        mount(&path);
+                        mount(&path, &self.disguise(ours, &path));
                         true
                     }),
                 };
@@ -212,6 +240,7 @@ fn check(ground: &Ground<'_>) {
     assert!(stay.len() > 6, "{stay:?}");
     let before = place.tree();
 
+    let asked = (ground.asked)();
     let next = ground.sweep.elsewhere().fail(1);
     assert!(
         next.stderr.contains("is in the way of this run"),
@@ -219,6 +248,7 @@ fn check(ground: &Ground<'_>) {
         next.stderr
     );
     assert_left_behind(&next, ground.sweep.name(), &stay);
+    assert_eq!((ground.asked)(), asked, "a file system inside was asked");
     let look = |step: &str, said: &str| {
         let after = place.tree();
         for (path, content) in before.iter().filter(|(path, _)| is_of_plants(path, &stay)) {
@@ -238,7 +268,9 @@ fn check(ground: &Ground<'_>) {
         assert_eq!(others(after), others(before.clone()), "{step}\n{said}");
     };
     look("run", &next.stderr);
+    let asked = (ground.asked)();
     let stopped = ground.sweep.clone().command("stop").run();
+    assert_eq!((ground.asked)(), asked, "a file system inside was asked");
     let said = named(&format!("{}{}", stopped.stdout, stopped.stderr));
     for plant in &stay {
         assert!(said.contains(plant), "{plant} in {said}");
@@ -266,18 +298,41 @@ pub fn mount_space(server: &str, sandbox: &Sandbox) -> PathBuf {
     dirs.next().expect("the server's process").join("ns/mnt")
 }
 
-/// Mounts a tmpfs with a file in it where a server of a sandbox sees it. `path` is one of
-/// the sandbox's, as the host sees it.
-fn mount_before(server: &str, sandbox: &Sandbox, path: &Path) {
+/// Runs a shell script where a server of a sandbox sees its files, at a path of the sandbox
+/// as the host sees it: `$1`. Gives what it printed.
+fn run_before(
+    server: &str,
+    sandbox: &Sandbox,
+    path: &Path,
+    script: &str,
+    args: &[String],
+) -> String {
     let (seen, space) = (seen_inside(path), mount_space(server, sandbox));
-    let script = "mount -t tmpfs none \"$1\" && echo foreign > \"$1/foreign-inside\"";
     let done = Command::new("nsenter")
         .arg(format!("--mount={}", space.display()))
-        .args(["--", "sh", "-c", script, "sh"])
+        .args(["--", "sh", "-euc", script, "sh"])
         .arg(&seen)
+        .args(args)
         .output()
         .expect("nsenter");
     assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).expect("text")
+}
+
+/// Mounts a tmpfs with these files in it where a server of a sandbox sees it.
+fn mount_before(server: &str, sandbox: &Sandbox, path: &Path, files: &[(String, String)]) {
+    const SCRIPT: &str = r#"
+        mount -t tmpfs none "$1"; cd "$1"; shift
+        while [ $# -gt 0 ]; do printf %s "$2" >"$1"; shift 2; done"#;
+    let pairs = files.iter().flat_map(|(name, text)| [name, text]);
+    let args: Vec<String> = pairs.cloned().collect();
+    run_before(server, sandbox, path, SCRIPT, &args);
+}
+
+/// The names in a directory as a server of a sandbox sees them.
+fn names_before(server: &str, sandbox: &Sandbox, path: &Path) -> BTreeSet<String> {
+    let names = run_before(server, sandbox, path, r#"ls -A "$1""#, &[]);
+    names.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -289,6 +344,8 @@ fn over_nfs_in_the_embedded_server() {
         place: Place::Export(Box::new(server)),
         sweep,
         mount: None,
+        tells_mounts: false,
+        asked: &|| 0,
         has_links: true,
     });
 }
@@ -304,6 +361,8 @@ fn over_nfs_in_ganesha() {
         place: Place::Directory(top),
         sweep: Sweep::inside(ganesha.sandbox(), ganesha.export()).suffix(&suffix("ganesha")),
         mount: None,
+        tells_mounts: false,
+        asked: &|| 0,
         has_links: true,
     });
 }
@@ -322,19 +381,59 @@ fn a_mount_in_a_directory_that_ganesha_serves_ends_the_descent() {
     sweep.clone().set("KEEP", "on").succeed();
     let path = format!("filermark.{}/p000000/d0080", sweep.name());
     place.plant_dir(&path);
-    mount_before("ganesha.nfsd", ganesha.sandbox(), &top.join(&path));
+    let (server, sandbox) = ("ganesha.nfsd", ganesha.sandbox());
+    let inside = ("foreign-inside".to_owned(), "foreign".to_owned());
+    mount_before(server, sandbox, &top.join(&path), &[inside]);
     let next = sweep.elsewhere().fail(1);
     next.assert_sentence(&[sweep.name(), "NFS3ERR_XDEV", "another file system"]);
     assert!(place.tree().contains_key(&path));
-    let server = mount_space("ganesha.nfsd", ganesha.sandbox());
-    let inside = seen_inside(&top.join(&path)).join("foreign-inside");
-    let read = Command::new("nsenter")
-        .arg(format!("--mount={}", server.display()))
-        .args(["--", "cat"])
-        .arg(inside)
-        .output()
-        .expect("nsenter");
-    assert_eq!(read.stdout, b"foreign\n", "{read:?}");
+    let left = names_before(server, sandbox, &top.join(&path));
+    assert_eq!(left, BTreeSet::from(["foreign-inside".to_owned()]));
+}
+
+/// Exports of their own in a run directory: of directories of the same file system, and of
+/// other file systems. NFSv3's LOOKUP leads into the latter, as a kernel's server does with
+/// `crossmnt`: only the fsid tells.
+#[test]
+fn over_nfs_in_ganesha_with_nested_exports() {
+    let _turn = beside_others();
+    let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
+        return;
+    };
+    let (server, sandbox) = ("ganesha.nfsd", ganesha.sandbox());
+    let top = ganesha.files().expect("a directory");
+    let nested = RefCell::new(Vec::new());
+    let mount = |path: &str, files: &[(String, String)]| {
+        mount_before(server, sandbox, &top.join(path), files);
+        let mut exported = vec![path.to_owned()];
+        // Directories that were planted before.
+        exported.extend(
+            ["p000078", "p000079"]
+                .iter()
+                .filter_map(|name| Some(format!("{}/{name}", path.strip_suffix("/p000080")?))),
+        );
+        ganesha.nest(&exported).expect("nested exports");
+        let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        nested.borrow_mut().push((path.to_owned(), names));
+    };
+    check(&Ground {
+        place: Place::Directory(top.clone()),
+        sweep: Sweep::inside(sandbox, ganesha.export()).suffix(&suffix("nested")),
+        mount: Some(&mount),
+        tells_mounts: true,
+        asked: &|| 0,
+        has_links: true,
+    });
+    let nested = nested.into_inner();
+    assert_eq!(nested.len(), 2);
+    for (path, names) in nested {
+        assert!(names.len() > 2, "{names:?}");
+        assert_eq!(
+            names_before(server, sandbox, &top.join(&path)),
+            names,
+            "{path}"
+        );
+    }
 }
 
 fn in_samba(spoken: Spoken) {
@@ -342,12 +441,17 @@ fn in_samba(spoken: Spoken) {
         return;
     };
     let top = samba.files(Samba::DATA);
-    let mount = |path: &str| mount_before("smbd", samba.sandbox(), &top.join(path));
+    let mount = |path: &str, files: &[(String, String)]| {
+        mount_before("smbd", samba.sandbox(), &top.join(path), files);
+    };
     check(&Ground {
         place: Place::Directory(top.clone()),
         sweep: crate::smb::sweep(&samba, Samba::DATA, spoken)
             .suffix(&suffix(&format!("{spoken:?}"))),
         mount: Some(&mount),
+        // Nothing that Samba says of a directory tells its file system.
+        tells_mounts: false,
+        asked: &|| 0,
         has_links: true,
     });
 }
@@ -370,27 +474,92 @@ fn over_smb3_in_samba() {
     in_samba(Spoken::Smb311);
 }
 
-#[test]
-fn on_mounted_file_systems() {
-    let _turn = beside_others();
+/// What is mounted in a run directory on a mounted file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inner {
+    /// A directory of the same file system.
+    Bind,
+    Tmpfs,
+    /// A FUSE file system, which is not asked for anything: its server may hang.
+    Fuse,
+}
+
+fn on_mounts(inner: Inner) {
     let Some(mounts) = available(Mounts::new()) else {
         return;
     };
     let dir = mounts.plain().expect("a directory");
-    let bind = |path: &str| {
-        // A bind mount of a foreign directory of the same file system.
-        let done = mounts
-            .command("mount")
-            .arg("--bind")
-            .args([dir.path().join(THEIRS), dir.path().join(path)])
-            .output()
-            .expect("mount");
+    let faulty = match inner {
+        Inner::Fuse => match available(Faulty::mount(&mounts, FaultyOptions::default())) {
+            Some(faulty) => Some(faulty),
+            None => return,
+        },
+        _ => None,
+    };
+    let count = RefCell::new(0);
+    let mount = |path: &str, files: &[(String, String)]| {
+        let name = format!("inner{}", count.replace_with(|count| *count + 1));
+        let write = |into: &Path| {
+            for (name, text) in files {
+                std::fs::write(into.join(name), text).expect("a file");
+            }
+        };
+        let make = |into: PathBuf| {
+            std::fs::create_dir(&into).expect("a directory");
+            write(&into);
+        };
+        let what = match (inner, &faulty) {
+            (Inner::Fuse, Some(faulty)) => {
+                make(faulty.backing().join(&name));
+                Some(faulty.scratch().path().join(&name))
+            }
+            (Inner::Bind, _) => {
+                make(dir.host().join(THEIRS).join(&name));
+                Some(dir.path().join(THEIRS).join(&name))
+            }
+            _ => None,
+        };
+        let mut command = mounts.command("mount");
+        match &what {
+            Some(what) => command.arg("--bind").arg(what),
+            None => command.args(["-t", "tmpfs", "tmpfs"]),
+        };
+        let done = command.arg(dir.path().join(path)).output().expect("mount");
         assert!(done.status.success(), "{done:?}");
+        if what.is_none() {
+            write(&dir.host().join(path));
+        }
+    };
+    let asked = || {
+        let counts = faulty.as_ref().map(Faulty::counts).unwrap_or_default();
+        counts.values().sum()
     };
     check(&Ground {
         place: Place::Directory(dir.host().to_owned()),
-        sweep: Sweep::composite("SWBUILD", &mounts, dir.path()).suffix(&suffix("posix")),
-        mount: Some(&bind),
+        sweep: Sweep::composite("SWBUILD", &mounts, dir.path())
+            .suffix(&suffix(&format!("{inner:?}"))),
+        mount: Some(&mount),
+        tells_mounts: true,
+        asked: &asked,
         has_links: true,
     });
+    assert_eq!(count.into_inner(), 3);
+}
+
+#[test]
+fn on_mounted_file_systems_with_bind_mounts() {
+    let _turn = beside_others();
+    on_mounts(Inner::Bind);
+}
+
+#[test]
+fn on_mounted_file_systems_with_tmpfs_mounts() {
+    let _turn = beside_others();
+    on_mounts(Inner::Tmpfs);
+}
+
+#[test]
+fn on_mounted_file_systems_with_fuse_mounts() {
+    let _turn = beside_others();
+    on_mounts(Inner::Fuse);
 }
