@@ -126,20 +126,49 @@ impl Pcap {
     ///
     /// When tshark fails.
     pub fn smb_requests(&self) -> Result<Vec<(f64, Vec<String>)>> {
+        let frames = self.smb_frames()?.into_iter();
+        Ok(frames
+            .map(|(time, frames)| (time, frames.into_iter().flatten().collect()))
+            .collect())
+    }
+
+    /// The same, frame by frame: the commands of a compound are together.
+    ///
+    /// # Errors
+    ///
+    /// When tshark fails.
+    pub fn smb_frames(&self) -> Result<Vec<(f64, Vec<Vec<String>>)>> {
         let to_server = self.any_port("tcp.dstport");
         let lines = self.smb_fields(
             &format!("(smb || smb2) && ({to_server})"),
-            &["smb2.cmd", "smb.cmd", "smb.trans2.cmd", "smb.nt.function"],
+            &[
+                "smb2.cmd",
+                "smb.cmd",
+                "smb.trans2.cmd",
+                "smb.nt.function",
+                "smb2.chain_offset",
+            ],
         )?;
         let named = lines.into_iter().map(|(time, columns)| {
             let column = |at: usize| columns.get(at).map_or(&[][..], Vec::as_slice);
             let (mut trans2, mut nt) = (column(2).iter(), column(3).iter());
-            let second = column(0).iter().map(|command| smb2_name(*command));
+            // How far it is from each to the next of its compound; 0: it is the last.
+            let mut chained = column(4).iter();
+            let mut second: Vec<Vec<String>> = vec![Vec::new()];
+            for command in column(0) {
+                if let Some(frame) = second.last_mut() {
+                    frame.push(smb2_name(*command));
+                }
+                if chained.next().is_none_or(|offset| *offset == 0) {
+                    second.push(Vec::new());
+                }
+            }
+            second.retain(|frame| !frame.is_empty());
             let first = column(1)
                 .iter()
                 .filter(|command| **command != SMB1_NO_FURTHER)
-                .map(|command| smb1_name(*command, &mut trans2, &mut nt));
-            (time, second.chain(first).collect())
+                .map(|command| vec![smb1_name(*command, &mut trans2, &mut nt)]);
+            (time, second.into_iter().chain(first).collect())
         });
         Ok(named.collect())
     }

@@ -6,7 +6,7 @@ use crate::sweep::Ended;
 use crate::turns::{alone, when_quiet};
 use crate::wire::between_pauses;
 use filermark_model::Op;
-use filermark_testbed::{Capture, Samba, SmbProxy, available};
+use filermark_testbed::{Capture, Pcap, Samba, SmbProxy, available};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -81,12 +81,109 @@ fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
         let ours = counted(&ended, spoken);
         // The server is left alone for a tenth of a second between INIT and RUN, and again
         // before the marker is given its last words.
-        let theirs = between_pauses(&pcap.smb_requests().expect("tshark"));
-        assert!(
-            theirs.contains(&ours),
-            "{spoken:?}: {ours:?}\nnot in {theirs:?}"
-        );
+        let theirs = between_pauses(&frames(&pcap));
+        let found = theirs.iter().find(|frames| commands(frames) == ours);
+        let found = found.unwrap_or_else(|| panic!("{spoken:?}: {ours:?}\nnot in {theirs:?}"));
+        assert_physical(&ended, spoken, found);
         clear(&samba);
+    }
+}
+
+/// What a capture has of requests: when, and the commands of each frame.
+fn frames(pcap: &Pcap) -> Vec<(f64, Vec<String>)> {
+    let packets = pcap.smb_frames().expect("tshark").into_iter();
+    let joined = |frames: Vec<Vec<String>>| frames.iter().map(|f| f.join("+")).collect();
+    packets.map(|(time, of)| (time, joined(of))).collect()
+}
+
+/// The commands in frames, each one of a compound by itself.
+fn commands(frames: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for (frame, count) in frames {
+        for command in frame.split('+') {
+            *counts.entry(command.to_owned()).or_insert(0) += count;
+        }
+    }
+    counts
+}
+
+/// The frame of an operation, which it may need several of.
+fn frame_of(spoken: Spoken, op: Op) -> &'static str {
+    match (spoken, op) {
+        (_, Op::Echo) => "ECHO",
+        (_, Op::Close) => "CLOSE",
+        (_, Op::Flush) => "FLUSH",
+        (Spoken::Smb1, Op::Open) => "NT_CREATE_ANDX",
+        (Spoken::Smb1, Op::Read) => "READ_ANDX",
+        (Spoken::Smb1, Op::Write) => "WRITE_ANDX",
+        (Spoken::Smb1, Op::Lock) => "LOCKING_ANDX",
+        (Spoken::Smb1, Op::QueryFile) => "TRANS2_QUERY_FILE_INFORMATION",
+        (Spoken::Smb1, Op::QueryPath) => "TRANS2_QUERY_PATH_INFORMATION",
+        (Spoken::Smb1, Op::QueryFs) => "TRANS2_QUERY_FS_INFORMATION",
+        (Spoken::Smb1, Op::QuerySecurity) => "NT_TRANSACT_QUERY_SECURITY_DESC",
+        (Spoken::Smb1, Op::SetFile) => "TRANS2_SET_FILE_INFORMATION",
+        (Spoken::Smb1, Op::Find) => "TRANS2_FIND_FIRST2",
+        (_, Op::Open) => "CREATE",
+        (_, Op::Read) => "READ",
+        (_, Op::Write) => "WRITE",
+        (_, Op::Lock) => "LOCK",
+        (_, Op::QueryFile | Op::QuerySecurity) => "QUERY_INFO",
+        (_, Op::QueryPath | Op::QueryFs) => "CREATE+QUERY_INFO+CLOSE",
+        (_, Op::SetFile) => "SET_INFO",
+        (_, Op::Find) => "CREATE+QUERY_DIRECTORY+CLOSE",
+        (_, other) => panic!("{other} is not in the mix"),
+    }
+}
+
+/// Logical and physical operations of the table in sfslog, by the name there.
+fn table(sfslog: &str) -> BTreeMap<&str, (u64, u64)> {
+    let row = |line: &'_ str| -> Option<(u64, u64)> {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [_, target, actual, logical, physical, ..] = columns[..] else {
+            return None;
+        };
+        let are_shares = target.ends_with('%') && actual.ends_with('%');
+        let counts = (logical.parse().ok()?, physical.parse().ok()?);
+        are_shares.then_some(counts)
+    };
+    let lines = sfslog.lines();
+    lines
+        .filter_map(|line| Some((line.split_whitespace().next()?, row(line)?)))
+        .collect()
+}
+
+/// The physical operations of sfslog are the frames on the wire, kind by kind. Only those
+/// that began in RUN and did not end in it (`late_count`, `open_count`) have frames that are
+/// in no count.
+fn assert_physical(ended: &Ended, spoken: Spoken, frames: &BTreeMap<String, u64>) {
+    let (sfslog, record) = (ended.file("sfslog"), ended.record());
+    let (table, protocol) = (table(&sfslog), record.run.plan.benchmark.protocol);
+    let stats = record.points[0].measured().expect("measured");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    // By the frame: physical operations, and how many did not end in RUN.
+    let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for op in &stats.ops {
+        let name: String = protocol.op_name(op.op).to_uppercase();
+        let name = &name[..name.len().min(30)];
+        let (logical, physical) = table.get(name).copied().unwrap_or_default();
+        assert_eq!(logical, op.success_count, "{spoken:?} {name}:\n{sfslog}");
+        let sum = kinds.entry(frame_of(spoken, op.op)).or_default();
+        *sum = (sum.0 + physical, sum.1 + op.late_count + op.open_count);
+    }
+    let total: u64 = kinds.values().map(|(physical, _)| physical).sum();
+    let line = format!("OPERATIONS: {total}\n");
+    assert!(sfslog.contains(&line), "{spoken:?}: {line} in:\n{sfslog}");
+    assert!(kinds.len() >= 10, "{kinds:?}");
+    for (kind, (physical, late)) in kinds {
+        let sent = frames.get(kind).copied().unwrap_or(0);
+        println!("{spoken:?} {kind}: {physical} in sfslog, {sent} on the wire, {late} late");
+        let is_one = !kind.starts_with("READ") && !kind.starts_with("WRITE");
+        match late {
+            _ if is_one => assert_eq!(physical + late, sent, "{spoken:?} {kind}"),
+            0 => assert_eq!(physical, sent, "{spoken:?} {kind}"),
+            // Transfers may take several frames.
+            late => assert!(physical + late <= sent, "{spoken:?} {kind}"),
+        }
     }
 }
 
