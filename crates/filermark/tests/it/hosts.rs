@@ -2,12 +2,15 @@
 //! of a run is ended, keys are set up; and what goes wrong is told as it is.
 
 use crate::turns;
+use filermark_cluster::frame;
+use filermark_cluster::message::Order;
 use filermark_testbed::{Hosts, Sandbox, available};
 use serde_json::Value;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
@@ -178,24 +181,61 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
-/// An agent of a run on a host, over SSH, that nobody talks to.
-fn agent(hosts: &Hosts, host: &str, tag: &str) -> Child {
-    let script = format!("exec ~/.cache/filermark/*/filermark agent --stdio --run {tag}");
-    let agent = hosts
-        .command("ssh")
-        .args(["-o", "BatchMode=yes", host, &script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("start ssh");
-    let since = Instant::now();
-    let end = format!("agent --stdio --run {tag}");
-    while !agents(hosts, host).iter().any(|line| line.ends_with(&end)) {
-        assert!(since.elapsed() < SOON, "the agent does not start");
-        std::thread::sleep(Duration::from_millis(20));
+/// An agent of a run that has nothing to do.
+///
+/// It is told every second that its prime is there: one that hears nothing for 15 s ends by
+/// itself, and on a busy machine a test takes longer.
+struct Agent {
+    /// The agent, or the ssh that reaches it.
+    child: Child,
+    /// Kept open: what it says is not read.
+    _reports: ChildStdout,
+    /// Dropped: nobody tells it anything any more.
+    _prime: Sender<()>,
+}
+
+impl Agent {
+    /// On a host, over SSH.
+    fn on(hosts: &Hosts, host: &str, tag: &str) -> Self {
+        let script = format!("exec ~/.cache/filermark/*/filermark agent --stdio --run {tag}");
+        let mut ssh = hosts.command("ssh");
+        ssh.args(["-o", "BatchMode=yes", host, &script])
+            .stderr(Stdio::null());
+        Self::start(&mut ssh)
     }
-    agent
+
+    /// Returns when it hears signals: its first word comes after that.
+    fn start(command: &mut Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut reports = child.stdout.take().expect("a pipe");
+        let mut orders = child.stdin.take().expect("a pipe");
+        reports.read_exact(&mut [0]).expect("its first word");
+        let alive = frame::encode(&Order::Alive).expect("a frame");
+        let (prime, ended) = channel();
+        std::thread::spawn(move || {
+            let pause = Duration::from_secs(1);
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
+                && orders.write_all(&alive).is_ok()
+            {}
+        });
+        Self {
+            child,
+            _reports: reports,
+            _prime: prime,
+        }
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("its end")
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// The command lines of the agents on a host.
@@ -208,28 +248,16 @@ fn agents(hosts: &Hosts, host: &str) -> Vec<String> {
 #[test]
 fn an_agent_of_this_host_is_stopped_too() {
     let run = format!("-local-{}", std::process::id());
-    let mut agent = Command::new(PROGRAM)
-        .args(["agent", "--stdio", "--run", &run])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    // Its first word: it is ready for signals.
-    let said = agent.stdout.as_mut().expect("a pipe");
-    said.read_exact(&mut [0]).expect("its first word");
+    let mut agent = Agent::start(Command::new(PROGRAM).args(["agent", "--stdio", "--run", &run]));
     let done = Command::new(PROGRAM)
         .args(["stop", "--json", "-o", "CLIENTS=localhost"])
         .arg(format!("--suffix={run}"))
         .output()
         .expect("it starts");
-    let ended = agent.try_wait().expect("look at it");
-    if ended.is_none() {
-        let _ = agent.kill();
-        let _ = agent.wait();
-    }
+    let ended = agent.child.try_wait().expect("look at it");
     assert!(ended.is_some_and(|e| e.success()), "{done:?}");
     let value: Value = serde_json::from_slice(&done.stdout).expect("JSON");
-    let detail = format!("ended process {}", agent.id());
+    let detail = format!("ended process {}", agent.child.id());
     assert_eq!(value["hosts"][0]["detail"], detail);
     assert_eq!(value["run"], run);
 }
@@ -239,8 +267,8 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     let _turn = turns::beside_others();
     let Some(hosts) = hosts(2) else { return };
     assert_eq!(told(&hosts, "h1 h2", &["install"]).1, Some(0));
-    let mut mine = agent(&hosts, "h1", "mine");
-    let mut other = agent(&hosts, "h1", "other");
+    let mut mine = Agent::on(&hosts, "h1", "mine");
+    let mut other = Agent::on(&hosts, "h1", "other");
     let (stopped, code) = told(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&stopped), ["done", "nothing"], "{stopped:?}");
     assert!(
@@ -249,7 +277,7 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     );
     assert_eq!(code, Some(0));
     // It was asked, and ended by itself.
-    assert!(mine.wait().expect("its end").success());
+    assert!(mine.wait().success());
     let left = agents(&hosts, "h1");
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(left[0].ends_with("--run other"), "{left:?}");
@@ -269,6 +297,6 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     assert_eq!(told(&hosts, "h1", &["install"]).1, Some(0));
     let (stopped, _) = told(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&stopped), ["done"], "{stopped:?}");
-    let _ = other.wait();
+    other.wait();
     hosts.wait_clean(SOON).expect("nothing is left");
 }
