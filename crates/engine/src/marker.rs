@@ -15,8 +15,7 @@ use crate::name::{Name, NameKind};
 pub const MARKER_BYTES_MAX: u32 = 4096;
 /// The size of an owner file, in bytes.
 pub const OWNER_BYTES: usize = 512;
-/// The size of a marker, in bytes, unless its names are very long: with one size, a
-/// heartbeat is one write over the text before.
+/// The size of a marker, in bytes, unless its names are very long.
 const MARKER_BYTES: usize = 1024;
 
 const SECOND_LINE: &str = "Filermark, a file-server benchmark, made this directory";
@@ -101,25 +100,31 @@ impl Marker {
     }
 
     /// Its text: the run first, then words for the person who finds it, then the lease.
+    ///
+    /// What clients change while the run is under way is at the end, each at a fixed
+    /// place. They write only the bytes that change, so a heartbeat and a note by another
+    /// client both stay when they are made at the same moment.
     pub fn text(&self) -> String {
         let state = self.state.word();
         let shared = if self.shared { "yes" } else { "no" };
+        let lease = format!(
+            "heartbeat: {:010}\nstate: {state:<8}\nshared: {shared:<3}\n",
+            self.heartbeat
+        );
         let text = format!(
             "{}\n{SECOND_LINE} for a run and owns\n\
              everything in it. If that run is no longer under way it can be deleted:\n\
              rm -r {path}\n\
-             path: {path}\nnonce: {}\nhost: {}\nprocess: {}\nsystem: {}\nstarted: {}\n\
-             heartbeat: {:010}\nstate: {state}\nshared: {shared}\n",
+             path: {path}\nnonce: {}\nhost: {}\nprocess: {}\nsystem: {}\nstarted: {}\n",
             self.run,
             self.nonce,
             self.process.host,
             self.process.number_text(),
             self.process.system,
             self.started,
-            self.heartbeat,
             path = self.path,
         );
-        padded(text, MARKER_BYTES)
+        padded(text, MARKER_BYTES - lease.len()) + &lease
     }
 
     /// What the bytes of a file are.
@@ -297,13 +302,18 @@ mod tests {
         let process = Process::of("toad", "boot 1 pid:[2]", "77 from 12345");
         let mut marker = Marker::new(&claim(), process, "2026-11-23 00:55:09 UTC".to_owned());
         let size = marker.text().len();
+        let mut fixed = None;
         for (heartbeat, state, shared) in [
             (0, State::Running, false),
             (999, State::Emptying, true),
             (12, State::Ended, false),
         ] {
             (marker.heartbeat, marker.state, marker.shared) = (heartbeat, state, shared);
+            marker.process.pid = heartbeat as u32;
             let text = marker.text();
+            let place = |line: &str| text.find(line);
+            let places = ["\nheartbeat: ", "\nstate: ", "\nshared: "].map(place);
+            assert_eq!(*fixed.get_or_insert(places), places, "{text}");
             let read = Marker::read(text.as_bytes());
             assert_eq!(read, MarkerText::Marker(Box::new(marker.clone())));
             assert_eq!(text.len(), size);
@@ -314,6 +324,7 @@ mod tests {
             }
             assert!(!text.contains("Timestamp("), "{text}");
         }
+        marker.process.pid = 77;
         assert_eq!(
             marker.who(),
             "run 20260101-abc (process 77 on host toad, since 2026-11-23 00:55:09 UTC)"

@@ -113,10 +113,8 @@ impl Owned {
 
     /// Not cut first: others may be writing the same.
     fn write(&self, dir: &Dir) -> Result<()> {
-        put(
-            &dir.open_file(&marker(), Class::default(), true)?,
-            &self.text,
-        )
+        let file = dir.open_file(&marker(), Class::default(), true)?;
+        put(&file, 0, self.text.as_bytes())
     }
 }
 

@@ -57,8 +57,8 @@ pub trait RunDirBackend {
     /// No right, read-only, full.
     fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError>;
 
-    /// Reads a file and, where `change` gives a text, writes that over its front. Both
-    /// go to the same file, also when another one takes its name in between.
+    /// Reads a file and writes what `change` gives over a part of it, and nothing else of
+    /// it. Both go to the same file, also when another one takes its name in between.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -66,7 +66,7 @@ pub trait RunDirBackend {
         &mut self,
         dir: &Self::Dir,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError>;
 
     /// Begins to list a directory; `None`: it is gone.
@@ -159,6 +159,36 @@ pub enum FileFront {
     Bytes(Vec<u8>),
 }
 
+/// Bytes that are written over a part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// Where they begin.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Patch {
+    /// What makes `after` of `before`: all bytes from the first that differs to the last.
+    /// Where they have the same size, bytes that others change elsewhere in the file
+    /// meanwhile stay as they are. `None`: nothing differs.
+    pub fn between(before: &[u8], after: &str) -> Option<Self> {
+        let after = after.as_bytes();
+        let pairs = || before.iter().zip(after);
+        let from = pairs().take_while(|(one, two)| one == two).count();
+        let rest = after.get(from..).filter(|rest| !rest.is_empty())?;
+        let same_at_end = match before.len() == after.len() {
+            true => pairs().rev().take_while(|(one, two)| one == two).count(),
+            false => 0,
+        };
+        let bytes = rest.get(..rest.len().checked_sub(same_at_end)?)?.to_vec();
+        Some(Self {
+            offset: from as u64,
+            bytes,
+        })
+    }
+}
+
 /// What is to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
@@ -177,4 +207,29 @@ pub enum Removed {
     Gone,
     /// It stays: it is something else, or not empty.
     Stays,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_has_the_bytes_that_differ() {
+        let of = |before: &str, after: &str| {
+            let patch = Patch::between(before.as_bytes(), after)?;
+            let mut file = before.as_bytes().to_vec();
+            let from = patch.offset as usize;
+            file.resize(file.len().max(from + patch.bytes.len()), b'?');
+            file[from..from + patch.bytes.len()].copy_from_slice(&patch.bytes);
+            assert!(file.starts_with(after.as_bytes()), "{before} {after}");
+            Some((patch.offset, String::from_utf8(patch.bytes).unwrap()))
+        };
+        assert_eq!(of("beat: 09 no", "beat: 10 no"), Some((6, "10".into())));
+        assert_eq!(of("beat: 09 no ", "beat: 09 yes"), Some((9, "yes".into())));
+        assert_eq!(of("aXa", "aYa"), Some((1, "Y".into())));
+        assert_eq!(of("same", "same"), None);
+        assert_eq!(of("", "new"), Some((0, "new".into())));
+        assert_eq!(of("short", "shorter"), Some((5, "er".into())));
+        assert_eq!(of("an old text", "a text"), Some((1, " text".into())));
+    }
 }

@@ -4,7 +4,7 @@
 //! system, the system says whether it lives. Else the heartbeat is watched for longer
 //! than two of its periods, by the watcher's own clock: if it changes, the run is alive.
 
-use super::backend::RunDirBackend;
+use super::backend::{Patch, RunDirBackend};
 use super::{Claimant, DriverError, FileFront, Held, not_ours};
 use crate::marker::{Marker, MarkerText, State};
 use crate::name::MARKER;
@@ -332,7 +332,7 @@ impl<'a, D> Keeper<'a, D> {
             }
             marker.process = this.clone()?;
             marker.count_up();
-            Some(marker.text())
+            Patch::between(&bytes, &marker.text())
         })?;
         match other {
             None => Ok(()),

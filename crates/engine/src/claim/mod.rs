@@ -25,7 +25,7 @@ use crate::marker::{Marker, MarkerText, State};
 use crate::name::{MARKER, RUN_DIR_PREFIX};
 pub use backend::{
     A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
-    OTHER_FILE_SYSTEM, Removal, Removed, RunDirBackend,
+    OTHER_FILE_SYSTEM, Patch, Removal, Removed, RunDirBackend,
 };
 pub use empty::{Emptied, empty_dir};
 use filermark_model::plan::MountPoint;
@@ -192,7 +192,10 @@ pub fn renew<B: RunDirBackend>(
             if !stands || marker.state != State::Running {
                 renewed = Renewed::ByAnother(marker.heartbeat);
                 let is_told = std::mem::replace(&mut marker.shared, true);
-                return (!is_told).then(|| marker.text());
+                return match is_told {
+                    true => None,
+                    false => Patch::between(&bytes, &marker.text()),
+                };
             }
             (marker.process, marker.shared) = (this.clone(), true);
         }
@@ -201,7 +204,7 @@ pub fn renew<B: RunDirBackend>(
         if turn == Turn::End {
             marker.state = State::Ended;
         }
-        Some(marker.text())
+        Patch::between(&bytes, &marker.text())
     })?;
     Ok(renewed)
 }
@@ -394,7 +397,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             };
             let changed = change(&now);
             other = changed.is_none().then(|| now.who());
-            changed.map(|marker| marker.text())
+            Patch::between(&bytes, &changed?.text())
         })?;
         match other {
             None => Ok(()),
@@ -448,7 +451,8 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     }
 
     /// Writes this run's marker into a directory that has none, and looks whether it is
-    /// still there. `fresh`: this run has made the directory.
+    /// still there. `fresh`: this run has made the directory. Where another client of the
+    /// run has written it meanwhile, its marker stays and is noted to be shared.
     fn mark(&mut self, dir: &B::Dir, fresh: bool) -> Result<(), Unmarked> {
         let not_written = |error| Unmarked {
             error,
@@ -460,7 +464,8 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));
                 return Err(not_written(error));
             }
-            _ => {}
+            Mark::Run(marker) => return self.share(&marker).map_err(not_written),
+            Mark::Missing | Mark::Cut | Mark::Foreign => {}
         }
         let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
         let written = self.backend.write_file(dir, MARKER, &marker.text());
@@ -471,13 +476,23 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         if !fresh {
             self.watch.pause(SETTLE);
         }
-        self.must_be_marked(dir).map_err(not_written)
+        let marked = self.must_be_marked(dir);
+        let shared = marked.and_then(|marker| self.share(&marker));
+        shared.map_err(not_written)
+    }
+
+    /// Notes in a marker of this run that it is shared, if another client has written it.
+    fn share(&mut self, marker: &Marker) -> Result<(), DriverError> {
+        match marker.process == self.watch.this() {
+            true => Ok(()),
+            false => renew(self.backend, self.claim, Turn::Own, self.watch).map(|_| ()),
+        }
     }
 
     /// The marker that this run has written is still there.
-    fn must_be_marked(&mut self, dir: &B::Dir) -> Result<(), DriverError> {
+    fn must_be_marked(&mut self, dir: &B::Dir) -> Result<Marker, DriverError> {
         match self.marker(dir)? {
-            Mark::Run(marker) if marker.run == self.claim.run_id => Ok(()),
+            Mark::Run(marker) if marker.run == self.claim.run_id => Ok(*marker),
             Mark::Run(marker) => Err(self.not_ours(CLAIM, at_the_same_moment(&marker.who()))),
             Mark::Missing | Mark::Cut | Mark::Foreign => Err(self.not_ours(
                 CLAIM,

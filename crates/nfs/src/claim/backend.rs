@@ -3,7 +3,7 @@
 use crate::client::{ClientError, FileClient, Looked, Removal as Procedure, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
 use filermark_engine::claim::{
-    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Removal,
+    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
     Removed, RunDirBackend,
 };
 use filermark_engine::driver::{Claim, DriverError};
@@ -116,11 +116,11 @@ impl<'a> Export<'a> {
         Ok(read.map_or(FileFront::NoFile, |read| FileFront::Bytes(read.data)))
     }
 
-    fn put(&mut self, file: &Fh, text: &str) -> Result<(), DriverError> {
+    fn put(&mut self, file: &Fh, from: u64, bytes: &[u8]) -> Result<(), DriverError> {
         let step = "write the marker file";
-        let mut rest = text.as_bytes();
+        let mut rest = bytes;
         while !rest.is_empty() {
-            let offset = (text.len() - rest.len()) as u64;
+            let offset = from + (bytes.len() - rest.len()) as u64;
             let wrote = self.ask(step, &[], |nfs| nfs.write(file, offset, rest))?;
             let count = wrote.map_or(0, |wrote| wrote.count as usize);
             if count == 0 {
@@ -254,21 +254,21 @@ impl RunDirBackend for Export<'_> {
                 Err(status) => return Err(self.refused(step, &Failed::<()>::new(status))),
             },
         };
-        self.put(&file, text)
+        self.put(&file, 0, text.as_bytes())
     }
 
     fn change_file(
         &mut self,
         dir: &Fh,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let Some((file, _)) = self.look("renew the marker file", dir, name)? else {
             return Ok(());
         };
         let front = self.front_of(&file)?;
         match change(front) {
-            Some(text) => self.put(&file, &text),
+            Some(patch) => self.put(&file, patch.offset, &patch.bytes),
             None => Ok(()),
         }
     }

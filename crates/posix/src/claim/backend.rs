@@ -4,8 +4,8 @@
 use crate::status;
 use crate::sys::{Class, Dir, Errno, File, Kind, Names};
 use filermark_engine::claim::{
-    Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Removal, Removed,
-    RunDirBackend,
+    Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
+    Removed, RunDirBackend,
 };
 use filermark_engine::driver::{DriverError, StopFlag};
 use filermark_engine::marker::MARKER_BYTES_MAX;
@@ -102,11 +102,11 @@ pub(crate) fn read_front(dir: &Dir, name: &str) -> Result<FileFront, Errno> {
     }
 }
 
-/// Writes a text over the front of a file.
-pub(crate) fn put(file: &File, text: &str) -> Result<(), Errno> {
+/// Writes over a part of a file.
+pub(crate) fn put(file: &File, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
     let mut put = 0;
-    while put < text.len() {
-        match file.write_at(&text.as_bytes()[put..], put as u64)? {
+    while put < bytes.len() {
+        match file.write_at(&bytes[put..], offset + put as u64)? {
             0 => return Err(Errno::IO),
             count => put += count,
         }
@@ -154,7 +154,7 @@ impl RunDirBackend for Mounted<'_> {
     fn write_file(&mut self, dir: &Dir, name: &str, text: &str) -> Result<(), DriverError> {
         let write = || {
             let file = dir.open_fresh(&c_name(name)?)?;
-            put(&file, text)?;
+            put(&file, 0, text.as_bytes())?;
             // A file system without fsync is told by the probe.
             let _ = file.sync();
             let _ = dir.sync();
@@ -167,16 +167,19 @@ impl RunDirBackend for Mounted<'_> {
         &mut self,
         dir: &Dir,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError> {
+        // Synchronous: the NFS client then sends the bytes that are written, and not the
+        // page that they are in; and other hosts see them at once.
+        let class = Class::new(false, true);
         let mut rewrite = || {
-            let file = match dir.open_file(&c_name(name)?, Class::default(), false) {
+            let file = match dir.open_file(&c_name(name)?, class, false) {
                 Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
                 file => file?,
             };
             let front = front_of(&file).map_or(FileFront::NoFile, FileFront::Bytes);
             match change(front) {
-                Some(text) => put(&file, &text),
+                Some(patch) => put(&file, patch.offset, &patch.bytes),
                 None => Ok(()),
             }
         };

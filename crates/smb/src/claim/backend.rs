@@ -3,7 +3,7 @@
 use crate::client::{Client, Failure, Files, Gone, Listing, NOT_THERE, OpenFor, advice};
 use crate::target::Target;
 use filermark_engine::claim::{
-    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Removal, Removed,
+    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Patch, Removal, Removed,
     RunDirBackend,
 };
 use filermark_engine::driver::{Claim, DriverError};
@@ -77,13 +77,13 @@ impl<'a> Share<'a> {
     fn change(
         &mut self,
         path: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), Failure> {
         let files = self.files();
         let file = files.open(path, OpenFor::Update)?;
         let bytes = files.read(file, 0, MARKER_BYTES_MAX);
         let changed = bytes.and_then(|bytes| match change(FileFront::Bytes(bytes)) {
-            Some(text) => files.write(file, 0, text.as_bytes()),
+            Some(patch) => files.write(file, patch.offset, &patch.bytes),
             None => Ok(()),
         });
         let closed = files.close(file);
@@ -227,7 +227,7 @@ impl RunDirBackend for Share<'_> {
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let path = path_in(dir, name);
         match self.change(&path, change) {

@@ -103,48 +103,70 @@ impl Watch for Renewing<'_> {
 }
 
 /// The map in a cell, for two who are at it.
-struct Shared<'a>(&'a std::cell::RefCell<Map>);
+struct Shared<'a> {
+    map: &'a std::cell::RefCell<Map>,
+    /// What another one does between the next look at a marker and the write that follows.
+    between: Option<&'a dyn Fn(&mut Map)>,
+}
+
+impl<'a> Shared<'a> {
+    fn of(map: &'a std::cell::RefCell<Map>) -> Self {
+        Self { map, between: None }
+    }
+}
 
 impl RunDirBackend for Shared<'_> {
     type Dir = String;
     type Listing = Vec<Entry>;
     fn place(&self) -> String {
-        self.0.borrow().place()
+        self.map.borrow().place()
     }
     fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
-        self.0.borrow_mut().find_run_dir()
+        self.map.borrow_mut().find_run_dir()
     }
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
-        self.0.borrow_mut().make_run_dir()
+        self.map.borrow_mut().make_run_dir()
     }
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
-        self.0.borrow_mut().remove_run_dir()
+        self.map.borrow_mut().remove_run_dir()
     }
     fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
-        self.0.borrow_mut().find_dir(parent, name)
+        self.map.borrow_mut().find_dir(parent, name)
     }
     fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
-        self.0.borrow_mut().read_file(dir, name)
+        self.map.borrow_mut().read_file(dir, name)
     }
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
-        self.0.borrow_mut().write_file(dir, name, text)
+        if let Some(between) = self.between.take() {
+            between(&mut self.map.borrow_mut());
+        }
+        self.map.borrow_mut().write_file(dir, name, text)
     }
     fn change_file(
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError> {
-        self.0.borrow_mut().change_file(dir, name, change)
+        let front = self.read_file(dir, name)?;
+        let patch = change(front);
+        if let Some(between) = self.between.take() {
+            between(&mut self.map.borrow_mut());
+        }
+        if let Some(patch) = patch {
+            let path = format!("{dir}/{name}");
+            self.map.borrow_mut().patch(&path, &patch);
+        }
+        Ok(())
     }
     fn list(&mut self, dir: &String) -> Result<Option<Vec<Entry>>, DriverError> {
-        self.0.borrow_mut().list(dir)
+        self.map.borrow_mut().list(dir)
     }
     fn next_entries(
         &mut self,
         listing: &mut Vec<Entry>,
     ) -> Result<Option<Vec<Entry>>, DriverError> {
-        self.0.borrow_mut().next_entries(listing)
+        self.map.borrow_mut().next_entries(listing)
     }
     fn remove(
         &mut self,
@@ -152,7 +174,7 @@ impl RunDirBackend for Shared<'_> {
         dir: &String,
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError> {
-        self.0.borrow_mut().remove(what, dir, names)
+        self.map.borrow_mut().remove(what, dir, names)
     }
 }
 
@@ -163,7 +185,7 @@ fn a_heartbeat_that_moves_is_that_of_a_run_under_way() {
         world: World::of("frog", None),
         map: &map,
     };
-    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
     let error = claimed.unwrap_err();
     assert!(error.reason.contains("in use by run theirs"), "{error}");
     assert_eq!(watch.world.waited.get(), HEARTBEAT, "no longer than needed");
@@ -223,10 +245,94 @@ fn the_death_of_one_client_of_several_is_not_that_of_the_run() {
         world: World::of("toad2", Some(false)),
         map: &map,
     };
-    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
     let error = claimed.unwrap_err();
     assert!(error.reason.contains("in use by run theirs"), "{error}");
     assert!(map.into_inner().has("filermark.t/p000000/n000001"));
+}
+
+/// Two clients change the marker at the same moment: each has read it before the other one
+/// has written. Nothing of what they say is lost, whichever writes last.
+#[test]
+fn a_heartbeat_and_a_note_of_another_client_at_the_same_moment_both_stay() {
+    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    let theirs = run("theirs");
+    for first in [&toad, &frog] {
+        let map = std::cell::RefCell::new(at_work());
+        for _ in 0..9 {
+            let renewed = renew(&mut *map.borrow_mut(), &theirs, Turn::Own, &toad);
+            assert_eq!(renewed, Ok(Renewed::Done));
+        }
+        let second = if std::ptr::eq(first, &toad) {
+            &frog
+        } else {
+            &toad
+        };
+        let meanwhile = |map: &mut Map| {
+            renew(map, &theirs, Turn::Own, second).unwrap();
+        };
+        let mut shared = Shared::of(&map);
+        shared.between = Some(&meanwhile);
+        renew(&mut shared, &theirs, Turn::Own, first).unwrap();
+        let now = marker(&map.borrow());
+        assert!(now.shared, "the note is lost: {now:?}");
+        assert_eq!((now.heartbeat, now.process), (10, toad.this()));
+    }
+}
+
+/// The holder of the lease was so slow that another client stands in for it meanwhile: the
+/// late heartbeat leaves a marker that can be read, of the one who stands in.
+#[test]
+fn a_late_heartbeat_does_not_take_the_lease_back() {
+    let toad = World::of("toad", None);
+    let frog = World::of("a-frog-with-a-longer-name", None);
+    let theirs = run("theirs");
+    let map = std::cell::RefCell::new(at_work());
+    let meanwhile = |map: &mut Map| {
+        let stood_in = renew(map, &theirs, Turn::StandIn(0), &frog);
+        assert_eq!(stood_in, Ok(Renewed::Done));
+        for _ in 0..4 {
+            let renewed = renew(map, &theirs, Turn::Own, &frog);
+            assert_eq!(renewed, Ok(Renewed::Done));
+        }
+    };
+    let mut shared = Shared::of(&map);
+    shared.between = Some(&meanwhile);
+    renew(&mut shared, &theirs, Turn::Own, &toad).unwrap();
+    let now = marker(&map.into_inner());
+    assert!(now.shared && now.state == State::Running, "{now:?}");
+    assert_eq!((now.process, now.path), (frog.this(), "filermark.t".into()));
+    assert_eq!(now.nonce, theirs.nonce());
+}
+
+/// Two clients of a run come to a new directory at the same moment.
+#[test]
+fn clients_that_mark_a_directory_at_the_same_moment_note_that_it_is_shared() {
+    let theirs = run("theirs");
+    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    // The one that is written while the other one looks for a marker, and the one that is
+    // written over its marker.
+    let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
+    let claim_as_toad = |map: &mut Map| {
+        super::super::claim(map, &theirs, false, &toad).unwrap();
+    };
+    let mut shared = Shared::of(&map);
+    shared.between = Some(&claim_as_toad);
+    super::super::claim(&mut shared, &theirs, false, &frog).unwrap();
+    assert_eq!(marker(&map.borrow()).process, frog.this(), "written last");
+    // Its own look, at the latest 5 s later.
+    renew(&mut *map.borrow_mut(), &theirs, Turn::Own, &toad).unwrap();
+    assert!(marker(&map.borrow()).shared);
+    let by_toad = Marker::new(&theirs, toad.this(), "then".into()).text();
+    let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
+    let watch = Rival {
+        world: World::of("frog", None),
+        map: &map,
+        text: by_toad,
+    };
+    super::super::claim(&mut Shared::of(&map), &theirs, false, &watch).unwrap();
+    let now = marker(&map.into_inner());
+    assert!(now.shared && now.process == toad.this(), "{now:?}");
 }
 
 /// Each look at the clock is 4 s after the one before.
@@ -354,7 +460,7 @@ fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
     };
-    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
     let error = claimed.unwrap_err();
     assert!(
         error
@@ -376,7 +482,7 @@ fn of_two_runs_that_mark_an_empty_directory_at_once_one_ends() {
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
     };
-    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch);
+    let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
     let reason = claimed.unwrap_err().reason;
     assert!(
         reason.contains("at the same moment it was claimed by run other"),
@@ -406,6 +512,6 @@ fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
         map: &map,
         text: ready.text(),
     };
-    let claimed = super::super::claim(&mut Shared(&map), &this_run(), false, &watch).unwrap();
+    let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch).unwrap();
     assert_eq!(claimed.nonce, this_run().nonce());
 }

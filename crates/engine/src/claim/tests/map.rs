@@ -64,6 +64,17 @@ impl Map {
             .insert(path.trim_end_matches('/').to_owned(), node);
     }
 
+    /// Writes over a part of a file that is there.
+    pub fn patch(&mut self, path: &str, patch: &Patch) {
+        let Some(Node::File(bytes)) = self.nodes.get_mut(path) else {
+            panic!("no file {path}");
+        };
+        let from = patch.offset as usize;
+        let to = from + patch.bytes.len();
+        bytes.resize(bytes.len().max(to), 0);
+        bytes[from..to].copy_from_slice(&patch.bytes);
+    }
+
     /// A directory as INIT of a run makes it, with its owner file.
     pub fn own(&mut self, path: &str, claim: &Claim) {
         self.nodes.insert(path.to_owned(), Node::Dir);
@@ -167,11 +178,11 @@ impl RunDirBackend for Map {
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<String>,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let front = self.read_file(dir, name)?;
-        if let Some(text) = change(front) {
-            self.put(&format!("{dir}/{name}"), &text);
+        if let Some(patch) = change(front) {
+            self.patch(&format!("{dir}/{name}"), &patch);
         }
         Ok(())
     }
