@@ -91,6 +91,8 @@ pub enum Rule {
     EmergencyStop,
     /// A read ended early where data had been written.
     DataLost,
+    /// Most of the data that was to be compared was not.
+    DataUnchecked,
     /// The server's free space changed otherwise than the bytes written.
     SpaceUsed,
     /// The working set fits into the server's memory.
@@ -137,6 +139,7 @@ impl Rule {
             Self::WarmupLimit => "warmup-limit",
             Self::EmergencyStop => "emergency-stop",
             Self::DataLost => "data-lost",
+            Self::DataUnchecked => "data-unchecked",
             Self::SpaceUsed => "space-used",
             Self::ServerMemory => "server-memory",
         }

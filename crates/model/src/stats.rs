@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 /// The counter of bytes read that drivers compared with what had been written.
 pub const CHECKED_BYTES: &str = "checked_bytes";
+/// The counter of bytes read that were to be compared and that cannot be told right from
+/// wrong.
+pub const UNDECIDED_BYTES: &str = "undecided_bytes";
 
 /// One operation's figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -469,6 +472,11 @@ impl PointStats {
     /// Bytes read that were compared with what had been written.
     pub fn checked_bytes(&self) -> u64 {
         *self.counters.get(CHECKED_BYTES).unwrap_or(&0)
+    }
+
+    /// Bytes read that were to be compared and that cannot be told right from wrong.
+    pub fn undecided_bytes(&self) -> u64 {
+        *self.counters.get(UNDECIDED_BYTES).unwrap_or(&0)
     }
 
     /// Logical operations that succeeded.

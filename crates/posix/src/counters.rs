@@ -16,6 +16,7 @@ tallies! {
     ReusedFiles = "reused_files", "Files of an earlier run that had the right size and stayed.";
     CustomStarts = "custom_starts", "Starts of the programs behind custom1 and custom2.";
     CheckedBytes = "checked_bytes", "Bytes read that were compared with what had been written.";
+    UndecidedBytes = "undecided_bytes", "Bytes that were to be compared and do not show whether they are right.";
     VerifyErrors = "verify_errors", "Reads whose data was not what had been written.";
 }
 

@@ -108,6 +108,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::DataLost => {
             "The server lost data that it had acknowledged. Stop using it for anything valuable until this is explained."
         }
+        Rule::DataUnchecked => {
+            "Let the workload read and write at least 64 bytes at a time; or say beside the result that its data was not compared."
+        }
         Rule::SpaceUsed => {
             "See whether the server compresses or deduplicates, and whether others use the same file system; state it beside the result."
         }

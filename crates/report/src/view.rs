@@ -500,9 +500,16 @@ pub fn checked(stats: &PointStats) -> Option<String> {
         .ops
         .iter()
         .fold(0u64, |sum, op| sum.saturating_add(op.read_bytes));
-    (checked > 0).then(|| {
+    let undecided = match stats.undecided_bytes() {
+        0 => String::new(),
+        bytes => format!(
+            " {} bytes that were to be compared do not show whether they are right.",
+            count(bytes)
+        ),
+    };
+    (checked > 0 || !undecided.is_empty()).then(|| {
         format!(
-            "{} bytes of what was read ({} % of it) were compared with what had been written.",
+            "{} bytes of what was read ({} % of it) were compared with what had been written.{undecided}",
             count(checked),
             number((100.0 * checked as f64 / read.max(1) as f64).min(100.0), 1)
         )

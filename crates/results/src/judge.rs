@@ -7,6 +7,7 @@
 
 mod client_cache;
 mod composite;
+mod data;
 mod response;
 mod silent;
 mod stalled;
@@ -159,8 +160,9 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         core_count,
     };
     let rules: &[fn(&Case<'_>) -> Option<Finding>] = &[
-        data_verify,
-        data_lost,
+        data::verify,
+        data::lost,
+        data::unchecked,
         errors,
         response_limit,
         nothing_measured,
@@ -514,29 +516,6 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
             OWN,
         ),
     )
-}
-
-fn data_verify(case: &Case<'_>) -> Option<Finding> {
-    let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
-    (bad > 0).then(|| {
-        let message = format!(
-            "{} returned other data than had been written there ({} compared)",
-            counted(bad, "read"),
-            counted(case.stats.checked_bytes(), "byte")
-        );
-        Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(bad as f64, 0.0, OWN)
-    })
-}
-
-fn data_lost(case: &Case<'_>) -> Option<Finding> {
-    let lost = *case.stats.counters.get(EARLY_EOFS).unwrap_or(&0);
-    (lost > 0).then(|| {
-        let message = format!(
-            "{} met the end of the file before data that had been written there: the server lost it",
-            counted(lost, "read")
-        );
-        Finding::new(Rule::DataLost, Severity::Invalid, message).with_limit(lost as f64, 0.0, OWN)
-    })
 }
 
 /// A finding for each of these counters that is not zero.

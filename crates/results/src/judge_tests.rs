@@ -169,11 +169,34 @@ fn wrong_data_and_server_events_are_told() {
     assert_eq!(count(EARLY_EOFS), [(Rule::DataLost, Severity::Invalid)]);
     assert_eq!(count("checked_bytes"), []);
     assert_eq!(
+        count("undecided_bytes"),
+        [(Rule::DataUnchecked, Severity::Note)]
+    );
+    assert_eq!(
         count("reconnects"),
         [(Rule::ServerEvent, Severity::Warning)]
     );
     assert_eq!(count("short_reads"), [(Rule::ServerEvent, Severity::Note)]);
     assert_eq!(count("READ"), []);
+}
+
+#[test]
+fn data_that_is_too_short_to_be_compared_is_told() {
+    let of = |checked: u64, undecided: u64, verify: bool| {
+        after(move |stats, plan| {
+            plan.fileset.verify = verify;
+            for (name, bytes) in [("checked_bytes", checked), ("undecided_bytes", undecided)] {
+                stats.counters.insert(name.into(), bytes);
+            }
+        })
+    };
+    assert_eq!(of(0, 0, true), []);
+    assert_eq!(of(50, 50, true), [], "half of it was compared");
+    let note = [(Rule::DataUnchecked, Severity::Note)];
+    assert_eq!(of(49, 51, false), note);
+    let invalid = [(Rule::DataUnchecked, Severity::Invalid)];
+    assert_eq!(of(0, 8, true), invalid, "VERIFY=on promises more");
+    assert_eq!(of(u64::MAX, u64::MAX, true), []);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Generations that a word may have been written with, and how much of it they explain.
 
-/// How many are tried; of more, any bytes are taken for theirs.
+/// How many are tried.
 const TRIED_MAX: u64 = 1 << 14;
 /// Generations with the same low half are this far apart.
 const HALF_STEP: u64 = 1 << 32;
@@ -66,21 +66,21 @@ impl Candidates {
     }
 
     /// How many bytes on one side of `read` one of the generations explains at most: those
-    /// that lie from `within` on in the `word` it writes.
+    /// that lie from `within` on in the `word` it writes. `None`: there are too many
+    /// generations to try them.
     pub(super) fn matching(
         &self,
         read: &[u8],
         within: usize,
         side: Side,
         word: impl Fn(u64) -> [u8; 8],
-    ) -> usize {
+    ) -> Option<usize> {
         if self.is_empty() {
-            return 0;
+            return Some(0);
         }
         let further = (self.last - self.first) / self.step;
         if further >= TRIED_MAX {
-            // One that explained a whole word would be shown by it.
-            return read.len().min(7);
+            return None;
         }
         let matching = |n: u64| {
             let word = word(self.first + n * self.step);
@@ -93,7 +93,7 @@ impl Candidates {
                 Side::End => same.rev().take_while(|same| *same).count(),
             }
         };
-        (0..=further).map(matching).max().unwrap_or_default()
+        (0..=further).map(matching).max()
     }
 }
 
@@ -121,12 +121,14 @@ mod tests {
         let word = |generation: u64| generation.to_le_bytes();
         let some = Candidates::range(0x0101, 0x0104);
         let read = [3, 1, 0, 0, 9, 0, 0, 0];
-        assert_eq!(some.matching(&read, 0, Side::Begin, word), 4);
-        assert_eq!(some.matching(&read, 0, Side::End, word), 3);
-        assert_eq!(some.matching(&read[1..3], 1, Side::Begin, word), 2);
-        assert_eq!(Candidates::NONE.matching(&read, 0, Side::End, word), 0);
-        let many = Candidates::range(0, TRIED_MAX);
-        assert_eq!(many.matching(&[255; 8], 0, Side::End, word), 7);
-        assert_eq!(many.matching(&[255; 3], 0, Side::End, word), 3);
+        assert_eq!(some.matching(&read, 0, Side::Begin, word), Some(4));
+        assert_eq!(some.matching(&read, 0, Side::End, word), Some(3));
+        let part = some.matching(&read[1..3], 1, Side::Begin, word);
+        assert_eq!(part, Some(2));
+        let none = Candidates::NONE.matching(&read, 0, Side::End, word);
+        assert_eq!(none, Some(0));
+        let (all, more) = (TRIED_MAX - 1, TRIED_MAX);
+        let of = |last| Candidates::range(0, last).matching(&[255; 8], 0, Side::End, word);
+        assert_eq!((of(all), of(more)), (Some(0), None));
     }
 }

@@ -185,7 +185,8 @@ impl Part<'_> {
 
     /// A word, or a part of one, that begins with one generation and ends with another
     /// one: those that the words beside it show. Where there is no whole word beside it,
-    /// any that is accepted may be; then the bytes do not count as compared.
+    /// any that is accepted may be; then the bytes do not count as compared. Nor do they
+    /// where the generations of a side are too many to be tried.
     fn check_split(
         &self,
         (from, to): (usize, usize),
@@ -198,13 +199,18 @@ impl Part<'_> {
             let word = |generation| self.sector.word(from / 8, generation).to_le_bytes();
             candidates.matching(self.bytes(from, to), within, side, word)
         };
+        // One generation that explained a whole word would be shown by it.
+        let untried = length.min(7);
         let sides = [(beside[0], Side::Begin), (beside[1], Side::End)];
-        let by_shown = sides.map(|(shown, side)| shown.map_or(0, |shown| matching(shown, side)));
-        let is_shown = by_shown[0] + by_shown[1] >= length;
+        let by_shown = sides.map(|(shown, side)| shown.and_then(|shown| matching(shown, side)));
+        let is_shown = by_shown.iter().flatten().sum::<usize>() >= length;
         let good = is_shown || {
-            let [begin, end] = sides.map(|(shown, side)| match shown {
-                Some(_) => by_shown[usize::from(side == Side::End)],
-                None => matching(accepted, side),
+            let [begin, end] = sides.map(|(shown, side)| {
+                let explained = match shown {
+                    Some(_) => by_shown[usize::from(side == Side::End)],
+                    None => matching(accepted, side),
+                };
+                explained.unwrap_or(untried)
             });
             begin + end >= length
         };

@@ -35,6 +35,18 @@ pub struct Checked {
     pub bytes: u64,
 }
 
+/// What came of comparing bytes that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Compared {
+    /// Nothing wrong was seen.
+    pub good: bool,
+    /// Bytes that were compared.
+    pub bytes: u64,
+    /// Bytes of which nothing can be said, right or wrong.
+    pub undecided_bytes: u64,
+}
+
 impl Checked {
     /// Nothing was compared.
     pub const NOTHING: Self = Self {
@@ -208,7 +220,7 @@ impl History {
 
     /// Compares what a read that began at `since` brought: all of it, or a sector.
     #[inline]
-    pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> Checked {
+    pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> Compared {
         let (from, to) = self.part(offset, data.len());
         self.compare(since, file, offset + from as u64, &data[from..to])
     }
@@ -240,7 +252,7 @@ impl History {
     }
 
     /// Compares all of what a read that began at `since` brought.
-    pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> Checked {
+    pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> Compared {
         let is_reused = self.data.is_reused(file);
         let mixture = |sector| {
             let cuts = || self.data.common.seams.of(file, sector);
@@ -253,7 +265,12 @@ impl History {
         let accepts = |sector, generation| {
             (self.accepted(since, (file, sector), is_reused)).spans(generation)
         };
-        self.data.check(file, offset, data, mixture, accepts)
+        let checked = self.data.check(file, offset, data, mixture, accepts);
+        Compared {
+            good: checked.good,
+            bytes: checked.bytes,
+            undecided_bytes: (data.len() as u64).saturating_sub(checked.bytes),
+        }
     }
 
     /// The generations that a read of a sector may show.

@@ -51,7 +51,7 @@ impl Written {
         self.cuts.sort_unstable();
     }
 
-    fn check(&self, from: usize, to: usize) -> Checked {
+    fn check(&self, from: usize, to: usize) -> Compared {
         let since = self.history.begin_read();
         (self.history).compare(since, FILE, from as u64, &self.bytes[from..to])
     }
@@ -214,4 +214,61 @@ fn words_at_the_borders_of_sectors_are_compared_with_open_pacing() {
             assert_eq!(written.check(0, SIZE).good, is_name, "{from} to {to}");
         }
     }
+}
+
+/// A torn word at the end of what is read, and more generations than are tried: its bytes
+/// may be those of any of them. They do not count as compared, and the record says so.
+#[test]
+fn bytes_of_too_many_generations_are_undecided() {
+    let mut written = Written::new(3, true);
+    written.write((0, SIZE), 0..SIZE);
+    for _ in 0..20_000 {
+        let _ = written.history.begin_fill(1);
+    }
+    let whole = written.check(0, SECTOR);
+    assert_eq!((whole.bytes, whole.undecided_bytes), (SECTOR as u64, 0));
+    // One byte of each side of the word is wrong, so no generation shows.
+    for (at, is_good) in [(SECTOR - 1, true), (SECTOR - 8, false)] {
+        written.bytes[at] ^= 0x55;
+        let compared = written.check(0, SECTOR);
+        assert_eq!(compared.good, is_good, "byte {at}");
+        let undecided = if is_good { 8 } else { 0 };
+        assert_eq!(compared.undecided_bytes, undecided, "byte {at}");
+        assert_eq!(compared.bytes + undecided, SECTOR as u64, "byte {at}");
+        written.bytes[at] ^= 0x55;
+    }
+    // Short reads have no word that shows anything.
+    let short = written.check(17, 30);
+    assert_eq!((short.bytes, short.undecided_bytes), (0, 13));
+}
+
+/// The second word names half of a generation: with very many shards before it, too many
+/// generations have it. What it is torn with is not compared then.
+#[test]
+fn generations_with_one_half_may_be_too_many() {
+    let data = DataSource::new(3, Checking::All).overlapping(true);
+    let part = |read: &[u8; SECTOR]| {
+        let run = data.run.file(FILE);
+        let part = check::Part {
+            sector: run.sector(&data.pool, 0),
+            from: 8,
+            data: &read[8..],
+            solid: SECTOR,
+        };
+        let seams = seams::Seams::default();
+        let last = 20_000 << 32 | 9;
+        let mixture = Mixture::Torn(seams.of(FILE, 0), candidates::Candidates::range(0, last));
+        part.check_mixture(mixture, &mut |generation| generation <= last)
+    };
+    let mut read = [0; SECTOR];
+    data.fill(FILE, 0, 5, &mut read);
+    let whole = part(&read);
+    assert!(whole.good && whole.bytes == SECTOR as u64 - 8, "{whole:?}");
+    let mut other = [0; SECTOR];
+    data.fill(FILE, 0, 7, &mut other);
+    // The first bytes of the third word belong to a generation that its neighbour names in
+    // part only, the last ones are of no generation beside it.
+    read[16..20].copy_from_slice(&other[16..20]);
+    let torn = part(&read);
+    assert!(torn.good && torn.bytes == SECTOR as u64 - 16, "{torn:?}");
 }

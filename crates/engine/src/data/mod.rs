@@ -21,7 +21,7 @@ mod sector;
 mod tests;
 mod vector;
 
-pub use history::{Checked, History, WriteMark};
+pub use history::{Checked, Compared, History, WriteMark};
 pub use sector::{GENERATION_LIMIT, SECTOR};
 
 use check::{Mixture, Part};

@@ -28,6 +28,7 @@ tallies! {
     BadReplies = "bad_replies", "Replies that could not be decoded.";
     StreamErrors = "stream_errors", "Streams out of step: not record marking any more.";
     CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
+    UndecidedBytes = "undecided_bytes", "Bytes that were to be compared and do not show whether they are right.";
     VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
 }
 

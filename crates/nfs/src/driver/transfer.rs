@@ -144,6 +144,8 @@ impl Core {
         if let Action::Read { file, .. } = logical.action {
             let checked = self.history.check(logical.since, file, offset, read.data);
             self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+            self.counters
+                .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
             if !checked.good {
                 self.counters.add(Tally::VerifyErrors);
                 if self.history.fails_reads() {

@@ -86,6 +86,8 @@ impl PosixShard {
         let bytes = &*self.buffer.get(to - from);
         let checked = history.compare(history.begin_read(), span.content, offset, bytes);
         self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        self.counters
+            .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
         if !checked.good {
             self.counters.add(Tally::VerifyErrors);
         }

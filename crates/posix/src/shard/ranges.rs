@@ -138,6 +138,8 @@ impl PosixShard {
         let since = history.begin_read();
         let checked = history.check(since, span.content, span.offset, bytes);
         self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        self.counters
+            .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
         if !checked.good {
             self.counters.add(Tally::VerifyErrors);
             if history.fails_reads() {

@@ -420,6 +420,8 @@ impl Core {
         let since = self.ops.get(op).since;
         let checked = self.history.check(since, file, offset, data);
         self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        self.counters
+            .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
         if !checked.good {
             self.counters.add(Tally::VerifyErrors);
             if self.history.fails_reads() {

@@ -21,6 +21,7 @@ tallies! {
     BadSignatures = "bad_signatures", "Messages whose signature or encryption was wrong.";
     StreamErrors = "stream_errors", "Streams out of step: not direct TCP any more.";
     CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
+    UndecidedBytes = "undecided_bytes", "Bytes that were to be compared and do not show whether they are right.";
     VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
 }
 

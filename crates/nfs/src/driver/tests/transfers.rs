@@ -123,6 +123,26 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
     assert!(!counters.contains_key("verify_errors"));
 }
 
+/// No reply has a whole word: but for the first word of each sector, which all generations
+/// have, nothing is compared, and the record says so.
+#[test]
+fn replies_that_are_too_short_to_be_compared_are_counted() {
+    for checking in [Checking::Sample, Checking::All] {
+        let mut bench = Bench::with(plan(), 1, checking, |heard| {
+            let Args::Read(args) = heard.args else {
+                return good(heard);
+            };
+            let count = args.count.min(7);
+            vec![Act::Send(read_reply(heard.xid, args.offset, count, false))]
+        });
+        assert_eq!(bench.run(read(0, 600)).status, Status::Ok);
+        let mut counters = BTreeMap::new();
+        bench.shard.take_counters(&mut counters);
+        assert_eq!(counters["checked_bytes"], 16);
+        assert_eq!(counters["undecided_bytes"], 584);
+    }
+}
+
 #[test]
 fn a_read_without_length_asks_once() {
     let mut bench = verifying(good);

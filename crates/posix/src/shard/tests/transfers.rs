@@ -109,6 +109,21 @@ fn a_read_beyond_the_end_is_told() {
 }
 
 #[test]
+fn reads_that_are_too_short_to_be_compared_are_counted() {
+    for checking in [Checking::Sample, Checking::All] {
+        let mut bench = Bench::on(disk(), PosixPlan::default(), checking, &["CL0_TEST"]);
+        let file = file_in(0, 0);
+        bench.fill(file, 5_000);
+        let _ = bench.counters();
+        bench.good(read(file, 4_200, 13, Io::default()));
+        bench.good(read(file, 4_200, 64, Io::default()));
+        let counters = bench.counters();
+        assert_eq!(counters["undecided_bytes"], 13);
+        assert_eq!(counters["checked_bytes"], 64);
+    }
+}
+
+#[test]
 fn whole_files_move_in_the_sizes_of_the_table() {
     for mut bench in benches() {
         let file = file_in(1, 7);

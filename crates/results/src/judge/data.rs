@@ -1,0 +1,52 @@
+//! Whether what was read is what had been written, and how much of it was compared.
+
+use super::{Case, EARLY_EOFS, OWN, VERIFY_ERRORS, percent_of};
+use filermark_model::units::counted;
+use filermark_model::{Finding, Rule, Severity};
+
+/// Share of the bytes that were to be compared of which nothing can be said, in percent.
+const UNDECIDED_PCNT_MAX: f64 = 50.0;
+
+/// Reads that returned something else than what had been written.
+pub(super) fn verify(case: &Case<'_>) -> Option<Finding> {
+    let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
+    (bad > 0).then(|| {
+        let message = format!(
+            "{} returned other data than had been written there ({} compared)",
+            counted(bad, "read"),
+            counted(case.stats.checked_bytes(), "byte")
+        );
+        Finding::new(Rule::DataVerify, Severity::Invalid, message).with_limit(bad as f64, 0.0, OWN)
+    })
+}
+
+/// Reads that ended before what had been written.
+pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
+    let lost = *case.stats.counters.get(EARLY_EOFS).unwrap_or(&0);
+    (lost > 0).then(|| {
+        let message = format!(
+            "{} met the end of the file before data that had been written there: the server lost it",
+            counted(lost, "read")
+        );
+        Finding::new(Rule::DataLost, Severity::Invalid, message).with_limit(lost as f64, 0.0, OWN)
+    })
+}
+
+/// Most of what was to be compared cannot be told right from wrong: the reads, or the
+/// pieces between the places where writes began and ended, are too short.
+pub(super) fn unchecked(case: &Case<'_>) -> Option<Finding> {
+    let undecided = case.stats.undecided_bytes();
+    let due = case.stats.checked_bytes().saturating_add(undecided);
+    let pcnt = percent_of(undecided as f64, due as f64);
+    let (severity, wanted) = match case.plan.fileset.verify {
+        true => (Severity::Invalid, ", and VERIFY=on asks for all of it"),
+        false => (Severity::Note, ""),
+    };
+    (pcnt > UNDECIDED_PCNT_MAX).then(|| {
+        let message = format!(
+            "{pcnt:.0} % of the {} that were to be compared with what had been written were not: reads, or the pieces that writes leave, of less than 15 bytes do not show whether they are right{wanted}",
+            counted(due, "byte")
+        );
+        Finding::new(Rule::DataUnchecked, severity, message).with_limit(pcnt, UNDECIDED_PCNT_MAX, OWN)
+    })
+}
