@@ -266,6 +266,8 @@ impl Agents {
         ear: Ear<'_>,
     ) -> Result<(), OrderError> {
         let began = self.board.now();
+        // What was said of an order before, while it was being stopped, is over with it.
+        self.emergency.borrow_mut().take();
         let mut round = Round::new(self.seats.len(), self.losses.len(), on_lost);
         for &at in who {
             if self.seats.get(at).is_none_or(|s| s.lost) {

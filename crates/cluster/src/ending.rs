@@ -3,6 +3,7 @@
 
 use crate::agents::{Agents, STOP_MAX, TIDY_MAX};
 use crate::message::Order;
+use crate::stop_if::StopIf;
 use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
@@ -77,10 +78,12 @@ impl Sweep<'_> {
             if who.is_empty() {
                 continue;
             }
-            let order = Order::Release {
-                orphans: std::mem::take(&mut orphans),
+            let orphans = std::mem::take(&mut orphans);
+            let order = |_| Order::Release {
+                orphans: orphans.clone(),
             };
-            match self.order_tasks(agents, &who, &order, limit, OnLost::Continue) {
+            let mut guard = StopIf::default();
+            match self.order_tasks(agents, &who, &order, limit, OnLost::Continue, &mut guard) {
                 Ok(done) => {
                     removed_count += done.task_count();
                     left.extend(done.left_behind);

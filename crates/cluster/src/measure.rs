@@ -1,6 +1,7 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
+use crate::agent::attributed;
 use crate::agents::{Agents, Aside, Emergency, Heard, OrderError};
 use crate::beats::Beats;
 use crate::clock_check;
@@ -10,7 +11,7 @@ use crate::plausible::{can_be, implausible, implausible_reads, implausible_stall
 use crate::prime::Progress;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
-use crate::stop_if::{StopIf, is_space_watched, space_watchers};
+use crate::stop_if::{StopIf, Watchers, is_space_watched, space_watchers};
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use crate::warmup::Warmup;
 use filermark_engine::driver::Space;
@@ -22,7 +23,7 @@ use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Seve
 use filermark_results::Heartbeat;
 use filermark_results::record::{ClientSummary, Line, Phase, WarmupRecord};
 use filermark_results::start::{ClientStart, StartRecord};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Between the order to run and the first intended start: a fixed part, one per
@@ -107,14 +108,18 @@ impl Sweep<'_> {
         let there: Vec<u64> = (0..self.options.launch.hosts.len())
             .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
             .collect();
-        let watchers = self.space_watchers(&everybody);
-        let order = |at: usize| Order::Run {
-            point,
-            warmup_at_ns: there[at],
-            watch_space: watchers.get(&at).cloned().unwrap_or_default(),
+        let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
+        let order = {
+            let watched: Vec<_> = (0..there.len())
+                .map(|at| watch.stop_if.watched_by(at))
+                .collect();
+            move |at: usize| Order::Run {
+                point,
+                warmup_at_ns: there[at],
+                watch_space: watched[at].clone(),
+            }
         };
         let limit = lead + phases.warmup + phases.runtime + MARGIN;
-        let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
         watch.emergency = agents.emergency();
         watch.aside = agents.aside();
         watch.run_start = run_start;
@@ -170,6 +175,7 @@ impl Sweep<'_> {
         let seconds = Seconds::of(&with_load(plan, point, agents));
         let expected = Duration::from_nanos((lead + phases.warmup).0);
         let warmup = Warmup::new(plan, lead);
+        let stop_if = StopIf::new(plan, point, self.space_watchers(agents));
         let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
         Watch {
             point,
@@ -185,7 +191,7 @@ impl Sweep<'_> {
             percent: 0,
             beats,
             seconds,
-            stop_if: StopIf::new(&self.options.plan, point),
+            stop_if,
             emergency: Emergency::default(),
             living: agents.len(),
             measured: Measured::default(),
@@ -280,7 +286,7 @@ impl Sweep<'_> {
                     free_bytes: *free_bytes,
                     total_bytes: *total_bytes,
                 };
-                if let Some(reason) = watch.stop_if.hear_space(file_system, space) {
+                if let Some(reason) = watch.stop_if.hear_space(agent, file_system, space) {
                     watch.emergency.borrow_mut().get_or_insert(reason);
                 }
             }
@@ -295,16 +301,11 @@ impl Sweep<'_> {
 
     /// Who looks at the free space of which file systems; none where STOP_IF does not
     /// ask for it.
-    fn space_watchers(&mut self, agents: &[usize]) -> BTreeMap<usize, Vec<String>> {
-        if !is_space_watched(&self.options.plan) {
-            return BTreeMap::new();
+    pub fn space_watchers(&self, agents: &[usize]) -> Watchers {
+        match is_space_watched(&self.options.plan) {
+            true => space_watchers(agents, &self.free),
+            false => Watchers::new(),
         }
-        let watchers = space_watchers(agents, &self.free);
-        if watchers.is_empty() {
-            let text = "STOP_IF: no server states its free space and size, so a condition on it cannot hold";
-            self.remark("prime", text.to_owned());
-        }
-        watchers
     }
 
     /// The load is steady: RUN begins before its latest instant.
@@ -378,6 +379,7 @@ impl Sweep<'_> {
             (Nanos(warmup_ns), watch.warmup.length()),
             Nanos(run_late_ns),
         ));
+        let reads = attributed(plan, agent, &stats, reads);
         let summary = ClientSummary::of(agent as u32 + 1, name, &stats);
         let measured = &mut watch.measured;
         let place = measured
@@ -394,12 +396,7 @@ impl Sweep<'_> {
             host,
             stalls,
         });
-        measured
-            .reads
-            .extend(reads.into_iter().map(|reads| ClientReads {
-                client: name.to_owned(),
-                ..reads
-            }));
+        measured.reads.extend(reads);
         watch.late.push((agent, Nanos(late_ns)));
         watch.checks.extend(clock.map(|check| (agent, check)));
     }

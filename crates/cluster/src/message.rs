@@ -75,6 +75,9 @@ pub enum Order {
     Init {
         /// Which.
         point: LoadPoint,
+        /// As in `Run`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        watch_space: Vec<String>,
     },
     /// WARMUP and RUN of a load point; answered by `Measured`. WARMUP takes as long as
     /// the plan says at most.
@@ -184,7 +187,7 @@ pub enum Report {
         /// Its figures, all shards.
         interval: Interval,
     },
-    /// The space of a file system that it looks at while load is made.
+    /// The space of a file system that it looks at in INIT or while load is made.
     Space {
         /// As it has named it in `Ready`.
         file_system: String,

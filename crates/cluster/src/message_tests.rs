@@ -46,7 +46,10 @@ fn orders() -> Vec<Order> {
             }],
         })),
         Order::Prepare(share.clone()),
-        Order::Init { point },
+        Order::Init {
+            point,
+            watch_space: vec!["fs".into()],
+        },
         Order::Run {
             point,
             warmup_at_ns: u64::MAX,

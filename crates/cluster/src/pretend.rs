@@ -229,7 +229,7 @@ impl Pretender {
                 reason: "there is nothing to look at".into(),
                 stopped: false,
             },
-            Task::Init(_) => Report::Populated {
+            Task::Init { .. } => Report::Populated {
                 tasks: Tasks::default(),
                 space: Vec::new(),
             },

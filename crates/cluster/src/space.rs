@@ -197,6 +197,21 @@ impl Need {
     }
 }
 
+/// What an agent says of free space, as far as it is a client's own affair: of its mount
+/// points in the plan. Where the paths are the servers' own, a file system is named as its
+/// mount point, and has no other name.
+pub(crate) fn of_its_own(plan: &RunPlan, client: usize, said: Vec<FreeSpace>) -> Vec<FreeSpace> {
+    let own = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
+    let is_own = |there: &FreeSpace| {
+        let names = |mount: &MountPoint| {
+            !plan.driver.is_network() || mount.to_string() == there.file_system
+        };
+        let mut mounts = there.mounts.iter();
+        !there.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
+    };
+    said.into_iter().filter(is_own).collect()
+}
+
 /// What one client sees, mount point by mount point.
 #[derive(Debug)]
 pub(crate) struct Seen {

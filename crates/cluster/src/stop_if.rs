@@ -1,5 +1,5 @@
 //! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
-//! all clients together.
+//! all clients together; free space also in INIT.
 
 use crate::message::FreeSpace;
 use filermark_engine::driver::Space;
@@ -19,10 +19,17 @@ pub(crate) const SPACE_INTERVAL: Duration = Duration::from_secs(5);
 /// File systems that are looked at.
 pub(crate) const FILE_SYSTEMS_MAX: usize = 64;
 
-/// The conditions of one load point.
+/// Mount points that a sentence names.
+const NAMED_MAX: usize = 3;
+
+/// Which file systems each agent looks at, by their names.
+pub(crate) type Watchers = BTreeMap<usize, Vec<String>>;
+
+/// The conditions of a part of a load point: INIT, or WARMUP and RUN.
 #[derive(Debug, Default)]
 pub(crate) struct StopIf {
     conditions: Vec<Held>,
+    watchers: Watchers,
     /// A second in which nothing is answered counts.
     silence_counts: bool,
     /// Seconds in a row in which nothing was answered.
@@ -40,8 +47,8 @@ struct Held {
 }
 
 impl StopIf {
-    /// The plan's, at a load point.
-    pub fn new(plan: &RunPlan, point: LoadPoint) -> Self {
+    /// The plan's, at a load point; free space is heard from these agents.
+    pub fn new(plan: &RunPlan, point: LoadPoint, watchers: Watchers) -> Self {
         let held = |condition: &StopCondition| Held {
             condition: *condition,
             since: 0,
@@ -51,9 +58,15 @@ impl StopIf {
         let rate = point.requested.0;
         Self {
             conditions: plan.stop_if.iter().map(held).collect(),
+            watchers,
             silence_counts: rate <= 0.0 || rate >= SILENCE_RATE_MIN,
             silent_seconds: 0,
         }
+    }
+
+    /// What an agent is to look at meanwhile.
+    pub fn watched_by(&self, agent: usize) -> Vec<String> {
+        self.watchers.get(&agent).cloned().unwrap_or_default()
     }
 
     /// Takes the next second in; why the run is to end, when it is.
@@ -85,8 +98,14 @@ impl StopIf {
         })
     }
 
-    /// Takes in how much of a file system is free; why the run is to end, when it is.
-    pub fn hear_space(&mut self, name: &str, space: Space) -> Option<String> {
+    /// Takes in how much of a file system is free, by an agent's word; why the run is to
+    /// end, when it is. Nothing is heard of a file system that the agent was not told to
+    /// look at.
+    pub fn hear_space(&mut self, agent: usize, name: &str, space: Space) -> Option<String> {
+        let told = self.watchers.get(&agent)?;
+        if !told.iter().any(|watched| watched == name) {
+            return None;
+        }
         let percent = match space.total_bytes {
             0 => return None,
             total => 100.0 * space.free_bytes as f64 / total as f64,
@@ -95,9 +114,6 @@ impl StopIf {
         self.conditions.iter_mut().filter(free).find_map(|held| {
             if percent >= held.condition.limit {
                 held.low.remove(name);
-                return None;
-            }
-            if held.low.len() >= FILE_SYSTEMS_MAX && !held.low.contains_key(name) {
                 return None;
             }
             let seconds = held.low.entry(name.to_owned()).or_default();
@@ -122,12 +138,9 @@ pub(crate) fn is_space_watched(plan: &RunPlan) -> bool {
 
 /// The file systems whose space each of these agents is to look at: each file system is
 /// asked for by one agent.
-pub(crate) fn space_watchers(
-    agents: &[usize],
-    free: &BTreeMap<usize, Vec<FreeSpace>>,
-) -> BTreeMap<usize, Vec<String>> {
+pub(crate) fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) -> Watchers {
     let mut seen = BTreeSet::new();
-    let mut watchers: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut watchers = Watchers::new();
     for at in agents {
         for there in free.get(at).into_iter().flatten() {
             // Another agent may know the size where this one does not.
@@ -139,6 +152,46 @@ pub(crate) fn space_watchers(
         }
     }
     watchers
+}
+
+/// Where a condition on free space cannot hold, by what these clients (by their numbers)
+/// know of free space, in one sentence. `None`: nowhere, or there is no such condition.
+pub(crate) fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) -> Option<String> {
+    if !is_space_watched(plan) {
+        return None;
+    }
+    let agents: Vec<usize> = free.keys().copied().collect();
+    let watchers = space_watchers(&agents, free);
+    let watched: BTreeSet<&String> = watchers.values().flatten().collect();
+    let mut places = BTreeSet::new();
+    for (at, known) in free {
+        let Some(client) = plan.clients.get(*at) else {
+            continue;
+        };
+        for mount in &client.mounts {
+            let leads_there = |there: &&FreeSpace| there.mounts.contains(mount);
+            let mut there = known.iter().filter(leads_there);
+            let name = mount.to_string();
+            if there.any(|there| watched.contains(&there.file_system)) || watched.contains(&name) {
+                continue;
+            }
+            places.insert(match plan.driver.is_network() {
+                true => name,
+                false => format!("client {}, {name}", client.name),
+            });
+        }
+    }
+    let more = match places.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let named: Vec<String> = places.into_iter().take(NAMED_MAX).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "STOP_IF: a condition on free space cannot hold at {}{more}: free space and size are not stated there, or there are more than {FILE_SYSTEMS_MAX} file systems; watch the space on the server",
+            named.join("; ")
+        )
+    })
 }
 
 impl Held {
@@ -206,6 +259,7 @@ fn percentile_min_ns(second: &Interval, percent: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_model::plan::{ClientPlan, MountPoint};
 
     fn guard(figure: StopFigure, limit: f64, seconds: u32) -> StopIf {
         let mut plan = filermark_results::testing::plan();
@@ -215,7 +269,8 @@ mod tests {
             seconds,
         }];
         let point = plan.points[0];
-        StopIf::new(&plan, point)
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        StopIf::new(&plan, point, Watchers::from([(0, names)]))
     }
 
     /// A second with so many operations of this service time, and errors.
@@ -295,12 +350,12 @@ mod tests {
             total_bytes: 1 << 30,
         };
         let (low, enough) = (space(20 << 20), space(1 << 29));
-        assert_eq!(guard.hear_space("a", low), None);
-        assert_eq!(guard.hear_space("b", low), None, "another one");
+        assert_eq!(guard.hear_space(0, "a", low), None);
+        assert_eq!(guard.hear_space(0, "b", low), None, "another one");
         assert_eq!(guard.hear(&second(0, 10, 1_000, 0)), None);
-        assert_eq!(guard.hear_space("b", enough), None);
-        assert_eq!(guard.hear_space("b", low), None, "begins anew");
-        let why = guard.hear_space("a", low).expect("it holds");
+        assert_eq!(guard.hear_space(0, "b", enough), None);
+        assert_eq!(guard.hear_space(0, "b", low), None, "begins anew");
+        let why = guard.hear_space(0, "a", low).expect("it holds");
         assert_eq!(
             why,
             "STOP_IF free<5% for 10s: 2.0 % of a is free (20.0 MiB of 1.0 GiB): the run was ended to protect the server"
@@ -309,11 +364,58 @@ mod tests {
             free_bytes: 0,
             total_bytes: 0,
         };
-        for at in 0..1_000 {
-            assert_eq!(guard.hear_space("a", unknown), None);
-            let _ = guard.hear_space(&format!("{at}"), low);
-        }
-        assert!(guard.conditions[0].low.len() <= FILE_SYSTEMS_MAX);
+        assert_eq!(guard.hear_space(0, "a", unknown), None);
+    }
+
+    #[test]
+    fn nobody_speaks_of_file_systems_that_are_not_its_own_to_watch() {
+        let mut guard = guard(StopFigure::Free, 5.0, 5);
+        let of = |free_bytes| Space {
+            free_bytes,
+            total_bytes: 100,
+        };
+        assert_eq!(guard.hear_space(0, "c", of(0)), None, "no such file system");
+        assert_eq!(guard.hear_space(1, "a", of(0)), None, "another agent's");
+        assert!(guard.conditions[0].low.is_empty());
+        assert!(guard.hear_space(0, "a", of(0)).is_some());
+        assert_eq!(
+            (guard.watched_by(0).len(), guard.watched_by(1).len()),
+            (2, 0)
+        );
+    }
+
+    #[test]
+    fn where_free_space_is_not_known_a_condition_on_it_cannot_hold() {
+        let mut plan = filermark_results::testing::plan();
+        let clients = plan.clients.clone();
+        let known = |total_bytes| -> BTreeMap<usize, Vec<FreeSpace>> {
+            let there = |mount: &MountPoint| FreeSpace {
+                mounts: vec![mount.clone()],
+                file_system: mount.to_string(),
+                bytes: 1,
+                total_bytes,
+                kept: false,
+            };
+            let of_client = |client: &ClientPlan| client.mounts.iter().map(there).collect();
+            clients.iter().map(of_client).enumerate().collect()
+        };
+        let (size_unknown, known) = (known(0), known(9));
+        let mounts = plan.clients.iter().flat_map(|client| &client.mounts);
+        let name = mounts.map(ToString::to_string).next().expect("a mount");
+        assert_eq!(
+            unwatched(&plan, &size_unknown),
+            None,
+            "nothing is asked for"
+        );
+        plan.stop_if = vec![StopCondition {
+            figure: StopFigure::Free,
+            limit: 5.0,
+            seconds: 10,
+        }];
+        assert_eq!(unwatched(&plan, &known), None);
+        let said = unwatched(&plan, &size_unknown).expect("nobody can ask");
+        assert!(said.contains(&format!("cannot hold at {name}")), "{said}");
+        assert_eq!(unwatched(&plan, &BTreeMap::new()), None, "nobody was asked");
     }
 
     #[test]

@@ -10,8 +10,10 @@ use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
 use crate::space;
 use crate::space_used;
+use crate::stop_if::{StopIf, unwatched};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
+use filermark_engine::driver::Space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::OnLost;
@@ -193,6 +195,9 @@ impl<'a> Sweep<'a> {
                 self.take_ready(at, report);
             }
         }
+        if let Some(message) = unwatched(&plan, &self.free) {
+            self.warn("prime", Rule::Lacking, message);
+        }
         let free: Vec<_> = (0..plan.clients.len())
             .map(|at| self.free.get(&at).cloned().unwrap_or_default())
             .collect();
@@ -220,7 +225,8 @@ impl<'a> Sweep<'a> {
         for message in lacking {
             self.warn(&host, Rule::Lacking, message);
         }
-        self.free.insert(at, free);
+        let own = space::of_its_own(&self.options.plan, at, free);
+        self.free.insert(at, own);
     }
 
     /// Into the record with the agents that were lost since it was last looked.
@@ -355,7 +361,16 @@ impl<'a> Sweep<'a> {
         let limit = self.options.plan.phases.init_timeout + MARGIN;
         let on_lost = self.options.launch.on_lost;
         let everybody = agents.living();
-        let done = self.order_tasks(agents, &everybody, &Order::Init { point }, limit, on_lost);
+        let watchers = self.space_watchers(&everybody);
+        let mut guard = StopIf::new(&self.options.plan, point, watchers);
+        let watched: Vec<_> = (0..self.options.launch.hosts.len())
+            .map(|at| guard.watched_by(at))
+            .collect();
+        let order = |at: usize| Order::Init {
+            point,
+            watch_space: watched.get(at).cloned().unwrap_or_default(),
+        };
+        let done = self.order_tasks(agents, &everybody, &order, limit, on_lost, &mut guard);
         self.push_phase(
             phase,
             done.as_ref().map(Done::describe).unwrap_or_default(),
@@ -430,7 +445,14 @@ impl<'a> Sweep<'a> {
         let limit = self.cleanup_limit() + self.cleanup_limit() + MARGIN;
         let phase = self.begin_phase(point, Phase::Cleanup, None);
         let everybody = agents.living();
-        let done = self.order_tasks(agents, &everybody, &Order::Cleanup, limit, OnLost::Continue);
+        let done = self.order_tasks(
+            agents,
+            &everybody,
+            &|_| Order::Cleanup,
+            limit,
+            OnLost::Continue,
+            &mut StopIf::default(),
+        );
         self.end_phase(
             phase,
             done.as_ref().map(Done::describe).unwrap_or_default(),
@@ -445,46 +467,59 @@ impl<'a> Sweep<'a> {
         self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)
     }
 
-    /// Gives an order that makes or removes files, and sums up what it came to.
+    /// Gives an order that makes or removes files, and sums up what it came to. Ends it
+    /// where the guard says so.
     pub fn order_tasks(
         &mut self,
         agents: &mut Agents,
         who: &[usize],
-        order: &Order,
+        order: &dyn Fn(usize) -> Order,
         limit: Nanos,
         on_lost: OnLost,
+        guard: &mut StopIf,
     ) -> Result<Done, OrderError> {
         let mut done = Done::default();
+        let emergency = agents.emergency();
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
-        agents.order(
-            who,
-            &|_| order.clone(),
-            limit,
-            on_lost,
-            &mut |_, heard| match heard {
-                Heard::Word(
-                    _,
-                    Report::Progress {
-                        task_count: more,
-                        bytes: written,
-                    },
-                ) => {
-                    task_count = u64::saturating_add(task_count, *more);
-                    bytes = u64::saturating_add(bytes, *written);
-                    (self.options.observe)(Progress::Tasks { task_count, bytes });
+        agents.order(who, order, limit, on_lost, &mut |_, heard| match heard {
+            Heard::Word(
+                _,
+                Report::Progress {
+                    task_count: more,
+                    bytes: written,
+                },
+            ) => {
+                task_count = u64::saturating_add(task_count, *more);
+                bytes = u64::saturating_add(bytes, *written);
+                (self.options.observe)(Progress::Tasks { task_count, bytes });
+            }
+            Heard::Word(
+                at,
+                Report::Space {
+                    file_system,
+                    free_bytes,
+                    total_bytes,
+                },
+            ) => {
+                let space = Space {
+                    free_bytes: *free_bytes,
+                    total_bytes: *total_bytes,
+                };
+                if let Some(reason) = guard.hear_space(at, file_system, space) {
+                    emergency.borrow_mut().get_or_insert(reason);
                 }
-                Heard::Answer(_, report) => done.add(report),
-                Heard::Word(at, Report::Waiting { sentence }) => {
-                    self.tell_waiting(at, sentence.clone());
-                }
-                Heard::Lost(_) => {
-                    living = living.saturating_sub(1);
-                    self.tell_living(living);
-                }
-                _ => {}
-            },
-        )?;
+            }
+            Heard::Answer(_, report) => done.add(report),
+            Heard::Word(at, Report::Waiting { sentence }) => {
+                self.tell_waiting(at, sentence.clone());
+            }
+            Heard::Lost(_) => {
+                living = living.saturating_sub(1);
+                self.tell_living(living);
+            }
+            _ => {}
+        })?;
         Ok(done)
     }
 

@@ -25,7 +25,12 @@ pub enum Task {
     /// Reach the servers, claim the run's directory, start the engine.
     Prepare(Share),
     /// INIT.
-    Init(LoadPoint),
+    Init {
+        /// The load point.
+        point: LoadPoint,
+        /// File systems whose free space is looked at meanwhile.
+        watch_space: Vec<String>,
+    },
     /// WARMUP and RUN.
     Run {
         /// The load point.
@@ -203,7 +208,7 @@ fn task_of(order: Order) -> Option<Task> {
     Some(match order {
         Order::Inspect(request) => Task::Inspect(request),
         Order::Prepare(share) => Task::Prepare(share),
-        Order::Init { point } => Task::Init(point),
+        Order::Init { point, watch_space } => Task::Init { point, watch_space },
         Order::Run {
             point,
             warmup_at_ns,

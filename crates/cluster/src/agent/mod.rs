@@ -11,6 +11,8 @@ mod space_watch;
 mod warmup;
 mod work;
 
+pub(crate) use reads::attributed;
+
 use crate::frame::{self, Deframer, MAGIC};
 use crate::identity;
 use crate::message::{Hello, Order, Report};

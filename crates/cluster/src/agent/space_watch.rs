@@ -1,4 +1,5 @@
-//! Looks at the free space of file systems while load is made, where STOP_IF asks for it.
+//! Looks at the free space of file systems in INIT and while load is made, where STOP_IF
+//! asks for it.
 
 use super::Reports;
 use crate::message::{FreeSpace, Report};

@@ -113,7 +113,7 @@ impl Work {
         match task {
             Task::Inspect(request) => self.inspect(*request),
             Task::Prepare(share) => self.prepare(share),
-            Task::Init(point) => self.init(point),
+            Task::Init { point, watch_space } => self.init(point, &watch_space),
             Task::Run {
                 point,
                 warmup_at,
@@ -180,12 +180,14 @@ impl Work {
         }
     }
 
-    fn init(&mut self, point: LoadPoint) -> Report {
+    fn init(&mut self, point: LoadPoint, watch_space: &[String]) -> Report {
         let (driver, file_systems) = match &self.prepared {
             Some(p) => (p.driver.clone(), p.file_systems.clone()),
             None => return failed("not prepared".into()),
         };
         let before = space_used::ask(&*driver, &file_systems);
+        let (watched, reports) = (driver.clone(), self.reports.clone());
+        let _space = SpaceWatch::begin(watched, &file_systems, watch_space, reports);
         self.with_engine(|engine| {
             let began = Instant::now();
             let done = engine.init(point)?;

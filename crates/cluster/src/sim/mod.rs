@@ -11,8 +11,10 @@ use crate::prime::{RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+use filermark_model::stop_if::{StopCondition, StopFigure};
 use filermark_model::{Nanos, Rng, Rule, RunPlan};
 use filermark_results::Outcome;
+use filermark_results::record::Phase;
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
@@ -99,6 +101,13 @@ impl Case {
         if let Some((longest, _)) = self.world.borrow().until_steady {
             plan.phases.warmup = longest;
             plan.phases.warmup_until_steady = true;
+        }
+        if self.world.borrow().free_pcnt.is_some() {
+            plan.stop_if = vec![StopCondition {
+                figure: StopFigure::Free,
+                limit: 5.0,
+                seconds: 10,
+            }];
         }
         plan
     }
@@ -251,6 +260,48 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
         }
         drop(world);
         case.assert_clean();
+    });
+}
+
+/// Agents go on telling it while they stop: that does not end CLEANUP.
+#[test]
+fn a_file_system_that_fills_up_in_init_ends_the_run_and_is_cleaned_up() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        case.world.borrow_mut().free_pcnt = Some(4);
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        let Outcome::Failed { reason } = &end.outcome else {
+            panic!("{end:?}");
+        };
+        let why = "STOP_IF free<5% for 10s: 4.0 % of null:/ is free (";
+        assert!(reason.starts_with(why), "{reason}");
+        let [point] = &record.points[..] else {
+            panic!("{:?}", record.points);
+        };
+        let rules: Vec<_> = point.findings.iter().map(|f| f.rule).collect();
+        assert_eq!(rules, [Rule::EmergencyStop]);
+        let phases: Vec<_> = (record.phases.iter())
+            .map(|p| (p.phase, p.failure.is_some()))
+            .collect();
+        assert_eq!(phases, [(Phase::Init, true), (Phase::Cleanup, false)]);
+        assert_eq!(end.findings, [], "nothing is left");
+        let world = case.world.borrow();
+        assert!(world.files.is_empty() && !world.directory);
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+#[test]
+fn who_is_not_told_to_watch_a_file_system_ends_no_run() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        case.world.borrow_mut().free_pcnt = Some(50);
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        assert_eq!(end.outcome, Outcome::Complete);
+        assert_eq!(end.findings, []);
     });
 }
 

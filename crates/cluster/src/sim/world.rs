@@ -6,7 +6,7 @@ use crate::agent::duty::{Act, Duty, Task};
 use crate::frame::{self, Deframer, MAGIC};
 use crate::handover;
 use crate::identity;
-use crate::message::{Hello, Order, Report, Tasks};
+use crate::message::{FreeSpace, Hello, Order, Report, Tasks};
 use crate::pretend::ready;
 use crate::secure::seal::Opener;
 use crate::switchboard::{Event, SIGN_OF_LIFE, Switchboard};
@@ -23,6 +23,10 @@ use std::time::Duration;
 
 /// WARMUP, where it is fixed.
 pub const FIXED_WARMUP: Nanos = Nanos::from_secs(2);
+
+/// The file system that all hosts work on, and its size.
+const FILE_SYSTEM: &str = "null:/";
+const FS_BYTES: u64 = 1 << 50;
 
 /// What goes wrong with one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +119,9 @@ pub struct World {
     /// WARMUP until the load is steady: its longest, and for how many seconds response
     /// times fall.
     pub until_steady: Option<(Nanos, u64)>,
+    /// The share of the one file system that is free, in percent, where hosts state it.
+    /// Who is not told to look at it says that nothing is free.
+    pub free_pcnt: Option<u64>,
     /// Longest way of a message.
     way_max: Nanos,
     /// The prime is killed at this moment.
@@ -181,6 +188,7 @@ impl World {
             directory: false,
             load_span: Nanos::from_secs(7),
             until_steady: None,
+            free_pcnt: None,
             way_max,
             prime_dies_at: None,
             faults: Vec::new(),
@@ -346,10 +354,28 @@ impl World {
         let acts = self.hosts[at].duty.tick(clock);
         self.act(at, acts);
         self.tell_seconds(at);
+        self.tell_space(at);
         if self.rng.percent(40.0) {
             self.tell(at, &Report::Alive);
         }
         self.at(Nanos::from_millis(200), Happening::Tick(at));
+    }
+
+    /// How much is free, in INIT and under load.
+    fn tell_space(&mut self, at: usize) {
+        let task = self.hosts[at].task.as_ref();
+        let (Some(pcnt), Some((Task::Init { watch_space, .. } | Task::Run { watch_space, .. }, _))) =
+            (self.free_pcnt, task)
+        else {
+            return;
+        };
+        let is_told_to = watch_space.iter().any(|name| name == FILE_SYSTEM);
+        let report = Report::Space {
+            file_system: FILE_SYSTEM.into(),
+            free_bytes: if is_told_to { FS_BYTES / 100 * pcnt } else { 0 },
+            total_bytes: FS_BYTES,
+        };
+        self.tell(at, &report);
     }
 
     fn tell(&mut self, at: usize, report: &Report) {
@@ -378,6 +404,7 @@ impl World {
     fn begin(&mut self, at: usize, task: Task) {
         let wait = match &task {
             Task::Run { warmup_at, .. } => warmup_at.since(self.clock_of(at)),
+            Task::Init { .. } if self.free_pcnt.is_some() => Nanos::from_secs(10),
             _ => Nanos(self.rng.below(2_000_000_000)),
         };
         let host = &mut self.hosts[at];
@@ -454,13 +481,23 @@ impl World {
                 }
                 host.password = share.plan.driver.password().cloned().unwrap_or_default();
                 self.directory = true;
-                ready(format!("h{at}"))
+                let mut report = ready(format!("h{at}"));
+                if let (Some(_), Report::Ready { free, .. }) = (self.free_pcnt, &mut report) {
+                    free.push(FreeSpace {
+                        mounts: share.plan.clients[at].mounts.clone(),
+                        file_system: FILE_SYSTEM.into(),
+                        bytes: FS_BYTES,
+                        total_bytes: FS_BYTES,
+                        kept: false,
+                    });
+                }
+                report
             }
             Task::Inspect(_) => Report::Failed {
                 reason: "there is nothing to look at".into(),
                 stopped: false,
             },
-            Task::Init(_) => {
+            Task::Init { .. } => {
                 self.files.insert(at);
                 Report::Populated {
                     tasks: done(10),

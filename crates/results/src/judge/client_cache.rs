@@ -12,18 +12,31 @@ const NAMED_MAX: usize = 3;
 
 /// What is to be said of where the bytes came from that were read.
 pub fn judge_client_reads(reads: &[ClientReads]) -> Vec<Finding> {
-    let all = by_counter(reads);
-    let reads = || all.iter().filter(|r| r.read_bytes > 0);
-    let known: Vec<(u64, &ClientReads)> = reads()
+    let (all, disagreeing) = by_counter(reads);
+    let known: Vec<(u64, &ClientReads)> = all
+        .iter()
+        .filter(|r| r.read_bytes > 0)
         .filter_map(|r| Some((r.memory_bytes()?, r)))
         .collect();
-    let unknown: Vec<&ClientReads> = reads().filter(|r| r.fetched_bytes.is_none()).collect();
-    cached(known).into_iter().chain(untold(&unknown)).collect()
+    // Also where another client says that it could read the same counter.
+    let is_unknown = |r: &&ClientReads| r.read_bytes > 0 && r.fetched_bytes.is_none();
+    let unknown: Vec<&ClientReads> = reads.iter().filter(is_unknown).collect();
+    let told = [
+        cached(known),
+        untold(&unknown),
+        disagreement(&all, &disagreeing),
+    ];
+    told.into_iter().flatten().collect()
 }
 
 /// One entry for each counter: clients on one host may share it, and each of them sees
-/// what all have fetched.
-fn by_counter(reads: &[ClientReads]) -> Vec<ClientReads> {
+/// what all have fetched. And the counters of which clients say different things.
+///
+/// Which counter it was is the clients' own word, and one that names another's must not
+/// make that one's reads look better. So the least holds that any of them says was
+/// fetched: what a client adds can make the share of the memory larger only.
+fn by_counter(reads: &[ClientReads]) -> (Vec<ClientReads>, Vec<Disagreement>) {
+    let mut most: BTreeMap<usize, u64> = BTreeMap::new();
     let mut all: Vec<ClientReads> = Vec::with_capacity(reads.len());
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in reads {
@@ -39,10 +52,38 @@ fn by_counter(reads: &[ClientReads]) -> Vec<ClientReads> {
         one.client = format!("{}, {}", one.client, entry.client);
         one.mounts.extend_from_slice(&entry.mounts);
         one.read_bytes = one.read_bytes.saturating_add(entry.read_bytes);
-        // A figure of one client holds for all.
-        one.fetched_bytes = one.fetched_bytes.max(entry.fetched_bytes);
+        let said = [one.fetched_bytes, entry.fetched_bytes];
+        one.fetched_bytes = said.into_iter().flatten().min();
+        if let (Some(at), Some(largest)) = (known, said.into_iter().flatten().max()) {
+            let most = most.entry(at).or_default();
+            *most = largest.max(*most);
+        }
     }
-    all
+    let disagree = |(at, most): (usize, u64)| {
+        let one = all.get(at)?;
+        let apart = most.saturating_sub(one.fetched_bytes?);
+        let is_far = percent_of(apart as f64, one.read_bytes as f64) > MEMORY_PCNT_MAX;
+        is_far.then_some((at, most))
+    };
+    let disagreeing = most.into_iter().filter_map(disagree).collect();
+    (all, disagreeing)
+}
+
+/// A counter by its place, and the most that a client says it has counted.
+type Disagreement = (usize, u64);
+
+/// Clients that name one counter and say different things of it.
+fn disagreement(all: &[ClientReads], which: &[Disagreement]) -> Option<Finding> {
+    let (at, most) = which.first()?;
+    let one = all.get(*at)?;
+    let message = format!(
+        "clients that name the same counter say that it counted {:.1} MiB and {:.1} MiB: {}{}; the smaller figure was taken",
+        Bytes(one.fetched_bytes?).as_mib_f64(),
+        Bytes(*most).as_mib_f64(),
+        whose(one),
+        more(which.len(), 1),
+    );
+    Some(Finding::new(Rule::ClientCache, Severity::Note, message))
 }
 
 fn cached(mut known: Vec<(u64, &ClientReads)>) -> Option<Finding> {
@@ -62,7 +103,7 @@ fn cached(mut known: Vec<(u64, &ClientReads)>) -> Option<Finding> {
         "{pcnt:.0} % of the {:.1} MiB that were read came from the clients' own memory, not from the file system: {}{}; the most is {MEMORY_PCNT_MAX} %",
         Bytes(read).as_mib_f64(),
         named.collect::<Vec<_>>().join("; "),
-        more(known.len()),
+        more(known.len(), NAMED_MAX),
     );
     let finding = Finding::new(Rule::ClientCache, Severity::Warning, message);
     Some(finding.with_limit(pcnt, MEMORY_PCNT_MAX, OWN))
@@ -93,7 +134,7 @@ fn untold(unknown: &[&ClientReads]) -> Option<Finding> {
     let message = format!(
         "it is not known how much of what was read came from the clients' own memory: {}{}",
         named.join("; "),
-        more(unknown.len()),
+        more(unknown.len(), NAMED_MAX),
     );
     (!unknown.is_empty()).then(|| Finding::new(Rule::ClientCache, Severity::Note, message))
 }
@@ -108,8 +149,8 @@ fn whose(reads: &ClientReads) -> String {
     format!("client {}, {mount}{others} ({file_system})", reads.client)
 }
 
-fn more(all: usize) -> String {
-    match all.saturating_sub(NAMED_MAX) {
+fn more(all: usize, named: usize) -> String {
+    match all.saturating_sub(named) {
         0 => String::new(),
         more => format!("; and {more} more"),
     }
@@ -191,6 +232,42 @@ mod tests {
         // One of them could not read it.
         let half = [client("h1", "a", None), client("h2", "a", Some(100 * MIB))];
         assert_eq!(judge_client_reads(&half)[0].value, Some(50.0));
+    }
+
+    /// An agent may name whatever counter it likes.
+    #[test]
+    fn who_names_the_counter_of_another_does_not_make_its_reads_look_better() {
+        let client = |name: &str, read: u64, fetched: Option<u64>| ClientReads {
+            client: name.into(),
+            source: "a".into(),
+            ..reads(ReadCounter::Nfs, read * MIB, fetched.map(|f| f * MIB))
+        };
+        let cached = client("h1", 100, Some(20));
+        let alone = judge_client_reads(std::slice::from_ref(&cached));
+        assert_eq!(alone[0].value, Some(80.0));
+        for (claimed, value) in [
+            (client("liar", 0, Some(1 << 40)), 80.0),
+            (client("liar", 100, Some(1 << 40)), 90.0),
+            (client("liar", 100, None), 90.0),
+        ] {
+            let has_figure = claimed.fetched_bytes.is_some();
+            for both in [[cached.clone(), claimed.clone()], [claimed, cached.clone()]] {
+                let found = judge_client_reads(&both);
+                assert_eq!(found[0].severity, Severity::Warning);
+                assert_eq!(found[0].value, Some(value));
+                let note = found.last().expect("a note");
+                assert_eq!((found.len(), note.severity), (2, Severity::Note));
+                let said = note
+                    .message
+                    .contains("say that it counted 20.0 MiB and 1099511627776.0 MiB");
+                assert_eq!(said, has_figure, "{note}");
+            }
+        }
+        // Nor is it hidden that nothing is known of it.
+        let unread = [client("h1", 100, None), client("liar", 1, Some(1 << 40))];
+        let found = judge_client_reads(&unread);
+        assert!(found[0].message.contains("not known"), "{found:?}");
+        assert!(found[0].message.contains("client h1,"), "{found:?}");
     }
 
     #[test]

@@ -17,9 +17,11 @@ use super::needs::{self, Needs};
 use crate::clocks::ClockOffset;
 use crate::message::FreeSpace;
 use crate::space;
+use crate::stop_if::unwatched;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::DriverPlan;
 use filermark_model::{Bytes, RunPlan};
+use std::collections::BTreeMap;
 
 /// What was found at one client.
 #[derive(Clone, Debug, Default)]
@@ -84,8 +86,13 @@ pub(super) fn clients(
     for sighting in sightings {
         checks.extend(mounts::sameness(&there, sighting, plan.shares_trees()));
     }
+    let of_client = |at| Some((at, space::of_its_own(plan, at, facts(at)?.free.clone())));
+    let known: BTreeMap<usize, Vec<FreeSpace>> =
+        (0..plan.clients.len()).filter_map(of_client).collect();
+    let unwatched = unwatched(plan, &known);
+    checks.extend(unwatched.map(|text| Check::warning(ALL, "stop-if", text)));
     let free: Vec<Vec<FreeSpace>> = (0..plan.clients.len())
-        .map(|at| facts(at).map_or_else(Vec::new, |f| f.free.clone()))
+        .map(|at| known.get(&at).cloned().unwrap_or_default())
         .collect();
     checks.extend(free_space(plan, &free));
     checks
