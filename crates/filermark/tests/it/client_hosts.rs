@@ -132,6 +132,13 @@ impl Field {
         found.into_iter().collect()
     }
 
+    /// The text of a file in the export.
+    pub fn exported_text(&self, path: &str) -> String {
+        let files = self.ganesha.as_ref().and_then(Ganesha::files);
+        let path = files.expect("ganesha's files").join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
     /// What is in a directory of a host and below.
     pub fn below(&self, host: &str, dir: &str) -> Vec<String> {
         let mut found = BTreeSet::new();

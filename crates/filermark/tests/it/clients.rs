@@ -3,7 +3,7 @@
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::sweep::{Ended, PROGRAM, Sweep};
-use crate::turns::{beside_others, when_quiet};
+use crate::turns::{beside_others, valid, when_quiet};
 use filermark_model::Finding;
 use filermark_results::{Outcome, PointRecord, read_record};
 use filermark_testbed::Hosts;
@@ -57,10 +57,9 @@ fn the_same_rc_file_runs_on_one_two_and_three_hosts() {
             let stats = point.measured().expect("measured");
             assert_eq!(stats.procs.len(), 4 * names.len());
             let rate = stats.achieved_ops_per_sec();
-            match point.is_valid() && (rate - 120.0).abs() < 6.0 {
-                true => Ok(()),
-                false => Err(format!("{rate} op/s, {:?}", point.findings)),
-            }
+            let near = (rate - 120.0).abs() < 6.0;
+            let off = || format!("{rate} op/s of 120");
+            valid(&point.findings).and(near.then_some(()).ok_or_else(off))
         });
     }
 }

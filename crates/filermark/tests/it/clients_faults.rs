@@ -272,6 +272,56 @@ fn the_others_go_on_where_that_is_wished_and_the_point_does_not_count() {
     field.assert_clean();
 }
 
+/// The value of a line of the marker of a run in the export.
+fn of_marker(field: &Field, sweep: &Sweep, name: &str) -> String {
+    let path = format!("filermark.{}/.filermark-owner", sweep.name());
+    let text = field.exported_text(&path);
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    value
+        .unwrap_or_else(|| panic!("no {name} in {text}"))
+        .trim()
+        .to_owned()
+}
+
+/// The client that renews the marker is lost, and the others go on: one of them takes its place
+/// before anybody can take the run for dead.
+#[test]
+fn the_lease_outlives_the_client_that_held_it() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(3) else {
+        return;
+    };
+    let sweep = field
+        .sweep(THREE)
+        .set("RUNTIME", 600)
+        .arg("--on-lost")
+        .arg("continue");
+    let mut started = sweep.start();
+    started.wait_until("RUN", |s| is_in_run(&s.stderr()));
+    let holder = of_marker(&field, &sweep, "host");
+    assert!(THREE.contains(&holder), "{holder}");
+    // Every other client has looked at it.
+    started.wait_until("shared", |_| of_marker(&field, &sweep, "shared") == "yes");
+    kill_agent(&field, &holder);
+    started.wait_for("the agent is lost");
+    // Another run, which watches the heartbeat for 25 s before it takes anything over.
+    let other = sweep.elsewhere().set("CLIENTS", "prime").fail(1);
+    other.assert_sentence(&["in use by run", "another suffix (-s)"]);
+    let waits = "its heartbeat is watched for 25 s";
+    assert!(other.stderr.contains(waits), "{}", other.stderr);
+    let next = of_marker(&field, &sweep, "host");
+    assert!(next != holder && THREE.contains(&next), "{next}");
+    assert_eq!(of_marker(&field, &sweep, "shared"), "yes");
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let lost = format!("client {holder}: the agent is lost: ");
+    assert!(ended.stderr.contains(&lost), "{}", ended.stderr);
+    field.assert_clean();
+}
+
 #[test]
 fn what_a_lost_client_made_is_removed_by_others_that_see_it() {
     let _turn = beside_others();

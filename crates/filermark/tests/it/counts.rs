@@ -3,7 +3,7 @@
 
 use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others, when_quiet};
+use crate::turns::{alone, beside_others, valid, when_quiet};
 use filermark_model::Op;
 use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,10 +140,9 @@ fn the_mix_and_the_rate_are_kept() {
         assert_eq!(stats.procs.len(), 10);
         assert_empty(&server);
         let achieved = stats.achieved_ops_per_sec();
-        match point.is_valid() && (achieved / 1000.0 - 1.0).abs() < 0.02 {
-            true => Ok(()),
-            false => Err(format!("{achieved} op/s of 1000, {:?}", point.findings)),
-        }
+        let near = (achieved / 1000.0 - 1.0).abs() < 0.02;
+        let off = || format!("{achieved} op/s of 1000");
+        valid(&point.findings).and(near.then_some(()).ok_or_else(off))
     });
 }
 

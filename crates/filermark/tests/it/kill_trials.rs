@@ -194,8 +194,9 @@ fn ended(known: &BTreeSet<Process>) -> Result<(), String> {
     }
 }
 
-/// Puts foreign files into what is left of the run's directory, at its top and deeper.
-fn plant_inside(place: &Place, ours: &str) -> Vec<String> {
+/// Puts foreign files and links into what is left of the run's directory, at its top and deeper:
+/// what they are, by their paths.
+fn plant_inside(place: &Place, ours: &str) -> Result<Tree, String> {
     let tree = place.tree();
     let is_dir = |path: &String| {
         tree.keys()
@@ -215,7 +216,12 @@ fn plant_inside(place: &Place, ours: &str) -> Vec<String> {
             planted.push(link);
         }
     }
-    planted
+    let tree = place.tree();
+    let found = |path: String| match tree.get(&path) {
+        Some(what) => Ok((path, what.clone())),
+        None => Err(format!("{path} is gone as soon as it was put there")),
+    };
+    planted.into_iter().map(found).collect()
 }
 
 fn next(sweep: &Sweep, next: Next) -> Ended {
@@ -242,8 +248,8 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
         ended(&known)?;
     }
     let planted = match plan.foreign {
-        true => plant_inside(place, &ours),
-        false => Vec::new(),
+        true => plant_inside(place, &ours)?,
+        false => Tree::new(),
     };
     let second = next(sweep, plan.next);
     ended(&known)?;
@@ -261,10 +267,11 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     let tree = place.tree();
     let left = own(&tree);
     let report = || format!("first:\n{}\nthen:\n{said}", first.stderr);
-    for path in &planted {
-        // An agent that still cleaned up may have taken the directory from under the plant.
-        if !tree.contains_key(path) {
-            return Err(format!("{path} is gone\n{}", report()));
+    for (path, what) in &planted {
+        // Bytes, size and time, or the target of a link.
+        let now = tree.get(path).map_or("gone", String::as_str);
+        if now != what {
+            return Err(format!("{path} was {what} and is {now}\n{}", report()));
         }
         if !said.contains(&ours) {
             return Err(format!("{path} stays and is not named\n{}", report()));

@@ -148,6 +148,15 @@ impl Peek {
         read.expect("READ is granted").data
     }
 
+    /// What is in a file (its first MiB), with its size, or where a link leads.
+    pub fn content(&mut self, path: &str) -> String {
+        let object = self.find(path).expect("it is there");
+        match self.nfs.readlink(&object).expect("READLINK") {
+            Ok(link) => format!("-> {:?}", link.data),
+            Err(_) => format!("{:?} bytes: {:?}", self.size(path), self.read(path)),
+        }
+    }
+
     /// The size of a file in bytes.
     pub fn size(&mut self, path: &str) -> Option<u64> {
         let file = self.find(path)?;

@@ -24,11 +24,9 @@ impl Place {
             Place::Export(server) => {
                 let mut peek = Peek::into(server);
                 let names = peek.tree("");
-                let foreign = |name: &str| {
-                    name.contains("foreign") && !name.contains("link") && !name.ends_with('/')
-                };
+                let foreign = |name: &str| name.contains("foreign") && !name.ends_with('/');
                 let content = |peek: &mut Peek, name: &str| match foreign(name) {
-                    true => format!("{:?}", peek.read(name)),
+                    true => peek.content(name),
                     false => String::new(),
                 };
                 names

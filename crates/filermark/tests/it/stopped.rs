@@ -4,7 +4,7 @@ use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::{Started, Sweep};
 use crate::turns::beside_others;
 use filermark_model::Rule;
-use filermark_results::Outcome;
+use filermark_results::{Outcome, Phase};
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Hostile, Replies};
 use rustix::process::{Pid, Signal, kill_process};
@@ -407,6 +407,57 @@ fn too_little_free_space_ends_a_run() {
     );
     assert!(message.contains(" is free ("), "{message}");
     assert_empty(&server);
+}
+
+/// INIT is when a file system fills up.
+#[test]
+fn too_little_free_space_ends_init() {
+    let _turn = beside_others();
+    // INIT takes longer than the condition, on any machine.
+    let server = serve(ServerOptions {
+        delay: "CREATE=50ms".parse().expect("a delay"),
+        queue: true,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 20)
+        .set("FILE_COUNT", 500)
+        .set("INIT_WINDOW", 1)
+        .set("STOP_IF", "free<99.9999% for 5s");
+    let ended = sweep.fail(1);
+    let record = ended.record();
+    let [point] = &record.points[..] else {
+        panic!("{:?}", record.points);
+    };
+    let [stop] = &point.findings[..] else {
+        panic!("{:?}", point.findings);
+    };
+    assert_eq!(stop.rule, Rule::EmergencyStop);
+    let begins = "STOP_IF free<99.9999% for 5s: ";
+    assert!(stop.message.starts_with(begins), "{stop}");
+    ended.assert_sentence(&[begins, "the run was ended to protect the server"]);
+    let phases: Vec<Phase> = record.phases.iter().map(|p| p.phase).collect();
+    assert_eq!(phases, [Phase::Init, Phase::Cleanup]);
+    assert_empty(&server);
+}
+
+#[test]
+fn where_free_space_cannot_be_asked_for_a_condition_on_it_is_told_to_be_useless() {
+    let _turn = beside_others();
+    let sweep = Sweep::short()
+        .set("DRIVER", "null")
+        .set("STOP_IF", "free<5%");
+    let told = "STOP_IF: a condition on free space cannot hold at client ";
+    let ended = sweep.run();
+    let record = ended.record();
+    let findings = &record.end.as_ref().expect("an end").findings;
+    let found = findings.iter().filter(|f| f.message.starts_with(told));
+    let rules: Vec<Rule> = found.map(|f| f.rule).collect();
+    assert_eq!(rules, [Rule::Lacking], "once: {findings:?}");
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    let before = sweep.elsewhere().command("preflight").run();
+    let said = format!("{}{}", before.stdout, before.stderr);
+    assert!(said.contains(told), "{said}");
 }
 
 #[test]

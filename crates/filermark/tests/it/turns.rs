@@ -1,6 +1,7 @@
 //! Who may run beside whom: a test that looks at rates and times runs alone,
 //! the others beside each other.
 
+use filermark_model::{Finding, Rule};
 use filermark_testbed::Pcap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -47,6 +48,49 @@ impl Machine {
 pub fn when_quiet(measure: impl FnOnce() -> Result<(), String>) {
     let machine = Machine::watch();
     machine.judge(measure());
+}
+
+/// Rules that speak of the machine that a test runs on, which may be busy with anything. All
+/// others speak of the server, of the data or of the program, and hold on any machine.
+pub const OF_THE_MACHINE: &[Rule] = &[
+    Rule::GeneratorStalled,
+    Rule::GeneratorBusy,
+    Rule::Lateness,
+    Rule::AchievedRate,
+    Rule::ProcRate,
+    Rule::MixDeviation,
+    Rule::ResponseLimit,
+    Rule::Saturated,
+];
+
+/// What the findings of a load point say against it that a busy machine explains: for
+/// [`when_quiet`]. Panics where they say anything else against it.
+#[track_caller]
+pub fn valid(findings: &[Finding]) -> Result<(), String> {
+    let (of_the_machine, others): (Vec<&Finding>, Vec<&Finding>) = findings
+        .iter()
+        .filter(|finding| finding.invalidates())
+        .partition(|finding| OF_THE_MACHINE.contains(&finding.rule));
+    assert!(others.is_empty(), "{others:?}");
+    match of_the_machine.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{of_the_machine:?}")),
+    }
+}
+
+#[test]
+fn only_findings_of_the_machine_are_excused() {
+    use filermark_model::Severity;
+    let finding = |rule, severity| Finding::new(rule, severity, "why");
+    let slow = finding(Rule::AchievedRate, Severity::Invalid);
+    let noted = finding(Rule::DataVerify, Severity::Note);
+    assert_eq!(valid(std::slice::from_ref(&noted)), Ok(()));
+    assert!(valid(&[slow.clone(), noted]).is_err());
+    for rule in [Rule::DataVerify, Rule::Errors, Rule::DataUnchecked] {
+        let both = [slow.clone(), finding(rule, Severity::Invalid)];
+        let judged = std::panic::catch_unwind(|| valid(&both));
+        assert!(judged.is_err(), "{rule}");
+    }
 }
 
 /// Time of all processors since the machine began, in ticks: proc(5), /proc/stat.

@@ -17,6 +17,9 @@ pub(super) const RESULTS: usize = 24;
 /// The status, and whether attributes follow.
 pub(super) const ATTRIBUTES: usize = RESULTS + 8;
 
+/// ACCESS calls before RUN, at most.
+const OTHER_COUNT: u64 = 2;
+
 /// A call that waits for its reply.
 pub(super) struct Asked {
     pub(super) procedure: Procedure,
@@ -94,7 +97,7 @@ pub(super) fn row(
             return vec![Act::Send(message)];
         };
         if asked.procedure == Procedure::Access {
-            own.run_replied(begins, 1, 2);
+            own.run_replied(begins, 1, OTHER_COUNT);
         }
         if !wrong {
             memory.other.insert(asked.procedure as u32, message.clone());
@@ -118,6 +121,7 @@ pub(super) fn row(
         sweep,
         told,
         only_in_run: &[Op::Access],
+        other_count: OTHER_COUNT,
         proxy: Box::new(proxy),
     }
 }

@@ -16,6 +16,8 @@ pub(super) const COMMAND: usize = 12;
 const NEXT: usize = 20;
 const MESSAGE_ID: usize = 24;
 
+/// QUERY_INFO replies before RUN, at most.
+const OTHER_COUNT: u64 = 24;
 const CREATE: u16 = 5;
 const QUERY_DIRECTORY: u16 = 14;
 const QUERY_INFO: u16 = 16;
@@ -111,7 +113,7 @@ pub(super) fn row(
             return vec![Act::Send(message)];
         }
         // Free space is asked for before RUN.
-        own.run_replied(begins, commands(QUERY_INFO), 24);
+        own.run_replied(begins, commands(QUERY_INFO), OTHER_COUNT);
         if !wrong {
             memory
                 .other
@@ -140,6 +142,7 @@ pub(super) fn row(
         sweep,
         told,
         only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs, Op::QuerySecurity],
+        other_count: OTHER_COUNT,
         proxy: Box::new(proxy),
     }
 }
