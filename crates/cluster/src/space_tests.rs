@@ -1,7 +1,7 @@
 //! The space that a composite needs, against what is free.
 
 use crate::message::FreeSpace;
-use crate::space::{Seen, check, is_kept};
+use crate::space::{Seen, check, is_kept, of_its_own};
 use filermark_engine::driver::{ClaimReport, Space};
 use filermark_engine::name::MARKER;
 use filermark_model::RunPlan;
@@ -34,6 +34,43 @@ fn needs(plan: &RunPlan) -> (u64, u64) {
     let sets = plan.points.iter().map(|p| plan.data_set(*p));
     let largest = sets.max_by_key(|s| s.max_bytes).unwrap();
     (largest.start_bytes, largest.max_bytes)
+}
+
+/// What an agent says of places that are not its client's is not kept, nor is another name
+/// of an export or a share.
+#[test]
+fn nobody_speaks_of_the_space_of_others() {
+    let mut plan = filermark_results::testing::plan();
+    let mount = |path: &str| MountPoint {
+        host: "nas".into(),
+        path: path.into(),
+    };
+    plan.clients[0].mounts = vec![mount("/a"), mount("/b")];
+    plan.clients[1].mounts = vec![mount("/c")];
+    let there = |path: &str, name: &str| FreeSpace {
+        mounts: vec![mount(path)],
+        file_system: name.into(),
+        bytes: 1,
+        total_bytes: 2,
+        kept: false,
+    };
+    let nowhere = FreeSpace {
+        mounts: Vec::new(),
+        ..there("/a", "nas:/a")
+    };
+    let said = vec![
+        there("/a", "nas:/a"),
+        there("/b", "nas:/c"),
+        there("/c", "nas:/c"),
+        nowhere,
+    ];
+    assert!(plan.driver.is_network());
+    assert_eq!(of_its_own(&plan, 0, said.clone()), said[..1]);
+    assert_eq!(of_its_own(&plan, 1, said.clone()), said[2..3]);
+    assert_eq!(of_its_own(&plan, 9, said.clone()), []);
+    // Of mounts only the client's own host knows what is mounted.
+    plan.driver = DriverPlan::Posix(PosixPlan::default());
+    assert_eq!(of_its_own(&plan, 0, said.clone()), said[..2]);
 }
 
 #[test]
