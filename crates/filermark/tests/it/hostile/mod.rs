@@ -71,11 +71,11 @@ pub struct Told {
 }
 
 impl Told {
-    /// Replies to operations that only RUN has were passed on, but for fewer than `other_count`
-    /// before it.
-    pub fn run_replied(&self, begins: Begins, count: u64, other_count: u64) {
+    /// Replies of kinds that RUN has were passed on: the server does wrong from the one on that
+    /// follows on so many good ones.
+    pub fn run_replied(&self, begins: Begins, count: u64, good_count: u64) {
         let before = self.replies_of_run.fetch_add(count, Ordering::Relaxed);
-        if begins == Begins::InRun && before + count > other_count {
+        if begins == Begins::InRun && before + count > good_count {
             self.wrong.store(true, Ordering::Relaxed);
         }
     }
@@ -100,8 +100,7 @@ pub struct Row {
     pub told: Arc<Told>,
     /// Operations of which only RUN has any, and which make one call each.
     pub only_in_run: &'static [filermark_model::Op],
-    /// So many replies of these kinds come before RUN at most: questions about free space and
-    /// rights.
+    /// So many replies of these kinds belong to no operation, at most.
     pub other_count: u64,
     /// Kept until the run has ended.
     pub proxy: Box<dyn Send>,
@@ -204,7 +203,7 @@ impl Row {
         // There is no WARMUP. So each reply is that of an operation that ended in RUN, or was
         // intended in RUN and ended after it: the record has both.
         let counted = sum(|op| op.success_count + op.late_count);
-        // What the proxy may have seen beyond that: questions before RUN; replies that were lost
+        // What the proxy may have seen beyond that: what no operation asked; replies that were lost
         // with a connection, whose calls were sent again; replies after the end of the wait.
         let again = *stats.counters.get("retransmits").unwrap_or(&0);
         let beyond = self.other_count + again + sum(|op| op.open_count);

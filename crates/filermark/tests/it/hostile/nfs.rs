@@ -17,8 +17,8 @@ pub(super) const RESULTS: usize = 24;
 /// The status, and whether attributes follow.
 pub(super) const ATTRIBUTES: usize = RESULTS + 8;
 
-/// ACCESS calls before RUN, at most.
-const OTHER_COUNT: u64 = 2;
+/// ACCESS calls of RUN that are let pass before a server does wrong in it.
+const GOOD_COUNT: u64 = 2;
 
 /// A call that waits for its reply.
 pub(super) struct Asked {
@@ -97,7 +97,7 @@ pub(super) fn row(
             return vec![Act::Send(message)];
         };
         if asked.procedure == Procedure::Access {
-            own.run_replied(begins, 1, OTHER_COUNT);
+            own.run_replied(begins, 1, GOOD_COUNT);
         }
         if !wrong {
             memory.other.insert(asked.procedure as u32, message.clone());
@@ -121,7 +121,8 @@ pub(super) fn row(
         sweep,
         told,
         only_in_run: &[Op::Access],
-        other_count: OTHER_COUNT,
+        // Nothing but the operation calls ACCESS.
+        other_count: 0,
         proxy: Box::new(proxy),
     }
 }
