@@ -3,7 +3,7 @@
 use crate::filermark;
 use crate::peek::serve;
 use crate::sweep::Sweep;
-use crate::turns::{alone, when_quiet};
+use crate::turns::{alone, beside_others, when_quiet};
 use filermark_results::compare::SCHEMA;
 use filermark_server::ServerOptions;
 use serde_json::Value;
@@ -214,4 +214,37 @@ fn half_a_run(dir: &Path, whole: &str) {
         let better = ["half.run.jsonl", "one.run.jsonl", "--fail-on", fail_on];
         assert_eq!(code(&compare(dir, &better)), wanted);
     }
+}
+
+/// Two short runs of which no load point counts: which they are is told, and nothing is
+/// said of faster or slower.
+#[test]
+fn runs_of_which_nothing_counts_are_told_and_not_compared() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("directory");
+    let server = serve(ServerOptions::default());
+    for suffix in ["one", "two"] {
+        // No server answers within a microsecond.
+        let sweep = Sweep::on(&server)
+            .set("LOAD", "40 80")
+            .set("RESPONSE_LIMIT_MS", "0.001")
+            .suffix(suffix);
+        sweep.fail(4);
+        let name = format!("{suffix}.run.jsonl");
+        std::fs::copy(sweep.result(&name), dir.path().join(&name)).expect("copy");
+    }
+    let files = ["one.run.jsonl", "two.run.jsonl"];
+    let output = compare(dir.path(), &files);
+    assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [
+        "one (suffix one) is INVALID: load point 1 does not count (response-limit)",
+        "two (suffix two) is INVALID: load point 1 does not count (response-limit)",
+        "verdict: nothing to compare",
+        "load point 2 (80 op/s) is INVALID (response-limit) before and INVALID (response-limit) after",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(!said.contains("over the sweep"), "{said}");
 }
