@@ -7,6 +7,7 @@ use crate::places::{Place, Tree};
 use crate::smb::{Spoken, samba};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
+use filermark_engine::claim::OTHER_FILE_SYSTEM;
 use filermark_engine::marker::{Marker, MarkerText, owner_text};
 use filermark_model::Rule;
 use filermark_server::{Server, ServerOptions};
@@ -201,7 +202,7 @@ fn named(message: &str) -> String {
 }
 
 #[track_caller]
-fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) {
+fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<String> {
     let end = ended.record().end.expect("an end");
     let findings = end.findings.iter();
     let left: Vec<String> = findings
@@ -216,6 +217,7 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) {
             command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
         assert!(is_exact, "{told}");
     }
+    left
 }
 
 #[track_caller]
@@ -247,7 +249,15 @@ fn check(ground: &Ground<'_>) {
         "{}",
         next.stderr
     );
-    assert_left_behind(&next, ground.sweep.name(), &stay);
+    let left = assert_left_behind(&next, ground.sweep.name(), &stay);
+    if ground.tells_mounts {
+        // Each was seen to be another file system.
+        for plant in stay.iter().filter(|plant| plant.ends_with("80")) {
+            let reason = format!("{plant} ({OTHER_FILE_SYSTEM})");
+            let is_told = left.iter().any(|told| told.contains(&reason));
+            assert!(is_told, "{reason} is not in {left:#?}");
+        }
+    }
     assert_eq!((ground.asked)(), asked, "a file system inside was asked");
     let look = |step: &str, said: &str| {
         let after = place.tree();
@@ -393,7 +403,7 @@ fn a_mount_in_a_directory_that_ganesha_serves_ends_the_descent() {
 
 /// Exports of their own in a run directory: of directories of the same file system, and of
 /// other file systems. NFSv3's LOOKUP leads into the latter, as a kernel's server does with
-/// `crossmnt`: only the fsid tells.
+/// `crossmnt`: the fsid tells.
 #[test]
 fn over_nfs_in_ganesha_with_nested_exports() {
     let _turn = beside_others();
