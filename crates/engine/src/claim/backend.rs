@@ -100,6 +100,13 @@ pub trait RunDirBackend {
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError>;
 
+    /// Whether the last failure may be gone at another try: the server, or the system,
+    /// refused for a reason of the moment (an I/O error, no resources). Not what the
+    /// protocol's own client has tried again already, as it does with lost connections.
+    fn may_pass(&self) -> bool {
+        false
+    }
+
     /// Whether somebody wishes to stop; then emptying a directory ends with an error.
     fn is_stopped(&self) -> bool {
         crate::stopping::is_wished()

@@ -5,12 +5,13 @@
 //! path and the nonce of the run. One without is removed if it is empty (INIT was killed
 //! between making it and writing the file; or an operation made it), else it stays.
 
+use super::again::Again;
 use super::backend::{
     A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend,
 };
 use super::layout::{Known, Level};
-use super::lease::Keeper;
-use super::{Claimant, SHOWN, write_again};
+use super::lease::{Keeper, Plain};
+use super::{Claimant, SHOWN, at, place_below, write_again};
 use crate::driver::DriverError;
 use crate::marker::owner_text;
 use crate::name::MARKER;
@@ -86,8 +87,9 @@ pub fn empty_dir<B: RunDirBackend>(
     let Some((name, above)) = path.split_last() else {
         return Ok(Emptied::default());
     };
+    let mut backend = Again::new(backend, &Plain);
     let mut emptying = Emptying {
-        backend,
+        backend: &mut backend,
         nonce,
         path: above.iter().map(|name| (*name).to_owned()).collect(),
         emptied: Emptied::default(),
@@ -114,7 +116,7 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         };
         emptying.empty_dir(dir, Level::Run)?;
         let emptied = emptying.emptied;
-        Ok(emptied.end(&self.claim.dir_name))
+        Ok(emptied.end(&self.backend.place()))
     }
 
     /// Removes what comes and goes from the trees in a run directory that is kept: the
@@ -133,7 +135,7 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         emptying.passing(dir, Level::Run)?;
         let mut emptied = emptying.emptied;
         emptied.removed_count = 0;
-        Ok(emptied.end(&self.claim.dir_name))
+        Ok(emptied.end(&self.backend.place()))
     }
 
     fn emptying<'b>(&'b mut self, nonce: &'b str) -> Emptying<'b, B> {
@@ -270,7 +272,8 @@ impl<B: RunDirBackend> Emptying<'_, B> {
     fn empty_dir(&mut self, dir: &B::Dir, level: Level) -> Result<bool, DriverError> {
         for _ in 0..PASSES_MAX {
             let before = self.emptied.removed_count;
-            let Some(listing) = self.backend.list(dir)? else {
+            let listing = self.backend.list(dir);
+            let Some(listing) = self.of_here(listing)? else {
                 return Ok(true);
             };
             let mut parts = Parts::new(listing);
@@ -307,7 +310,8 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                 });
             }
             self.keep_lease()?;
-            let Some(entries) = parts.next(self.backend)? else {
+            let entries = parts.next(self.backend);
+            let Some(entries) = self.of_here(entries)? else {
                 break;
             };
             left += self.clear_part(dir, level, &entries)?;
@@ -363,7 +367,9 @@ impl<B: RunDirBackend> Emptying<'_, B> {
 
     /// Empties a directory in another and removes it if it is ours; whether it is gone.
     fn enter(&mut self, parent: &B::Dir, name: &str, level: Level) -> Result<bool, DriverError> {
-        let dir = match self.backend.find_dir(parent, name)? {
+        let found = self.backend.find_dir(parent, name);
+        let found = found.map_err(|e| at(e, &*self.backend, &self.names_to(name)))?;
+        let dir = match found {
             Found::Missing => return Ok(true),
             Found::Dir(dir) => dir,
             Found::Other(what) => {
@@ -420,7 +426,9 @@ impl<B: RunDirBackend> Emptying<'_, B> {
 
     fn owner(&mut self, dir: &B::Dir) -> Result<Owner, DriverError> {
         let text = owner_text(&self.path.join("/"), self.nonce);
-        Ok(match self.backend.read_file(dir, MARKER)? {
+        let front = self.backend.read_file(dir, MARKER);
+        let front = front.map_err(|e| at(e, &*self.backend, &self.names_to(MARKER)))?;
+        Ok(match front {
             FileFront::Missing => Owner::Unwritten,
             FileFront::NoFile => Owner::Other,
             FileFront::Bytes(bytes) => {
@@ -445,7 +453,8 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             return Ok(0);
         }
         let mut left = 0;
-        let became = self.backend.remove(what, dir, names)?;
+        let became = self.backend.remove(what, dir, names);
+        let became = self.of_here(became)?;
         for (name, removed) in names.iter().zip(became) {
             match removed {
                 Removed::Done => self.emptied.removed_count += 1,
@@ -477,17 +486,28 @@ impl<B: RunDirBackend> Emptying<'_, B> {
 
     /// Names something that stays.
     fn leave(&mut self, name: &[u8], why: &str) {
-        let separator = self.backend.separator();
-        let mut place = String::new();
-        for part in &self.path {
-            place.push_str(part);
-            place.push(separator);
-        }
-        place.push_str(&printable(name));
+        let mut place = self.place_of(&printable(name));
         if !why.is_empty() {
             place.push_str(&format!(" ({why})"));
         }
         self.emptied.leave(place);
+    }
+
+    /// The place of a name in the directory at work.
+    fn place_of(&self, name: &str) -> String {
+        place_below(&*self.backend, &self.names_to(name))
+    }
+
+    /// A failure in the directory at work, with its place.
+    fn of_here<T>(&self, outcome: Result<T, DriverError>) -> Result<T, DriverError> {
+        let above: Vec<&str> = self.path.iter().skip(1).map(String::as_str).collect();
+        outcome.map_err(|error| at(error, &*self.backend, &above))
+    }
+
+    /// The names that lead from the run directory to one in the directory at work.
+    fn names_to<'n>(&'n self, name: &'n str) -> Vec<&'n str> {
+        let above = self.path.iter().skip(1).map(String::as_str);
+        above.chain([name]).collect()
     }
 
     /// Walks to the buckets whose files come and go, and empties those.

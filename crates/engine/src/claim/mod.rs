@@ -8,11 +8,13 @@
 //!
 //! | module | room |
 //! |---|---|
+//! | `again` | another try after a failure of the moment |
 //! | `backend` | the operations on directories that a driver gives |
 //! | `layout` | which names a run makes where |
 //! | `lease` | whether the run that wrote a marker is still under way |
 //! | `empty` | removing what is ours |
 
+mod again;
 mod backend;
 mod empty;
 mod layout;
@@ -23,6 +25,7 @@ mod tests;
 use crate::driver::{Claim, ClaimReport, DriverError, Reach};
 use crate::marker::{Marker, MarkerText, State};
 use crate::name::{MARKER, RUN_DIR_PREFIX};
+use again::Again;
 pub use backend::{
     A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
     OTHER_FILE_SYSTEM, Patch, Removal, Removed, RunDirBackend,
@@ -71,7 +74,8 @@ pub fn claim<B: RunDirBackend>(
     keep: bool,
     watch: &dyn Watch,
 ) -> Result<Claimed<B::Dir>, DriverError> {
-    let mut claimant = Claimant::new(backend, claim, watch)?;
+    let mut backend = Again::new(backend, watch);
+    let mut claimant = Claimant::new(&mut backend, claim, watch)?;
     let (dir, fresh) = claimant.find_or_make()?;
     let taken = match fresh {
         true => Taken::Free,
@@ -110,7 +114,8 @@ pub fn release<B: RunDirBackend>(
     reach: Reach,
     watch: &dyn Watch,
 ) -> Result<Emptied, DriverError> {
-    let mut claimant = Claimant::new(backend, claim, watch)?;
+    let mut backend = Again::new(backend, watch);
+    let mut claimant = Claimant::new(&mut backend, claim, watch)?;
     match claimant.find()? {
         None => Ok(Emptied::default()),
         Some(dir) => claimant.give_back(&dir, reach),
@@ -166,6 +171,16 @@ pub enum Renewed {
 /// # Errors
 /// As the backend's.
 pub fn renew<B: RunDirBackend>(
+    backend: &mut B,
+    claim: &Claim,
+    turn: Turn,
+    watch: &dyn Watch,
+) -> Result<Renewed, DriverError> {
+    renew_by(&mut Again::new(backend, watch), claim, turn, watch)
+}
+
+/// The same over a backend that tries again by itself.
+fn renew_by<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
     turn: Turn,
@@ -327,7 +342,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             if marker.run == self.claim.run_id {
                 match self.until_emptied(dir, step)? {
                     Some(nonce) => {
-                        renew(self.backend, self.claim, Turn::Own, self.watch)?;
+                        renew_by(self.backend, self.claim, Turn::Own, self.watch)?;
                         return Ok(Taken::Joined(nonce));
                     }
                     None => continue,
@@ -439,7 +454,9 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     }
 
     fn marker(&mut self, dir: &B::Dir) -> Result<Mark, DriverError> {
-        Ok(match self.backend.read_file(dir, MARKER)? {
+        let front = self.backend.read_file(dir, MARKER);
+        let front = front.map_err(|error| at(error, self.backend, &[MARKER]))?;
+        Ok(match front {
             FileFront::Missing => Mark::Missing,
             FileFront::NoFile => Mark::Foreign,
             FileFront::Bytes(bytes) => match Marker::read(&bytes) {
@@ -485,7 +502,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     fn share(&mut self, marker: &Marker) -> Result<(), DriverError> {
         match marker.process == self.watch.this() {
             true => Ok(()),
-            false => renew(self.backend, self.claim, Turn::Own, self.watch).map(|_| ()),
+            false => renew_by(self.backend, self.claim, Turn::Own, self.watch).map(|_| ()),
         }
     }
 
@@ -569,13 +586,42 @@ fn write_again<B: RunDirBackend>(backend: &mut B, dir: &B::Dir, text: &str) {
     }
 }
 
+/// The place of what lies in the run directory, by its path from there on: with the host,
+/// and absolute.
+fn place_below<B: RunDirBackend>(backend: &B, path: &[&str]) -> String {
+    let mut place = backend.place();
+    for name in path {
+        place.push(backend.separator());
+        place.push_str(name);
+    }
+    place
+}
+
+/// A failure, with the place below the run directory that it is about.
+fn at<B: RunDirBackend>(mut error: DriverError, backend: &B, path: &[&str]) -> DriverError {
+    // One that names a place of its own (a host that cannot be found) keeps it.
+    if error.place == backend.place() {
+        error.place = place_below(backend, path);
+    }
+    error
+}
+
 fn not_ours(place: String, step: &str, reason: String) -> DriverError {
     DriverError {
         place,
         step: step.to_owned(),
         reason,
-        advice: "Filermark leaves it alone: choose another suffix (-s), or move it away".to_owned(),
+        advice: NOT_OURS.to_owned(),
     }
+}
+
+/// What is advised about a directory that is not this run's.
+const NOT_OURS: &str = "Filermark leaves it alone: choose another suffix (-s), or move it away";
+
+/// Whether a failure means that the directory is not this run's, so that nothing of
+/// Filermark's removes it as it is.
+pub fn is_of_others(error: &DriverError) -> bool {
+    error.advice == NOT_OURS
 }
 
 fn at_the_same_moment(who: &str) -> String {

@@ -250,3 +250,43 @@ fn other_data_than_was_written_is_noticed() {
     assert!(!point.is_valid());
     assert_empty(&server);
 }
+
+/// Claim, renewal and CLEANUP read the marker and the owner files: one failure of a READ
+/// is not the end of any of them.
+#[test]
+fn a_read_of_the_marker_that_fails_once_is_tried_again() {
+    let _turn = beside_others();
+    let errors = "READ=NFS3ERR_IO@1/2".parse().expect("a fault");
+    let server = serve(ServerOptions {
+        errors,
+        ..ServerOptions::default()
+    });
+    // The mix reads too: no point counts.
+    let ended = Sweep::on(&server).fail(4);
+    let end = ended.record().end.expect("an end");
+    let left = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(left.is_none(), "{left:?}");
+    assert_empty(&server);
+    // The same for what is left by a run that was kept. `stop` ends all agents of its
+    // suffix on this host: no other test has this one.
+    let kept = Sweep::on(&server).suffix(&format!("reads-{}", std::process::id()));
+    kept.clone().set("KEEP", "on").fail(4);
+    let stopped = kept.command("stop").arg("--force").succeed();
+    assert!(stopped.stdout.contains("removed "), "{}", stopped.stdout);
+    assert_empty(&server);
+}
+
+#[test]
+fn a_read_of_the_marker_that_always_fails_is_told_with_file_procedure_and_status() {
+    let _turn = beside_others();
+    let errors = "READ=NFS3ERR_IO".parse().expect("a fault");
+    let server = serve(ServerOptions {
+        errors,
+        ..ServerOptions::default()
+    });
+    Sweep::on(&server).fail(1).assert_sentence(&[
+        "127.0.0.1:/export/filermark.s/.filermark-owner: ",
+        "the server answered NFS3ERR_IO to READ, 6 times in a row",
+    ]);
+    assert_eq!(server.stats().errors_injected, 6);
+}

@@ -107,6 +107,26 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
+/// The owner files are read by CLEANUP; a directory whose owner file cannot be read at once
+/// is not taken for somebody else's.
+#[test]
+fn reads_that_fail_in_cleanup_are_tried_again() {
+    let _turn = beside_others();
+    let Some((mounts, faulty)) = faulty() else {
+        return;
+    };
+    let before = plant_foreign(faulty.backing());
+    // `stop` ends all agents of its suffix on this host: no other test has this one.
+    let suffix = format!("posix-reads-{}", std::process::id());
+    let sweep = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path()).suffix(&suffix);
+    sweep.clone().set("KEEP", "on").succeed();
+    faulty.fail(Kind::Read, 2, EIO);
+    let stopped = sweep.elsewhere().command("stop").arg("--force").succeed();
+    assert!(stopped.stdout.contains("removed "), "{}", stopped.stdout);
+    assert!(faulty.failures()[&Kind::Read] > 0);
+    assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
+}
+
 #[test]
 fn a_dead_file_system_ends_the_run_at_once() {
     let _turn = beside_others();

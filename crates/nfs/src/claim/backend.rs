@@ -9,7 +9,7 @@ use filermark_engine::claim::{
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_model::plan::NfsPlan;
-use filermark_onc::nfs3::{Failed, Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
+use filermark_onc::nfs3::{Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
 
 /// A run directory on an export.
 pub(super) struct Export<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Export<'a> {
     patience: Patience,
     /// The file system that the run directory is on, once it was found.
     fsid: Option<u64>,
+    /// Whether the last failure may be gone at another try.
+    may_pass: bool,
 }
 
 /// Where a listing goes on.
@@ -32,6 +34,13 @@ const fn step_of(what: Removal) -> &'static str {
     match what {
         Removal::File => "remove leftovers",
         Removal::Dir => "remove leftover directories",
+    }
+}
+
+const fn name_of(what: Removal) -> &'static str {
+    match what {
+        Removal::File => "REMOVE",
+        Removal::Dir => "RMDIR",
     }
 }
 
@@ -51,14 +60,15 @@ impl<'a> Export<'a> {
             nfs: target.file_client(plan),
             patience: Patience::of(plan),
             fsid: None,
+            may_pass: false,
         }
     }
 
     /// Makes a call with patience; turns its failures into sentences, except the
-    /// statuses in `wanted`.
+    /// statuses in `wanted`. `step` is what it is for, and its procedure.
     fn ask<O, F>(
         &mut self,
-        step: &str,
+        step: (&str, &str),
         wanted: &[Nfsstat3],
         mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
     ) -> Result<Result<O, Nfsstat3>, DriverError> {
@@ -67,16 +77,20 @@ impl<'a> Export<'a> {
         match reply {
             Ok(Ok(ok)) => Ok(Ok(ok)),
             Ok(Err(failed)) if wanted.contains(&failed.status) => Ok(Err(failed.status)),
-            Ok(Err(failed)) => Err(self.refused(step, &failed)),
-            Err(error) => Err(self.lost(step, &error)),
+            Ok(Err(failed)) => Err(self.refused(step, failed.status)),
+            Err(error) => Err(self.lost(step.0, &error)),
         }
     }
 
-    fn refused<F>(&self, step: &str, failed: &Failed<F>) -> DriverError {
-        refused(&self.place(), step, failed.status, self.plan)
+    fn refused(&mut self, (step, procedure): (&str, &str), status: Nfsstat3) -> DriverError {
+        self.may_pass = matches!(status, Nfsstat3::Io | Nfsstat3::Serverfault);
+        let mut error = refused(&self.place(), step, status, self.plan);
+        error.reason.push_str(&format!(" to {procedure}"));
+        error
     }
 
-    fn lost(&self, step: &str, error: &ClientError) -> DriverError {
+    fn lost(&mut self, step: &str, error: &ClientError) -> DriverError {
+        self.may_pass = false;
         let address = self.target.nfs_address;
         explain(&self.place(), step, Service::Nfs, address, error)
     }
@@ -89,7 +103,9 @@ impl<'a> Export<'a> {
         name: &str,
     ) -> Result<Option<(Fh, Fattr3)>, DriverError> {
         let gone = [Nfsstat3::Noent, Nfsstat3::Stale];
-        let found = self.ask(step, &gone, |nfs| nfs.lookup(dir, name.as_bytes()))?;
+        let found = self.ask((step, "LOOKUP"), &gone, |nfs| {
+            nfs.lookup(dir, name.as_bytes())
+        })?;
         let Ok(Looked {
             object,
             obj_attributes,
@@ -101,7 +117,7 @@ impl<'a> Export<'a> {
         match obj_attributes {
             Some(attributes) => Ok(Some((object, attributes))),
             None => {
-                let asked = self.ask(step, &gone, |nfs| nfs.getattr(&object))?;
+                let asked = self.ask((step, "GETATTR"), &gone, |nfs| nfs.getattr(&object))?;
                 Ok(asked.ok().map(|attributes| (object, attributes)))
             }
         }
@@ -110,7 +126,7 @@ impl<'a> Export<'a> {
     /// The front of a file that was found.
     fn front_of(&mut self, file: &Fh) -> Result<FileFront, DriverError> {
         let not_readable = [Nfsstat3::Isdir, Nfsstat3::Inval, Nfsstat3::Noent];
-        let read = self.ask("read the marker file", &not_readable, |nfs| {
+        let read = self.ask(("read the marker file", "READ"), &not_readable, |nfs| {
             nfs.read(file, 0, MARKER_BYTES_MAX)
         })?;
         Ok(read.map_or(FileFront::NoFile, |read| FileFront::Bytes(read.data)))
@@ -121,7 +137,7 @@ impl<'a> Export<'a> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let offset = from + (bytes.len() - rest.len()) as u64;
-            let wrote = self.ask(step, &[], |nfs| nfs.write(file, offset, rest))?;
+            let wrote = self.ask((step, "WRITE"), &[], |nfs| nfs.write(file, offset, rest))?;
             let count = wrote.map_or(0, |wrote| wrote.count as usize);
             if count == 0 {
                 return Err(DriverError {
@@ -200,16 +216,18 @@ impl RunDirBackend for Export<'_> {
 
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
         let (root, name) = (self.target.root, self.dir_name);
-        let made = self.ask("make the run's directory", &[Nfsstat3::Exist], |nfs| {
-            nfs.mkdir(&root, name.as_bytes(), Sattr3::mode(0o755))
-        })?;
+        let made = self.ask(
+            ("make the run's directory", "MKDIR"),
+            &[Nfsstat3::Exist],
+            |nfs| nfs.mkdir(&root, name.as_bytes(), Sattr3::mode(0o755)),
+        )?;
         Ok(made.is_ok())
     }
 
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         let (root, name) = (self.target.root, self.dir_name);
         let gone = &[Nfsstat3::Noent, Nfsstat3::Stale];
-        let _ = self.ask("remove the run's directory", gone, |nfs| {
+        let _ = self.ask(("remove the run's directory", "RMDIR"), gone, |nfs| {
             nfs.remove(Procedure::Dir, &root, name.as_bytes())
         })?;
         Ok(())
@@ -244,14 +262,15 @@ impl RunDirBackend for Export<'_> {
             size: Some(0),
             ..Sattr3::default()
         };
-        let made = self.ask(step, &[], |nfs| {
+        let made = self.ask((step, "CREATE"), &[], |nfs| {
             nfs.create(dir, name.as_bytes(), attributes)
         })?;
+        let again = (step, "LOOKUP");
         let file = match made.map(|made| made.obj) {
             Ok(Some(file)) => file,
-            _ => match self.ask(step, &[], |nfs| nfs.lookup(dir, name.as_bytes()))? {
+            _ => match self.ask(again, &[], |nfs| nfs.lookup(dir, name.as_bytes()))? {
                 Ok(found) => found.object,
-                Err(status) => return Err(self.refused(step, &Failed::<()>::new(status))),
+                Err(status) => return Err(self.refused(again, status)),
             },
         };
         self.put(&file, 0, text.as_bytes())
@@ -283,7 +302,7 @@ impl RunDirBackend for Export<'_> {
     /// The names from a cookie on. Where the cookie is no longer good the listing ends
     /// (the next pass begins anew).
     fn next_entries(&mut self, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DriverError> {
-        let Some(from) = listing.next.take() else {
+        let Some(from) = listing.next else {
             return Ok(None);
         };
         let bytes = self.target.dir_bytes();
@@ -294,11 +313,14 @@ impl RunDirBackend for Export<'_> {
             Nfsstat3::Stale,
         ];
         let wanted: &[Nfsstat3] = if from.0 == 0 { &gone[2..] } else { &gone };
-        let step = "list the run's directory";
+        let step = ("list the run's directory", "READDIR");
         let dir = listing.dir;
         let part = match self.ask(step, wanted, |nfs| nfs.readdir(&dir, from, bytes))? {
             Ok(part) => part,
-            Err(_) => return Ok(None),
+            Err(_) => {
+                listing.next = None;
+                return Ok(None);
+            }
         };
         listing.next = match part.entries.last().map(|entry| entry.cookie) {
             // A cookie that leads to itself would never end.
@@ -328,7 +350,7 @@ impl RunDirBackend for Export<'_> {
             Nfsstat3::Notempty,
             Nfsstat3::Exist,
         ];
-        let step = step_of(what);
+        let step = (step_of(what), name_of(what));
         let statuses = self.send_row(what, dir, names)?;
         let mut became = Vec::with_capacity(names.len());
         for (name, mut status) in names.iter().zip(statuses) {
@@ -342,9 +364,13 @@ impl RunDirBackend for Export<'_> {
                 Nfsstat3::Ok => Removed::Done,
                 Nfsstat3::Noent | Nfsstat3::Stale => Removed::Gone,
                 status if LEFT.contains(&status) => Removed::Stays,
-                status => return Err(self.refused(step, &Failed::<()>::new(status))),
+                status => return Err(self.refused(step, status)),
             });
         }
         Ok(became)
+    }
+
+    fn may_pass(&self) -> bool {
+        self.may_pass
     }
 }

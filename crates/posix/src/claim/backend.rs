@@ -12,6 +12,17 @@ use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_engine::stopping;
 use std::ffi::CString;
 
+/// What may be otherwise a moment later.
+const OF_THE_MOMENT: [Errno; 7] = [
+    Errno::IO,
+    Errno::AGAIN,
+    Errno::INTR,
+    Errno::NOMEM,
+    Errno::NFILE,
+    Errno::MFILE,
+    Errno::STALE,
+];
+
 /// Names of one part of a listing.
 const PART: usize = 512;
 
@@ -77,25 +88,27 @@ pub(super) fn error(place: &str, step: &str, e: Errno) -> DriverError {
     }
 }
 
-/// What a file begins with; `None`: it is nothing that can be read at an offset.
-fn front_of(file: &File) -> Option<Vec<u8>> {
+/// What a file begins with; `NoFile`: it is nothing that can be read at an offset.
+fn front_of(file: &File) -> Result<FileFront, Errno> {
     let mut text = vec![0; MARKER_BYTES_MAX as usize];
     let mut len = 0;
     while len < text.len() {
         match file.read_at(&mut text[len..], len as u64) {
             Ok(0) => break,
             Ok(count) => len += count,
-            Err(_) => return None,
+            Err(e) if OF_THE_MOMENT.contains(&e) => return Err(e),
+            // A directory, a pipe and the like.
+            Err(_) => return Ok(FileFront::NoFile),
         }
     }
     text.truncate(len);
-    Some(text)
+    Ok(FileFront::Bytes(text))
 }
 
 /// The front of the file of a name.
 pub(crate) fn read_front(dir: &Dir, name: &str) -> Result<FileFront, Errno> {
     match dir.open_to_read(&c_name(name)?) {
-        Ok(file) => Ok(front_of(&file).map_or(FileFront::NoFile, FileFront::Bytes)),
+        Ok(file) => front_of(&file),
         Err(Errno::NOENT) => Ok(FileFront::Missing),
         Err(Errno::LOOP | Errno::NXIO) => Ok(FileFront::NoFile),
         Err(e) => Err(e),
@@ -177,7 +190,7 @@ impl RunDirBackend for Mounted<'_> {
                 Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
                 file => file?,
             };
-            let front = front_of(&file).map_or(FileFront::NoFile, FileFront::Bytes);
+            let front = front_of(&file)?;
             match change(front) {
                 Some(patch) => put(&file, patch.offset, &patch.bytes),
                 None => Ok(()),
@@ -232,6 +245,10 @@ impl RunDirBackend for Mounted<'_> {
             });
         }
         Ok(became)
+    }
+
+    fn may_pass(&self) -> bool {
+        self.errno.is_some_and(|e| OF_THE_MOMENT.contains(&e))
     }
 
     fn is_stopped(&self) -> bool {

@@ -62,6 +62,8 @@ impl Errno {
     pub(crate) const MFILE: Self = Self(n::EMFILE as u32);
     pub(crate) const NOSPC: Self = Self(n::ENOSPC as u32);
     pub(crate) const ROFS: Self = Self(n::EROFS as u32);
+    pub(crate) const INTR: Self = Self(n::EINTR as u32);
+    pub(crate) const NOMEM: Self = Self(n::ENOMEM as u32);
     pub(crate) const PIPE: Self = Self(n::EPIPE as u32);
     pub(crate) const PERM: Self = Self(n::EPERM as u32);
     pub(crate) const ACCES: Self = Self(n::EACCES as u32);

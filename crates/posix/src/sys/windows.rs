@@ -35,6 +35,8 @@ pub(super) mod numbers {
     pub(crate) const ENOSPC: i32 = 28;
     pub(crate) const EROFS: i32 = 30;
     pub(crate) const EPIPE: i32 = 32;
+    pub(crate) const EINTR: i32 = 4;
+    pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const ENOSYS: i32 = 40;
     pub(crate) const ENOTEMPTY: i32 = 41;
     pub(crate) const ECANCELED: i32 = 105;

@@ -27,6 +27,8 @@ pub(super) struct Share<'a> {
     place: String,
     /// From the share's root.
     path: String,
+    /// Whether the last failure may be gone at another try.
+    may_pass: bool,
 }
 
 impl<'a> Share<'a> {
@@ -41,6 +43,7 @@ impl<'a> Share<'a> {
             plan,
             place: format!(r"{}\{}", target.mount, claim.dir_name),
             path: target.run_dir(&claim.dir_name),
+            may_pass: false,
         }
     }
 
@@ -49,9 +52,9 @@ impl<'a> Share<'a> {
     }
 
     /// A failure as a sentence.
-    fn told(&self, step: &str) -> impl Fn(Failure) -> DriverError {
-        let (place, step, plan) = (self.place.clone(), step.to_owned(), self.plan.clone());
-        move |failure| advice::explain(&place, &step, &failure, &plan)
+    fn told(&mut self, step: &str, failure: &Failure) -> DriverError {
+        self.may_pass = failure.status().is_some_and(is_of_the_moment);
+        advice::explain(&self.place, step, failure, self.plan)
     }
 
     /// Reads the front of a file, and closes it.
@@ -92,7 +95,7 @@ impl<'a> Share<'a> {
 
     /// What has a path, as a directory.
     fn dir_at(&mut self, step: &str, path: String) -> Result<Found<String>, DriverError> {
-        let found = self.files().look(&path).map_err(self.told(step))?;
+        let found = self.files().look(&path).map_err(|f| self.told(step, &f))?;
         Ok(match found {
             None => Found::Missing,
             Some(entry) if entry.is_link => Found::Other(A_REPARSE_POINT),
@@ -153,6 +156,25 @@ const fn is_other(code: u32) -> bool {
     )
 }
 
+/// The server may answer otherwise a moment later.
+const fn is_of_the_moment(code: u32) -> bool {
+    matches!(
+        code,
+        status::IO_DEVICE_ERROR
+            | status::UNEXPECTED_IO_ERROR
+            | status::DATA_ERROR
+            | status::CRC_ERROR
+            | status::INSUFFICIENT_RESOURCES
+            | status::INSUFF_SERVER_RESOURCES
+            | status::NO_MEMORY
+            | status::IO_TIMEOUT
+            | status::DEVICE_BUSY
+            | status::NETWORK_BUSY
+            | status::TOO_MANY_OPENED_FILES
+            | status::UNSUCCESSFUL
+    )
+}
+
 const fn kind(is_dir: bool, is_link: bool) -> EntryKind {
     match (is_dir, is_link) {
         (_, true) => EntryKind::Link,
@@ -190,7 +212,7 @@ impl RunDirBackend for Share<'_> {
         match self.files().make_dir(&path) {
             Ok(()) => Ok(true),
             Err(failure) if failure.is(&[status::OBJECT_NAME_COLLISION]) => Ok(false),
-            Err(failure) => Err(self.told("make the run's directory")(failure)),
+            Err(failure) => Err(self.told("make the run's directory", &failure)),
         }
     }
 
@@ -212,7 +234,7 @@ impl RunDirBackend for Share<'_> {
                 // The end of a file that is empty.
                 Some(status::END_OF_FILE) => Ok(FileFront::Bytes(Vec::new())),
                 Some(status) if is_other(status) => Ok(FileFront::NoFile),
-                _ => Err(self.told("read the marker file")(failure)),
+                _ => Err(self.told("read the marker file", &failure)),
             },
         }
     }
@@ -220,7 +242,7 @@ impl RunDirBackend for Share<'_> {
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
         let path = path_in(dir, name);
         self.put(&path, text)
-            .map_err(self.told("write the marker file"))
+            .map_err(|f| self.told("write the marker file", &f))
     }
 
     fn change_file(
@@ -232,7 +254,7 @@ impl RunDirBackend for Share<'_> {
         let path = path_in(dir, name);
         match self.change(&path, change) {
             Err(failure) if failure.status().is_some_and(is_gone) => Ok(()),
-            other => other.map_err(self.told("renew the marker file")),
+            other => other.map_err(|f| self.told("renew the marker file", &f)),
         }
     }
 
@@ -240,13 +262,13 @@ impl RunDirBackend for Share<'_> {
         match self.files().begin_list(dir) {
             Ok(listing) => Ok(Some(listing)),
             Err(failure) if failure.status().is_some_and(is_gone) => Ok(None),
-            Err(failure) => Err(self.told("list the run's directory")(failure)),
+            Err(failure) => Err(self.told("list the run's directory", &failure)),
         }
     }
 
     fn next_entries(&mut self, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DriverError> {
         let entries = self.files().next_entries(listing);
-        let entries = entries.map_err(self.told("list the run's directory"))?;
+        let entries = entries.map_err(|f| self.told("list the run's directory", &f))?;
         let entry = |entry: crate::client::Entry| Entry {
             kind: kind(entry.is_dir, entry.is_link),
             name: entry.name.into_bytes(),
@@ -270,33 +292,39 @@ impl RunDirBackend for Share<'_> {
         };
         let paths: Vec<String> = names.iter().map(|name| path_in(dir, name)).collect();
         let statuses = self.remove_with_patience(what, &paths);
-        let statuses = statuses.map_err(self.told(step))?;
+        let statuses = statuses.map_err(|f| self.told(step, &f))?;
         let became = statuses.into_iter().map(|status| match status {
             status::SUCCESS => Ok(Removed::Done),
             status if is_gone(status) => Ok(Removed::Gone),
             status if is_other(status) => Ok(Removed::Stays),
             status => {
                 let step_asked = "CREATE to remove";
-                Err(self.told(step)(Failure::Refused {
+                let failure = Failure::Refused {
                     step: step_asked,
                     status,
-                }))
+                };
+                Err(self.told(step, &failure))
             }
         });
         became.collect()
+    }
+
+    fn may_pass(&self) -> bool {
+        self.may_pass
     }
 }
 
 impl Share<'_> {
     fn remove_for_good(&mut self, step: &str, what: Gone, path: String) -> Result<(), DriverError> {
         let statuses = self.remove_with_patience(what, &[path]);
-        let statuses = statuses.map_err(self.told(step))?;
+        let statuses = statuses.map_err(|f| self.told(step, &f))?;
         match statuses.first() {
             Some(status) if *status != status::SUCCESS && !is_gone(*status) => {
-                Err(self.told(step)(Failure::Refused {
+                let failure = Failure::Refused {
                     step: "the removal",
                     status: *status,
-                }))
+                };
+                Err(self.told(step, &failure))
             }
             _ => Ok(()),
         }

@@ -24,6 +24,14 @@ pub(super) struct Map {
     /// Entries in one part of a listing.
     part: usize,
     pub refuses_marker: bool,
+    /// So many of the next reads of files fail.
+    pub failing_reads: u32,
+    /// Reads of files in directories that end so fail.
+    pub failing_reads_of: Option<&'static str>,
+    /// So many of the next listings, looks for directories and removals fail.
+    pub failing_calls: u32,
+    /// The failures are of the moment.
+    pub passing: bool,
     pub listings: i32,
     /// Every part of a listing is the first one.
     pub begins_anew: bool,
@@ -53,6 +61,17 @@ impl Map {
             map.put(path, text);
         }
         map
+    }
+
+    /// Fails as often as it is to.
+    fn fail(left: &mut u32) -> Result<(), DriverError> {
+        match left.checked_sub(1) {
+            None => Ok(()),
+            Some(rest) => {
+                *left = rest;
+                Err(refusal("broken"))
+            }
+        }
     }
 
     pub fn put(&mut self, path: &str, text: &str) {
@@ -157,9 +176,14 @@ impl RunDirBackend for Map {
         Ok(())
     }
     fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+        Self::fail(&mut self.failing_calls)?;
         Ok(self.found(format!("{parent}/{name}")))
     }
     fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+        Self::fail(&mut self.failing_reads)?;
+        if self.failing_reads_of.is_some_and(|end| dir.ends_with(end)) {
+            return Err(refusal("broken"));
+        }
         let path = self.real(&format!("{dir}/{name}"));
         Ok(match self.nodes.get(&path) {
             None => FileFront::Missing,
@@ -187,6 +211,7 @@ impl RunDirBackend for Map {
         Ok(())
     }
     fn list(&mut self, dir: &String) -> Result<Option<Vec<Entry>>, DriverError> {
+        Self::fail(&mut self.failing_calls)?;
         if !self.has(&self.real(dir)) {
             return Ok(None);
         }
@@ -234,6 +259,11 @@ impl RunDirBackend for Map {
         if what == Removal::Dir {
             self.write_meanwhile();
         }
+        // A part is done before the failure.
+        let names = match self.failing_calls {
+            0 => names,
+            _ => &names[..1],
+        };
         let became = names.iter().map(|name| {
             let path = format!("{}/{name}", self.real(dir));
             match (self.nodes.get(&path), what) {
@@ -251,13 +281,18 @@ impl RunDirBackend for Map {
                 _ => Removed::Stays,
             }
         });
-        Ok(became.collect())
+        let became = became.collect();
+        Self::fail(&mut self.failing_calls)?;
+        Ok(became)
+    }
+    fn may_pass(&self) -> bool {
+        self.passing
     }
 }
 
 fn refusal(reason: &str) -> DriverError {
     DriverError {
-        place: "map".into(),
+        place: format!("map/{RUN_DIR}"),
         step: "test".into(),
         reason: reason.into(),
         advice: String::new(),

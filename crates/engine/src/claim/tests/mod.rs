@@ -1,5 +1,6 @@
 //! The rules on a file system that is a map.
 
+mod again;
 mod leases;
 mod map;
 
@@ -99,13 +100,13 @@ fn leftovers_go_and_foreign_names_stay() {
     assert_eq!(
         foreign,
         [
-            "filermark.t/P000002",
-            "filermark.t/f0000000001",
-            "filermark.t/p000000/d0000/thesis.doc",
-            "filermark.t/p000000/m000001",
-            "filermark.t/p000000/n000001",
-            "filermark.t/p000000/p000000",
-            "filermark.t/p000001 (it is a link or another reparse point)",
+            "map/filermark.t/P000002",
+            "map/filermark.t/f0000000001",
+            "map/filermark.t/p000000/d0000/thesis.doc",
+            "map/filermark.t/p000000/m000001",
+            "map/filermark.t/p000000/n000001",
+            "map/filermark.t/p000000/p000000",
+            "map/filermark.t/p000001 (it is a link or another reparse point)",
         ]
     );
     assert_eq!(emptied.occupied, ["p000000", "p000001"]);
@@ -219,7 +220,7 @@ fn what_is_kept_stays_with_its_nonce() {
         claimed
             .emptied
             .foreign
-            .contains(&"filermark.t/letter".to_owned())
+            .contains(&"map/filermark.t/letter".to_owned())
     );
     assert!(map.has("filermark.t/CL0_VDA1/d0000/b00/f0000000"));
     assert!(!map.has(&format!("filermark.t/CL0_VDA1/d0000/{passing}/f0000001")));
@@ -348,7 +349,7 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     map.put("filermark.t/p000000/d0000/f0000000001", "x");
     map.pinned = vec!["filermark.t/p000000/d0000", RUN_DIR];
     let emptied = claim(&mut map, &this_run()).unwrap();
-    assert_eq!(emptied.foreign, ["filermark.t/p000000/d0000"]);
+    assert_eq!(emptied.foreign, ["map/filermark.t/p000000/d0000"]);
     assert!(map.has("filermark.t/p000000/d0000/.filermark-owner"));
     map.pinned = vec![RUN_DIR];
     let error = release(&mut map, &this_run(), Reach::All).unwrap_err();

@@ -1,0 +1,163 @@
+//! Another try where a server refuses for a reason of the moment: one I/O error must not
+//! end the clean-up of a whole run.
+
+use super::backend::{Entry, FileFront, Found, Patch, Removal, Removed, RunDirBackend};
+use super::lease::Watch;
+use crate::driver::DriverError;
+use std::cell::Cell;
+use std::time::Duration;
+
+/// How often an operation is tried before its failure counts.
+pub const TRIES: u32 = 6;
+/// Before the second try; each later pause is twice as long. Together about 3 s.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A backend whose operations are tried again, [`TRIES`] times at most, where
+/// [`RunDirBackend::may_pass`] says that this may help and nobody wishes to stop.
+pub(super) struct Again<'a, B> {
+    inner: &'a mut B,
+    watch: &'a dyn Watch,
+}
+
+impl<'a, B: RunDirBackend> Again<'a, B> {
+    pub fn new(inner: &'a mut B, watch: &'a dyn Watch) -> Self {
+        Self { inner, watch }
+    }
+
+    /// Tries until it succeeds, or another try is of no use. `call` gets the number of
+    /// failures so far.
+    fn tried<T>(
+        &mut self,
+        call: impl FnMut(&mut B, u32) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        self.tried_while(|| true, call)
+    }
+
+    /// The same as long as `is_open`.
+    fn tried_while<T>(
+        &mut self,
+        is_open: impl Fn() -> bool,
+        mut call: impl FnMut(&mut B, u32) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        let (mut failures, mut pause) = (0, PAUSE);
+        loop {
+            let mut error = match call(self.inner, failures) {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            failures += 1;
+            let may_help = self.inner.may_pass() && is_open() && !self.inner.is_stopped();
+            if !may_help || failures == TRIES || !self.watch.pause(pause) {
+                if failures > 1 {
+                    error
+                        .reason
+                        .push_str(&format!(", {failures} times in a row"));
+                }
+                return Err(error);
+            }
+            pause *= 2;
+        }
+    }
+}
+
+impl<B: RunDirBackend> RunDirBackend for Again<'_, B> {
+    type Dir = B::Dir;
+    type Listing = B::Listing;
+
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+
+    fn separator(&self) -> char {
+        self.inner.separator()
+    }
+
+    fn find_run_dir(&mut self) -> Result<Found<Self::Dir>, DriverError> {
+        self.tried(|inner, _| inner.find_run_dir())
+    }
+
+    fn make_run_dir(&mut self) -> Result<bool, DriverError> {
+        self.tried(|inner, _| inner.make_run_dir())
+    }
+
+    fn remove_run_dir(&mut self) -> Result<(), DriverError> {
+        self.tried(|inner, _| inner.remove_run_dir())
+    }
+
+    fn find_dir(
+        &mut self,
+        parent: &Self::Dir,
+        name: &str,
+    ) -> Result<Found<Self::Dir>, DriverError> {
+        self.tried(|inner, _| inner.find_dir(parent, name))
+    }
+
+    fn read_file(&mut self, dir: &Self::Dir, name: &str) -> Result<FileFront, DriverError> {
+        self.tried(|inner, _| inner.read_file(dir, name))
+    }
+
+    fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError> {
+        self.tried(|inner, _| inner.write_file(dir, name, text))
+    }
+
+    /// Only the look at the file is tried again. A write that failed may have left a part
+    /// of its text, and what another run writes meanwhile must stay.
+    fn change_file(
+        &mut self,
+        dir: &Self::Dir,
+        name: &str,
+        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+    ) -> Result<(), DriverError> {
+        let is_decided = Cell::new(false);
+        self.tried_while(
+            || !is_decided.get(),
+            |inner, _| {
+                inner.change_file(dir, name, &mut |front| {
+                    is_decided.set(true);
+                    change(front)
+                })
+            },
+        )
+    }
+
+    fn list(&mut self, dir: &Self::Dir) -> Result<Option<Self::Listing>, DriverError> {
+        self.tried(|inner, _| inner.list(dir))
+    }
+
+    fn next_entries(
+        &mut self,
+        listing: &mut Self::Listing,
+    ) -> Result<Option<Vec<Entry>>, DriverError> {
+        self.tried(|inner, _| inner.next_entries(listing))
+    }
+
+    fn end_list(&mut self, listing: Self::Listing) {
+        self.inner.end_list(listing);
+    }
+
+    /// What is gone at a later try may have been removed by an earlier one.
+    fn remove(
+        &mut self,
+        what: Removal,
+        dir: &Self::Dir,
+        names: &[&str],
+    ) -> Result<Vec<Removed>, DriverError> {
+        self.tried(|inner, failures| {
+            let mut became = inner.remove(what, dir, names)?;
+            if failures > 0 {
+                for removed in became.iter_mut().filter(|r| **r == Removed::Gone) {
+                    *removed = Removed::Done;
+                }
+            }
+            Ok(became)
+        })
+    }
+
+    fn may_pass(&self) -> bool {
+        self.inner.may_pass()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.inner.is_stopped()
+    }
+}

@@ -1,0 +1,82 @@
+//! Failures of the moment, and those that stay.
+
+use super::map::{Map, World};
+use super::*;
+use crate::claim::again::TRIES;
+
+/// A run directory with two directories of a proc and a file in each.
+fn made() -> Map {
+    let mut map = left_by("20260101-this");
+    for dir in ["p000000", "p000000/d0000", "p000001"] {
+        map.own(&format!("filermark.t/{dir}"), &this_run());
+    }
+    map.put("filermark.t/p000000/d0000/f0000000001", "x");
+    map.put("filermark.t/p000000/d0000/f0000000002", "x");
+    map
+}
+
+fn give_back(map: &mut Map, world: &World) -> Result<Emptied, DriverError> {
+    super::super::release(map, &this_run(), Reach::All, world)
+}
+
+#[test]
+fn what_fails_for_a_moment_is_tried_again() {
+    let whole = give_back(&mut made(), &World::of("here", None)).unwrap();
+    for (reads, calls) in [(1, 0), (TRIES - 1, 0), (0, 1), (0, TRIES - 1)] {
+        let (mut map, world) = (made(), World::of("here", None));
+        (map.failing_reads, map.failing_calls, map.passing) = (reads, calls, true);
+        let emptied =
+            give_back(&mut map, &world).unwrap_or_else(|e| panic!("{reads} {calls}: {e}"));
+        assert_eq!(emptied, whole, "{reads} {calls}");
+        assert!(map.nodes.is_empty(), "{:?}", map.nodes);
+        assert!(world.waited.get() > Duration::ZERO);
+        assert_eq!(map.listings, 0, "every listing is ended");
+    }
+    // The same for a claim and a renewal.
+    let mut map = left_by("20250101-old");
+    (map.failing_reads, map.passing) = (1, true);
+    assert!(claim(&mut map, &this_run()).is_ok());
+    map.failing_reads = TRIES - 1;
+    let renewed = renew(&mut map, &this_run(), Turn::Own, &lease::Plain);
+    assert_eq!(renewed, Ok(Renewed::Done));
+}
+
+/// Each failed call removed a part: what is gone at the next try was removed by this one.
+#[test]
+fn what_an_earlier_try_removed_is_counted() {
+    let mut map = made();
+    let all = give_back(&mut made(), &World::of("here", None)).unwrap();
+    (map.failing_calls, map.passing) = (3, true);
+    let emptied = give_back(&mut map, &World::of("here", None)).unwrap();
+    assert_eq!(emptied.removed_count, all.removed_count);
+}
+
+#[test]
+fn what_still_fails_names_its_file_and_how_often_it_was_tried() {
+    let (mut map, world) = (made(), World::of("here", None));
+    (map.failing_reads, map.passing) = (u32::MAX, true);
+    let error = give_back(&mut map, &world).unwrap_err();
+    assert_eq!(u32::MAX - map.failing_reads, TRIES);
+    assert_eq!(error.place, "map/filermark.t/.filermark-owner");
+    assert_eq!(error.reason, format!("broken, {TRIES} times in a row"));
+    assert!(map.has("filermark.t/p000000/d0000/f0000000001"));
+
+    // The owner file of a directory below is named with its path.
+    let mut map = made();
+    map.failing_reads_of = Some("p000000/d0000");
+    let error = give_back(&mut map, &world).unwrap_err();
+    assert_eq!(
+        error.place,
+        "map/filermark.t/p000000/d0000/.filermark-owner"
+    );
+    assert!(map.has("filermark.t/p000000/d0000/f0000000001"));
+}
+
+#[test]
+fn what_will_not_pass_is_not_tried_again() {
+    let (mut map, world) = (made(), World::of("here", None));
+    map.failing_reads = 1;
+    let error = give_back(&mut map, &world).unwrap_err();
+    assert_eq!(error.reason, "broken");
+    assert_eq!(world.waited.get(), Duration::ZERO);
+}
