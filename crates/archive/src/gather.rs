@@ -14,7 +14,7 @@ use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_
 use filermark_submission::{Document, Element, ROOT_NAME, XML_LEN_MAX, read_xml};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The end of the name of every record.
 const RECORD_END: &str = ".run.jsonl";
@@ -150,7 +150,7 @@ impl Gatherer<'_> {
         if is_link {
             self.found.remarks.push(format!(
                 "{}: a link, which is not followed; --add packs what it leads to",
-                folder.join(name).display()
+                path_in(folder, name).display()
             ));
         }
         is_link
@@ -224,7 +224,7 @@ impl Gatherer<'_> {
         for (name, _) in made.iter().filter(|(name, _)| !names.contains(name)) {
             self.found.remarks.push(format!(
                 "{}: not there; `filermark report` makes it again from the record",
-                folder.join(name).display()
+                path_in(folder, name).display()
             ));
         }
         let others = others_suffixes(&names, suffix);
@@ -429,7 +429,7 @@ impl Gatherer<'_> {
             return;
         }
         let place = folder_of(&self.found.place);
-        let above = place.join("..");
+        let above = above(&place);
         let rc = self.options.rc.iter().map(|rc| folder_of(rc));
         let folders: Vec<PathBuf> = [place, above].into_iter().chain(rc).collect();
         for input in self.inputs.files().to_vec() {
@@ -459,7 +459,7 @@ impl Gatherer<'_> {
         }
         let folders = folders.iter().filter(|f| !self.is_link(f, &input.name));
         let there: Vec<PathBuf> = folders
-            .map(|folder| folder.join(&input.name))
+            .map(|folder| path_in(folder, &input.name))
             .filter(|path| path.is_file())
             .collect();
         let same = |path: &&PathBuf| read_file(path).is_ok_and(|bytes| input.is_of(&bytes));
@@ -521,10 +521,10 @@ impl Gatherer<'_> {
             return;
         }
         let folder = folder_of(&self.found.place);
-        let folders = [folder.clone(), folder.join("..")];
+        let folders = [folder.clone(), above(&folder)];
         let mut found = None;
         for folder in &folders {
-            let path = folder.join(RC_NAME);
+            let path = path_in(folder, RC_NAME);
             if found.is_none() && path.is_file() && !self.leaves_link(folder, RC_NAME) {
                 found = Some(path);
             }
@@ -646,8 +646,33 @@ fn folder_of(path: &Path) -> PathBuf {
     if path.is_dir() {
         return path.to_owned();
     }
+    folder_of_name(path)
+}
+
+/// The folder above one, written as people do where that is the same: `a` for `a/b`, `.`
+/// for `b`.
+pub(crate) fn above(folder: &Path) -> PathBuf {
+    let is_link = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink());
+    match folder.components().next_back() {
+        // What is above the folder that a link leads to, only `..` knows.
+        Some(Component::Normal(_)) if !is_link => folder_of_name(folder),
+        Some(Component::CurDir) => PathBuf::from(".."),
+        _ => folder.join(".."),
+    }
+}
+
+/// The folder that a name is in.
+fn folder_of_name(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     parent.unwrap_or_else(|| Path::new(".")).to_owned()
+}
+
+/// The path of a name in a folder, without a `./` in front.
+pub(crate) fn path_in(folder: &Path, name: &str) -> PathBuf {
+    match folder == Path::new(".") {
+        true => PathBuf::from(name),
+        false => folder.join(name),
+    }
 }
 
 fn base_name(path: &Path) -> Done<String> {

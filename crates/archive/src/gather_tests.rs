@@ -1,9 +1,12 @@
 //! What belongs to an archive, and what stays at home.
 
+use crate::gather::{above, path_in};
 use crate::tests::*;
 use crate::*;
 use proptest::prelude::*;
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 #[test]
 fn secrets_stay_at_home_unless_they_are_asked_for() {
@@ -83,6 +86,44 @@ fn links_are_followed_only_where_the_user_names_them() {
         faults.contains("names sfs_rc, which is not beside it"),
         "{faults}"
     );
+}
+
+/// The folder above is written as people write it, where that is the same folder.
+#[test]
+fn paths_have_no_detours() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = dir.path().join("result");
+    fs::create_dir(&below).unwrap();
+    symlink(&below, dir.path().join("link")).unwrap();
+    assert_eq!(above(&below), dir.path());
+    assert_eq!(
+        above(&dir.path().join("link")),
+        dir.path().join("link").join("..")
+    );
+    assert_eq!(above(Path::new("result")), Path::new("."));
+    assert_eq!(above(Path::new(".")), Path::new(".."));
+    assert_eq!(above(Path::new("..")), Path::new("../.."));
+    assert_eq!(path_in(Path::new("."), "sfs_rc"), Path::new("sfs_rc"));
+    assert_eq!(path_in(Path::new(".."), "sfs_rc"), Path::new("../sfs_rc"));
+
+    // A file that was changed since the run is told with a clean path.
+    let dir = folder();
+    let below = dir.path().join("result");
+    fs::create_dir(&below).unwrap();
+    let rc = dir.path().join("sfs_rc");
+    fs::write(&rc, "LOAD=7\n").unwrap();
+    fs::rename(
+        dir.path().join("mine.run.jsonl"),
+        below.join("mine.run.jsonl"),
+    )
+    .unwrap();
+    let told = gathered(&dir, "result/mine.run.jsonl", &GatherOptions::default());
+    let told = match told {
+        Ok(found) => found.remarks.join("\n"),
+        Err(faults) => faults.join("\n"),
+    };
+    assert!(told.contains(&rc.display().to_string()), "{told}");
+    assert!(!told.contains(".."), "{told}");
 }
 
 #[test]

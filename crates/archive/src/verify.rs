@@ -16,9 +16,12 @@ mod sums;
 use crate::bundle::{Bundle, Member, read_record};
 use crate::role::Role;
 use filermark_results::RunRecord;
+use filermark_results::reader::read_from;
+use filermark_results::record::Line;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 /// The JSON Schema of [`Verification`] as JSON.
 pub const SCHEMA: &str = include_str!("../schema/verification-v1.json");
@@ -155,6 +158,53 @@ impl fmt::Debug for Options<'_> {
 struct Run<'a> {
     name: &'a str,
     record: RunRecord,
+    /// Of a record without an end: what it was when a load point had ended, the last one
+    /// first. The files beside it are as they were then: nobody has made them since.
+    earlier: Vec<RunRecord>,
+}
+
+/// Load points whose end the files beside a record without an end may be of: the last one,
+/// or, where the run was killed before its files were made, the one before.
+const EARLIER_MAX: usize = 2;
+
+impl<'a> Run<'a> {
+    fn of(name: &'a str, record: RunRecord, member: &Member) -> Self {
+        let earlier = match record.end {
+            Some(_) => Vec::new(),
+            None => earlier(name, &member.bytes),
+        };
+        Self {
+            name,
+            record,
+            earlier,
+        }
+    }
+
+    /// What is told of a file that is as the record made it when this load point ended.
+    fn made_it(&self, then: &RunRecord) -> String {
+        let number = then.points.len();
+        format!(
+            "as {} made it when load point {number} had ended; the record has no end, so \
+             nothing made it again",
+            self.name
+        )
+    }
+}
+
+/// What a record was at the ends of its last load points.
+fn earlier(name: &str, bytes: &[u8]) -> Vec<RunRecord> {
+    let ends = bytes.iter().enumerate().rev();
+    let ends = ends
+        .filter(|(_, byte)| **byte == b'\n')
+        .map(|(at, _)| at + 1);
+    let is_point = |end: &usize| {
+        let line = bytes[..*end - 1].rsplit(|byte| *byte == b'\n').next();
+        let line = line.map(serde_json::from_slice::<Line>);
+        matches!(line, Some(Ok(Line::Point(_))))
+    };
+    let states = ends.filter(is_point).take(EARLIER_MAX);
+    let read = |end: usize| read_from(&bytes[..end], Path::new(name)).ok();
+    states.filter_map(read).collect()
 }
 
 /// Checks an archive.
@@ -168,7 +218,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
     let mut runs = Vec::new();
     for (name, member) in bundle.members().filter(|(_, m)| m.role == Role::Record) {
         match read_record(name, member) {
-            Ok(record) => runs.push(Run { name, record }),
+            Ok(record) => runs.push(Run::of(name, record, member)),
             Err(why) => {
                 let why = why
                     .strip_prefix(name)

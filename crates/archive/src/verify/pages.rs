@@ -23,9 +23,11 @@ pub(super) fn check(
     if pages.is_empty() || runs.is_empty() {
         return Vec::new();
     }
+    let pages_of = |record: &RunRecord| options.html.map_or(Vec::new(), |make| make(record));
     let made = |run| Made {
         run,
-        pages: options.html.map_or(Vec::new(), |make| make(&run.record)),
+        pages: pages_of(&run.record),
+        earlier: run.earlier.iter().map(|e| (e, pages_of(e))).collect(),
     };
     let made: Vec<Made<'_>> = runs.iter().map(made).collect();
     let mut checked = Vec::new();
@@ -41,6 +43,8 @@ pub(super) fn check(
 struct Made<'a> {
     run: &'a Run<'a>,
     pages: Vec<String>,
+    /// The same of what its record was when load points had ended.
+    earlier: Vec<(&'a RunRecord, Vec<String>)>,
 }
 
 /// Whether there was something to look at.
@@ -49,6 +53,16 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     let is_same = |m: &&Made<'_>| m.pages.iter().any(|made| *made == page);
     if let Some(same) = made.iter().find(is_same) {
         told.push(State::Ok, name, format!("as {} makes it", same.run.name));
+        return true;
+    }
+    let earlier = made
+        .iter()
+        .flat_map(|m| m.earlier.iter().map(move |e| (m.run, e)));
+    let is_as_then = |(_, (_, pages)): &(&Run<'_>, &(&RunRecord, Vec<String>))| {
+        pages.iter().any(|made| *made == page)
+    };
+    if let Some((run, (then, _))) = { earlier }.find(is_as_then) {
+        told.push(State::Ok, name, run.made_it(then));
         return true;
     }
     let base = name.rsplit('/').next().unwrap_or(name);

@@ -3,7 +3,7 @@
 use super::{Run, State, Verification};
 use crate::bundle::{Bundle, Member};
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings};
-use filermark_results::{Curve, CurvePoint, parse_sfssum};
+use filermark_results::{Curve, CurvePoint, RunRecord, parse_sfssum};
 use std::collections::BTreeSet;
 
 /// Most of a line that a message quotes, in characters.
@@ -42,6 +42,9 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
     if member.bytes == made.as_bytes() {
         return told.push(State::Ok, name, format!("as {} makes it", run.name));
     }
+    if let Some(then) = run.earlier.iter().find(|then| makes(then, name, member)) {
+        return told.push(State::Ok, name, run.made_it(then));
+    }
     let version = &run.record.run.version;
     if version == env!("CARGO_PKG_VERSION") {
         let text = format!("not as {} makes it: {}", run.name, difference(member, made));
@@ -58,6 +61,14 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
         format!("has the figures that {} makes", run.name),
         faults,
     );
+}
+
+/// Whether a file of this name is as a record makes it.
+fn makes(record: &RunRecord, name: &str, member: &Member) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let made = renderings(record).unwrap_or_default();
+    let mut made = made.iter();
+    made.any(|(own, text)| own == base && text.as_bytes() == member.bytes)
 }
 
 /// Load points of two summaries that do not say the same.
@@ -109,7 +120,7 @@ pub(super) fn difference(member: &Member, made: &str) -> String {
 fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verification) -> Vec<String> {
     let dir = format!("{folder}{}", proc_log_dir(&run.record.run.suffix));
     let front = format!("{dir}/");
-    let mut there: BTreeSet<&str> = bundle
+    let there: BTreeSet<&str> = bundle
         .members()
         .map(|(name, _)| name)
         .filter(|name| name.starts_with(&front))
@@ -124,28 +135,38 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
         told.push(State::Skip, dir, text);
         return checked;
     }
+    let faults = proc_log_faults(bundle, &run.record, &front, &there);
+    let is_as_then = |then: &&RunRecord| proc_log_faults(bundle, then, &front, &there).is_empty();
+    match run.earlier.iter().find(is_as_then) {
+        Some(then) if !faults.is_empty() => told.push(State::Ok, &dir, run.made_it(then)),
+        _ => {
+            let count = there.len();
+            let good = format!("{count} logs as {} makes them", run.name);
+            told.conclude(&dir, good, faults);
+        }
+    }
+    checked
+}
+
+/// What is not as a record makes it of the logs that are there.
+fn proc_log_faults(
+    bundle: &Bundle,
+    record: &RunRecord,
+    front: &str,
+    there: &BTreeSet<&str>,
+) -> Vec<String> {
     let mut faults = Vec::new();
-    let mut count = 0;
-    let made = proc_log_files(&run.record);
-    for (name, text) in made.into_iter().flatten() {
+    let mut rest = there.clone();
+    for (name, text) in proc_log_files(record).into_iter().flatten() {
         let name = format!("{front}{name}");
-        there.remove(name.as_str());
-        count += 1;
+        rest.remove(name.as_str());
         match bundle.get(&name) {
             Some(member) if member.bytes == text.as_bytes() => {}
             Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
             None => faults.push(format!("{name} is not there")),
         }
     }
-    faults.extend(
-        there
-            .iter()
-            .map(|name| format!("{name} is no log of this run")),
-    );
-    told.conclude(
-        &dir,
-        format!("{count} logs as {} makes them", run.name),
-        faults,
-    );
-    checked
+    let strays = rest.iter();
+    faults.extend(strays.map(|name| format!("{name} is no log of this run")));
+    faults
 }
