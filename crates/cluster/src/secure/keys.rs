@@ -338,15 +338,19 @@ pub struct Made {
     pub prime: PathBuf,
     /// Whether it was there before, and has more clients now.
     pub was_there: bool,
-    /// The files of the clients.
+    /// The files of the clients that were made.
     pub clients: Vec<PathBuf>,
+    /// The clients that had their keys already, and where their files were made.
+    pub kept: Vec<(HostName, PathBuf)>,
 }
 
 /// Makes the file of the prime and one for each client, in a directory of their own. A
-/// prime's file that is there gets the clients added; no client's file is replaced.
+/// prime's file that is there gets the clients added that it does not have; no key is
+/// replaced.
 ///
 /// # Errors
-/// A client has its key already, or files cannot be made; those made by then stay.
+/// There is a file of a client that the prime's does not know, or files cannot be made;
+/// those made by then stay.
 pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> {
     let made_dir = DirBuilder::new().mode(0o700).recursive(true).create(dir);
     made_dir.map_err(|error| SecretError::File {
@@ -371,6 +375,8 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
     };
     let own = PublicKey::of(&prime.secret).map_err(|why| wrong(why, MAKE))?;
     let mut files: Vec<(PathBuf, ClientKey)> = Vec::new();
+    let mut kept = Vec::new();
+    let before = prime.clients.len();
     for (i, name) in clients.iter().enumerate() {
         if clients[..i]
             .iter()
@@ -378,14 +384,17 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
         {
             continue; // A client may be named twice in CLIENTS, for two agents.
         }
+        let file = dir.join(client_file(name.as_str()));
         if prime.key_of(name.as_str()).is_some() {
-            return Err(wrong(
-                format!("has a key of client {name} already"),
-                "to replace it, remove that line and the client's file first",
-            ));
+            kept.push((name.clone(), file));
+            continue;
         }
         if prime.clients.len() == CLIENTS_MAX {
             return Err(wrong("has 10000 clients, the most".into(), MAKE));
+        }
+        // Not taken over: its line may have been removed because the key was stolen.
+        if file.try_exists().unwrap_or(true) {
+            return Err(unknown_file(file, &path, name));
         }
         let client = ClientKey {
             secret: Secret::random()?,
@@ -394,7 +403,7 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
         };
         let key = PublicKey::of(&client.secret).map_err(|why| wrong(why, MAKE))?;
         prime.clients.push((name.clone(), key));
-        files.push((dir.join(client_file(name.as_str())), client));
+        files.push((file, client));
     }
     for (file, client) in &files {
         write_private(file, &client.to_text())?;
@@ -406,13 +415,31 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
         error,
         advice: "",
     };
-    write_private(&fresh, &prime.to_text())?;
-    std::fs::rename(&fresh, &path).map_err(placed)?;
+    if !was_there || prime.clients.len() > before {
+        // Of a command that was ended before this one.
+        let _ = std::fs::remove_file(&fresh);
+        write_private(&fresh, &prime.to_text())?;
+        std::fs::rename(&fresh, &path).map_err(placed)?;
+    }
     Ok(Made {
         prime: path,
         was_there,
         clients: files.into_iter().map(|(file, _)| file).collect(),
+        kept,
     })
+}
+
+/// A client's file is there, and the prime has no key of that client.
+fn unknown_file(file: PathBuf, prime: &Path, name: &HostName) -> SecretError {
+    SecretError::Content {
+        path: file,
+        place: String::new(),
+        reason: format!(
+            "is there, and {} has no key of client {name}",
+            prime.display()
+        ),
+        advice: "the prime does not know this key, so it is of no use: remove the file, and give the command again",
+    }
 }
 
 #[cfg(test)]
@@ -451,9 +478,47 @@ mod tests {
         let after = PrimeKeys::read(&more.prime).unwrap();
         assert_eq!(after.clients[..2], before.clients[..]);
         assert!(after.require("h3").is_ok() && after.require("[fe80::1]").is_ok());
-        let again = make_keys(&at, &names(&["h1"])).unwrap_err().to_string();
-        assert!(again.contains("has a key of client h1 already"), "{again}");
+        let again = make_keys(&at, &names(&["h1"])).unwrap();
+        assert_eq!((again.clients.len(), again.kept.len()), (0, 1));
         assert_eq!(PrimeKeys::read(&more.prime).unwrap(), after);
+    }
+
+    #[test]
+    fn missing_keys_are_made_and_those_that_are_there_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = make_keys(dir.path(), &names(&["h1"])).unwrap();
+        let h1 = std::fs::read(&first.clients[0]).unwrap();
+        // The file of h2 was moved to its host.
+        let second = make_keys(dir.path(), &names(&["h2"])).unwrap();
+        std::fs::remove_file(&second.clients[0]).unwrap();
+        let all = make_keys(dir.path(), &names(&["h1", "h2", "h3"])).unwrap();
+        assert!(all.was_there);
+        assert_eq!(all.clients, [dir.path().join("client-h3.key")]);
+        let kept: Vec<&str> = all.kept.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(kept, ["h1", "h2"]);
+        assert_eq!(std::fs::read(&first.clients[0]).unwrap(), h1);
+        assert!(!all.kept[1].1.exists(), "no second key for h2");
+        let prime = PrimeKeys::read(&all.prime).unwrap();
+        assert_eq!(prime.clients.len(), 3);
+
+        // A key whose line was removed, as that of a key which was stolen, is not taken up
+        // again, and nothing else is made then.
+        let text = std::fs::read_to_string(&all.prime).unwrap();
+        let cut: Vec<&str> = text.lines().filter(|l| !l.contains("client h3")).collect();
+        std::fs::write(&all.prime, cut.join("\n") + "\n").unwrap();
+        let before = PrimeKeys::read(&all.prime).unwrap();
+        let wrong = make_keys(dir.path(), &names(&["h4", "h3"]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            wrong.contains("client-h3.key") && wrong.contains("remove the file"),
+            "{wrong}"
+        );
+        assert_eq!(PrimeKeys::read(&all.prime).unwrap(), before);
+        assert!(!dir.path().join("client-h4.key").exists());
+        std::fs::remove_file(&all.clients[0]).unwrap();
+        let made = make_keys(dir.path(), &names(&["h4", "h3"])).unwrap();
+        assert_eq!((made.clients.len(), made.kept.len()), (2, 0));
     }
 
     /// The prime can be told from the clients by nothing that a client's file holds.

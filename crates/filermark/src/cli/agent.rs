@@ -8,7 +8,12 @@ use std::time::Duration;
 
 /// `agent`.
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("way").required(true).args(["stdio", "listen", "connect", "make_keys", "make_secret", "end_run"]))]
+#[command(group = ArgGroup::new("way").args(["stdio", "listen", "connect", "make_keys", "end_run"]))]
+#[command(override_usage = "\
+filermark agent --stdio
+       filermark agent --listen ADDR:PORT --secret-file FILE [--once]
+       filermark agent --connect HOST[:PORT]... --secret-file FILE [--patience S]
+       filermark agent --make-keys DIR --clients LIST")]
 #[command(after_help = "\
 Runs start their agents by themselves (over SSH, by Slurm, or here). By hand:
   filermark agent --make-keys lab --clients 'h1 h2'    once, on the prime: SECRET_FILE=lab/prime.key;
@@ -27,15 +32,12 @@ pub struct AgentArgs {
     /// Go to the prime at this host and port, over TLS; '-': an invitation on standard input
     #[arg(long, value_name = "HOST[:PORT]")]
     pub connect: Vec<String>,
-    /// Make the key files of a prime and its clients in this directory, or add clients
+    /// Make the key files of a prime and its clients in this directory, or those that are missing
     #[arg(long, value_name = "DIR", requires = "clients")]
     pub make_keys: Option<PathBuf>,
     /// For --make-keys: the clients, written as in CLIENTS
     #[arg(long, value_name = "LIST", requires = "make_keys")]
     pub clients: Option<String>,
-    /// What was there before --make-keys; says so
-    #[arg(long, value_name = "FILE", hide = true)]
-    pub make_secret: Option<PathBuf>,
     /// End the agents of a run on this host, and print what was ended; for `stop`
     #[arg(long, value_name = "RUN", hide = true, allow_hyphen_values = true)]
     pub end_run: Option<String>,

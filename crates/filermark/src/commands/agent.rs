@@ -29,11 +29,6 @@ pub fn agent(args: &AgentArgs) -> Ended {
     if let (Some(dir), Some(clients)) = (&args.make_keys, &args.clients) {
         return make_key_files(dir, clients);
     }
-    if args.make_secret.is_some() {
-        let sentence = "--make-secret is no more: with one secret for all, each client could give \
-            orders to the others; use --make-keys DIR --clients LIST";
-        return Err(Failure::Usage(vec![sentence.into()]));
-    }
     if let Some(run) = &args.end_run {
         let tag = RunTag::new(run).map_err(Failure::Failed)?;
         let report = end_run(&tag, CLEAN_UP_MAX).map_err(Failure::Failed)?;
@@ -57,6 +52,11 @@ pub fn agent(args: &AgentArgs) -> Ended {
     }
     match args.listen {
         Some(address) => listen(args, address, &quit, &serving),
+        None if args.connect.is_empty() => {
+            let sentence = "say how prime and agent come together: --stdio, --listen ADDR:PORT or \
+                --connect HOST[:PORT]; --make-keys DIR --clients LIST makes the keys for it";
+            Err(Failure::Usage(vec![sentence.into()]))
+        }
         None => connect(args, &quit, &serving),
     }
 }
@@ -169,16 +169,28 @@ fn make_key_files(dir: &Path, clients: &str) -> Ended {
     let names = expand_hosts(clients).map_err(|(what, hint)| wrong(format!("{what}; {hint}")))?;
     let names: Result<Vec<_>, _> = names.iter().map(|name| HostName::parse(name)).collect();
     let made = make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(Failure::of)?;
-    let does = if made.was_there {
-        "has the new clients"
-    } else {
-        "made"
+    let does = match (made.was_there, made.clients.is_empty()) {
+        (false, _) => "made",
+        (true, false) => "has the new clients",
+        (true, true) => "has all these clients already",
     };
     eprintln!(
         "{}: {does}; it stays here: SECRET_FILE={}",
         made.prime.display(),
         made.prime.display()
     );
+    for (name, file) in &made.kept {
+        let file_text = file.display();
+        let prime = made.prime.display();
+        match file.exists() {
+            true => eprintln!("{file_text}: kept; client {name} has its key already"),
+            false => eprintln!(
+                "{file_text}: kept; client {name} has its key already, and its file is not here \
+                 any more (where it is lost: remove the line of {name} from {prime}, and make \
+                 a new one)"
+            ),
+        }
+    }
     for file in &made.clients {
         eprintln!(
             "{}: made; move it to that client, by a way that you trust",

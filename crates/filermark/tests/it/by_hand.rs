@@ -211,3 +211,59 @@ fn a_run_with_the_key_of_a_client_gives_no_orders() {
     let why = ended.sentences().join("\n");
     assert!(why.contains("gives no orders"), "{why}");
 }
+
+#[test]
+fn keys_that_are_missing_are_made_and_those_that_are_there_are_kept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let make = |clients: &str| {
+        let args = ["--make-keys", "keys", "--clients", clients];
+        let (code, said) = agent(&args, dir.path(), "make").wait();
+        assert_eq!(code, Some(0), "{said}");
+        said
+    };
+    let key =
+        |client: &str| std::fs::read(dir.path().join(format!("keys/client-{client}.key"))).ok();
+    make("h1");
+    let before = key("h1").expect("made");
+    let said = make("h1 h2 h3");
+    assert!(said.contains("keys/client-h1.key: kept"), "{said}");
+    for client in ["h2", "h3"] {
+        assert!(
+            said.contains(&format!("keys/client-{client}.key: made")),
+            "{said}"
+        );
+        assert!(key(client).is_some());
+    }
+    assert_eq!(key("h1"), Some(before));
+    std::fs::remove_file(dir.path().join("keys/client-h2.key")).expect("moved to h2");
+    let said = make("h1 h2");
+    assert!(
+        said.contains("prime.key: has all these clients already"),
+        "{said}"
+    );
+    assert!(
+        said.contains("client-h2.key: kept") && said.contains("not here"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_help_of_agent_lists_the_ways_that_there_are() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let help = Command::new(PROGRAM)
+        .args(["agent", "--help"])
+        .output()
+        .expect("help");
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(
+        help.contains("agent --make-keys DIR --clients LIST"),
+        "{help}"
+    );
+    assert!(
+        !help.contains("make-secret") && !help.contains("end-run"),
+        "{help}"
+    );
+    let (code, said) = agent(&[], dir.path(), "none").wait();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--stdio, --listen ADDR:PORT or"), "{said}");
+}
