@@ -8,7 +8,7 @@
 mod round;
 
 use crate::clocks::ClockOffset;
-use crate::message::{Hello, Order, Report};
+use crate::message::{Hello, Left, Order, Report};
 use crate::secure::seal::{SealError, Sealer};
 use crate::switchboard::{Event, Switchboard, nonsense};
 use crate::{frame, handover};
@@ -90,7 +90,7 @@ pub struct Loss {
     /// It said so itself, and removes what it made.
     pub tidies_up: bool,
     /// It has done so: what stays. `None` until it has said it.
-    pub tidied: Option<Vec<String>>,
+    pub tidied: Option<Vec<Left>>,
 }
 
 impl std::fmt::Display for Loss {

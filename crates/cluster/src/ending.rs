@@ -2,25 +2,48 @@
 //! clients left in them, as far as others reach it.
 
 use crate::agents::{Agents, STOP_MAX, TIDY_MAX};
-use crate::message::Order;
+use crate::message::{Left, Order};
 use crate::stop_if::StopIf;
 use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_model::{Finding, Nanos, Rule, Severity};
+use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
 use std::collections::BTreeSet;
 
 /// How long a client that leaves by itself may take to remove what it made.
 const FAREWELLS_MAX: Nanos = Nanos::from_secs(60);
 
+/// Places that a message names; of more it gives the count.
+const PLACES_SHOWN: usize = 4;
+
+/// What stays, with what the user can do about it.
+fn told(left: &Left, stop_command: &str) -> String {
+    let sentence = &left.sentence;
+    match left.is_foreign {
+        // It says itself what can be done.
+        true => format!("left behind: {sentence}"),
+        false => format!("left behind: {sentence}; `{stop_command}` removes what is this run's"),
+    }
+}
+
+/// The run's directory on every mount point of the plan.
+fn kept_places(plan: &RunPlan, dir: &str) -> String {
+    let mounts = plan.clients.iter().flat_map(|client| &client.mounts);
+    let mounts: BTreeSet<&MountPoint> = mounts.collect();
+    let shown = mounts.iter().take(PLACES_SHOWN).map(|m| m.below(dir));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match mounts.len().saturating_sub(PLACES_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more mount points"),
+    }
+}
+
 impl Sweep<'_> {
     /// Cleans up whatever the run came to; gives what stays, as findings.
     pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
-        let dir = self.dir_name();
         if self.options.plan.fileset.keep {
-            let message = format!("KEEP=on: the file set stays in {dir} below the mount points");
-            return vec![Finding::new(Rule::LeftBehind, Severity::Note, message)];
+            return vec![self.kept()];
         }
         // The wish to stop has been heard; the tidying up is not to hear it again.
         agents.begin_tidying();
@@ -35,18 +58,22 @@ impl Sweep<'_> {
         left.sort();
         left.dedup();
         left.into_iter()
-            .map(|place| {
-                let command = &self.options.stop_command;
-                let message = match place.contains("filermark stop") {
-                    true => format!("left behind: {place}"),
-                    false => {
-                        format!("left behind: {place}; `{command}` removes what is this run's")
-                    }
-                };
+            .map(|left| {
+                let message = told(&left, &self.options.stop_command);
                 self.remark("prime", message.clone());
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
             })
             .collect()
+    }
+
+    /// What a run with KEEP=on leaves, and the command that removes it.
+    fn kept(&self) -> Finding {
+        let options = &self.options;
+        let places = kept_places(&options.plan, &self.dir_name());
+        let command = &options.stop_command;
+        let message =
+            format!("KEEP=on: the file set stays in {places}; `{command} --force` removes it");
+        Finding::new(Rule::LeftBehind, Severity::Note, message)
     }
 
     /// What CLEANUP may have to wait for, when the run has not gone as it should.
@@ -68,7 +95,7 @@ impl Sweep<'_> {
     }
 
     /// Everybody gives the run's directories back; gives what stays.
-    fn release(&mut self, agents: &mut Agents) -> Vec<String> {
+    fn release(&mut self, agents: &mut Agents) -> Vec<Left> {
         let limit = self.cleanup_limit() + MARGIN;
         let (mut left, mut removed_count) = (Vec::new(), 0);
         let living: BTreeSet<usize> = agents.living().into_iter().collect();
@@ -88,7 +115,10 @@ impl Sweep<'_> {
                     removed_count += done.task_count();
                     left.extend(done.left_behind);
                 }
-                Err(e) => left.push(format!("{} below the mount points: {e}", self.dir_name())),
+                Err(e) => {
+                    let places = kept_places(&self.options.plan, &self.dir_name());
+                    left.push(Left::ours(format!("{places}: {e}")));
+                }
             }
         }
         let limit = match self.options.stop.is_raised() {
@@ -118,7 +148,7 @@ impl Sweep<'_> {
     }
 
     /// What lost clients made where nobody else comes.
-    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<String> {
+    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<Left> {
         let plan = &self.options.plan;
         let living = agents.living();
         let mut left = Vec::new();
@@ -135,8 +165,10 @@ impl Sweep<'_> {
             };
             let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
             let place = |m: &MountPoint| {
-                let (dir, client) = (self.dir_name(), &loss.client);
-                format!("{m}/{dir}: client {client} was lost before it had removed its files")
+                let (place, client) = (m.below(&self.dir_name()), &loss.client);
+                Left::ours(format!(
+                    "{place}: client {client} was lost before it had removed its files"
+                ))
             };
             let reached = |mount: &MountPoint| match plan.driver {
                 DriverPlan::Null => true,

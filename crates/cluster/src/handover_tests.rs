@@ -203,9 +203,11 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
     );
     assert_unseen(&threads, "sweep", 1);
     // The first did not get in; the other does not try the same password.
-    assert!(swept[0].left[0].contains("127.0.0.1"), "{swept:?}");
+    assert!(swept[0].left[0].sentence.contains("127.0.0.1"), "{swept:?}");
     assert!(
-        swept[1].left[0].starts_with("not tried: client one"),
+        swept[1].left[0]
+            .sentence
+            .starts_with("not tried: client one"),
         "{swept:?}"
     );
 

@@ -3,6 +3,7 @@
 
 use crate::agents::{Agents, Heard, OrderError};
 use crate::identity;
+pub use crate::message::Left;
 use crate::message::{Order, Report, Share, Tasks};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
@@ -26,8 +27,8 @@ pub struct Swept {
     pub client: String,
     /// Objects that were removed.
     pub removed_count: u64,
-    /// What stays, and why; one sentence each.
-    pub left: Vec<String>,
+    /// What stays, and why.
+    pub left: Vec<Left>,
 }
 
 /// Removes what runs with this suffix have left on the mount points of the plan's
@@ -66,7 +67,8 @@ pub fn sweep_leftovers(
             continue;
         }
         if let Some(why) = lockout.why(launch) {
-            who.iter().for_each(|at| all[*at].left.push(why.clone()));
+            who.iter()
+                .for_each(|at| all[*at].left.push(Left::ours(why.clone())));
             continue;
         }
         if lockout.wants_one() && who.len() > 1 {
@@ -92,7 +94,7 @@ pub fn sweep_leftovers(
         }
     }
     for loss in agents.losses() {
-        all[loss.agent].left.push(loss.reason.clone());
+        all[loss.agent].left.push(Left::ours(loss.reason.clone()));
     }
     agents.dismiss();
     all

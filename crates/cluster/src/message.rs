@@ -18,7 +18,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,8 +238,8 @@ pub enum Report {
     Cleaned {
         /// What was done.
         tasks: Tasks,
-        /// What stays on a server, with its place.
-        left_behind: Vec<String>,
+        /// What stays on a server.
+        left_behind: Vec<Left>,
     },
     /// The order could not be carried out.
     Failed {
@@ -248,6 +248,42 @@ pub enum Report {
         /// It was stopped by request, nothing went wrong.
         stopped: bool,
     },
+}
+
+/// Something that stays on a server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Left {
+    /// Its place, with the host, and why it stays where that is known.
+    pub sentence: String,
+    /// It is not this run's: no clean-up of the run removes it, and `filermark stop`
+    /// neither.
+    pub is_foreign: bool,
+}
+
+impl Left {
+    /// What the run made, or may have made.
+    pub fn ours(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: sentence.into(),
+            is_foreign: false,
+        }
+    }
+
+    /// What is somebody else's.
+    pub fn foreign(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: sentence.into(),
+            is_foreign: true,
+        }
+    }
+
+    /// An entry of a run's directory that is not the run's, by its place.
+    pub fn entry(place: String) -> Self {
+        Self::foreign(format!(
+            "{place}: not this run's, so neither the run nor `filermark stop` removes it; look \
+             at it, and remove it yourself if nobody needs it"
+        ))
+    }
 }
 
 /// What INIT or CLEANUP did.

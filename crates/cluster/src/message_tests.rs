@@ -132,7 +132,7 @@ fn reports() -> Vec<Report> {
         },
         Report::Cleaned {
             tasks,
-            left_behind: vec!["e".into()],
+            left_behind: vec![Left::ours("e"), Left::foreign("g")],
         },
         Report::Failed {
             reason: "f".into(),

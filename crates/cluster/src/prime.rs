@@ -92,6 +92,9 @@ pub struct RunOutcome {
     pub record_path: PathBuf,
     /// The classical files that were written.
     pub files: Vec<PathBuf>,
+    /// The run ended before it had begun anything, and the record and the files of its name
+    /// are an earlier run's: they are as they were, and `record` is in no file.
+    pub earlier_stays: bool,
     /// Why the record or one of those files is not whole.
     pub unwritten: Option<String>,
 }

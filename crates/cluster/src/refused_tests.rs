@@ -127,7 +127,11 @@ fn a_wrong_password_is_tried_once_by_all_clients_together() {
         );
     });
     tried("sweep", &mut || {
-        let left: Vec<String> = swept(&wrong()).into_iter().flat_map(|s| s.left).collect();
+        let left: Vec<String> = swept(&wrong())
+            .into_iter()
+            .flat_map(|s| s.left)
+            .map(|left| left.sentence)
+            .collect();
         assert!(
             left.iter().any(|l| l.contains("STATUS_LOGON_FAILURE")),
             "{left:?}"

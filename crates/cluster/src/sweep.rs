@@ -4,7 +4,7 @@
 use crate::agents::{Agents, Heard, Loss, OrderError};
 use crate::identity;
 use crate::measure::Measured;
-use crate::message::{FreeSpace, Order, Report, Share, Tasks};
+use crate::message::{FreeSpace, Left, Order, Report, Share, Tasks};
 use crate::monitor::Monitor;
 use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
 use crate::scripts::{Call, Script, Scripts};
@@ -28,7 +28,7 @@ use filermark_results::{
     RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences, judge_stalls,
 };
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What phases may take beyond their own length.
@@ -67,8 +67,9 @@ impl<'a> Sweep<'a> {
             ))
         })?;
         let path = dir.join(format!("{}.run.jsonl", options.suffix));
+        let is_taken = has_files_of(dir, &options.suffix);
         let mut writer =
-            RecordWriter::create(&path).map_err(|e| RunError::Record(e.to_string()))?;
+            RecordWriter::create(&path, is_taken).map_err(|e| RunError::Record(e.to_string()))?;
         let header = RunHeader::new(
             env!("CARGO_PKG_VERSION"),
             &options.suffix,
@@ -79,7 +80,8 @@ impl<'a> Sweep<'a> {
         writer
             .write(&Line::Run(Box::new(record.run.clone())))
             .map_err(|e| RunError::Record(e.to_string()))?;
-        let monitor = Monitor::new(options.plan.monitor.clone(), &options.suffix, dir);
+        // It makes a file, and begins when the run does.
+        let monitor = Monitor::new(None, &options.suffix, dir);
         let scripts = Scripts::new(options.plan.scripts.as_ref());
         Ok(Self {
             writer,
@@ -106,6 +108,7 @@ impl<'a> Sweep<'a> {
         let has_begun = greeted.is_ok();
         let outcome = greeted
             .and_then(|()| self.prepare(&mut agents))
+            .and_then(|()| self.begin_results())
             .and_then(|()| self.measure_baseline(&mut agents))
             .and_then(|()| self.points(&mut agents));
         self.tell_losses(&agents);
@@ -139,15 +142,32 @@ impl<'a> Sweep<'a> {
             reasons: Vec::new(),
         });
         self.push(Line::End(end));
-        self.render();
+        let earlier_stays = self.writer.is_draft();
+        if !earlier_stays {
+            self.render();
+        }
         let record_path = self.writer.path().to_path_buf();
         let finished = self.writer.finish().map_err(|e| e.to_string()).err();
         Ok(RunOutcome {
             record: self.record,
             record_path,
             files: self.files,
+            earlier_stays,
             unwritten: self.write_error.or(finished),
         })
+    }
+
+    /// Everybody is ready: from now on the record and the files are this run's.
+    fn begin_results(&mut self) -> Result<(), OrderError> {
+        let kept = self.writer.keep().map_err(|e| OrderError::Failed {
+            reason: e.to_string(),
+        });
+        let options = &self.options;
+        if kept.is_ok() {
+            self.monitor =
+                Monitor::new(options.plan.monitor.clone(), &options.suffix, &options.dir);
+        }
+        kept
     }
 
     fn greet(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
@@ -635,6 +655,18 @@ pub(crate) struct OpenPhase {
     since: Instant,
 }
 
+/// Whether a run of this suffix has left files in a result directory, whatever became of
+/// its record.
+fn has_files_of(dir: &Path, suffix: &str) -> bool {
+    let names = [
+        format!("sfssum.{suffix}"),
+        format!("{suffix}.csv"),
+        format!("{suffix}.html"),
+    ];
+    let mut names = names.iter();
+    names.any(|name| std::fs::symlink_metadata(dir.join(name)).is_ok())
+}
+
 /// What the identities of all runs of one plan under one suffix begin with.
 pub fn run_id_front(suffix: &str, fingerprint: &str) -> String {
     format!("{suffix} {fingerprint} ")
@@ -644,8 +676,8 @@ pub fn run_id_front(suffix: &str, fingerprint: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     tasks: Tasks,
-    /// What stays, with its place.
-    pub left_behind: Vec<String>,
+    /// What stays.
+    pub left_behind: Vec<Left>,
     /// INIT: free space before and after.
     space: Vec<SpaceChange>,
 }

@@ -5,7 +5,7 @@
 //! think of it. Figures are left alone. What comes every second has no words, and so
 //! costs nothing here.
 
-use crate::message::{ClockCheck, FreeSpace, Hello, Report};
+use crate::message::{ClockCheck, FreeSpace, Hello, Left, Report};
 use crate::preflight::facts::{
     ExportLook, HostFacts, InspectFacts, MountLook, ProbeOutcome, ServerLook, ServiceLook,
 };
@@ -80,7 +80,15 @@ pub fn tame(report: &mut Report) {
                 sentence(reason);
             }
         }
-        Report::Cleaned { left_behind, .. } => sentences(left_behind),
+        Report::Cleaned { left_behind, .. } => {
+            let more = left_behind.len().saturating_sub(SENTENCES_MAX);
+            left_behind.truncate(SENTENCES_MAX);
+            let said = left_behind.iter_mut();
+            said.for_each(|left| sentence(&mut left.sentence));
+            if more > 0 {
+                left_behind.push(Left::ours(format!("and {more} more")));
+            }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::Tasks;
+use crate::message::{Left, Tasks};
 use filermark_model::stats::ProcOps;
 use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ fn all_with_words() -> Vec<Report> {
         },
         Report::Cleaned {
             tasks: Tasks::default(),
-            left_behind: vec![evil()],
+            left_behind: vec![Left::foreign(evil())],
         },
     ]
 }
@@ -147,14 +147,14 @@ fn nothing_that_an_agent_says_is_obeyed_by_a_terminal() {
 fn texts_and_lists_have_an_end() {
     let report = tamed(Report::Cleaned {
         tasks: Tasks::default(),
-        left_behind: vec!["x".repeat(10_000); SENTENCES_MAX + 7],
+        left_behind: vec![Left::ours("x".repeat(10_000)); SENTENCES_MAX + 7],
     });
     let Report::Cleaned { left_behind, .. } = report else {
         panic!("another report");
     };
     assert_eq!(left_behind.len(), SENTENCES_MAX + 1);
-    assert_eq!(left_behind[0].len(), SENTENCE_CHARS_MAX + 3);
-    assert_eq!(left_behind[SENTENCES_MAX], "and 7 more");
+    assert_eq!(left_behind[0].sentence.len(), SENTENCE_CHARS_MAX + 3);
+    assert_eq!(left_behind[SENTENCES_MAX], Left::ours("and 7 more"));
 }
 
 #[test]

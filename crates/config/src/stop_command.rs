@@ -1,5 +1,6 @@
 //! The command that removes what a run leaves behind.
 
+use crate::netmist::NetmistArgs;
 use crate::rc::{Assignment, may_be_secret};
 use crate::sources::Sources;
 
@@ -13,6 +14,30 @@ pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
     if let Some(rc) = &sources.rc {
         command.push_str(&format!(" -r {}", quoted(&rc.name)));
     }
+    push_options(&mut command, sources);
+    command.push_str(&format!(" -s {}", quoted(suffix)));
+    command
+}
+
+/// The same for a run of `netmist`: its flags, with `-k`.
+pub(crate) fn netmist_stop_command(args: &NetmistArgs, suffix: &str) -> String {
+    let mut command = String::from("filermark netmist -k");
+    for (letter, value) in args.given.iter().filter(|(letter, _)| *letter != 'k') {
+        command.push_str(&format!(" -{letter}"));
+        if !value.is_empty() {
+            command.push_str(&format!(" {}", quoted(value)));
+        }
+    }
+    if args.exact_time {
+        command.push_str(" --exact-time");
+    }
+    push_options(&mut command, &args.sources);
+    command.push_str(&format!(" --suffix {}", quoted(suffix)));
+    command
+}
+
+/// What the command line set, as far as it is needed and may be shown.
+fn push_options(command: &mut String, sources: &Sources) {
     let is_needed = |o: &&Assignment| {
         let name = o.name.to_uppercase();
         !NOT_NEEDED.contains(&name.as_str()) && !may_be_secret(&o.name)
@@ -21,8 +46,6 @@ pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
         let text = format!("{}={}", option.name, option.value);
         command.push_str(&format!(" -o {}", quoted(&text)));
     }
-    command.push_str(&format!(" -s {}", quoted(suffix)));
-    command
 }
 
 /// A word for a shell.

@@ -15,6 +15,9 @@ const SECONDS_MAX: u32 = 3_600;
 /// have one class for all that is longer.
 const LIMIT_NS_MAX: f64 = 8e9;
 
+/// The conditions that there are, with their units.
+const CONDITIONS: &str = "the conditions are mean>TIME and pN>TIME (response times; N is a percentile, as in p50 or p99.9; TIME in us, ms or s), errors>N% (operations that failed) and free<N% (free space of a file system), each with ' for Ns' behind it (without: 10 s), commas between them; for example STOP_IF=\"p99>2s for 10s, errors>5%, free<5%\"; STOP_IF=off: none";
+
 /// The conditions, as the run has set them.
 pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<StopCondition> {
     let Some(text) = values.text("STOP_IF") else {
@@ -41,7 +44,7 @@ pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<Sto
             Err(hint) => errors.push(ConfigError::new(
                 place.clone(),
                 format!("STOP_IF: '{}' is no condition", quoted(part.trim())),
-                hint.to_owned(),
+                format!("{hint}; {CONDITIONS}"),
             )),
         }
     }
@@ -50,7 +53,7 @@ pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<Sto
 
 /// One condition, or what to try.
 fn condition(text: &str) -> Result<StopCondition, &'static str> {
-    const FORM: &str = "give FIGURE>LIMIT for SECONDSs, e.g. p99>2s for 10s, mean>500ms for 30s, errors>5%, free<5%; off: none";
+    const FORM: &str = "a figure and its limit are missing, or it is '<' where '>' belongs";
     let (figure, rest) = text.split_once(['>', '<']).ok_or(FORM)?;
     let is_below = text.as_bytes().get(figure.len()) == Some(&b'<');
     let (limit, seconds) = match rest.split_once(" for ") {
@@ -74,7 +77,7 @@ fn condition(text: &str) -> Result<StopCondition, &'static str> {
 }
 
 fn figure_of(text: &str) -> Result<StopFigure, &'static str> {
-    const FORM: &str = "the figures are p50, p90, p99, p99.9 and the like, mean, errors, free";
+    const FORM: &str = "there is no such figure";
     match text.to_ascii_lowercase().as_str() {
         "mean" => Ok(StopFigure::Mean),
         "errors" => Ok(StopFigure::Errors),
@@ -94,11 +97,11 @@ fn seconds_of(text: &str) -> Result<u32, &'static str> {
     let seconds = seconds.and_then(|s| s.parse().ok());
     seconds
         .filter(|s| (1..=SECONDS_MAX).contains(s))
-        .ok_or("behind 'for' give whole seconds from 1s to 3600s")
+        .ok_or("behind 'for' stand whole seconds from 1s to 3600s")
 }
 
-const ERRORS: &str = "give the share of failed operations from 0% to below 100%, e.g. errors>5%";
-const FREE: &str = "give the share of free space from 0% to below 100%, e.g. free<5%";
+const ERRORS: &str = "errors want a share from 0% to below 100%";
+const FREE: &str = "free wants a share from 0% to below 100%";
 
 fn percent_of(text: &str) -> Option<f64> {
     let percent = text.strip_suffix('%').and_then(number);
@@ -113,7 +116,7 @@ fn time_of(text: &str) -> Result<f64, &'static str> {
     });
     found
         .filter(|ns| *ns > 0.0 && *ns <= LIMIT_NS_MAX)
-        .ok_or("give a time above 0 and up to 8s with its unit, e.g. 2s, 500ms")
+        .ok_or("a response time wants a limit above 0 and up to 8s with its unit (2s, 500ms)")
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -138,23 +141,36 @@ mod tests {
         assert_eq!(shown("Free < 2.5%"), "free<2.5% for 10s");
     }
 
+    /// What is told of conditions can be given as it stands there.
+    #[test]
+    fn the_example_of_the_message_is_understood() {
+        let (_, example) = CONDITIONS.split_once("STOP_IF=\"").unwrap();
+        let (example, _) = example.split_once('"').unwrap();
+        let parts: Vec<String> = example.split(',').map(shown).collect();
+        let whole = ["p99>2s for 10s", "errors>5% for 10s", "free<5% for 10s"];
+        assert_eq!(parts, whole);
+        for unit in ["us", "ms", "s"] {
+            assert!(condition(&format!("mean>3{unit}")).is_ok(), "{unit}");
+        }
+    }
+
     #[test]
     fn what_is_no_condition_is_refused_with_what_to_try() {
         for (text, hint) in [
-            ("", "give FIGURE>LIMIT"),
-            ("p99<2s", "give FIGURE>LIMIT"),
-            ("p100>2s", "the figures are"),
-            ("pNaN>2s", "the figures are"),
-            ("latency>2s", "the figures are"),
+            ("", "a figure and its limit"),
+            ("p99<2s", "a figure and its limit"),
+            ("p100>2s", "no such figure"),
+            ("pNaN>2s", "no such figure"),
+            ("latency>2s", "no such figure"),
             ("p99>2", "with its unit"),
             ("p99>1e300s", "with its unit"),
             ("p99>-1s", "with its unit"),
-            ("errors>5", "errors>5%"),
-            ("errors<5%", "give FIGURE>LIMIT"),
-            ("free>5%", "give FIGURE>LIMIT"),
-            ("free<5", "free<5%"),
-            ("free<5GB", "free<5%"),
-            ("errors>100%", "errors>5%"),
+            ("errors>5", "errors want a share"),
+            ("errors<5%", "a figure and its limit"),
+            ("free>5%", "a figure and its limit"),
+            ("free<5", "free wants a share"),
+            ("free<5GB", "free wants a share"),
+            ("errors>100%", "errors want a share"),
             ("p99>2s for ever", "behind 'for'"),
             ("p99>2s for 0s", "behind 'for'"),
         ] {

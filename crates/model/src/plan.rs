@@ -308,6 +308,14 @@ impl MountPoint {
     pub fn is_share(&self) -> bool {
         self.path.starts_with('\\')
     }
+
+    /// The place of what lies in its directory, for people: with the host, and absolute.
+    pub fn below(&self, name: &str) -> String {
+        match self.is_share() {
+            true => format!(r"{self}\{name}"),
+            false => format!("{}/{name}", self.to_string().trim_end_matches('/')),
+        }
+    }
 }
 
 impl fmt::Display for MountPoint {

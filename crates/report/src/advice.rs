@@ -41,7 +41,7 @@ pub const fn advice(rule: Rule) -> &'static str {
             "What was measured before stays in the record; run again for the rest."
         }
         Rule::LeftBehind => {
-            "Give the `filermark stop` command that the finding names. What is not Filermark's it leaves: look at the names, and remove by hand what nobody needs."
+            "Give the `filermark stop` command that the finding names. Where it names none, the thing is not this run's, and Filermark leaves it: look at it, remove it by hand if nobody needs it, then give the command for the run's directory."
         }
         Rule::LoadPoints => {
             "Use LOAD, INCR_LOAD and NUM_RUNS for ten or more evenly spaced load points."

@@ -63,4 +63,4 @@ pub use record::{
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;
 pub use verdict::Verdict;
-pub use writer::RecordWriter;
+pub use writer::{RecordWriter, check_record_place};

@@ -3,7 +3,7 @@
 use crate::reader::{ReadError, read_from, read_record};
 use crate::record::{Line, Outcome, RunRecord, SCHEMA};
 use crate::testing;
-use crate::writer::{RecordWriter, WriteError};
+use crate::writer::{RecordWriter, WriteError, check_record_place};
 use filermark_model::plan::{DriverPlan, PosixPlan, Transport};
 use std::io::BufReader;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn read(text: &str) -> Result<RunRecord, ReadError> {
 fn a_record_reads_back_as_it_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mine.run.jsonl");
-    let mut writer = RecordWriter::create(&path).unwrap();
+    let mut writer = RecordWriter::create(&path, false).unwrap();
     for line in lines() {
         writer.write(&line).unwrap();
     }
@@ -42,24 +42,54 @@ fn a_record_reads_back_as_it_was_written() {
     assert_eq!(record.points.len(), 12);
     assert_eq!(record.ort_ms(), original.ort_ms());
     assert!(matches!(
-        RecordWriter::create(&path),
+        RecordWriter::create(&path, false),
         Err(WriteError::Exists(_))
     ));
 }
 
 #[test]
-fn a_record_without_points_is_replaced_unless_its_run_goes_on() {
+fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mine.run.jsonl");
-    let mut first = RecordWriter::create(&path).unwrap();
+    let mut first = RecordWriter::create(&path, false).unwrap();
     first.write(&lines()[0]).unwrap();
     assert!(matches!(
-        RecordWriter::create(&path),
-        Err(WriteError::Exists(_))
+        RecordWriter::create(&path, false),
+        Err(WriteError::InUse(_))
     ));
     first.finish().unwrap();
-    let second = RecordWriter::create(&path).unwrap();
-    assert_eq!(std::fs::metadata(second.path()).unwrap().len(), 0);
+    let before = std::fs::read(&path).unwrap();
+    let names = || std::fs::read_dir(dir.path()).unwrap().count();
+
+    // A run that comes to nothing leaves it as it was, and nothing beside.
+    let mut second = RecordWriter::create(&path, false).unwrap();
+    assert!(second.is_draft());
+    second.write(&lines()[0]).unwrap();
+    assert!(matches!(
+        RecordWriter::create(&path, false),
+        Err(WriteError::InUse(_))
+    ));
+    drop(second);
+    assert_eq!((std::fs::read(&path).unwrap(), names()), (before, 1));
+
+    // The draft of a run that was killed is in nobody's way.
+    std::fs::write(dir.path().join(".mine.run.jsonl.draft"), "cut").unwrap();
+    let mut third = RecordWriter::create(&path, false).unwrap();
+    third.keep().unwrap();
+    assert!(!third.is_draft());
+    third.write(&lines()[0]).unwrap();
+    assert!(matches!(
+        check_record_place(&path),
+        Err(WriteError::InUse(_))
+    ));
+    third.finish().unwrap();
+    assert_eq!(names(), 1);
+    assert_eq!(read_record(&path).unwrap().run, testing::record().run);
+
+    // The same without an older record, where other files of that run are there.
+    let path = dir.path().join("other.run.jsonl");
+    drop(RecordWriter::create(&path, true).unwrap());
+    assert!(!path.exists());
 }
 
 #[test]

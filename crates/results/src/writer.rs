@@ -14,6 +14,11 @@ pub enum WriteError {
         "{0} exists already: a run record is never overwritten; choose another suffix (-s; netmist: --suffix) or directory (-d; --dir), or move it away"
     )]
     Exists(PathBuf),
+    /// Another run is at work under this name.
+    #[error(
+        "{0}: another run is writing it now; wait until that is over, or choose another suffix (-s; netmist: --suffix) or directory (-d; --dir)"
+    )]
+    InUse(PathBuf),
     /// The file system said no.
     #[error("{path}: cannot {step} the run record: {source}")]
     Io {
@@ -39,19 +44,47 @@ pub enum WriteError {
 pub struct RecordWriter {
     file: File,
     path: PathBuf,
+    /// Where it is written until it has its own name.
+    draft: Option<PathBuf>,
+}
+
+/// Whether a record of this name may be begun: there is none, or one in which nothing was
+/// measured (its run failed before the first load point) and that nobody writes.
+///
+/// # Errors
+/// It may not.
+pub fn check_record_place(path: &Path) -> Result<(), WriteError> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    if is_being_written(path) {
+        return Err(WriteError::InUse(path.into()));
+    }
+    match holds_no_point(path) {
+        true => Ok(()),
+        false => Err(WriteError::Exists(path.into())),
+    }
 }
 
 impl RecordWriter {
-    /// Makes a new record. One of that name in which nothing was measured (the
-    /// run failed before its first load point) is replaced.
+    /// Makes a new record. Where one of that name is in which nothing was measured, and
+    /// with `beside` always, it is a draft: it has another name until
+    /// [`keep`](Self::keep), and leaves nothing behind without that.
     ///
     /// # Errors
     /// There is one of that name already, or the file system says no.
-    pub fn create(path: &Path) -> Result<Self, WriteError> {
-        if holds_no_point(path) && !is_being_written(path) {
-            std::fs::remove_file(path).map_err(|e| io_error(path, "replace", e))?;
+    pub fn create(path: &Path, beside: bool) -> Result<Self, WriteError> {
+        check_record_place(path)?;
+        let draft = draft_of(path).filter(|_| beside || std::fs::symlink_metadata(path).is_ok());
+        if let Some(draft) = &draft {
+            if is_being_written(draft) {
+                return Err(WriteError::InUse(path.into()));
+            }
+            // That of a run that was killed before it had made anything.
+            let _ = std::fs::remove_file(draft);
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let place = draft.as_deref().unwrap_or(path);
+        let file = OpenOptions::new().write(true).create_new(true).open(place);
         match file {
             Ok(file) => {
                 // Held as long as the record is open; see `is_being_written`.
@@ -60,13 +93,33 @@ impl RecordWriter {
                 Ok(Self {
                     file,
                     path: path.into(),
+                    draft,
                 })
             }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 Err(WriteError::Exists(path.into()))
             }
-            Err(e) => Err(io_error(path, "create", e)),
+            Err(e) => Err(io_error(place, "create", e)),
         }
+    }
+
+    /// Whether it is a draft.
+    pub const fn is_draft(&self) -> bool {
+        self.draft.is_some()
+    }
+
+    /// A draft gets its own name, in the place of a record in which nothing was measured.
+    ///
+    /// # Errors
+    /// Another run has begun a record of this name meanwhile, or the file system says no.
+    pub fn keep(&mut self) -> Result<(), WriteError> {
+        let Some(draft) = &self.draft else {
+            return Ok(());
+        };
+        check_record_place(&self.path)?;
+        std::fs::rename(draft, &self.path).map_err(|e| io_error(&self.path, "replace", e))?;
+        self.draft = None;
+        Ok(())
     }
 
     /// Goes on with a record that is there. A last line that was cut (it has no
@@ -84,10 +137,11 @@ impl RecordWriter {
         Ok(Self {
             file,
             path: path.into(),
+            draft: None,
         })
     }
 
-    /// Where it is.
+    /// Where it is, or will be.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -117,6 +171,20 @@ impl RecordWriter {
             .sync_all()
             .map_err(|e| io_error(&self.path, "sync", e))
     }
+}
+
+impl Drop for RecordWriter {
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            let _ = std::fs::remove_file(draft);
+        }
+    }
+}
+
+/// The name of a record that may still come to nothing.
+fn draft_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    Some(path.with_file_name(format!(".{name}.draft")))
 }
 
 fn io_error(path: &Path, step: &'static str, source: io::Error) -> WriteError {

@@ -11,15 +11,15 @@ use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::handover;
 use crate::measure::no_watchdog;
-use crate::message::{FreeSpace, Report, Share, Tasks};
+use crate::message::{FreeSpace, Left, Report, Share, Tasks};
 use crate::preflight::facts::InspectRequest;
 use crate::preflight::look::{Laid, inspect};
 use crate::secure::seal::Opener;
 use crate::space;
 use crate::space_used;
-use filermark_engine::claim::Turn;
+use filermark_engine::claim::{Turn, is_of_others};
 use filermark_engine::clock::Clock;
-use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
+use filermark_engine::driver::{Claim, Driver, DriverError, Reach, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::recorder::Live;
@@ -316,11 +316,11 @@ impl Work {
             match driver.release_watched(&mount, &claim, Reach::Leftovers, &watch) {
                 Ok(report) => {
                     done.task_count += report.removed_count;
-                    left.extend(report.foreign);
+                    left.extend(report.foreign.into_iter().map(Left::entry));
                 }
                 Err(e) => {
                     done.failed_count += 1;
-                    left.push(e.to_string());
+                    left.push(not_removed(&mount, &claim, &e));
                 }
             }
         }
@@ -350,10 +350,10 @@ impl Work {
         let (_, mut left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
         // The rest alone may leave what this agent's procs made, and not name it.
         if !alone && left.is_empty() {
-            left.extend(lost);
+            left.extend(lost.map(Left::ours));
         }
-        for place in &left {
-            tracing::warn!(target: "filermark_cluster", "left behind: {place}");
+        for Left { sentence, .. } in &left {
+            tracing::warn!(target: "filermark_cluster", "left behind: {sentence}");
         }
         cleaned(done, began, left)
     }
@@ -535,7 +535,7 @@ impl Prepared {
 
     /// How many objects that removed, and what stays. The leases end first: whoever
     /// removes files keeps the lease meanwhile.
-    fn release(&mut self, reach: Reach) -> (u64, Vec<String>) {
+    fn release(&mut self, reach: Reach) -> (u64, Vec<Left>) {
         let mut removed_count = 0;
         let mut left = Vec::new();
         for mount in &self.mounts {
@@ -545,16 +545,36 @@ impl Prepared {
             match self.driver.release(mount, &self.claim, reach) {
                 Ok(report) => {
                     removed_count += report.removed_count;
-                    left.extend(report.foreign);
+                    if !report.foreign.is_empty() {
+                        let place = mount.below(&self.claim.dir_name);
+                        left.push(Left::ours(format!(
+                            "{place}: it holds what is not this run's (named beside) and stays \
+                             until that is gone"
+                        )));
+                    }
+                    left.extend(report.foreign.into_iter().map(Left::entry));
                 }
-                Err(e) => left.push(format!("{mount}/{}: {e}", self.claim.dir_name)),
+                Err(e) => left.push(not_removed(mount, &self.claim, &e)),
             }
         }
         (removed_count, left)
     }
 }
 
-fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<String>) -> Report {
+/// A run's directory that stays, and why. It is named with its host, also where the
+/// failure is that of the server.
+fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Left {
+    let sentence = match error.place.starts_with(&mount.to_string()) {
+        true => error.to_string(),
+        false => format!("{}: {error}", mount.below(&claim.dir_name)),
+    };
+    match is_of_others(error) {
+        true => Left::foreign(sentence),
+        false => Left::ours(sentence),
+    }
+}
+
+fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<Left>) -> Report {
     Report::Cleaned {
         tasks: tasks(report, began),
         left_behind,

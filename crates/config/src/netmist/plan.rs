@@ -11,6 +11,7 @@ use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::Naming;
 use crate::reach::{self, Reach};
 use crate::resolve::{Resolved, monitor, pacing, phases, replaced};
+use crate::stop_command::netmist_stop_command;
 use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::composite::{Component, CompositeWork};
@@ -125,8 +126,7 @@ pub(super) fn build(
         plan,
         work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
         debug,
-        // Options of netmist are no parameters; the suffix is the run's.
-        stop_command: format!("filermark stop -s {suffix}"),
+        stop_command: netmist_stop_command(args, &suffix),
         suffix,
         inputs: Vec::new(),
         netmist: Some(output(args, values)),

@@ -34,6 +34,9 @@ pub struct NetmistArgs {
     /// Definitions of workloads of your own (TOML)
     #[arg(long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,
+    /// For -k: remove also what -K has kept, and what another plan has made
+    #[arg(long)]
+    pub force: bool,
     /// Set a parameter of rc files; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,

@@ -28,7 +28,11 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
     }
     let resolved = resolve_netmist(&given)?;
     if given.has('k') {
-        return stop::stop_run(&resolved, false, &args.output);
+        return stop::stop_run(&resolved, args.force, &args.output);
+    }
+    if args.force {
+        let sentence = "--force belongs to -k, which removes what an earlier run has left";
+        return Err(Failure::Usage(vec![sentence.into()]));
     }
     if given.has('D') {
         return install::install_on(&resolved.launch, &args.output);

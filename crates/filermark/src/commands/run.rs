@@ -18,6 +18,7 @@ use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Severity;
+use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,6 +51,11 @@ pub fn carry_out(
     wanted: &EventsArgs,
     energy: Option<&Path>,
 ) -> Ended {
+    let record = resolved
+        .work_dir
+        .join(format!("{}.run.jsonl", resolved.suffix));
+    // Before anything is made or asked.
+    check_record_place(&record).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
     let on_stdout = wanted.events == Some(Target::Stdout);
     if on_stdout && output.json {
         let sentence = "--events - and --json both want standard output: give --events a file";
@@ -59,9 +65,7 @@ pub fn carry_out(
     let open = |target: &Target| Events::open(target, facts.clone()).map_err(Failure::Failed);
     let mut events = wanted.events.as_ref().map(open).transpose()?;
     if let Some(events) = &mut events {
-        let record = format!("{}.run.jsonl", resolved.suffix);
-        let path = resolved.work_dir.join(record);
-        events.begin(&resolved.plan, &resolved.suffix, &path);
+        events.begin(&resolved.plan, &resolved.suffix, &record);
     }
     let style = TalkStyle {
         view: !(on_stdout && std::io::stdout().is_terminal()),
@@ -79,7 +83,7 @@ pub fn carry_out(
             Ok(done)
         });
     let (code, report_path, failure) = match finished {
-        Ok(Ok((code, page))) => (code, Some(page), None),
+        Ok(Ok((code, page))) => (code, page, None),
         Ok(Err(failure)) => (failure.code(), None, Some(failure)),
         Err(failure) => (failure.code(), None, Some(failure.clone())),
     };
@@ -88,7 +92,9 @@ pub fn carry_out(
         record: outcome.map(|o| &o.record),
         reason: failure.as_ref().map(Failure::reason),
         exit_code: code,
-        record_path: outcome.map(|o| o.record_path.as_path()),
+        record_path: outcome
+            .filter(|o| !o.earlier_stays)
+            .map(|o| o.record_path.as_path()),
         report_path,
     };
     let mut failure = failure;
@@ -220,7 +226,7 @@ fn finish(
     outcome: &RunOutcome,
     output: &OutputArgs,
     stdout_is_taken: bool,
-) -> Result<(u8, PathBuf), Failure> {
+) -> Result<(u8, Option<PathBuf>), Failure> {
     let record = &outcome.record;
     let dir = outcome
         .record_path
@@ -231,6 +237,15 @@ fn finish(
         (_, false) => {}
         (true, true) => product::tell_summary(record, output),
         (false, true) => product::print_summary(record, output),
+    }
+    if outcome.earlier_stays {
+        say_line(format!(
+            "record: none; files of an earlier run '{}' are in {} and stay as they were",
+            record.run.suffix,
+            dir.display()
+        ));
+        tell_failure(record);
+        return Ok((product::exit_code(record), None));
     }
     // The result has been told, whatever the room for files.
     let page = product::write_html(record, dir);
@@ -247,8 +262,13 @@ fn finish(
     say_line(format!("files in {}: {names}", dir.display()));
     say_line(format!("record: {}", outcome.record_path.display()));
     say_line(format!("report: {}", page.display()));
+    tell_failure(record);
+    Ok((product::exit_code(record), Some(page)))
+}
+
+/// Why a run failed, last on stderr.
+fn tell_failure(record: &RunRecord) {
     if let Some(reason) = product::failure_of(record) {
         say_line(format!("filermark: {reason}"));
     }
-    Ok((product::exit_code(record), page))
 }

@@ -8,7 +8,7 @@ use crate::{interrupt, plain};
 use filermark_cluster::hosts::{HostLimits, HostOutcome, HostState, stop};
 use filermark_cluster::launch::EveryLauncher;
 use filermark_cluster::launch::tag::RunTag;
-use filermark_cluster::leftovers::{Swept, run_id_front, sweep_leftovers};
+use filermark_cluster::leftovers::{Left, Swept, run_id_front, sweep_leftovers};
 use filermark_cluster::switchboard::Lines;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
@@ -46,24 +46,47 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Ended 
                     note(&mut hosts, &resolved.launch, &one);
                 }
             }
-            Err(why) => eprintln!("what was left in directories stays: {why}"),
+            Err(Unswept::Unknown(why)) => {
+                eprintln!("what was left in directories stays: {why}");
+            }
+            Err(Unswept::Kept) => {
+                let command = &resolved.stop_command;
+                for host in &mut hosts {
+                    host.state = HostState::Failed;
+                    host.detail.push_str(&format!(
+                        "; KEEP=on: what it has kept stays; `{command} --force` removes it"
+                    ));
+                }
+            }
         }
     }
     let more = json!({ "run": tag.as_str() });
     Ok(roster::tell(&hosts, more, output, Some(&flag)))
 }
 
-/// Why nothing may be removed: somebody may still be at work there, or it was to stay.
-fn may_sweep(resolved: &Resolved, force: bool, hosts: &[HostOutcome]) -> Result<(), String> {
+/// Why nothing may be removed.
+enum Unswept {
+    /// It was to stay.
+    Kept,
+    /// Nobody knows where it is, or whether somebody is still at work there.
+    Unknown(String),
+}
+
+fn may_sweep(resolved: &Resolved, force: bool, hosts: &[HostOutcome]) -> Result<(), Unswept> {
     if resolved.plan.driver == DriverPlan::Null {
-        return Err("nobody says where it is (MNT_POINTS, CLIENT_MOUNTPOINTS)".into());
+        let why = "nobody says where it is; give the rc file or the options of the run (-r, \
+            -o MNT_POINTS=, -o CLIENT_MOUNTPOINTS=)";
+        return Err(Unswept::Unknown(why.into()));
     }
     if resolved.plan.fileset.keep && !force {
-        return Err("KEEP=on; --force removes it".into());
+        return Err(Unswept::Kept);
     }
     let unsure = |o: &&HostOutcome| matches!(o.state, HostState::Failed | HostState::ByHand);
     match hosts.iter().find(unsure) {
-        Some(host) => Err(format!("agents may still be at work on {}", host.host)),
+        Some(host) => Err(Unswept::Unknown(format!(
+            "agents may still be at work on {}; end them there, then stop again",
+            host.host
+        ))),
         None => Ok(()),
     }
 }
@@ -119,10 +142,10 @@ fn note(hosts: &mut [HostOutcome], launch: &LaunchPlan, swept: &Swept) {
             .detail
             .push_str(&format!("; removed {count} objects that it had left"));
     }
-    for left in &swept.left {
+    for Left { sentence, .. } in &swept.left {
         outcome.state = HostState::Failed;
-        outcome.detail.push_str(&format!("; leftovers: {left}"));
-        if left.contains("it belongs to run") {
+        outcome.detail.push_str(&format!("; leftovers: {sentence}"));
+        if sentence.contains("it belongs to run") {
             outcome
                 .detail
                 .push_str(" (made with another rc file or other options? --force removes it)");

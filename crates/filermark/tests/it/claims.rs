@@ -24,9 +24,14 @@ fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
         .find(|f| f.rule == Rule::LeftBehind)
         .expect("it says so");
     assert!(
-        told.message.contains("KEEP=on") && told.message.contains("filermark.s"),
+        told.message.contains("KEEP=on") && told.message.contains("127.0.0.1:/export/filermark.s;"),
         "{}",
         told.message
+    );
+    let command = told.message.split('`').nth(1).expect("a command");
+    assert!(
+        command.starts_with("filermark stop -o ") && command.ends_with(" -s s --force"),
+        "{command}"
     );
     assert!(kept.file("html").contains("KEEP=on"));
 
@@ -106,6 +111,19 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
         end.findings
     );
     assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
+    // By its whole path, and without a command that could not help.
+    let notes = told.clone().find(|f| f.message.contains("notes.txt"));
+    let notes = &notes.expect("told").message;
+    assert!(
+        notes.contains("left behind: 127.0.0.1:/export/filermark.s/notes.txt: not this run's")
+            && notes.contains("remove it yourself")
+            && !notes.contains("filermark stop -"),
+        "{notes}"
+    );
+    let place = "left behind: 127.0.0.1:/export/filermark.s: ";
+    let dir = told.clone().find(|f| f.message.starts_with(place));
+    let command = &dir.expect("the directory, too").message;
+    assert!(command.contains("`filermark stop -o "), "{command}");
 
     // The directory is still ours: the next run uses it and leaves them again.
     sweep.elsewhere().set("WARMUP_TIME", 0).succeed();
@@ -159,8 +177,9 @@ fn a_run_whose_directory_another_one_has_taken_ends_and_says_so() {
     );
     let left = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
     let left = &left.expect("it stays").message;
+    // It is the other run's now: `stop` would leave it alone.
     assert!(
-        left.contains(place) && left.contains("filermark stop"),
+        left.contains(place) && left.contains("run other") && !left.contains("filermark stop -"),
         "{left}"
     );
     // Its procs' files may have the other run's names: none is removed.

@@ -1,6 +1,6 @@
 //! `--events`: what other programs hear of a run, and that they cannot disturb it.
 
-use crate::peek::{assert_empty, serve};
+use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::{Started, Sweep};
 use crate::turns::beside_others;
 use filermark_server::ServerOptions;
@@ -168,7 +168,15 @@ fn a_run_that_fails_or_is_interrupted_says_so() {
         (&"interrupted".into(), &130.into())
     );
     assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "FAILED");
-    // The same suffix again: there is no record of this one.
+    // The same suffix again is refused, and the events of this run stay.
+    sweep.fail(2).assert_sentence(&["exists already"]);
+    assert_eq!(read(&sweep.dir().join("events")), events);
+    // A run that was refused by the server's directory has no record of its own, where an
+    // earlier one has left files.
+    std::fs::remove_file(sweep.result("s.run.jsonl")).expect("moved away");
+    let mut peek = Peek::into(&server);
+    peek.make_dir("filermark.s");
+    peek.make_file("filermark.s/thesis.txt", b"ten years of work");
     sweep.fail(1);
     let events = read(&sweep.dir().join("events"));
     let last = events.last().expect("the last");
@@ -177,7 +185,7 @@ fn a_run_that_fails_or_is_interrupted_says_so() {
         (&"failed".into(), &Value::Null)
     );
     let reason = last["reason"].as_str().expect("a reason");
-    assert!(reason.contains("exists already"), "{reason}");
+    assert!(reason.contains("thesis.txt"), "{reason}");
 }
 
 #[test]

@@ -52,6 +52,44 @@ fn a_run_leaves_its_files_and_nothing_in_the_directories() {
     }
 }
 
+/// The command that the finding names is the one that helps, as it stands there.
+#[test]
+fn what_is_kept_goes_by_the_command_that_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    two_clients(dir.path());
+    let mut args = vec![
+        "netmist",
+        "-d",
+        "1",
+        "-O",
+        "200",
+        "-N",
+        "-K",
+        "-g",
+        "client_list",
+    ];
+    args.extend(SMALL);
+    args.extend(["-o", "FILE_SIZE=8k", "--suffix", "kept"]);
+    let output = filermark(dir.path(), &args);
+    assert_complete(&output);
+    let left = |work: &str| std::fs::read_dir(dir.path().join(work)).unwrap().count();
+    assert_eq!((left("a"), left("b")), (1, 1));
+    let record = dir.path().join("result/kept.run.jsonl");
+    let record = filermark_results::read_record(&record).expect("a record");
+    let findings = record.end.expect("an end").findings;
+    let told = findings.iter().find(|f| f.message.contains("KEEP=on"));
+    let told = &told.expect("what stays").message;
+    let command = told.split('`').nth(1).expect("a command");
+    let words = command.strip_prefix("filermark ").expect("the program");
+    let ended = std::process::Command::new("sh")
+        .args(["-c", &format!("\"$0\" {words}"), crate::sweep::PROGRAM])
+        .current_dir(dir.path())
+        .output()
+        .expect("a shell");
+    assert!(ended.status.success(), "{command}: {}", talk(&ended));
+    assert_eq!((left("a"), left("b")), (0, 0), "{command}");
+}
+
 #[test]
 fn info_and_export_touch_nothing() {
     let dir = tempfile::tempdir().unwrap();

@@ -212,11 +212,21 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
     for plant in stay {
         let told = left.iter().find(|message| message.contains(plant));
         let told = told.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
-        let command = told.split('`').nth(1).unwrap_or_default();
-        let is_exact =
-            command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
-        assert!(is_exact, "{told}");
+        assert!(
+            told.contains("remove it yourself") && !told.contains("filermark stop -"),
+            "{told}"
+        );
+        // With the host, and from the root on.
+        let place = told.strip_prefix("left behind: ").unwrap_or_default();
+        let front = place.split(plant.as_str()).next().unwrap_or_default();
+        assert!(front.starts_with("//") || front.contains(":/"), "{told}");
     }
+    let of_dir = |message: &&String| message.contains("until that is gone");
+    let told = left.iter().find(of_dir).expect("the run's directory");
+    let command = told.split('`').nth(1).unwrap_or_default();
+    let is_exact =
+        command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
+    assert!(is_exact, "{told}");
     left
 }
 

@@ -1,12 +1,14 @@
 //! What a run writes, and that all of it says the same.
 
-use crate::peek::{assert_empty, serve};
+use crate::peek::{Peek, assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
 use filermark_results::Outcome;
 use filermark_results::record::{Phase, SCHEMA};
 use filermark_server::ServerOptions;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Every line of the record's file against the published schema.
 fn assert_schema(text: &str) {
@@ -177,10 +179,70 @@ fn a_record_is_never_overwritten() {
     };
     let before = files(None);
     let calls = server.stats();
-    let ended = sweep.fail(1);
+    let events = sweep.write("events", "mine");
+    let with_events = sweep
+        .clone()
+        .arg("--events")
+        .arg(events.display().to_string());
+    let ended = with_events.fail(2);
     ended.assert_sentence(&["result/s.run.jsonl", "exists already", "another suffix"]);
+    assert_eq!(std::fs::read(&events).expect("events"), b"mine");
     assert!(before == files(Some(&ended)), "a result has changed");
     assert_eq!(server.stats(), calls, "the server was asked");
+}
+
+/// A run that is refused before it has made anything leaves the record and the files of an
+/// earlier run as they are.
+#[test]
+fn a_refused_run_touches_no_earlier_results() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut peek = Peek::into(&server);
+    let sweep = Sweep::on(&server);
+    let files = || {
+        let names = std::fs::read_dir(sweep.result("")).expect("the results");
+        let paths = names.map(|entry| entry.expect("an entry").path());
+        let read = |path: PathBuf| (path.clone(), std::fs::read(&path).expect("a result"));
+        paths.map(read).collect::<BTreeMap<_, _>>()
+    };
+    // A run that failed in INIT has a record without a load point that was measured, and a
+    // run that was refused one without any.
+    peek.make_dir("filermark.s");
+    peek.make_file("filermark.s/thesis.txt", b"ten years of work");
+    sweep.fail(1);
+    let before = files();
+    assert!(
+        before.keys().any(|p| p.ends_with("s.run.jsonl")),
+        "{before:?}"
+    );
+    let refused = || {
+        let ended = sweep.fail(1);
+        ended.assert_sentence(&["127.0.0.1:/export/filermark.s", "thesis.txt"]);
+        assert!(
+            ended
+                .stderr
+                .contains("record: none; files of an earlier run 's'"),
+            "{}",
+            ended.stderr
+        );
+    };
+    refused();
+    assert_eq!(files(), before);
+
+    // The same where the record was moved away and the other files were not.
+    peek.remove("filermark.s/thesis.txt");
+    sweep.succeed();
+    std::fs::remove_file(sweep.result("s.run.jsonl")).expect("moved away");
+    let before = files();
+    peek.make_dir("filermark.s");
+    peek.make_file("filermark.s/thesis.txt", b"ten years of work");
+    refused();
+    assert_eq!(files(), before);
+
+    // A run that is not refused has its record and its files.
+    peek.remove("filermark.s/thesis.txt");
+    let ended = sweep.succeed();
+    assert!(ended.is_complete() && ended.file("sfssum").contains("100"));
 }
 
 #[test]

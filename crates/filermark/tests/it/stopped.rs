@@ -1,13 +1,14 @@
 //! Ctrl-C, and what is left then: the results so far, and nothing on the server.
 
 use crate::peek::{Peek, assert_empty, serve};
-use crate::sweep::{Started, Sweep};
+use crate::sweep::{PROGRAM, Started, Sweep};
 use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::{Outcome, Phase};
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Hostile, Replies};
 use rustix::process::{Pid, Signal, kill_process};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Waits till the named load point is in its RUN phase.
@@ -154,6 +155,47 @@ fn the_second_ctrl_c_leaves_at_once() {
     wait_till_empty(&server);
 }
 
+/// The files beside the record are those of the end of the last load point: the record goes
+/// on after that, and nobody has made them again.
+#[test]
+fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
+    let _turn = beside_others();
+    let server = slow_to_remove();
+    let sweep = Sweep::on(&server).set("LOAD", "100 120");
+    let mut started = sweep.start();
+    wait_for_run(&mut started, "2/2");
+    started.signal(Signal::INT);
+    started.wait_for("CLEANUP: removes");
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert_eq!(ended.record().end, None, "it left at once");
+    let verify = || {
+        let record = sweep.result("s.run.jsonl");
+        let told = Command::new(PROGRAM).arg("verify").arg(record).output();
+        String::from_utf8(told.expect("verify").stdout).expect("text")
+    };
+    let told = verify();
+    let faults: Vec<&str> = told.lines().filter(|l| l.starts_with("FAIL")).collect();
+    assert!(
+        matches!(faults[..], [fault] if fault.contains("s.run.jsonl: has no end")),
+        "{told}"
+    );
+    for name in ["sfsres.s", "s.html"] {
+        let line = format!("ok    {name}: as s.run.jsonl made it when load point ");
+        assert!(told.contains(&line), "{name}: {told}");
+    }
+    // What was changed is found out as before.
+    let page = sweep.result("s.html");
+    let changed = std::fs::read_to_string(&page)
+        .expect("the page")
+        .replacen("100", "999", 1);
+    std::fs::write(&page, changed).expect("written");
+    let told = verify();
+    assert!(told.contains("FAIL  s.html: not as"), "{told}");
+    wait_till_empty(&server);
+}
+
 /// A server on which CLEANUP takes some seconds.
 fn slow_to_remove() -> RunningServer {
     serve(ServerOptions {
@@ -240,8 +282,18 @@ fn stop_removes_what_a_run_of_this_plan_left_and_nobody_elses() {
             .command("stop")
             .set("CLIENTS", "localhost")
     };
-    let told = stop(kept.clone()).run();
-    assert!(told.stderr.contains("KEEP=on"), "{}", told.stderr);
+    let told = stop(kept.clone()).fail(1);
+    assert!(
+        told.stdout.contains("FAILED") && told.stdout.contains("KEEP=on"),
+        "{}",
+        told.stdout
+    );
+    let command = told.stdout.split('`').nth(1).expect("a command");
+    assert!(
+        command.starts_with("filermark stop ")
+            && command.ends_with(&format!("-s {suffix} --force")),
+        "{command}"
+    );
     let told = stop(kept.clone().set("KEEP", "off")).fail(1);
     assert!(
         told.stdout.contains("it belongs to run") && told.stdout.contains("--force"),
@@ -469,7 +521,7 @@ fn a_wrong_stop_if_is_refused() {
     assert!(
         ended
             .stderr
-            .contains("STOP_IF: 'p99<2s' is no condition; give FIGURE>LIMIT"),
+            .contains("STOP_IF: 'p99<2s' is no condition; a figure and its limit"),
         "{}",
         ended.stderr
     );
