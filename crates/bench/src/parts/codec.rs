@@ -3,7 +3,7 @@
 use crate::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource, History};
+use filermark_engine::data::{Checking, DataSource, History, SECTOR};
 use filermark_engine::sys::thread_cpu;
 use filermark_model::{Benchmark, Latency, Nanos, Rng};
 use filermark_onc::nfs3::{
@@ -64,15 +64,25 @@ fn contents(rounds: u32) -> Vec<Figure> {
             figure(what, per_byte(took)).bar(Bar::AtMost(MAKE_NS_PER_BYTE_MAX))
         }));
     }
+    figures.push(figure(
+        "compare a sector of a reply",
+        compare_sample(rounds),
+    ));
+    figures
+}
+
+/// Nanoseconds for a sector of a reply to be compared, per round.
+pub(super) fn compare_sample(rounds: u32) -> Vec<f64> {
+    let data = Arc::new(DataSource::new(1, Checking::All));
     let mut history = History::new(data.clone(), 64);
     let mut reply = vec![0; DATA];
     data.fill(7, 0, 0, &mut reply);
-    let compared = time(rounds, |_| {
+    time(rounds, |n| {
+        let from = n as usize * SECTOR % DATA;
         let since = history.begin_read();
-        let _ = black_box(history.check(since, 7, 0, black_box(&reply)));
-    });
-    figures.push(figure("compare a sample of a reply", compared));
-    figures
+        let sector = black_box(&reply[from..from + SECTOR]);
+        let _ = black_box(history.check(since, 7, from as u64, sector));
+    })
 }
 
 /// Nanoseconds per call of `step`, per round.

@@ -8,11 +8,13 @@
 mod bare;
 mod fio;
 
+use super::codec;
 use crate::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, mounted_plan};
+use filermark_engine::data::SECTOR;
 use filermark_model::transfer::TransferTable;
-use filermark_model::{Mix, Op};
+use filermark_model::{Mix, Op, PointStats, RunPlan};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,44 +29,77 @@ pub(super) const FILE_BYTES: u64 = 64 << 20;
 /// Of the bare loop's rate, wanted; of fio's.
 const OF_BARE: f64 = 0.95;
 const OF_FIO: f64 = 1.0;
+/// Percent of the processor time that comparing a sample of what was read may take.
+const COMPARED_PCNT_MAX: f64 = 2.0;
 
 /// Measures on tmpfs and on the file system of the current directory.
 pub fn measure(rounds: u32) -> Measured {
     let mut figures = Vec::new();
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
+    let compare_ns = Figure::new("", "ns", codec::compare_sample(rounds)).median();
     for (name, place) in [
         ("tmpfs", PathBuf::from("/dev/shm")),
         ("disk", here.join("target")),
     ] {
         let dir = Scratch::new(&place)?;
         for (what, mix, calls) in METADATA {
-            let mine = metadata(&dir.0, mix, rounds)?;
-            let bare = repeated(rounds, || {
-                bare::metadata(&dir.0, *calls, DIRS, FILES, WINDOW)
-            })?;
-            figures.push(told(name, what, "filermark", &mine));
-            figures.push(told(name, what, "bare loop", &bare));
-            figures.push(ratio(name, what, "of the bare loop", &mine, &bare, OF_BARE));
+            let mut bench = metadata(&dir.0, mix)?;
+            let (mut mine, mut bare) = (Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                mine.push(run(&mut bench)?.achieved_ops_per_sec());
+                bare.push(bare::metadata(&dir.0, *calls, DIRS, FILES, WINDOW)?);
+            }
+            bench.cleanup()?;
+            figures.extend(beside_bare(name, what, &mine, &bare));
         }
         for (what, op, write) in [
             ("read_random 4 KiB", Op::ReadRandom, false),
             ("write_random 4 KiB", Op::WriteRandom, true),
         ] {
-            let mine = transfers(&dir.0, op, rounds)?;
-            let bare = repeated(rounds, || bare::transfers(&dir.0, write, WINDOW))?;
-            figures.push(told(name, what, "filermark", &mine));
-            figures.push(told(name, what, "bare loop", &bare));
-            figures.push(ratio(name, what, "of the bare loop", &mine, &bare, OF_BARE));
-            match repeated(rounds, || fio::rate(&dir.0, write, WINDOW)) {
-                Ok(theirs) => {
-                    figures.push(told(name, what, "fio psync", &theirs));
-                    figures.push(ratio(name, what, "of fio", &mine, &theirs, OF_FIO));
-                }
-                Err(why) => eprintln!("fio: {why}"),
-            }
+            let turns = transfers(&dir.0, (op, write), rounds, compare_ns)?;
+            figures.extend(turns.figures(name, what, write));
         }
     }
     Ok(figures)
+}
+
+/// Ours and the bare loop's op/s, and their ratio.
+fn beside_bare(place: &str, what: &str, mine: &[f64], bare: &[f64]) -> [Figure; 3] {
+    [
+        told(place, what, "filermark", mine),
+        told(place, what, "bare loop", bare),
+        ratio(place, what, "of the bare loop", mine, bare, OF_BARE),
+    ]
+}
+
+/// What the turns of a transfer came to, round by round.
+#[derive(Default)]
+struct Turns {
+    mine: Vec<f64>,
+    bare: Vec<f64>,
+    fio: Vec<f64>,
+    /// Share of our processor time that comparing what was read took, in percent.
+    compared_pcnt: Vec<f64>,
+}
+
+impl Turns {
+    fn figures(&self, place: &str, what: &str, write: bool) -> Vec<Figure> {
+        let mut figures = beside_bare(place, what, &self.mine, &self.bare).to_vec();
+        if !self.fio.is_empty() {
+            let who = match write {
+                true => "fio psync, refill_buffers",
+                false => "fio psync",
+            };
+            figures.push(told(place, what, who, &self.fio));
+            figures.push(ratio(place, what, "of fio", &self.mine, &self.fio, OF_FIO));
+        }
+        if !write {
+            let name = format!("{place}: {what}, comparing");
+            let share = Figure::new(name, "% of CPU", self.compared_pcnt.clone());
+            figures.push(share.bar(Bar::AtMost(COMPARED_PCNT_MAX)));
+        }
+        figures
+    }
 }
 
 /// Which calls the bare loop makes.
@@ -98,19 +133,25 @@ const METADATA: &[Turn] = &[
     ("readdir", &[(Op::Readdir, 100.0)], Calls::Readdir),
 ];
 
-fn metadata(dir: &Path, mix: &[(Op, f64)], rounds: u32) -> Result<Vec<f64>, String> {
+fn metadata(dir: &Path, mix: &[(Op, f64)]) -> Result<Bench, String> {
     let mix = Mix::new(mix.iter().copied()).map_err(|e| e.to_string())?;
-    let mut bench = Bench::start(mounted_plan(dir, |component| {
+    filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
         (component.dir_count, component.files_per_dir) = (DIRS, FILES);
         component.file_bytes = 1024;
-    })?)?;
-    rates(&mut bench, rounds)
+    })?)
 }
 
-fn transfers(dir: &Path, op: Op, rounds: u32) -> Result<Vec<f64>, String> {
+/// Transfers of one kind: ours, the bare loop's and fio's in turns. Comparing a sector that
+/// was read takes `compare_ns`.
+fn transfers(
+    dir: &Path,
+    (op, write): (Op, bool),
+    rounds: u32,
+    compare_ns: f64,
+) -> Result<Turns, String> {
     let mix = Mix::new([(op, 100.0)]).map_err(|e| e.to_string())?;
-    let mut bench = Bench::start(mounted_plan(dir, |component| {
+    let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
         component.workload.read_transfers = TransferTable::fixed(4096);
         component.workload.write_transfers = TransferTable::fixed(4096);
@@ -119,29 +160,37 @@ fn transfers(dir: &Path, op: Op, rounds: u32) -> Result<Vec<f64>, String> {
         (component.dir_count, component.files_per_dir) = (1, 1);
         component.file_bytes = FILE_BYTES;
     })?)?;
-    rates(&mut bench, rounds)
-}
-
-fn rates(bench: &mut Bench, rounds: u32) -> Result<Vec<f64>, String> {
-    bench.init(0.0)?;
-    let rates = (0..rounds)
-        .map(|_| {
-            let stats = bench.run(0.0, WARMUP, WINDOW)?;
-            match stats.error_count() {
-                0 => Ok(stats.achieved_ops_per_sec()),
-                n => Err(format!("{n} operations failed: {:?}", stats.errors)),
-            }
-        })
-        .collect();
+    let mut turns = Turns::default();
+    for _ in 0..rounds {
+        let stats = run(&mut bench)?;
+        turns.mine.push(stats.achieved_ops_per_sec());
+        let sectors = stats.checked_bytes() as f64 / SECTOR as f64;
+        let share = sectors * compare_ns / stats.generator_cpu_ns.max(1) as f64;
+        turns.compared_pcnt.push(share * 100.0);
+        turns.bare.push(bare::transfers(dir, write, WINDOW)?);
+        match fio::rate(dir, write, WINDOW) {
+            Ok(rate) => turns.fio.push(rate),
+            Err(why) => eprintln!("fio: {why}"),
+        }
+    }
     bench.cleanup()?;
-    rates
+    Ok(turns)
 }
 
-fn repeated(
-    rounds: u32,
-    mut turn: impl FnMut() -> Result<f64, String>,
-) -> Result<Vec<f64>, String> {
-    (0..rounds).map(|_| turn()).collect()
+/// The files of a plan, made.
+fn filled(plan: RunPlan) -> Result<Bench, String> {
+    let mut bench = Bench::start(plan)?;
+    bench.init(0.0)?;
+    Ok(bench)
+}
+
+/// One turn.
+fn run(bench: &mut Bench) -> Result<PointStats, String> {
+    let stats = bench.run(0.0, WARMUP, WINDOW)?;
+    match stats.error_count() {
+        0 => Ok(stats),
+        n => Err(format!("{n} operations failed: {:?}", stats.errors)),
+    }
 }
 
 fn told(place: &str, what: &str, who: &str, rates: &[f64]) -> Figure {

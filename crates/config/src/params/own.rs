@@ -72,7 +72,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .default("off")
     .standard(Standard::Fixed("off"))
-    .help("A sector of every read is compared in any case. All of it costs processor time on the client; a read of wrong data then fails."),
+    .help("A sample of what is read is compared in any case: a sector of each reply, of fewer where that would take 1.5 % of the processor time. All of it costs processor time on the client; a read of wrong data then fails."),
     p(
         "SPACE_CHECK",
         Group::Workload,

@@ -39,7 +39,7 @@ pub(super) struct Part<'a> {
 
 impl Part<'_> {
     /// Whether it is of one generation that is accepted, in all its bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check_whole(&self, accepts: &mut impl FnMut(u64) -> bool) -> Option<Checked> {
         let whole = <&[u8; SECTOR]>::try_from(self.data).ok()?;
         let generation = self.sector.read_whole(whole, self.solid)?;

@@ -10,10 +10,13 @@
 
 use super::candidates::Candidates;
 use super::check::Mixture;
+use super::sampling::Sampling;
 use super::{BLOCK_SECTORS, Checking, DataSource, GENERATION_LIMIT, SECTOR_BYTES};
-use filermark_model::rng::{hash3, mix64};
+use filermark_model::rng::hash3;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Ranges that are remembered, of a shard of many procs and of one that has one.
 const RANGES: usize = 1 << 14;
@@ -45,6 +48,15 @@ pub struct Compared {
     pub bytes: u64,
     /// Bytes of which nothing can be said, right or wrong.
     pub undecided_bytes: u64,
+}
+
+impl Compared {
+    /// Nothing was to be compared.
+    pub const NOTHING: Self = Self {
+        good: true,
+        bytes: 0,
+        undecided_bytes: 0,
+    };
 }
 
 impl Checked {
@@ -99,8 +111,7 @@ pub struct History {
     ranges: usize,
     /// Writes that have ended.
     event: u64,
-    /// Reads that were looked at.
-    turn: u64,
+    sampling: Sampling,
     /// Writes of a proc have overlapped, or one's fate is not known.
     may_tear: bool,
 }
@@ -118,7 +129,7 @@ impl History {
                 _ => RANGES,
             },
             event: 0,
-            turn: 0,
+            sampling: Sampling::new(),
             may_tear: false,
         }
     }
@@ -218,36 +229,28 @@ impl History {
         self.event
     }
 
-    /// Compares what a read that began at `since` brought: all of it, or a sector.
+    /// Compares what a read that began at `since` brought: all of it, a sector or nothing.
     #[inline]
     pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> Compared {
-        let (from, to) = self.part(offset, data.len());
-        self.compare(since, file, offset + from as u64, &data[from..to])
-    }
-
-    /// Which part of the next read of a range is to be compared: from, to.
-    #[inline]
-    pub fn part(&mut self, offset: u64, len: usize) -> (usize, usize) {
-        match self.data.checking {
-            Checking::Nothing => (0, 0),
-            Checking::All => (0, len),
-            Checking::Sample => self.sample(offset, len),
+        let part = self.part(offset, data.len());
+        if part.is_empty() {
+            return Compared::NOTHING;
         }
+        let began = self.sampling.is_timed().then(Instant::now);
+        let compared = self.compare(since, file, offset + part.start as u64, &data[part]);
+        if let Some(began) = began {
+            self.sampling.note_cost(began.elapsed());
+        }
+        compared
     }
 
-    /// A sector of the range.
+    /// Which part of the next read of a range is to be compared.
     #[inline]
-    fn sample(&mut self, offset: u64, len: usize) -> (usize, usize) {
-        self.turn = self.turn.wrapping_add(1);
-        let skip = (offset.wrapping_neg() % SECTOR_BYTES) as usize;
-        let whole = len.saturating_sub(skip) / SECTOR_BYTES as usize;
-        match whole {
-            0 => (0, len),
-            n => {
-                let which = (u128::from(mix64(self.turn)) * n as u128) >> 64;
-                let from = skip + which as usize * SECTOR_BYTES as usize;
-                (from, from + SECTOR_BYTES as usize)
-            }
+    pub fn part(&mut self, offset: u64, len: usize) -> Range<usize> {
+        match self.data.checking {
+            Checking::Nothing => 0..0,
+            Checking::All => 0..len,
+            Checking::Sample => self.sampling.draw(offset, len),
         }
     }
 

@@ -15,6 +15,7 @@ mod check;
 mod history;
 #[cfg(test)]
 mod mixture_tests;
+mod sampling;
 mod seams;
 mod sector;
 #[cfg(test)]
@@ -52,7 +53,8 @@ const ZEROS_COST: f64 = 4.5;
 pub enum Checking {
     /// Nothing: for services that keep no data. The program never asks for it.
     Nothing,
-    /// One sector of every reply.
+    /// One sector of every reply, or of some replies where all would take more than 1.5 % of the
+    /// processor time.
     Sample,
     /// Everything (VERIFY).
     All,
@@ -289,7 +291,7 @@ impl DataSource {
             let mut accepts = |generation| accepts(place.number, generation);
             checked.add(match place.fixed {
                 Some(generation) => part.check_fixed(generation),
-                None => (part.check_whole(&mut accepts))
+                None => (vector::check_whole(&part, &mut accepts))
                     .unwrap_or_else(|| part.check_mixture(mixture(place.number), &mut accepts)),
             });
         });

@@ -154,7 +154,7 @@ impl Sector<'_> {
 
     /// Whether a whole sector, of whose bytes only the first `solid` matter, is what one
     /// generation wrote; gives it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_whole(&self, data: &[u8; SECTOR], solid: usize) -> Option<u64> {
         let (words, _) = data.as_chunks::<8>();
         let read = |at: usize| u64::from_le_bytes(words[at]);

@@ -197,9 +197,9 @@ fn shared_files_show_any_write_and_samples_are_sectors() {
     }
     let mut seen = HashSet::new();
     for _ in 0..200 {
-        let (from, to) = history.part(100, 10_000);
-        assert_eq!(((100 + from) % 512, to - from), (0, 512));
-        seen.insert(from);
+        let part = history.part(100, 10_000);
+        assert_eq!(((100 + part.start) % 512, part.len()), (0, 512));
+        seen.insert(part.start);
     }
     assert_eq!(seen.len(), 18, "each whole sector in turn");
     assert!(!history.check(0, 5, 0, &[0; 4_096]).good);

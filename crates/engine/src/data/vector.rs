@@ -1,7 +1,9 @@
-//! Sectors in bulk, with the processor's wider registers where it has them (AVX2 takes
+//! Whole sectors, with the processor's wider registers where it has them (AVX2 takes
 //! half the time of what every x86-64 has). The only unsafe code of the contents.
 #![allow(unsafe_code)]
 
+use super::check::Part;
+use super::history::Checked;
 use super::sector::{FileKey, Pool, SECTOR};
 
 /// Writes consecutive sectors of a file, from sector `first` on.
@@ -32,6 +34,26 @@ fn write_any(file: FileKey, pool: &Pool, first: u64, generation: u64, out: &mut 
     for (number, out) in (first..).zip(out) {
         file.sector(pool, number).write(generation, out);
     }
+}
+
+/// Whether a part of a sector is of one generation that is accepted, in all its bytes.
+#[inline]
+pub(super) fn check_whole(
+    part: &Part<'_>,
+    accepts: &mut impl FnMut(u64) -> bool,
+) -> Option<Checked> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, the only thing that the function asks for.
+        return unsafe { check_whole_avx2(part, accepts) };
+    }
+    part.check_whole(accepts)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn check_whole_avx2(part: &Part<'_>, accepts: &mut impl FnMut(u64) -> bool) -> Option<Checked> {
+    part.check_whole(accepts)
 }
 
 #[cfg(test)]

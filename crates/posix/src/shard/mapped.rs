@@ -6,6 +6,7 @@ use crate::counters::Tally;
 use crate::sys::{Class, Errno, mapped};
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::FileAction;
+use std::ops::Range;
 
 impl PosixShard {
     /// mmap_read and mmap_write.
@@ -51,22 +52,22 @@ impl PosixShard {
     fn mapped_read(&mut self, proc: u32, span: Span) -> Outcome {
         let history = self.parts.handles.proc(proc).map(|p| &mut p.history);
         let part = history.map(|history| history.part(span.offset, span.length));
-        let (from, to) = match part {
+        let part = match part {
             Ok(part) => part,
             Err(e) => return self.refused(e),
         };
         let mut outcome = self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
             let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
-            let copy = shard.buffer.get(to - from);
+            let copy = shard.buffer.get(part.len());
             let file = handles.file_at(slot)?;
-            mapped::read(file, span.offset, span.length, (from, copy))?;
+            mapped::read(file, span.offset, span.length, (part.start, copy))?;
             work.physical += 1;
             work.read_bytes += span.length as u64;
             Ok(())
         });
         outcome.status = match outcome.status {
-            Status::Ok => self.compare_part(proc, span, (from, to)),
+            Status::Ok => self.compare_part(proc, span, part),
             Status::Refused(code) if Errno(code) == Errno::IO && self.is_cut(proc, span) => {
                 self.counters.add(Tally::EarlyEofs);
                 Status::Lost
@@ -77,13 +78,13 @@ impl PosixShard {
     }
 
     /// Compares the part of a mapped span that was copied into the buffer.
-    fn compare_part(&mut self, proc: u32, span: Span, (from, to): (usize, usize)) -> Status {
+    fn compare_part(&mut self, proc: u32, span: Span, part: Range<usize>) -> Status {
         let Ok(proc) = self.parts.handles.proc(proc) else {
             return Status::Ok;
         };
         let history = &proc.history;
-        let offset = span.offset + from as u64;
-        let bytes = &*self.buffer.get(to - from);
+        let offset = span.offset + part.start as u64;
+        let bytes = &*self.buffer.get(part.len());
         let checked = history.compare(history.begin_read(), span.content, offset, bytes);
         self.counters.add_many(Tally::CheckedBytes, checked.bytes);
         self.counters

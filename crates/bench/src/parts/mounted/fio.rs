@@ -1,4 +1,5 @@
-//! fio on the same file system: psync, one job, the same block and file size.
+//! fio on the same file system: psync, one job, the same block and file size. What it writes
+//! is new in every block (refill_buffers), as ours is.
 
 use super::FILE_BYTES;
 use std::path::Path;
@@ -19,6 +20,7 @@ pub fn rate(dir: &Path, write: bool, window: Duration) -> Result<f64, String> {
         .arg(format!("--runtime={}ms", window.as_millis()))
         .arg(format!("--filename={}", file.display()))
         .args(["--invalidate=0", "--norandommap=1", "--allow_file_create=1"])
+        .arg("--refill_buffers=1")
         .output()
         .map_err(|e| format!("cannot be started: {e} (Debian package fio)"))?;
     let _ = std::fs::remove_file(&file);
