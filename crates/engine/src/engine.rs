@@ -195,17 +195,20 @@ impl Engine {
     ) -> Result<PointStats, PhaseError> {
         let timetable = times.into();
         let procs = self.plan.proc_count_at(point);
-        let mut groups = self.groups(procs, timetable.latest());
+        let groups = self.groups(procs, timetable.latest());
+        let mut turns: Vec<_> = groups.iter().map(|of| of.iter().cycle()).collect();
         self.send(procs, |shard| {
-            let group = groups
+            let group = turns
                 .get_mut(shard.component as usize)
-                .and_then(|g| g.next());
+                .and_then(|turn| turn.next().cloned());
             Command::Run(point, timetable.clone(), group)
         });
         let mut all = PointStats::default();
         let mut first_error = None;
         let origin = timetable.latest().run_start;
-        let mut open = OpenWatch::begin(&self.open_ops, &self.clock, self.live.as_ref(), origin);
+        let groups: Vec<_> = groups.into_iter().flatten().collect();
+        let live = self.live.as_ref();
+        let mut open = OpenWatch::begin(&self.open_ops, &self.clock, live, &groups, origin);
         for reply in self.gather_watching(procs, || open.look()) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
@@ -288,11 +291,7 @@ impl Engine {
 
     /// Counters for blocking shards: some groups per component, whose members take
     /// turns. None for the others.
-    fn groups(
-        &self,
-        procs: u32,
-        times: RunTimes,
-    ) -> Vec<impl Iterator<Item = Arc<SharedRecorder>>> {
+    fn groups(&self, procs: u32, times: RunTimes) -> Vec<Vec<Arc<SharedRecorder>>> {
         let Some(composite) = self.plan.benchmark.composite() else {
             return Vec::new();
         };
@@ -302,7 +301,7 @@ impl Engine {
             let is_one = |s: &&Handle| s.first_proc < procs && s.component as usize == at;
             let mine: Vec<_> = self.shards.iter().filter(is_one).collect();
             let groups = mine.len().min(most);
-            let all: Vec<_> = (0..groups)
+            (0..groups)
                 .map(|group| {
                     let setup = GroupSetup {
                         mix: mine[group].operations.mix(),
@@ -322,8 +321,7 @@ impl Engine {
                     };
                     SharedRecorder::new(setup, times)
                 })
-                .collect();
-            all.into_iter().cycle()
+                .collect()
         };
         composite.components.iter().enumerate().map(of).collect()
     }

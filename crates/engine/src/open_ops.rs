@@ -8,7 +8,7 @@
 use crate::clock::Clock;
 use crate::recorder::{Live, SECONDS_MAX, second_of};
 use crate::run_times::saved_seconds;
-use crate::shared_recorder::TELL_AFTER;
+use crate::shared_recorder::{SharedRecorder, TELL_AFTER};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, PointStats};
 use std::sync::Arc;
@@ -87,6 +87,9 @@ pub(crate) struct OpenWatch<'a> {
     all: &'a OpenOps,
     clock: &'a Clock,
     live: Option<&'a SyncSender<Live>>,
+    /// What the shards count into. Their seconds are told before ours: whoever listens takes
+    /// each second once, and in order.
+    groups: &'a [Arc<SharedRecorder>],
     /// Seconds count from here: RUN begins then at the latest.
     origin: Nanos,
     /// The second under way.
@@ -102,6 +105,7 @@ impl<'a> OpenWatch<'a> {
         all: &'a OpenOps,
         clock: &'a Clock,
         live: Option<&'a SyncSender<Live>>,
+        groups: &'a [Arc<SharedRecorder>],
         origin: Nanos,
     ) -> Self {
         Self {
@@ -109,6 +113,7 @@ impl<'a> OpenWatch<'a> {
             all,
             clock,
             live,
+            groups,
             origin,
             seen: Vec::new(),
             told: 0,
@@ -131,6 +136,9 @@ impl<'a> OpenWatch<'a> {
                 open_age_max_ns: age.0,
                 ..Interval::default()
             });
+        }
+        for group in self.groups {
+            group.tell(now);
         }
         self.tell(second - TELL_AFTER);
     }
@@ -171,6 +179,11 @@ impl<'a> OpenWatch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::{Outcome, Status};
+    use crate::recorder::Ended;
+    use crate::run_times::RunTimes;
+    use crate::shared_recorder::{Batch, GroupSetup};
+    use filermark_model::{Mix, Op};
     use std::sync::mpsc::sync_channel;
 
     #[test]
@@ -179,7 +192,7 @@ mod tests {
         let all = OpenOps::new(3);
         let (live, words) = sync_channel(64);
         // RUN begins at 2 s at the latest, and did at 1 s.
-        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), Nanos::from_secs(2));
+        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), &[], Nanos::from_secs(2));
         let shards = [0, 1, 2].map(|shard| OpenOp::of(&all, shard));
         shards[0].begin(Nanos::ZERO);
         shards[0].end();
@@ -234,6 +247,79 @@ mod tests {
             (9, 7, 0, 0),
         ];
         assert_eq!(series, want);
+    }
+
+    /// A server that answers for a moment and then not for seconds: the second with the
+    /// answers is told before those without any, though its proc is inside a system call.
+    #[test]
+    fn seconds_with_answers_are_told_before_later_ones_without() {
+        let second = Nanos::from_secs(1).0;
+        let at = |tenths: u64| Nanos(second + tenths * second / 10);
+        let latest = RunTimes {
+            warmup_start: at(0),
+            run_start: at(0),
+            run_end: at(300),
+        };
+        let mix = Mix::new([(Op::Stat, 100.0)]).expect("a mix");
+        let (live, words) = sync_channel(64);
+        let setup = GroupSetup {
+            mix: &mix,
+            component: 0,
+            background: false,
+            unpaced: false,
+            proc_count: 1,
+            seconds: 30,
+            live: Some(live.clone()),
+        };
+        let groups = [SharedRecorder::new(setup, latest)];
+        let mut proc = Batch::new(groups[0].clone());
+        proc.begin_run(at(0));
+        let clock = Clock::virtual_at_zero();
+        clock.sleep_until(at(0));
+        let all = OpenOps::new(1);
+        let shard = OpenOp::of(&all, 0);
+        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), &groups, at(0));
+        shard.begin(at(0));
+        for tenth in 1..150 {
+            clock.sleep_until(at(tenth));
+            if tenth % 50 == 3 {
+                proc.record(&answered(at(tenth)));
+                let _ = proc.roll(at(tenth));
+                shard.begin(at(tenth));
+            }
+            watch.look();
+        }
+        let told: Vec<(i64, u64)> = words
+            .try_iter()
+            .map(|word| match word {
+                Live::Second(i) => (i.second, i.success_count),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(told.is_sorted_by_key(|(second, _)| *second), "{told:?}");
+        let answers: Vec<i64> = told.iter().filter(|t| t.1 > 0).map(|t| t.0).collect();
+        assert_eq!(answers, [0, 5, 10], "{told:?}");
+        assert!(told.len() > 9, "{told:?}");
+    }
+
+    fn answered(done: Nanos) -> Ended {
+        let outcome = Outcome {
+            status: Status::Ok,
+            sent: done,
+            done,
+            physical: 1,
+            read_bytes: 0,
+            written_bytes: 0,
+            end: false,
+        };
+        Ended {
+            op: Op::Stat,
+            intended: done,
+            was_free: true,
+            in_window: true,
+            in_response: true,
+            outcome,
+        }
     }
 
     #[test]

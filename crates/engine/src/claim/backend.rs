@@ -129,7 +129,7 @@ pub const NOT_A_DIRECTORY: &str = "it is not a directory";
 /// Why a link is not followed.
 pub const A_LINK: &str = "it is a link";
 /// The same of SMB, where there are more kinds of them.
-pub const A_REPARSE_POINT: &str = "it is a link or another reparse point";
+pub const A_REPARSE_POINT: &str = "it is a link, or over SMB another reparse point";
 /// Why a directory of another file system is not entered.
 pub const OTHER_FILE_SYSTEM: &str = "another file system is mounted or exported there";
 

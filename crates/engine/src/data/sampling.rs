@@ -78,9 +78,9 @@ impl Sampling {
         }
         self.turn = self.turn.wrapping_add(1);
         let drawn = mix64(self.turn);
-        self.is_timed = (drawn >> 32) % TIMED_PART == 0;
+        self.is_timed = (drawn >> 32).is_multiple_of(TIMED_PART);
         // The low half chooses the reply, the highest bits the sector.
-        if (drawn & 0xffff_ffff) * u64::from(self.stride) >> 32 != 0 {
+        if ((drawn & 0xffff_ffff) * u64::from(self.stride)) >> 32 != 0 {
             return 0..0;
         }
         let skip = (offset.wrapping_neg() % SECTOR_BYTES) as usize;

@@ -273,8 +273,11 @@ impl Files for RawOne {
             flags: CLOSE_AT_ONCE,
             max_data: self.list_bytes(),
         };
-        let found = self.search(&request);
-        let entries = or_nothing(found)?.and_then(|listing| listing.ready);
+        let listing = match self.search(&request) {
+            Err(failure) if failure.is(&[status::NO_MORE_FILES]) => return Ok(None),
+            found => or_nothing(found)?,
+        };
+        let entries = listing.and_then(|listing| listing.ready);
         Ok(entries.and_then(|entries| entries.into_iter().next()))
     }
 

@@ -106,7 +106,7 @@ fn leftovers_go_and_foreign_names_stay() {
             "map/filermark.t/p000000/m000001",
             "map/filermark.t/p000000/n000001",
             "map/filermark.t/p000000/p000000",
-            "map/filermark.t/p000001 (it is a link or another reparse point)",
+            "map/filermark.t/p000001 (it is a link, or over SMB another reparse point)",
         ]
     );
     assert_eq!(emptied.occupied, ["p000000", "p000001"]);
