@@ -27,10 +27,11 @@ fn told(left: &Left, stop_command: &str) -> String {
     }
 }
 
-/// The run's directory on every mount point of the plan.
-fn kept_places(plan: &RunPlan, dir: &str) -> String {
-    let mounts = plan.clients.iter().flat_map(|client| &client.mounts);
-    let mounts: BTreeSet<&MountPoint> = mounts.collect();
+/// The run's directory on every mount point of the clients that are meant.
+fn kept_places(plan: &RunPlan, is_meant: impl Fn(usize) -> bool, dir: &str) -> String {
+    let clients = plan.clients.iter().enumerate();
+    let meant = clients.filter(|(at, _)| is_meant(*at));
+    let mounts: BTreeSet<&MountPoint> = meant.flat_map(|(_, c)| &c.mounts).collect();
     let shown = mounts.iter().take(PLACES_SHOWN).map(|m| m.below(dir));
     let shown = shown.collect::<Vec<_>>().join(", ");
     match mounts.len().saturating_sub(PLACES_SHOWN) {
@@ -43,7 +44,9 @@ impl Sweep<'_> {
     /// Cleans up whatever the run came to; gives what stays, as findings.
     pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
         if self.options.plan.fileset.keep {
-            return vec![self.kept()];
+            // A run that was refused has made no file set. What lies there may be another
+            // run's, which the command would remove.
+            return self.is_prepared.then(|| self.kept()).into_iter().collect();
         }
         // The wish to stop has been heard; the tidying up is not to hear it again.
         agents.begin_tidying();
@@ -69,7 +72,11 @@ impl Sweep<'_> {
     /// What a run with KEEP=on leaves, and the command that removes it.
     fn kept(&self) -> Finding {
         let options = &self.options;
-        let places = kept_places(&options.plan, &self.dir_name());
+        let places = kept_places(
+            &options.plan,
+            |at| self.free.contains_key(&at),
+            &self.dir_name(),
+        );
         let command = &options.stop_command;
         let message =
             format!("KEEP=on: the file set stays in {places}; `{command} --force` removes it");
@@ -116,7 +123,7 @@ impl Sweep<'_> {
                     left.extend(done.left_behind);
                 }
                 Err(e) => {
-                    let places = kept_places(&self.options.plan, &self.dir_name());
+                    let places = kept_places(&self.options.plan, |_| true, &self.dir_name());
                     left.push(Left::ours(format!("{places}: {e}")));
                 }
             }

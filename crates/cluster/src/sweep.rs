@@ -50,6 +50,8 @@ pub(crate) struct Sweep<'a> {
     core_counts: BTreeMap<String, u32>,
     /// Free space that every client has told, by its number.
     pub free: BTreeMap<usize, Vec<FreeSpace>>,
+    /// Whether all clients were ready: the run's directories are its own, and it went on.
+    pub is_prepared: bool,
     /// Losses that the record has.
     losses_told: usize,
     /// The first thing that kept a line out of the record.
@@ -93,6 +95,7 @@ impl<'a> Sweep<'a> {
             began: Instant::now(),
             core_counts: BTreeMap::new(),
             free: BTreeMap::new(),
+            is_prepared: false,
             losses_told: 0,
             write_error: None,
             options,
@@ -106,8 +109,9 @@ impl<'a> Sweep<'a> {
         let greeted = self.greet(&mut agents);
         // Nobody makes anything before all are there.
         let has_begun = greeted.is_ok();
-        let outcome = greeted
-            .and_then(|()| self.prepare(&mut agents))
+        let prepared = greeted.and_then(|()| self.prepare(&mut agents));
+        self.is_prepared = prepared.is_ok();
+        let outcome = prepared
             .and_then(|()| self.begin_results())
             .and_then(|()| self.measure_baseline(&mut agents))
             .and_then(|()| self.points(&mut agents));

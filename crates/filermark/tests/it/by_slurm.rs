@@ -127,7 +127,9 @@ fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
 fn stop_ends_the_job_of_the_run() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };
-    let sweep = scene.run(&[]).set("RUNTIME", 60);
+    // `stop` ends all agents of its suffix on this host: no other test has this one.
+    let suffix = format!("slurm-{}", std::process::id());
+    let sweep = scene.run(&[]).suffix(&suffix).set("RUNTIME", 60);
     let mut run = sweep.start();
     run.wait_for("op/s RUN");
     let told = sweep.elsewhere().command("stop").succeed();

@@ -76,6 +76,23 @@ fn a_directory_without_our_marker_is_refused_and_left_as_it_is() {
     assert_empty(&server);
 }
 
+/// The command would remove what is not this run's.
+#[test]
+fn a_refused_run_keeps_nothing_and_gives_no_command_that_removes() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let mut peek = Peek::into(&server);
+    peek.make_dir("filermark.s");
+    peek.make_file("filermark.s/thesis.txt", b"ten years of work");
+    let ended = Sweep::on(&server).set("KEEP", "on").fail(1);
+    ended.assert_sentence(&["filermark.s", "thesis.txt"]);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(!said.contains("filermark stop"), "{said}");
+    let end = ended.record().end.expect("an end");
+    let told = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(told.is_none(), "{told:?}");
+}
+
 #[test]
 fn a_file_of_somebody_else_in_our_directory_survives() {
     let _turn = beside_others();

@@ -337,6 +337,11 @@ fn what_a_lost_client_made_is_removed_by_others_that_see_it() {
     field.assert_clean();
 }
 
+/// `stop` ends all agents of its suffix on this host: no other test has this one.
+fn suffix(of: &str) -> String {
+    format!("lost-{of}-{}", std::process::id())
+}
+
 #[test]
 fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
     let _turn = beside_others();
@@ -345,10 +350,11 @@ fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
     };
     let list = format!("h[1-3]:{}", Hosts::OWN);
     let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
+    let sweep = sweep.suffix(&suffix("own"));
     let trouble = Trouble::in_run(&sweep, || kill_agent(&field, "h2"));
     let (ended, began) = trouble.end();
     assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
-    let place = format!("h2:{}/filermark.s", Hosts::OWN);
+    let place = format!("h2:{}/filermark.{}", Hosts::OWN, sweep.name());
     let left = left_behind(&ended);
     assert!(left.contains(&place), "{left}");
     for (host, is_left) in [("h1", false), ("h2", true), ("h3", false)] {
@@ -369,6 +375,7 @@ fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
         return;
     };
     let sweep = field.sweep("h1 h2").set("RUNTIME", 60);
+    let sweep = sweep.suffix(&suffix("deaf"));
     let trouble = Trouble::in_run(&sweep, || field.hosts.cut("prime").expect("cut"));
     let since = trouble.since;
     let agents = |host| {

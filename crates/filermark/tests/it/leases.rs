@@ -6,6 +6,7 @@ use crate::plants::{mount_space, seen_inside};
 use crate::smb::Spoken;
 use crate::sweep::{Ended, Started, Sweep};
 use crate::turns::beside_others;
+use filermark_model::Rule;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, available};
 use rustix::process::Signal;
@@ -66,7 +67,14 @@ fn a_second_run_is_refused_here_and_on_another_host() {
     let sweep = Sweep::on(&server).suffix(&suffix("both"));
     let first = under_way(&sweep);
     // Of another result directory.
-    assert_refused(&sweep.elsewhere().fail(1), &host_name());
+    let kept = sweep.elsewhere().set("KEEP", "on").fail(1);
+    assert_refused(&kept, &host_name());
+    // The file set is the first one's: no command that removes it.
+    let end = kept.record().end.expect("an end");
+    let told = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(told.is_none(), "{told:?}");
+    let said = format!("{}{}", kept.stdout, kept.stderr);
+    assert!(!said.contains("filermark stop"), "{said}");
     let other = on_another_host(&sweep).fail(1);
     assert_refused(&other, &host_name());
     let waits = "its heartbeat is watched for 25 s";
