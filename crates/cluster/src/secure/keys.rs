@@ -15,7 +15,7 @@
 use super::identity::{Identity, PublicKey, Side};
 use super::introduce::HostName;
 use super::secret::{Secret, SecretError, read_private, write_private};
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -358,6 +358,10 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
         error,
         advice: "",
     })?;
+    // One command at a time: each reads the prime's file and puts another in its place.
+    // Best effort: not every file system has locks.
+    let lock = File::open(dir);
+    let _ = lock.as_ref().map(File::lock);
     let path = dir.join(PRIME_FILE);
     let was_there = path.try_exists().unwrap_or(true);
     let mut prime = match was_there {
@@ -481,6 +485,22 @@ mod tests {
         let again = make_keys(&at, &names(&["h1"])).unwrap();
         assert_eq!((again.clients.len(), again.kept.len()), (0, 1));
         assert_eq!(PrimeKeys::read(&more.prime).unwrap(), after);
+    }
+
+    #[test]
+    fn commands_at_one_time_lose_no_key() {
+        let dir = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for nth in 0..16 {
+                let name = names(&[&format!("h{nth}")]);
+                let at = dir.path();
+                scope.spawn(move || make_keys(at, &name).unwrap());
+            }
+        });
+        let prime = PrimeKeys::read(&dir.path().join(PRIME_FILE)).unwrap();
+        for nth in 0..16 {
+            assert!(prime.require(&format!("h{nth}")).is_ok(), "h{nth}");
+        }
     }
 
     #[test]
