@@ -48,6 +48,11 @@ impl Ground {
         self.driver.release(&self.mount(), &self.claim, Reach::All)
     }
 
+    /// How a path below the run directory is named in messages.
+    fn place(&self, path: &str) -> String {
+        format!("{}/filermark.test/{path}", self.mount())
+    }
+
     fn run_dir(&self) -> PathBuf {
         self.dir.path().join("filermark.test")
     }
@@ -163,11 +168,7 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
     .map(|path| ground.put(path));
     let report = ground.claim_later().expect("claimed again");
     assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
-    assert!(
-        report
-            .foreign
-            .contains(&"filermark.test/CL0_VDA1/letter".to_owned())
-    );
+    assert!(report.foreign.contains(&ground.place("CL0_VDA1/letter")));
     assert!(report.removed_count >= 7);
     let report = ground.release().expect("released");
     assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
@@ -228,7 +229,7 @@ fn what_is_kept_is_kept_if_wanted() {
     ground.put("letter");
     let report = ground.claim_later().expect("claimed again");
     assert!(file.exists());
-    assert_eq!(report.foreign, ["filermark.test/letter"]);
+    assert_eq!(report.foreign, [ground.place("letter")]);
 }
 
 #[test]
@@ -278,7 +279,7 @@ fn links_are_not_followed_out() {
     let report = ground.claim_later().expect("claimed");
     assert_eq!(
         report.foreign,
-        ["filermark.test/CL0_A (it is not a directory)"]
+        [ground.place("CL0_A (it is not a directory)")]
     );
     assert!(theirs.exists());
     // The run's directory itself.
