@@ -284,6 +284,14 @@ impl Left {
              at it, and remove it yourself if nobody needs it"
         ))
     }
+
+    /// A directory of the run that stays, by its place.
+    pub fn not_removed(place: String) -> Self {
+        Self::ours(format!(
+            "{place}: the server did not remove it: it is in use, or something was made in it \
+             meanwhile"
+        ))
+    }
 }
 
 /// What INIT or CLEANUP did.

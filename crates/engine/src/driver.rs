@@ -350,6 +350,8 @@ pub struct ClaimReport {
     pub removed_count: u64,
     /// Names that are not ours and were left alone, with their place.
     pub foreign: Vec<String>,
+    /// Directories of ours that the server did not remove, with their places.
+    pub not_removed: Vec<String>,
     /// What the owner files of the run directory's directories hold.
     pub nonce: String,
     /// Names in the run directory that a run may need, and that stay because of those.

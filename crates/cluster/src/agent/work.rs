@@ -317,6 +317,7 @@ impl Work {
                 Ok(report) => {
                     done.task_count += report.removed_count;
                     left.extend(report.foreign.into_iter().map(Left::entry));
+                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
                 }
                 Err(e) => {
                     done.failed_count += 1;
@@ -437,6 +438,8 @@ impl Prepared {
                     .iter()
                     .map(|f| format!("{f}: not ours, left alone")),
             );
+            let stay = found.not_removed.iter();
+            remarks.extend(stay.map(|place| format!("{place}: the server did not remove it")));
             lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
             free.add(&mount, kept, &environment.host, &found);
             facts.push(MountFacts {
@@ -553,6 +556,7 @@ impl Prepared {
                         )));
                     }
                     left.extend(report.foreign.into_iter().map(Left::entry));
+                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
                 }
                 Err(e) => left.push(not_removed(mount, &self.claim, &e)),
             }

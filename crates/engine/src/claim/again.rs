@@ -13,7 +13,8 @@ pub const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A backend whose operations are tried again, [`TRIES`] times at most, where
-/// [`RunDirBackend::may_pass`] says that this may help and nobody wishes to stop.
+/// [`RunDirBackend::may_pass`] says that this may help and nobody wishes to stop. Writes,
+/// and listings that have begun, are not.
 pub(super) struct Again<'a, B> {
     inner: &'a mut B,
     watch: &'a dyn Watch,
@@ -96,8 +97,10 @@ impl<B: RunDirBackend> RunDirBackend for Again<'_, B> {
         self.tried(|inner, _| inner.read_file(dir, name))
     }
 
+    /// Not tried again: another run may have written its marker meanwhile, and a later try
+    /// would write over it.
     fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError> {
-        self.tried(|inner, _| inner.write_file(dir, name, text))
+        self.inner.write_file(dir, name, text)
     }
 
     /// Only the look at the file is tried again. A write that failed may have left a part
@@ -124,11 +127,13 @@ impl<B: RunDirBackend> RunDirBackend for Again<'_, B> {
         self.tried(|inner, _| inner.list(dir))
     }
 
+    /// Not tried again: a listing that has failed may tell its end at the next call, and
+    /// a directory with entries would count as empty.
     fn next_entries(
         &mut self,
         listing: &mut Self::Listing,
     ) -> Result<Option<Vec<Entry>>, DriverError> {
-        self.tried(|inner, _| inner.next_entries(listing))
+        self.inner.next_entries(listing)
     }
 
     fn end_list(&mut self, listing: Self::Listing) {

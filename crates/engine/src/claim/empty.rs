@@ -45,29 +45,45 @@ pub struct Emptied {
     /// layout below, are something else. (Others' files in a directory of ours are no
     /// obstacle.)
     pub occupied: Vec<String>,
+    /// Directories of ours that the server did not remove, with their places.
+    pub not_removed: Vec<String>,
     foreign_more: u64,
+    not_removed_more: u64,
 }
 
 impl Emptied {
+    /// Whether nothing stays, ours or not.
+    pub(super) fn is_all(&self) -> bool {
+        self.foreign.is_empty() && self.not_removed.is_empty()
+    }
+
     fn leave(&mut self, place: String) {
-        if self.foreign.contains(&place) {
-            return;
-        }
-        if self.foreign.len() < FOREIGN_MAX {
-            self.foreign.push(place);
-        } else {
-            self.foreign_more += 1;
-        }
+        note(&mut self.foreign, &mut self.foreign_more, place);
     }
 
     fn end(mut self, place: &str) -> Self {
-        if self.foreign_more > 0 {
-            let more = format!("{place}: and {} more names", self.foreign_more);
-            self.foreign.push(more);
+        for (names, more) in [
+            (&mut self.foreign, self.foreign_more),
+            (&mut self.not_removed, self.not_removed_more),
+        ] {
+            if more > 0 {
+                names.push(format!("{place}: and {more} more names"));
+            }
         }
         self.occupied.sort_unstable();
         self.occupied.dedup();
         self
+    }
+}
+
+/// Adds a place to those that are named, or counts it.
+fn note(names: &mut Vec<String>, more: &mut u64, place: String) {
+    if names.contains(&place) {
+        return;
+    }
+    match names.len() < FOREIGN_MAX {
+        true => names.push(place),
+        false => *more += 1,
     }
 }
 
@@ -405,11 +421,28 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         owner: Option<&str>,
     ) -> Result<bool, DriverError> {
         self.backend.remove(Removal::File, dir, &[MARKER])?;
-        let left = self.remove_row(Removal::Dir, parent, &[name]);
-        if let (false, Some(owner)) = (matches!(left, Ok(0)), owner) {
+        let Some(owner) = owner else {
+            return Ok(self.remove_row(Removal::Dir, parent, &[name])? == 0);
+        };
+        let became = self.backend.remove(Removal::Dir, parent, &[name]);
+        let stays = match &became {
+            Ok(became) => became.contains(&Removed::Stays),
+            Err(_) => true,
+        };
+        if stays {
             write_again(self.backend, dir, owner);
         }
-        left.map(|left| left == 0)
+        self.emptied.removed_count += u64::from(self.of_here(became)?.contains(&Removed::Done));
+        if stays {
+            let place = self.place_of(name);
+            let Emptied {
+                not_removed,
+                not_removed_more,
+                ..
+            } = &mut self.emptied;
+            note(not_removed, not_removed_more, place);
+        }
+        Ok(!stays)
     }
 
     /// Empties a directory if it is ours, its owner file aside.

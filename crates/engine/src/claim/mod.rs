@@ -87,11 +87,10 @@ pub fn claim<B: RunDirBackend>(
         Taken::Free => {
             let marked = claimant.mark(&dir, fresh);
             if let Err(Unmarked { error, is_written }) = marked {
-                if fresh && is_written {
-                    let _ = claimant.backend.remove(Removal::File, &dir, &[MARKER]);
-                    let _ = claimant.backend.remove_run_dir();
-                }
-                return Err(error);
+                return Err(match is_written {
+                    true => claimant.undo(&dir, fresh, error),
+                    false => error,
+                });
             }
             (Emptied::default(), claim.nonce())
         }
@@ -384,7 +383,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             false => self.empty(dir, &nonce, run, true)?,
         };
         // What stays because of others' files is known by the nonce before.
-        if !keep && emptied.foreign.is_empty() {
+        if !keep && emptied.is_all() {
             nonce = self.claim.nonce();
         }
         self.rewrite(dir, |now| {
@@ -485,17 +484,47 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             Mark::Missing | Mark::Cut | Mark::Foreign => {}
         }
         let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
-        let written = self.backend.write_file(dir, MARKER, &marker.text());
-        written.map_err(|error| Unmarked {
+        let perhaps_written = |error| Unmarked {
             error,
             is_written: true,
-        })?;
+        };
+        let written = self.backend.write_file(dir, MARKER, &marker.text());
+        written.map_err(perhaps_written)?;
         if !fresh {
             self.watch.pause(SETTLE);
         }
         let marked = self.must_be_marked(dir);
         let shared = marked.and_then(|marker| self.share(&marker));
-        shared.map_err(not_written)
+        shared.map_err(perhaps_written)
+    }
+
+    /// Removes the marker of a claim that has failed, and the directory if it is `fresh`,
+    /// unless others use them by now. What may stay is told with the failure.
+    fn undo(&mut self, dir: &B::Dir, fresh: bool, mut error: DriverError) -> DriverError {
+        let goes = match self.marker(dir) {
+            // Others of this run, or another run.
+            Ok(Mark::Run(marker))
+                if marker.shared
+                    || marker.run != self.claim.run_id
+                    || marker.process != self.watch.this() =>
+            {
+                return error;
+            }
+            Ok(Mark::Run(_)) => true,
+            Ok(Mark::Missing | Mark::Cut) => fresh,
+            Ok(Mark::Foreign) => return error,
+            Err(_) => false,
+        };
+        let undone = goes
+            && self.backend.remove(Removal::File, dir, &[MARKER]).is_ok()
+            && (!fresh || self.backend.remove_run_dir().is_ok());
+        if !undone && !matches!(self.marker(dir), Ok(Mark::Missing) if !fresh) {
+            error.reason.push_str(&format!(
+                "; {}, with this run's {MARKER}, may stay: `filermark stop` removes it",
+                self.backend.place()
+            ));
+        }
+        error
     }
 
     /// Notes in a marker of this run that it is shared, if another client has written it.
@@ -548,7 +577,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         }
         let emptied = self.empty(dir, &marker.nonce, &marker.run, marker.run == ours)?;
         // While something stays, the marker stays too: it says whose the rest is.
-        if emptied.foreign.is_empty() {
+        if emptied.is_all() {
             self.remove_marked(dir, &marker, step)?;
         }
         Ok(emptied)

@@ -120,6 +120,7 @@ fn report(target: &Target, emptied: Emptied) -> ClaimReport {
     ClaimReport {
         removed_count: emptied.removed_count,
         foreign: emptied.foreign,
+        not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),
         transfer_bytes: (target.rsize, target.wsize),

@@ -101,6 +101,9 @@ pub fn validate(
             let fresh = |name: &String| !report.foreign.contains(name);
             let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
             report.foreign.extend(foreign);
+            let stay = released.not_removed;
+            report.left_behind = (!stay.is_empty())
+                .then(|| format!("{}: the server did not remove it", stay.join(", ")));
         }
         // The results are worth having all the same.
         Err(error) => report.left_behind = Some(error.to_string()),

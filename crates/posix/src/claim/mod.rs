@@ -102,6 +102,7 @@ fn report(dir: &Dir, emptied: Emptied) -> ClaimReport {
     ClaimReport {
         removed_count: emptied.removed_count,
         foreign: emptied.foreign,
+        not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),
         transfer_bytes: (1 << 20, 1 << 20),

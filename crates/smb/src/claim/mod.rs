@@ -129,6 +129,7 @@ pub(crate) fn report(
     ClaimReport {
         removed_count: emptied.removed_count,
         foreign: emptied.foreign,
+        not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),
         transfer_bytes: (limits.read_max.min(most), limits.write_max.min(most)),

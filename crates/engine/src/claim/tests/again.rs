@@ -80,3 +80,52 @@ fn what_will_not_pass_is_not_tried_again() {
     assert_eq!(error.reason, "broken");
     assert_eq!(world.waited.get(), Duration::ZERO);
 }
+
+/// A listing that has failed may be at its end: that must not look like an empty
+/// directory.
+#[test]
+fn a_listing_that_fails_is_not_the_end_of_the_directory() {
+    let mut map = Map::with(&[("filermark.t/", ""), ("filermark.t/theirs", "x")]);
+    (map.failing_parts, map.passing) = (1, true);
+    let error = claim(&mut map, &this_run()).unwrap_err();
+    assert_eq!(error.reason, "broken");
+    assert_eq!(owner(&map), None, "it is not marked");
+    assert!(map.has("filermark.t/theirs"));
+    assert_eq!(map.listings, 0, "every listing is ended");
+    // The same of a directory that is emptied.
+    let mut map = made();
+    (map.failing_parts, map.passing) = (1, true);
+    assert!(give_back(&mut map, &World::of("here", None)).is_err());
+    assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
+}
+
+#[test]
+fn a_marker_is_not_written_over_that_of_a_faster_run() {
+    for paths in [&[][..], &[("filermark.t/", "")][..]] {
+        let mut map = Map::with(paths);
+        (map.failing_writes, map.passing) = (1, true);
+        map.faster = Some(marker_text(&run("20260101-next")));
+        let error = claim(&mut map, &this_run()).unwrap_err();
+        assert_eq!(error.reason, "broken");
+        assert_eq!(owner(&map).as_deref(), Some("20260101-next"));
+    }
+}
+
+#[test]
+fn a_claim_whose_marker_does_not_read_back_says_what_may_stay() {
+    let mut map = Map::with(&[]);
+    map.failing_reads_then = u32::MAX;
+    let error = claim(&mut map, &this_run()).unwrap_err().to_string();
+    for part in ["map/filermark.t, with this run's", "`filermark stop`"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
+    // Where it can be read again, it goes.
+    for (paths, left) in [(&[][..], 0), (&[("filermark.t/", "")][..], 1)] {
+        let mut map = Map::with(paths);
+        map.failing_reads_then = 1;
+        let error = claim(&mut map, &this_run()).unwrap_err();
+        assert_eq!(error.reason, "broken");
+        assert_eq!(map.nodes.len(), left, "{:?}", map.nodes);
+    }
+}

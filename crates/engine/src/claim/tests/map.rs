@@ -30,6 +30,14 @@ pub(super) struct Map {
     pub failing_reads_of: Option<&'static str>,
     /// So many of the next listings, looks for directories and removals fail.
     pub failing_calls: u32,
+    /// So many of the next parts of listings fail. The listing is at its end after that.
+    pub failing_parts: u32,
+    /// So many of the next writes of files fail.
+    pub failing_writes: u32,
+    /// The marker of another run that is there when a write has failed.
+    pub faster: Option<String>,
+    /// So many reads fail after the next write.
+    pub failing_reads_then: u32,
     /// The failures are of the moment.
     pub passing: bool,
     pub listings: i32,
@@ -195,7 +203,14 @@ impl RunDirBackend for Map {
         if self.refuses_marker {
             return Err(refusal("full"));
         }
+        if let Err(error) = Self::fail(&mut self.failing_writes) {
+            if let Some(text) = self.faster.take() {
+                self.put(&format!("{dir}/{name}"), &text);
+            }
+            return Err(error);
+        }
         self.put(&format!("{dir}/{name}"), text);
+        self.failing_reads += std::mem::take(&mut self.failing_reads_then);
         Ok(())
     }
     fn change_file(
@@ -238,6 +253,10 @@ impl RunDirBackend for Map {
             None => {}
         }
         self.part_count += 1;
+        if let Err(error) = Self::fail(&mut self.failing_parts) {
+            listing.clear();
+            return Err(error);
+        }
         if self.begins_anew {
             return Ok(Some(listing.clone()));
         }
