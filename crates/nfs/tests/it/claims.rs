@@ -232,9 +232,9 @@ fn foreign_names_are_left_and_told() {
     assert_eq!(
         foreign,
         [
-            "filermark.test/m000077",
-            "filermark.test/p000000/f0000000009",
-            "filermark.test/p000000/thesis.doc",
+            "127.0.0.1:/export/filermark.test/m000077",
+            "127.0.0.1:/export/filermark.test/p000000/f0000000009",
+            "127.0.0.1:/export/filermark.test/p000000/thesis.doc",
         ]
     );
     assert_eq!(

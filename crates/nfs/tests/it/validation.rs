@@ -85,7 +85,7 @@ fn leftovers_of_a_killed_validation_do_not_matter() {
     odd.expect("an answer").expect("made");
     let report = run(port, Level::First);
     assert!(report.is_success(), "{}", report.render_text());
-    assert_eq!(report.foreign, ["filermark.test/m000002"]);
+    assert_eq!(report.foreign, ["127.0.0.1:/export/filermark.test/m000002"]);
 }
 
 #[test]
