@@ -2,8 +2,15 @@
 
 use crate::verify::{Options, State, Verification, check_zip, verify};
 use crate::*;
+use filermark_model::client_reads::{ClientReads, ReadCounter};
+use filermark_model::silence::Silence;
+use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
+use filermark_model::{Finding, Rule, Severity};
 use filermark_results::files::{write_files, write_proc_logs};
-use filermark_results::{Curve, Line, RunRecord, testing};
+use filermark_results::{
+    Curve, Line, PointRecord, PointStatus, RunRecord, judge_client_reads, judge_silences,
+    judge_stalls, testing,
+};
 use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -536,6 +543,15 @@ fn cut_and_newer_records_are_told_in_plain_words() {
     assert!(found.contains("cannot be checked"), "{found}");
 }
 
+/// What `verify` finds wrong with a record.
+fn wrong_with(record: &RunRecord) -> String {
+    let mut bundle = Bundle::new();
+    bundle
+        .add("mine.run.jsonl", lines_of(record), Role::Record)
+        .unwrap();
+    faults(&verify(&bundle, &Options::default()))
+}
+
 #[test]
 fn findings_that_were_taken_out_are_missed() {
     let mut record = testing::record();
@@ -545,19 +561,152 @@ fn findings_that_were_taken_out_are_missed() {
         .position(|p| !p.findings.is_empty())
         .unwrap();
     record.points = vec![record.points[at].clone()];
-    let told = |record: &RunRecord| {
-        let mut bundle = Bundle::new();
-        bundle
-            .add("mine.run.jsonl", lines_of(record), Role::Record)
-            .unwrap();
-        faults(&verify(&bundle, &Options::default()))
-    };
-    assert_eq!(told(&record), "");
+    assert_eq!(wrong_with(&record), "");
     let taken = record.points[0].findings.remove(0);
-    assert!(told(&record).contains("the rules say") || told(&record).contains("does not say"));
+    let found = wrong_with(&record);
+    assert!(found.contains("the rules say") || found.contains("does not say"));
     record.points[0].findings.insert(0, taken.clone());
     record.points[0].findings.push(taken);
-    assert!(told(&record).contains("which the rules do not"));
+    assert!(wrong_with(&record).contains("which the rules do not"));
+}
+
+/// The first load point of the synthetic run, with what a run sees of its clients.
+fn with_clients(change: impl FnOnce(&mut PointRecord)) -> (RunRecord, Vec<Finding>) {
+    let mut record = testing::record();
+    record.points.truncate(1);
+    let plan = record.run.plan.clone();
+    let point = &mut record.points[0];
+    change(point);
+    // As the prime asks the rules.
+    let stats = point.stats.as_ref().unwrap();
+    let mut more = judge_stalls(&point.stalls, stats.window_ns, &plan.limits);
+    more.extend(judge_silences(&point.clients, &point.stalls, stats));
+    more.extend(judge_client_reads(&point.client_reads));
+    point.findings.extend(more.clone());
+    (record, more)
+}
+
+fn stalled(gap_ns: u64) -> ProcessStalls {
+    ProcessStalls {
+        role: ProcessRole::Agent,
+        host: "c1".into(),
+        stalls: Stalls {
+            gap_count: 1,
+            gap_sum_ns: gap_ns,
+            gap_max_ns: gap_ns,
+            ..Stalls::default()
+        },
+    }
+}
+
+fn silent(point: &mut PointRecord) {
+    point.clients[0].silence = Some(Silence {
+        start_ns: 1_000_000_000,
+        length_ns: 200_000_000_001,
+    });
+}
+
+fn cached(point: &mut PointRecord) {
+    point.client_reads.push(ClientReads {
+        client: "c1".into(),
+        mounts: vec!["/mnt".into()],
+        file_system: "nfs4".into(),
+        counter: ReadCounter::Nfs,
+        read_bytes: 1 << 20,
+        fetched_bytes: Some(1 << 10),
+        source: "nfs:/mnt".into(),
+        unknown: None,
+    });
+}
+
+/// A record with these findings is in order; one from which they were taken out, to which
+/// they were added, or in which they say another thing, is not.
+#[test]
+fn findings_on_stalls_silences_and_client_reads_are_worked_out_again() {
+    let all = |point: &mut PointRecord| {
+        point.stalls.push(stalled(150_000_000_000));
+        silent(point);
+        cached(point);
+    };
+    let cases: [(&[Rule], (RunRecord, Vec<Finding>)); 5] = [
+        (
+            &[Rule::GeneratorStalled],
+            with_clients(|p| p.stalls.push(stalled(60_000_000))),
+        ),
+        (
+            &[Rule::GeneratorStalled],
+            with_clients(|p| p.stalls.push(stalled(150_000_000_000))),
+        ),
+        (&[Rule::NoReply], with_clients(silent)),
+        (&[Rule::ClientCache], with_clients(cached)),
+        (
+            &[Rule::GeneratorStalled, Rule::NoReply, Rule::ClientCache],
+            with_clients(all),
+        ),
+    ];
+    for (rules, (record, more)) in cases {
+        let names: Vec<Rule> = more.iter().map(|f| f.rule).collect();
+        assert_eq!(names, rules);
+        let findings = |record: &RunRecord| wrong_with(record).contains("load point 1: it ");
+        assert!(!findings(&record), "{}", wrong_with(&record));
+        let own = record.points[0].findings.len() - more.len();
+        for at in own..record.points[0].findings.len() {
+            let mut without = record.clone();
+            without.points[0].findings.remove(at);
+            assert!(findings(&without), "{rules:?} without {at}");
+            let mut other = record.clone();
+            other.points[0].findings[at].severity = Severity::Note;
+            assert!(findings(&other), "{rules:?} with another severity at {at}");
+        }
+        // The same findings, and nothing in the record that they follow from.
+        let (mut invented, none) = with_clients(|_| ());
+        assert!(none.is_empty());
+        invented.points[0].findings.extend(more);
+        assert!(findings(&invented), "{rules:?} invented");
+    }
+}
+
+/// How WARMUP went only the run saw.
+#[test]
+fn a_warmup_that_reached_its_limit_is_the_word_of_the_run() {
+    let (mut record, _) = with_clients(silent);
+    let told = Finding::new(Rule::WarmupLimit, Severity::Warning, "not steady in 60 s");
+    record.points[0].findings.push(told.clone());
+    assert_eq!(wrong_with(&record), "");
+    // What the rules say stands before it.
+    record.points[0].findings.pop();
+    record.points[0].findings.insert(0, told);
+    assert!(wrong_with(&record).contains("the rules say"));
+}
+
+#[test]
+fn a_load_point_that_stop_if_ended_says_so() {
+    let said = |rule, reason: &str| {
+        let mut record = testing::record();
+        record.points.truncate(1);
+        let point = &mut record.points[0];
+        point.stats = None;
+        point.clients.clear();
+        point.status = PointStatus::Failed {
+            reason: "STOP_IF free<5% for 10s: 4.0 % is free".into(),
+        };
+        point.findings = vec![Finding::new(rule, Severity::Invalid, reason)];
+        wrong_with(&record)
+    };
+    let reason = "STOP_IF free<5% for 10s: 4.0 % is free";
+    for rule in [Rule::EmergencyStop, Rule::Failed] {
+        let found = said(rule, reason);
+        assert!(!found.contains("load point 1: it "), "{found}");
+        let found = said(rule, "all is well");
+        assert!(found.contains("and the rules say"), "{found}");
+    }
+    assert!(said(Rule::Errors, reason).contains("and the rules say"));
+    // A point that was measured was ended by nothing.
+    let mut record = testing::record();
+    record.points.truncate(1);
+    let told = Finding::new(Rule::EmergencyStop, Severity::Invalid, reason);
+    record.points[0].findings.push(told);
+    assert!(wrong_with(&record).contains("which the rules do not"));
 }
 
 #[test]

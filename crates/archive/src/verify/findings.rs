@@ -2,7 +2,9 @@
 
 use super::{Run, State, Verification};
 use filermark_model::{Finding, Rule, Severity};
-use filermark_results::{PointRecord, PointStatus, judge};
+use filermark_results::{
+    PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls,
+};
 use std::collections::BTreeMap;
 
 /// Rules that speak of what only the run itself saw.
@@ -15,6 +17,7 @@ const OF_THE_RUN: &[Rule] = &[
     Rule::Interrupted,
     Rule::Resources,
     Rule::SpaceUsed,
+    Rule::WarmupLimit,
 ];
 
 pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
@@ -43,16 +46,29 @@ fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     let hosts = run.record.environments.iter();
     let cores: BTreeMap<&str, u32> = hosts.map(|e| (e.host.as_str(), e.core_count)).collect();
     let core_count = cores.values().fold(0u32, |sum, n| sum.saturating_add(*n));
-    match (&point.stats, &point.status) {
-        (Some(stats), _) => judge(stats, point.load, &run.record.run.plan, core_count),
+    let plan = &run.record.run.plan;
+    let mut made = match (&point.stats, &point.status) {
+        (Some(stats), _) => judge(stats, point.load, plan, core_count),
         (None, PointStatus::Failed { reason }) => {
-            vec![Finding::new(
-                Rule::Failed,
-                Severity::Invalid,
-                reason.as_str(),
-            )]
+            let rule = rule_of_failure(&point.findings);
+            vec![Finding::new(rule, Severity::Invalid, reason.as_str())]
         }
         (None, PointStatus::Measured) => Vec::new(),
+    };
+    let stats = point.stats.as_ref();
+    let window_ns = stats.map_or(0, |s| s.window_ns);
+    made.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
+    made.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
+    made.extend(judge_client_reads(&point.client_reads));
+    made
+}
+
+/// The rule that a load point failed by. That STOP_IF ended it only the run saw, so its
+/// word is taken; the reason is compared all the same.
+fn rule_of_failure(said: &[Finding]) -> Rule {
+    match said.first().map(|f| f.rule) {
+        Some(Rule::EmergencyStop) => Rule::EmergencyStop,
+        _ => Rule::Failed,
     }
 }
 
