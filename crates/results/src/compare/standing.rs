@@ -9,7 +9,7 @@ use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
 use crate::record::PointRecord;
 use crate::text::one_line;
-use filermark_model::Rule;
+use filermark_model::{Finding, Rule};
 use serde::Serialize;
 
 /// Points at the edge of a rule from which on it is no chance that they do not count.
@@ -17,15 +17,8 @@ const NO_CHANCE: usize = 2;
 /// Reasons why points do not count that a sentence names.
 const WHYS_NAMED: usize = 3;
 
-/// Rules that speak of the clients, or of what the run was asked to do, and not of the
-/// server.
-const OF_CLIENTS: [Rule; 5] = [
-    Rule::GeneratorStalled,
-    Rule::ClientStart,
-    Rule::ClientLost,
-    Rule::Interrupted,
-    Rule::DataTouched,
-];
+/// Rules that speak of the clients, and not of the server.
+const OF_CLIENTS: [Rule; 3] = [Rule::GeneratorStalled, Rule::ClientStart, Rule::ClientLost];
 
 /// Whether a load point counts on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -103,8 +96,10 @@ pub(super) fn standing(point: Option<&PointRecord>) -> Standing {
 pub struct Mark {
     /// It failed, was not measured, or operations failed: no matter of a little more or less.
     firm: bool,
-    /// It does not count because of the clients: that says nothing of the server.
+    /// A rule that speaks of the clients says that it does not count.
     of_clients: bool,
+    /// Another rule says so, or it was not measured.
+    of_others: bool,
     /// Its achieved rate in op/s, whether it counts or not; mean over the records.
     rate: Option<f64>,
 }
@@ -115,21 +110,25 @@ impl Mark {
         let wrong = [Rule::Errors, Rule::DataVerify, Rule::DataLost];
         let findings = point.map_or(&[][..], |p| &p.findings);
         let mut invalid = findings.iter().filter(|f| f.invalidates());
-        let of_clients = invalid.clone().any(|f| OF_CLIENTS.contains(&f.rule));
+        let is_of_clients = |f: &Finding| OF_CLIENTS.contains(&f.rule);
+        let of_clients = invalid.clone().any(is_of_clients);
+        let of_others = missing || invalid.clone().any(|f| !is_of_clients(f));
         let stats = point.and_then(PointRecord::measured);
         let rate = stats.map(|s| s.achieved_ops_per_sec());
         Self {
             firm: missing || invalid.any(|f| wrong.contains(&f.rule)),
             of_clients,
+            of_others,
             rate: rate.filter(|rate| rate.is_finite()),
         }
     }
 }
 
 impl Mark {
-    /// It does not count because of the clients.
+    /// It does not count because of the clients and of nothing else: that says nothing of
+    /// the server.
     pub const fn is_of_clients(self) -> bool {
-        self.of_clients
+        self.of_clients && !self.of_others
     }
 }
 
@@ -140,6 +139,7 @@ impl FromIterator<Self> for Mark {
         Self {
             firm: marks.iter().any(|m| m.firm),
             of_clients: marks.iter().any(|m| m.of_clients),
+            of_others: marks.iter().any(|m| m.of_others),
             rate: (!rates.is_empty()).then(|| mean(&rates)),
         }
     }

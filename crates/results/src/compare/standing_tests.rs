@@ -209,12 +209,7 @@ fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
 #[test]
 fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
     let good = base()[0].clone();
-    let rules = [
-        Rule::GeneratorStalled,
-        Rule::ClientStart,
-        Rule::ClientLost,
-        Rule::DataTouched,
-    ];
+    let rules = [Rule::GeneratorStalled, Rule::ClientStart, Rule::ClientLost];
     for rule in rules {
         let bad = invalid(&good, &[1, 2], rule);
         let (worse, better) = both_ways(&good, &bad);
@@ -223,10 +218,56 @@ fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
         let all = invalid(&good, &[0, 1, 2, 3, 4], rule);
         let (worse, _) = both_ways(&good, &all);
         assert_eq!(worse.verdict, Overall::NothingToCompare, "{rule}");
-        // A server that failed as well is another matter only where nothing hides it.
+        // Two points at which the server failed are told beside them.
         let both = invalid(&bad, &[3, 4], Rule::Errors);
         let (worse, _) = both_ways(&good, &both);
         assert_eq!(worse.verdict, Overall::Slower, "{rule}");
         assert!(worse.reasons[0].starts_with("load points 4, 5 count before"));
+    }
+}
+
+/// What the clients did hides nothing that the server did at the same load point, in the
+/// same record or in a repeat.
+#[test]
+fn a_failure_of_the_server_has_precedence_over_what_the_clients_did() {
+    let good = base()[0].clone();
+    let stalled = invalid(&good, &[1], Rule::GeneratorStalled);
+    for rule in [Rule::Errors, Rule::DataLost, Rule::DataVerify] {
+        let (worse, better) = both_ways(&good, &invalid(&stalled, &[1], rule));
+        let verdicts = (worse.verdict, better.verdict);
+        assert_eq!(verdicts, (Overall::Slower, Overall::Faster), "{rule}");
+        assert!(worse.reasons[0].starts_with("load point 2 counts before"));
+        let failed = invalid(&good, &[1], rule);
+        // In a repeat.
+        let other = invalid(&base()[1], &[1], Rule::GeneratorStalled);
+        let before: Vec<&RunRecord> = base()[2..4].iter().collect();
+        let repeats = compared(&before, &[&failed, &other], &Options::default());
+        assert_eq!(repeats.verdict, Overall::Slower, "{rule}");
+    }
+    let mut lost = stalled;
+    lost.points[1].stats = None;
+    lost.points[1].status = PointStatus::Failed {
+        reason: "the server went away".into(),
+    };
+    let (worse, _) = both_ways(&good, &lost);
+    assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
+}
+
+/// A server that has become slow does not touch all its data in time: `data-touched` is no
+/// matter of the clients, alone or beside one.
+#[test]
+fn data_that_a_slow_server_did_not_touch_is_a_difference() {
+    let good = base()[0].clone();
+    for rules in [
+        &[Rule::DataTouched][..],
+        &[Rule::GeneratorStalled, Rule::DataTouched],
+        &[Rule::ClientLost, Rule::AchievedRate],
+    ] {
+        let with = |record, rule: &Rule| invalid(&record, &[1, 2], *rule);
+        let bad = rules.iter().fold(good.clone(), with);
+        let (worse, better) = both_ways(&good, &bad);
+        let verdicts = (worse.verdict, better.verdict);
+        assert_eq!(verdicts, (Overall::Slower, Overall::Faster), "{rules:?}");
+        assert!(worse.reasons[0].starts_with("load points 2, 3 count before"));
     }
 }
