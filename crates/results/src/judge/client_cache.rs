@@ -216,7 +216,7 @@ mod tests {
             client("h2", "a", Some(99 * MIB)),
         ];
         let found = judge_client_reads(&same);
-        assert_eq!((found.len(), found[0].value), (1, Some(50.0)));
+        assert_eq!((found.len(), found[0].value), (1, Some(50.5)), "the least");
         let message = &found[0].message;
         assert!(
             message.contains("client h1, h2, localhost:/mnt and 1 more"),

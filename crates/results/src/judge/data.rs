@@ -35,9 +35,10 @@ pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
 /// Most of what was to be compared cannot be told right from wrong: the reads, or the
 /// pieces between the places where writes began and ended, are too short.
 pub(super) fn unchecked(case: &Case<'_>) -> Option<Finding> {
-    let undecided = case.stats.undecided_bytes();
-    let due = case.stats.checked_bytes().saturating_add(undecided);
-    let pcnt = percent_of(undecided as f64, due as f64);
+    let (checked, undecided) = (case.stats.checked_bytes(), case.stats.undecided_bytes());
+    let due = checked.saturating_add(undecided);
+    // A sum that has reached its limit is no base of a share.
+    let pcnt = percent_of(undecided as f64, checked as f64 + undecided as f64);
     let (severity, wanted) = match case.plan.fileset.verify {
         true => (Severity::Invalid, ", and VERIFY=on asks for all of it"),
         false => (Severity::Note, ""),
