@@ -92,11 +92,13 @@ impl Lease {
             lost: None,
             seen: lease::now(),
         }));
-        let mut holder = Holder::new(driver, claim, mount, known.clone());
+        let holder = Holder::new(driver, claim, mount, known.clone());
         let quit = StopFlag::new();
         let heeded = quit.clone();
         let hold = move || {
+            // Dropped last: who sees it gone finds nothing of the holder.
             let _running = running;
+            let mut holder = holder;
             let _heeding = stopping::heed(&heeded);
             while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
                 // A failure the operations of the run will say as well.
