@@ -65,8 +65,8 @@ pub struct Silence {
 }
 
 /// The longest time within RUN in which no reply arrived though operations were under
-/// way. One that was given up counts as under way until the next reply. `seconds` are in order. What is shorter than [`SILENCE_MIN`] is
-/// none.
+/// way. One that was given up counts as under way until the next reply. `seconds` are in
+/// order. What is shorter than [`SILENCE_MIN`] is none.
 pub fn longest(seconds: &[Replies], run_start: Nanos, run_end: Nanos) -> Option<Silence> {
     let mut longest = Silence {
         start_ns: 0,

@@ -63,7 +63,7 @@ fn sentence((client, silence): &(String, Silence), stalls: &[ProcessStalls]) -> 
         false => String::new(),
     };
     format!(
-        "client {client}: no reply for {:.1} s though operations were under way, from {:.1} s after the beginning of RUN on{own}",
+        "client {client}: no operation was answered for {:.1} s though some were under way, from {:.1} s after the beginning of RUN on{own}",
         seconds(silence.length_ns),
         seconds(silence.start_ns),
     )
@@ -104,7 +104,7 @@ mod tests {
         let finding = judge_silences(&clients, &[], &median(1)).expect("b");
         assert_eq!(
             finding.message,
-            "client b: no reply for 3.5 s though operations were under way, from 12.3 s after \
+            "client b: no operation was answered for 3.5 s though some were under way, from 12.3 s after \
              the beginning of RUN on; the most is 1.0 s"
         );
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
         let message = judge_silences(&clients, &[own], &median(1))
             .expect("all")
             .message;
-        let told = "client a: no reply for 2.1 s though operations were under way, from 0.0 s after the beginning of RUN on (its process stood still for 2.000 s, so the server may have replied); client b";
+        let told = "client a: no operation was answered for 2.1 s though some were under way, from 0.0 s after the beginning of RUN on (its process stood still for 2.000 s, so the server may have replied); client b";
         assert!(message.starts_with(told), "{message}");
         assert!(
             message.contains("; and 2 more clients; the most"),
