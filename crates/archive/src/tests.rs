@@ -628,9 +628,9 @@ fn findings_on_stalls_silences_and_client_reads_are_worked_out_again() {
         silent(point);
         cached(point);
     };
-    let cases: [(&[Rule], (RunRecord, Vec<Finding>)); 5] = [
+    let cases = [
         (
-            &[Rule::GeneratorStalled],
+            &[Rule::GeneratorStalled][..],
             with_clients(|p| p.stalls.push(stalled(60_000_000))),
         ),
         (
