@@ -73,7 +73,7 @@ fn a_read_only_export_is_explained() {
     };
     if let Some(error) = refused_claim(options) {
         assert!(
-            error.contains("NFS3ERR_ROFS; the export is read-only"),
+            error.contains("NFS3ERR_ROFS to MKDIR; the export is read-only"),
             "{error}"
         );
     }
