@@ -103,7 +103,8 @@ impl Marker {
     ///
     /// What clients change while the run is under way is at the end, each at a fixed
     /// place. They write only the bytes that change, so a heartbeat and a note by another
-    /// client both stay when they are made at the same moment.
+    /// client both stay when they are made at the same moment. Who changes anything else
+    /// writes the whole text.
     pub fn text(&self) -> String {
         let state = self.state.word();
         let shared = if self.shared { "yes" } else { "no" };
@@ -160,6 +161,17 @@ impl Marker {
             state: State::of(&value("state")),
             shared: value("shared") == "yes",
         }))
+    }
+
+    /// Whether nothing but heartbeat, state and `shared` differs.
+    pub fn is_same_lease(&self, other: &Self) -> bool {
+        let own = |marker: &Self| Self {
+            heartbeat: 0,
+            state: State::Running,
+            shared: false,
+            ..marker.clone()
+        };
+        own(self) == own(other)
     }
 
     /// Counts the heartbeat up.

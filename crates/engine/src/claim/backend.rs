@@ -2,6 +2,7 @@
 //! directories, by names that the rules hand in.
 
 use crate::driver::DriverError;
+use crate::marker::Marker;
 
 /// Where a run directory is, or is to be: one directory of a server, by one protocol.
 /// All errors are sentences that name the place, the step, the reason and what to try.
@@ -176,6 +177,22 @@ pub struct Patch {
 }
 
 impl Patch {
+    /// What makes one marker of another, whose file has these bytes.
+    ///
+    /// Heartbeat, state and `shared` have fixed places: only they are written where nothing
+    /// else changes. Else the whole text is, so that of two who change the same marker in
+    /// the same moment one is there entirely, and never a mixture of both.
+    pub fn of_marker(bytes: &[u8], before: &Marker, after: &Marker) -> Option<Self> {
+        let text = after.text();
+        if before.is_same_lease(after) {
+            return Self::between(bytes, &text);
+        }
+        Some(Self {
+            offset: 0,
+            bytes: text.into_bytes(),
+        })
+    }
+
     /// What makes `after` of `before`: all bytes from the first that differs to the last.
     /// Where they have the same size, bytes that others change elsewhere in the file
     /// meanwhile stay as they are. `None`: nothing differs.

@@ -330,9 +330,10 @@ impl<'a, D> Keeper<'a, D> {
                 other = Some(marker.who());
                 return None;
             }
+            let before = marker.clone();
             marker.process = this.clone()?;
             marker.count_up();
-            Patch::between(&bytes, &marker.text())
+            Patch::of_marker(&bytes, &before, &marker)
         })?;
         match other {
             None => Ok(()),

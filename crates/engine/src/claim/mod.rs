@@ -201,6 +201,7 @@ fn renew_by<B: RunDirBackend>(
             renewed = Renewed::Lost(marker.who());
             return None;
         }
+        let before = marker.clone();
         if marker.process != this {
             let stands = turn == Turn::StandIn(marker.heartbeat);
             if !stands || marker.state != State::Running {
@@ -208,7 +209,7 @@ fn renew_by<B: RunDirBackend>(
                 let is_told = std::mem::replace(&mut marker.shared, true);
                 return match is_told {
                     true => None,
-                    false => Patch::between(&bytes, &marker.text()),
+                    false => Patch::of_marker(&bytes, &before, &marker),
                 };
             }
             (marker.process, marker.shared) = (this.clone(), true);
@@ -218,7 +219,7 @@ fn renew_by<B: RunDirBackend>(
         if turn == Turn::End {
             marker.state = State::Ended;
         }
-        Patch::between(&bytes, &marker.text())
+        Patch::of_marker(&bytes, &before, &marker)
     })?;
     Ok(renewed)
 }
@@ -341,7 +342,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             if marker.run == self.claim.run_id {
                 match self.until_emptied(dir, step)? {
                     Some(nonce) => {
-                        renew_by(self.backend, self.claim, Turn::Own, self.watch)?;
+                        self.join()?;
                         return Ok(Taken::Joined(nonce));
                     }
                     None => continue,
@@ -411,7 +412,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             };
             let changed = change(&now);
             other = changed.is_none().then(|| now.who());
-            Patch::between(&bytes, &changed?.text())
+            Patch::of_marker(&bytes, &now, &changed?)
         })?;
         match other {
             None => Ok(()),
@@ -475,27 +476,31 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
             is_written: false,
         };
         // The run that made the directory may have been slow, and another run faster.
-        match self.marker(dir).map_err(not_written)? {
+        let is_written = match self.marker(dir).map_err(not_written)? {
             Mark::Run(marker) if marker.run != self.claim.run_id => {
                 let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));
                 return Err(not_written(error));
             }
-            Mark::Run(marker) => return self.share(&marker).map_err(not_written),
-            Mark::Missing | Mark::Cut | Mark::Foreign => {}
-        }
-        let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
-        let perhaps_written = |error| Unmarked {
-            error,
-            is_written: true,
+            Mark::Run(marker) => {
+                self.share(&marker).map_err(not_written)?;
+                false
+            }
+            Mark::Missing | Mark::Cut | Mark::Foreign => {
+                let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
+                let written = self.backend.write_file(dir, MARKER, &marker.text());
+                written.map_err(|error| Unmarked {
+                    error,
+                    is_written: true,
+                })?;
+                true
+            }
         };
-        let written = self.backend.write_file(dir, MARKER, &marker.text());
-        written.map_err(perhaps_written)?;
         if !fresh {
             self.watch.pause(SETTLE);
         }
         let marked = self.must_be_marked(dir);
         let shared = marked.and_then(|marker| self.share(&marker));
-        shared.map_err(perhaps_written)
+        shared.map_err(|error| Unmarked { error, is_written })
     }
 
     /// Removes the marker of a claim that has failed, and the directory if it is `fresh`,
@@ -531,7 +536,19 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     fn share(&mut self, marker: &Marker) -> Result<(), DriverError> {
         match marker.process == self.watch.this() {
             true => Ok(()),
-            false => renew_by(self.backend, self.claim, Turn::Own, self.watch).map(|_| ()),
+            false => self.join(),
+        }
+    }
+
+    /// Renews the marker of this run, or notes in it that it is shared.
+    fn join(&mut self) -> Result<(), DriverError> {
+        match renew_by(self.backend, self.claim, Turn::Own, self.watch)? {
+            Renewed::Done | Renewed::ByAnother(_) => Ok(()),
+            Renewed::Lost(who) => Err(self.not_ours(CLAIM, at_the_same_moment(&who))),
+            Renewed::Gone => Err(self.not_ours(
+                CLAIM,
+                format!("the {MARKER} that another client of this run wrote is gone again"),
+            )),
         }
     }
 

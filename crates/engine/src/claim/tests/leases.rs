@@ -1,6 +1,6 @@
 //! The marker as a lease, in a world whose time is made up.
 
-use super::map::{Map, Node, World};
+use super::map::{Map, Node, RUN_DIR, World};
 use super::*;
 use crate::claim::lease::{HEARTBEAT, Process, WATCH};
 use crate::marker::{Marker, MarkerText, State};
@@ -9,10 +9,13 @@ const MARKER_PATH: &str = "filermark.t/.filermark-owner";
 
 /// A run of host toad at work in the directory.
 fn at_work() -> Map {
+    at_work_by("theirs", "toad")
+}
+
+fn at_work_by(id: &str, host: &str) -> Map {
     let mut map = Map::with(&[]);
-    let toad = World::of("toad", None);
-    super::super::claim(&mut map, &run("theirs"), false, &toad).unwrap();
-    map.own("filermark.t/p000000", &run("theirs"));
+    super::super::claim(&mut map, &run(id), false, &World::of(host, None)).unwrap();
+    map.own("filermark.t/p000000", &run(id));
     map.put("filermark.t/p000000/n000001", "at work");
     map
 }
@@ -107,11 +110,17 @@ struct Shared<'a> {
     map: &'a std::cell::RefCell<Map>,
     /// What another one does between the next look at a marker and the write that follows.
     between: Option<&'a dyn Fn(&mut Map)>,
+    /// And what between the one after that.
+    then: Option<&'a dyn Fn(&mut Map)>,
 }
 
 impl<'a> Shared<'a> {
     fn of(map: &'a std::cell::RefCell<Map>) -> Self {
-        Self { map, between: None }
+        Self {
+            map,
+            between: None,
+            then: None,
+        }
     }
 }
 
@@ -152,6 +161,7 @@ impl RunDirBackend for Shared<'_> {
         let patch = change(front);
         if let Some(between) = self.between.take() {
             between(&mut self.map.borrow_mut());
+            self.between = self.then.take();
         }
         if let Some(patch) = patch {
             let path = format!("{dir}/{name}");
@@ -303,6 +313,147 @@ fn a_late_heartbeat_does_not_take_the_lease_back() {
     assert!(now.shared && now.state == State::Running, "{now:?}");
     assert_eq!((now.process, now.path), (frog.this(), "filermark.t".into()));
     assert_eq!(now.nonce, theirs.nonce());
+}
+
+/// Hosts whose names begin differently and have different lengths.
+const HOSTS: [&str; 5] = [
+    "node12",
+    "node03",
+    "node01b",
+    "n",
+    "another-name-altogether",
+];
+
+fn pairs<T: Copy>(all: &[T]) -> Vec<(T, T)> {
+    let indexes = (0..all.len()).flat_map(|one| (0..all.len()).map(move |two| (one, two)));
+    let apart = indexes.filter(|(one, two)| one != two);
+    apart.map(|(one, two)| (all[one], all[two])).collect()
+}
+
+/// Both have seen the same marker before either has written.
+#[test]
+fn two_that_stand_in_at_the_same_moment_leave_the_marker_of_one() {
+    let theirs = run("theirs");
+    for (first, second) in pairs(&HOSTS) {
+        let map = std::cell::RefCell::new(at_work_by("theirs", "node01"));
+        let meanwhile = |map: &mut Map| {
+            let stood_in = renew(map, &theirs, Turn::StandIn(0), &World::of(second, None));
+            assert_eq!(stood_in, Ok(Renewed::Done));
+        };
+        let mut shared = Shared::of(&map);
+        shared.between = Some(&meanwhile);
+        let world = World::of(first, None);
+        renew(&mut shared, &theirs, Turn::StandIn(0), &world).unwrap();
+        let now = marker(&map.into_inner());
+        assert_eq!(now.process, world.this(), "{first} after {second}");
+        assert_eq!((now.run.as_str(), now.path.as_str()), ("theirs", RUN_DIR));
+        assert_eq!((now.nonce, now.heartbeat), (theirs.nonce(), 1));
+        assert!(now.shared);
+    }
+}
+
+#[test]
+fn two_runs_that_take_over_at_the_same_moment_leave_the_marker_of_one() {
+    let runs = ["20260101-bb", "20260102-a", "20260101-a-longer", "2"];
+    let takers: Vec<_> = runs.iter().copied().zip(HOSTS).collect();
+    for (first, second) in pairs(&takers) {
+        let map = std::cell::RefCell::new(at_work_by("20260101-a", "node01"));
+        let take = |map: &mut dyn FnMut(&Claim, &World), (id, host): (&str, &str)| {
+            map(&run(id), &World::of(host, Some(false)));
+        };
+        let meanwhile = |map: &mut Map| {
+            take(
+                &mut |claim, world| {
+                    super::super::claim(map, claim, true, world).unwrap();
+                },
+                second,
+            );
+        };
+        let mut shared = Shared::of(&map);
+        shared.between = Some(&meanwhile);
+        take(
+            &mut |claim, world| {
+                super::super::claim(&mut shared, claim, true, world).unwrap();
+            },
+            first,
+        );
+        let now = marker(&map.into_inner());
+        assert_eq!(now.run, first.0, "{first:?} after {second:?}");
+        assert_eq!(now.process, World::of(first.1, None).this());
+        assert_eq!((now.path.as_str(), now.state), (RUN_DIR, State::Running));
+    }
+}
+
+/// The lease of a run that empties its directory is taken over between its last look at
+/// the marker and its write.
+#[test]
+fn who_ends_emptying_late_leaves_no_mixture() {
+    let rival = Marker::new(
+        &run("20260102-rival"),
+        Process::of("another-name-altogether", "system", "9 from 1"),
+        "then".into(),
+    );
+    let map = std::cell::RefCell::new(at_work_by("20260101-a", "node01"));
+    let looks = std::cell::Cell::new(0);
+    let write = |map: &mut Map| {
+        map.put(MARKER_PATH, &rival.text());
+    };
+    // The second change of the marker is the one behind emptying.
+    let first_change = |_: &mut Map| looks.set(looks.get() + 1);
+    let mut shared = Shared::of(&map);
+    shared.between = Some(&first_change);
+    shared.then = Some(&write);
+    let world = World::of("node03", Some(false));
+    super::super::claim(&mut shared, &this_run(), false, &world).unwrap();
+    let now = marker(&map.into_inner());
+    assert_eq!(looks.get(), 1);
+    assert_eq!((now.run, now.process), (this_run().run_id, world.this()));
+    assert_eq!(now.nonce, this_run().nonce());
+}
+
+/// Another client of the run has marked the new directory. Another run takes it over before
+/// this client has noted that it works there too, or just behind that.
+#[test]
+fn a_client_that_joins_sees_that_another_run_was_faster() {
+    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    let theirs = run("theirs");
+    let rival = Process::of("cat", "system", "9 from 1");
+    let rival = Marker::new(&run("other"), rival, "then".into()).text();
+    let by_toad = Marker::new(&theirs, toad.this(), "then".into()).text();
+    let marked = || std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
+    let expect = |error: DriverError, map: &std::cell::RefCell<Map>| {
+        assert!(
+            error
+                .reason
+                .contains("at the same moment it was claimed by run other"),
+            "{error}"
+        );
+        assert_eq!(marker(&map.borrow()).run, "other", "its marker stays");
+    };
+    let mark = |map: &std::cell::RefCell<Map>, watch: &dyn Watch| {
+        let mut shared = Shared::of(map);
+        let dir = RUN_DIR.to_owned();
+        let mut claimant = Claimant::new(&mut shared, &theirs, watch).unwrap();
+        claimant
+            .mark(&dir, false)
+            .map_err(|unmarked| unmarked.error)
+    };
+    let map = marked();
+    map.borrow_mut().put(MARKER_PATH, &by_toad);
+    let watch = Rival {
+        world: World::of("frog", None),
+        map: &map,
+        text: rival.clone(),
+    };
+    expect(mark(&map, &watch).unwrap_err(), &map);
+    let map = marked();
+    map.borrow_mut().put(MARKER_PATH, &rival);
+    let mut shared = Shared::of(&map);
+    let mut claimant = Claimant::new(&mut shared, &theirs, &frog).unwrap();
+    expect(claimant.join().unwrap_err(), &map);
+    map.borrow_mut().nodes.remove(MARKER_PATH);
+    let error = claimant.join().unwrap_err();
+    assert!(error.reason.contains("is gone again"), "{error}");
 }
 
 /// Two clients of a run come to a new directory at the same moment.
