@@ -57,7 +57,9 @@ fn check(address: SocketAddr, millis: u64) -> ClockCheck {
 #[test]
 fn an_honest_service_agrees() {
     let (service, address) = start();
+    let began = Instant::now();
     let found = check(address, 400);
+    let took = began.elapsed();
     let ClockCheck::Compared {
         ours_ns,
         service_ns,
@@ -70,7 +72,10 @@ fn an_honest_service_agrees() {
         ours_ns.abs_diff(service_ns) <= bound_ns + 1_000,
         "{found:?}"
     );
-    assert!((380_000_000..2_000_000_000).contains(&ours_ns), "{found:?}");
+    // How late each reading is depends on the machine: the first one may be later than the
+    // last one, and what lies between them shorter than RUN.
+    let ours = Duration::from_nanos(ours_ns);
+    assert!(!ours.is_zero() && ours <= took, "{found:?} in {took:?}");
     let (message, finding) = clock_check::judge(&found, &plan(address));
     assert!(message.contains("the time service 127.0.0.1:"), "{message}");
     assert_eq!(finding, None);
@@ -80,6 +85,19 @@ fn an_honest_service_agrees() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(service.counts(), (10, 0));
+}
+
+#[test]
+fn an_instant_is_waited_for_and_not_missed() {
+    let clock = Clock::real();
+    let (_phase, over) = std::sync::mpsc::channel::<()>();
+    for millis in [0, 30, 700] {
+        let instant = clock.now() + Nanos::from_millis(millis);
+        assert!(clock_check::wait_until(&clock, || instant, &over));
+        // The clock and the one that pauses go by may be slewed apart by 0.1 %.
+        let now = clock.now() + Nanos::from_millis(1);
+        assert!(now >= instant, "{now:?} {instant:?}");
+    }
 }
 
 #[test]

@@ -94,6 +94,7 @@ impl Sweep<'_> {
         &mut self,
         agents: &mut Agents,
         point: LoadPoint,
+        init: StopIf,
     ) -> Result<Measured, OrderError> {
         let on_lost = self.options.launch.on_lost;
         let synced = agents.sync_clocks(on_lost);
@@ -109,6 +110,7 @@ impl Sweep<'_> {
             .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
             .collect();
         let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
+        watch.stop_if = std::mem::take(&mut watch.stop_if).going_on_from(init);
         let order = {
             let watched: Vec<_> = (0..there.len())
                 .map(|at| watch.stop_if.watched_by(at))

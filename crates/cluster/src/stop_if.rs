@@ -64,6 +64,14 @@ impl StopIf {
         }
     }
 
+    /// The same; free space has been below a limit for as long as `before` has heard.
+    pub fn going_on_from(mut self, before: Self) -> Self {
+        for (held, before) in self.conditions.iter_mut().zip(before.conditions) {
+            held.low = before.low;
+        }
+        self
+    }
+
     /// What an agent is to look at meanwhile.
     pub fn watched_by(&self, agent: usize) -> Vec<String> {
         self.watchers.get(&agent).cloned().unwrap_or_default()

@@ -16,7 +16,7 @@ use crate::waves::waves;
 use filermark_engine::driver::Space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_model::launch::OnLost;
+use filermark_model::launch::{LauncherKind, OnLost};
 use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
 use filermark_results::files::write_files_and_logs;
@@ -27,7 +27,7 @@ use filermark_results::record::{
 use filermark_results::{
     RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences, judge_stalls,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -336,8 +336,8 @@ impl<'a> Sweep<'a> {
         let last = points.last().map(|p| p.number);
         for point in points {
             let began = Timestamp::now();
-            let measured = self.init(agents, point).and_then(|noticed| {
-                let mut measured = self.measure(agents, point)?;
+            let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
+                let mut measured = self.measure(agents, point, stop_if)?;
                 measured.noticed.extend(noticed);
                 Ok(measured)
             });
@@ -368,12 +368,12 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// INIT of a load point; gives what was noticed.
+    /// INIT of a load point; gives what was noticed, and what was heard of free space.
     fn init(
         &mut self,
         agents: &mut Agents,
         point: LoadPoint,
-    ) -> Result<Option<Finding>, OrderError> {
+    ) -> Result<(Option<Finding>, StopIf), OrderError> {
         self.scripts.call(Call {
             script: Script::Mon,
             argument: "INIT",
@@ -401,9 +401,16 @@ impl<'a> Sweep<'a> {
             done.as_ref().err(),
             done.as_ref().ok().and_then(Done::space_use),
         );
-        Ok(done?
-            .space_use()
-            .and_then(|space| space_used::judge(&space)))
+        let space_use = done?.space_use();
+        let noticed = space_use.and_then(|space| space_used::judge(&space));
+        Ok((noticed, guard))
+    }
+
+    /// The names of the clients that run on this host, as the prime itself has started them.
+    fn clients_here(&self) -> BTreeSet<&str> {
+        let hosts = self.options.launch.hosts.iter();
+        let here = hosts.filter(|host| host.launcher == LauncherKind::Local);
+        here.map(|host| host.client.as_str()).collect()
     }
 
     fn end_point(
@@ -430,7 +437,7 @@ impl<'a> Sweep<'a> {
         findings.extend(judge_stalls(&m.stalls, window_ns, &plan.limits));
         let silences = |stats| judge_silences(&m.clients, &m.stalls, stats);
         findings.extend(stats.as_ref().and_then(silences));
-        findings.extend(judge_client_reads(&m.reads));
+        findings.extend(judge_client_reads(&m.reads, &self.clients_here()));
         findings.extend(m.noticed);
         if stats.is_some() {
             let lost = agents.losses().iter();

@@ -47,7 +47,9 @@ pub struct ClientReads {
 }
 
 impl ClientReads {
-    /// Bytes that the client's memory must have answered: so many at least.
+    /// Bytes read that the counter has not seen: the client's memory answered them, up to
+    /// what was fetched between the edges of RUN and the readings. It may have been more,
+    /// since read-ahead and other readers are counted too.
     pub fn memory_bytes(&self) -> Option<u64> {
         let fetched = self.fetched_bytes?;
         Some(self.read_bytes.saturating_sub(fetched))

@@ -191,12 +191,17 @@ fn data_that_is_too_short_to_be_compared_is_told() {
         })
     };
     assert_eq!(of(0, 0, true), []);
-    assert_eq!(of(50, 50, true), [], "half of it was compared");
+    assert_eq!(of(1 << 40, 0, true), []);
+    assert_eq!(of(50, 50, false), [], "half of it was compared");
     let note = [(Rule::DataUnchecked, Severity::Note)];
     assert_eq!(of(49, 51, false), note);
     let invalid = [(Rule::DataUnchecked, Severity::Invalid)];
     assert_eq!(of(0, 8, true), invalid, "VERIFY=on promises more");
-    assert_eq!(of(u64::MAX, u64::MAX, true), []);
+    assert_eq!(of(50, 50, true), invalid);
+    assert_eq!(of(989, 11, true), invalid);
+    assert_eq!(of(990, 10, true), note);
+    assert_eq!(of(1 << 40, 1, true), note, "it is never silent");
+    assert_eq!(of(u64::MAX, u64::MAX, true), invalid);
 }
 
 #[test]

@@ -293,6 +293,25 @@ fn a_file_system_that_fills_up_in_init_ends_the_run_and_is_cleaned_up() {
     });
 }
 
+/// 5 s of INIT and 5 s of the load are 10 s.
+#[test]
+fn seconds_of_little_free_space_count_on_from_init_into_the_load() {
+    for_seeds(|seed| {
+        let case = Case::new(seed);
+        case.world.borrow_mut().free_pcnt = Some(4);
+        case.world.borrow_mut().tells_space_once = true;
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        let Outcome::Failed { reason } = &end.outcome else {
+            panic!("{end:?}");
+        };
+        assert!(reason.starts_with("STOP_IF free<5% for 10s"), "{reason}");
+        let init = record.phases.iter().find(|p| p.phase == Phase::Init);
+        assert!(init.is_some_and(|init| init.failure.is_none()));
+        case.assert_clean();
+    });
+}
+
 #[test]
 fn who_is_not_told_to_watch_a_file_system_ends_no_run() {
     for_seeds(|seed| {

@@ -122,6 +122,9 @@ pub struct World {
     /// The share of the one file system that is free, in percent, where hosts state it.
     /// Who is not told to look at it says that nothing is free.
     pub free_pcnt: Option<u64>,
+    /// A host states it once in each phase only, and which hosts have in the present one.
+    pub tells_space_once: bool,
+    space_told: BTreeSet<usize>,
     /// Longest way of a message.
     way_max: Nanos,
     /// The prime is killed at this moment.
@@ -189,6 +192,8 @@ impl World {
             load_span: Nanos::from_secs(7),
             until_steady: None,
             free_pcnt: None,
+            tells_space_once: false,
+            space_told: BTreeSet::new(),
             way_max,
             prime_dies_at: None,
             faults: Vec::new(),
@@ -369,6 +374,10 @@ impl World {
         else {
             return;
         };
+        let is_first = self.space_told.insert(at);
+        if self.tells_space_once && !is_first {
+            return;
+        }
         let is_told_to = watch_space.iter().any(|name| name == FILE_SYSTEM);
         let report = Report::Space {
             file_system: FILE_SYSTEM.into(),
@@ -407,6 +416,7 @@ impl World {
             Task::Init { .. } if self.free_pcnt.is_some() => Nanos::from_secs(10),
             _ => Nanos(self.rng.below(2_000_000_000)),
         };
+        self.space_told.remove(&at);
         let host = &mut self.hosts[at];
         host.steps += 1;
         host.stopping = false;

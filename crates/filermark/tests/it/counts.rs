@@ -3,14 +3,24 @@
 
 use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others, valid, when_quiet};
+use crate::turns::{alone, valid, when_quiet};
+use filermark_engine::claim::lease::HEARTBEAT;
 use filermark_model::Op;
 use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// What a server has counted at moments of a run, and renewals of the marker that may have
+/// been made meanwhile.
+struct Watched {
+    seen: Vec<ServerStats>,
+    heartbeats: u64,
+}
 
 /// Runs a sweep of one point that keeps its file set, so that RUN is the last
 /// thing that happens; gives every count of the server that was seen on the way.
-fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended, Vec<ServerStats>) {
+fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended, Watched) {
+    let began = Instant::now();
     let mut seen = vec![ServerStats::default()];
     let started = sweep
         .clone()
@@ -24,8 +34,17 @@ fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended,
         }
     });
     assert!(ended.is_complete(), "{}", ended.stderr);
-    (ended, seen)
+    let heartbeats = began.elapsed().as_secs() / HEARTBEAT.as_secs();
+    (ended, Watched { seen, heartbeats })
 }
+
+/// Calls by which an agent renews its marker once, at most: it looks for the run's directory
+/// and for the marker, reads it and writes it.
+const HEARTBEAT_CALLS: [(Procedure, u64); 3] = [
+    (Procedure::Lookup, 2),
+    (Procedure::Read, 1),
+    (Procedure::Write, 1),
+];
 
 /// The counters of the first point, by procedure.
 fn counted(counters: &BTreeMap<String, u64>) -> [u64; 22] {
@@ -38,16 +57,22 @@ fn counted(counters: &BTreeMap<String, u64>) -> [u64; 22] {
 
 /// Between INIT and RUN the server is left alone for a tenth of a second, and after RUN
 /// until the directory is given back. Between two such moments it must have seen what
-/// the record says, call for call.
+/// the record says, call for call. Only a run that took longer than a heartbeat may have
+/// calls beside it: those that renew the marker.
 #[track_caller]
-fn assert_counted(ours: [u64; 22], seen: &[ServerStats]) {
+fn assert_counted(ours: [u64; 22], Watched { seen, heartbeats }: &Watched) {
+    let mut beside = [0; 22];
+    for (procedure, calls) in HEARTBEAT_CALLS {
+        beside[procedure as usize] = calls * heartbeats;
+    }
     let is_ours = |then: &ServerStats, later: &ServerStats| {
-        let since = later
-            .nfs
-            .iter()
-            .zip(then.nfs)
-            .map(|(later, then)| later - then);
-        since.eq(ours)
+        let since = later.nfs.iter().zip(then.nfs);
+        let mut since = since.map(|(later, then)| later - then);
+        let limits = ours.iter().zip(beside);
+        limits.into_iter().all(|(ours, beside)| {
+            let more = since.next().and_then(|since| since.checked_sub(*ours));
+            more.is_some_and(|more| more <= beside)
+        })
     };
     let agree = seen
         .iter()
@@ -59,7 +84,12 @@ fn assert_counted(ours: [u64; 22], seen: &[ServerStats]) {
 
 #[test]
 fn the_record_counts_exactly_the_calls_that_the_server_saw() {
-    let _turn = beside_others();
+    let _turn = alone();
+    when_quiet(count_calls);
+}
+
+/// Judges what is exact; gives what depends on how fast the machine is.
+fn count_calls() -> Result<(), String> {
     let server = serve(ServerOptions {
         unstable: "on".parse().expect("a fault"),
         ..ServerOptions::default()
@@ -69,23 +99,26 @@ fn the_record_counts_exactly_the_calls_that_the_server_saw() {
     let stats = ended.point(1).stats.expect("figures");
     let ours = counted(&stats.counters);
     assert_counted(ours, &seen);
-    assert!(ours.iter().sum::<u64>() >= 800, "{ours:?}");
     // Each physical operation that an op is credited with is one of these calls. The
     // others: COMMITs, which no op is credited with, preparations, and what ended
     // behind the window's end, which a shard of a busy machine may see late.
     let calls: u64 = ours.iter().sum();
     let credited = stats.physical_count() + ours[Procedure::Commit as usize];
     assert!(credited <= calls, "{credited} > {calls}");
-    assert!(
-        credited + 2 * stats.preparation_count + calls / 4 >= calls,
-        "{credited} + 2 x {} << {calls}",
-        stats.preparation_count
-    );
+    let is_near = credited + 2 * stats.preparation_count + calls / 4 >= calls;
+    let preparations = stats.preparation_count;
+    let off = || format!("{credited} + 2 x {preparations}, {calls} calls of 800: {ours:?}");
+    (is_near && calls >= 800).then_some(()).ok_or_else(off)
 }
 
 #[test]
 fn every_operation_of_a_mix_is_executed() {
-    let _turn = beside_others();
+    let _turn = alone();
+    when_quiet(execute_all);
+}
+
+/// Judges what is exact; gives what a machine that is too slow leaves out.
+fn execute_all() -> Result<(), String> {
     let server = serve(ServerOptions::default());
     let mut mix = String::from("SFS MIXFILE VERSION 2\n# all that NFSv3 has\n");
     for op in Op::NFS3 {
@@ -113,15 +146,12 @@ fn every_operation_of_a_mix_is_executed() {
         .filter(|o| o.success_count > 0)
         .map(|o| o.op)
         .collect();
-    assert_eq!(
-        done,
-        Op::NFS3.iter().copied().collect(),
-        "some were never done"
-    );
     let ours = counted(&stats.counters);
     assert_counted(ours, &seen);
     let all = Procedure::ALL.iter().filter(|p| ours[**p as usize] == 0);
-    assert_eq!(all.count(), 0, "{ours:?}");
+    let is_all = done == Op::NFS3.iter().copied().collect() && all.count() == 0;
+    let off = || format!("some were never done: {done:?}, {ours:?}");
+    is_all.then_some(()).ok_or_else(off)
 }
 
 #[test]

@@ -3,16 +3,17 @@
 use super::{OWN, percent_of};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::{Bytes, Finding, Rule, Severity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the bytes read that may come from the client's memory, in percent.
 const MEMORY_PCNT_MAX: f64 = 10.0;
 /// Mount points that a finding names.
 const NAMED_MAX: usize = 3;
 
-/// What is to be said of where the bytes came from that were read.
-pub fn judge_client_reads(reads: &[ClientReads]) -> Vec<Finding> {
-    let (all, disagreeing) = by_counter(reads);
+/// What is to be said of where the bytes came from that were read. `here`: the names of the
+/// clients that the prime itself has started on its own host.
+pub fn judge_client_reads(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<Finding> {
+    let (all, disagreeing) = by_counter(&of_one_host(reads, here));
     let known: Vec<(u64, &ClientReads)> = all
         .iter()
         .filter(|r| r.read_bytes > 0)
@@ -27,6 +28,37 @@ pub fn judge_client_reads(reads: &[ClientReads]) -> Vec<Finding> {
         disagreement(&all, &disagreeing),
     ];
     told.into_iter().flatten().collect()
+}
+
+/// The entries of clients on the prime's host, one for each counter. Each client reads it on
+/// a thread of its own, and what was fetched before a late first reading is missing there:
+/// the most that any of them has seen holds.
+fn of_one_host(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<ClientReads> {
+    let mut all: Vec<ClientReads> = Vec::with_capacity(reads.len());
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in reads {
+        let is_here = here.contains(entry.client.as_str()) && !entry.source.is_empty();
+        let known = places.get(entry.source.as_str()).filter(|_| is_here);
+        if let Some(one) = known.and_then(|at| all.get_mut(*at)) {
+            merge(one, entry, u64::max);
+            continue;
+        }
+        if is_here {
+            places.insert(&entry.source, all.len());
+        }
+        all.push(entry.clone());
+    }
+    all
+}
+
+/// Adds the reads of another client to those of one counter. `choose` says what holds of
+/// what the two say was fetched.
+fn merge(one: &mut ClientReads, other: &ClientReads, choose: fn(u64, u64) -> u64) {
+    one.client = format!("{}, {}", one.client, other.client);
+    one.mounts.extend_from_slice(&other.mounts);
+    one.read_bytes = one.read_bytes.saturating_add(other.read_bytes);
+    let said = [one.fetched_bytes, other.fetched_bytes];
+    one.fetched_bytes = said.into_iter().flatten().reduce(choose);
 }
 
 /// One entry for each counter: clients on one host may share it, and each of them sees
@@ -49,11 +81,8 @@ fn by_counter(reads: &[ClientReads]) -> (Vec<ClientReads>, Vec<Disagreement>) {
             all.push(entry.clone());
             continue;
         };
-        one.client = format!("{}, {}", one.client, entry.client);
-        one.mounts.extend_from_slice(&entry.mounts);
-        one.read_bytes = one.read_bytes.saturating_add(entry.read_bytes);
         let said = [one.fetched_bytes, entry.fetched_bytes];
-        one.fetched_bytes = said.into_iter().flatten().min();
+        merge(one, entry, u64::min);
         if let (Some(at), Some(largest)) = (known, said.into_iter().flatten().max()) {
             let most = most.entry(at).or_default();
             *most = largest.max(*most);
@@ -162,6 +191,11 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// No client is on the prime's host.
+    fn judge_client_reads(reads: &[ClientReads]) -> Vec<Finding> {
+        super::judge_client_reads(reads, &BTreeSet::new())
+    }
+
     fn reads(counter: ReadCounter, read: u64, fetched: Option<u64>) -> ClientReads {
         ClientReads {
             client: "h1".into(),
@@ -215,8 +249,10 @@ mod tests {
             client("h1", "a", Some(100 * MIB)),
             client("h2", "a", Some(99 * MIB)),
         ];
-        let found = judge_client_reads(&same);
-        assert_eq!((found.len(), found[0].value), (1, Some(50.5)), "the least");
+        let here = BTreeSet::from(["h1", "h2"]);
+        let found = super::judge_client_reads(&same, &here);
+        assert_eq!((found.len(), found[0].value), (1, Some(50.0)));
+        assert_eq!(judge_client_reads(&same)[0].value, Some(50.5), "elsewhere");
         let message = &found[0].message;
         assert!(
             message.contains("client h1, h2, localhost:/mnt and 1 more"),
@@ -232,6 +268,35 @@ mod tests {
         // One of them could not read it.
         let half = [client("h1", "a", None), client("h2", "a", Some(100 * MIB))];
         assert_eq!(judge_client_reads(&half)[0].value, Some(50.0));
+    }
+
+    /// Two honest clients on the prime's host; one of them was 1.5 s of 10 s late with its
+    /// first reading. A client elsewhere gains nothing by naming their counter.
+    #[test]
+    fn a_late_reading_of_one_client_here_does_not_make_reads_look_cached() {
+        let client = |name: &str, read: u64, fetched: u64| ClientReads {
+            client: name.into(),
+            source: "a".into(),
+            ..reads(ReadCounter::Nfs, read * MIB, Some(fetched * MIB))
+        };
+        let (prompt, late) = (client("h1", 500, 1000), client("h2", 500, 850));
+        let here = BTreeSet::from(["h1", "h2"]);
+        for both in [
+            [prompt.clone(), late.clone()],
+            [late.clone(), prompt.clone()],
+        ] {
+            assert_eq!(super::judge_client_reads(&both, &here), []);
+            assert_eq!(judge_client_reads(&both)[0].value, Some(15.0));
+        }
+        let cached = [client("h1", 500, 300), client("h2", 500, 290)];
+        let alone = super::judge_client_reads(&cached, &here);
+        assert_eq!(alone[0].value, Some(70.0));
+        let [one, two] = cached;
+        let liar = client("liar", 0, 1 << 30);
+        for order in [[one.clone(), two.clone(), liar.clone()], [liar, one, two]] {
+            let found = super::judge_client_reads(&order, &here);
+            assert_eq!(found[0].value, Some(70.0), "{found:?}");
+        }
     }
 
     /// An agent may name whatever counter it likes.
