@@ -13,7 +13,7 @@ use filermark_results::{
 };
 use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -581,7 +581,7 @@ fn with_clients(change: impl FnOnce(&mut PointRecord)) -> (RunRecord, Vec<Findin
     let stats = point.stats.as_ref().unwrap();
     let mut more = judge_stalls(&point.stalls, stats.window_ns, &plan.limits);
     more.extend(judge_silences(&point.clients, &point.stalls, stats));
-    more.extend(judge_client_reads(&point.client_reads));
+    more.extend(judge_client_reads(&point.client_reads, &BTreeSet::new()));
     point.findings.extend(more.clone());
     (record, more)
 }

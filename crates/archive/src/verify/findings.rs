@@ -5,7 +5,7 @@ use filermark_model::{Finding, Rule, Severity};
 use filermark_results::{
     PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rules that speak of what only the run itself saw.
 const OF_THE_RUN: &[Rule] = &[
@@ -59,8 +59,19 @@ fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     let window_ns = stats.map_or(0, |s| s.window_ns);
     made.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
     made.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
-    made.extend(judge_client_reads(&point.client_reads));
+    made.extend(of_client_reads(point));
     made
+}
+
+/// What the rules say of the clients' caches. Which clients the prime has started on its own
+/// host the record does not say: what follows from none or from all of them is right.
+fn of_client_reads(point: &PointRecord) -> Vec<Finding> {
+    let reads = &point.client_reads;
+    let all = reads.iter().map(|reads| reads.client.as_str()).collect();
+    let mut ways = [BTreeSet::new(), all].map(|here| judge_client_reads(reads, &here));
+    let is_said = |way: &Vec<Finding>| way.iter().all(|made| point.findings.contains(made));
+    let said = ways.iter().position(is_said).unwrap_or_default();
+    std::mem::take(&mut ways[said])
 }
 
 /// The rule that a load point failed by. That STOP_IF ended it only the run saw, so its
