@@ -506,7 +506,9 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     /// Removes the marker of a claim that has failed, and the directory if it is `fresh`,
     /// unless others use them by now. What may stay is told with the failure.
     fn undo(&mut self, dir: &B::Dir, fresh: bool, mut error: DriverError) -> DriverError {
-        let goes = match self.marker(dir) {
+        let looked = self.marker(dir);
+        let is_seen = looked.is_ok();
+        let goes = match looked {
             // Others of this run, or another run.
             Ok(Mark::Run(marker))
                 if marker.shared
@@ -523,7 +525,9 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         let undone = goes
             && self.backend.remove(Removal::File, dir, &[MARKER]).is_ok()
             && (!fresh || self.backend.remove_run_dir().is_ok());
-        if !undone && !matches!(self.marker(dir), Ok(Mark::Missing) if !fresh) {
+        let may_stay =
+            !undone && (fresh || !is_seen || !matches!(self.marker(dir), Ok(Mark::Missing)));
+        if may_stay {
             error.reason.push_str(&format!(
                 "; {}, with this run's {MARKER}, may stay: `filermark stop` removes it",
                 self.backend.place()
