@@ -33,10 +33,27 @@ pub(super) fn start_server(
         if let Err(error) = server.check() {
             return Err(Error::failed("smbd", error.to_string(), last_words(log)));
         }
-        let up = sandbox.run(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+        let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        let up = sandbox.run(answers) && has_notify_daemon(sandbox, name)?;
         Ok(if up { server.inner_pid() } else { None })
     })?;
     Ok((server, pid))
+}
+
+/// Whether smbd's process for change notifications has put its name where the others look
+/// for it. Until then TREE_CONNECT fails with STATUS_NO_MEMORY ("No notify daemon around"),
+/// though the port answers.
+fn has_notify_daemon(sandbox: &Sandbox, name: &str) -> Result<bool> {
+    let output = sandbox
+        .inner_command("grep")
+        .args([
+            "-q",
+            "notify-daemon",
+            &format!("/run/{name}/lock/names.tdb"),
+        ])
+        .output()
+        .map_err(Error::io("grep"))?;
+    Ok(output.status.success())
 }
 
 /// What makes smbd take tickets without being a member of a domain: its own role stays
