@@ -105,6 +105,21 @@ pub fn take_definitions(
     file: &str,
     text: &str,
 ) -> Result<Taken, Vec<ConfigError>> {
+    if text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('<')
+    {
+        let message = "this is XML, as the benchmark definitions of 2014 are, and not TOML";
+        let hint = format!(
+            "convert it: 'filermark import {file} -o mine.toml', and give that: -b mine.toml"
+        );
+        return Err(vec![ConfigError::new(
+            Place::File(file.to_owned()),
+            message,
+            hint,
+        )]);
+    }
     let form = Form::of(text);
     let (workloads, benchmarks) = match form {
         Form::Toml => {

@@ -7,7 +7,8 @@ use crate::params::Parameter;
 use filermark_model::benchmark::SHIPPED;
 
 /// What the generations and protocols are called, and the benchmark that is their likeness.
-const BENCHMARKS: [(&str, &str); 14] = [
+const BENCHMARKS: [(&str, &str); 15] = [
+    ("eda", "EDA_BLENDED"),
     ("laddis", "nfs2-1993"),
     ("sfs1", "nfs2-1993"),
     ("sfs1.1", "nfs2-1993"),
@@ -57,9 +58,12 @@ pub(crate) fn parameter(name: &str) -> String {
         return "did you mean TCP (off: UDP)?".to_owned();
     }
     let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
-    match nearest(name, names) {
+    // Of a short name nearly every other short one is near.
+    match nearest(name, names).filter(|near| name.len() > 3 || near.len() == name.len() + 1) {
         Some(near) => format!("did you mean {near}?"),
-        None => "'filermark params' lists all that there are".to_owned(),
+        None => "'filermark params' lists all that there are; 'filermark import' makes an rc file \
+                 without those of other programs, IGNORE_UNKNOWN=on leaves them out"
+            .to_owned(),
     }
 }
 

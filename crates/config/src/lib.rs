@@ -17,6 +17,7 @@ pub mod error;
 mod explain;
 mod hints;
 pub mod hosts;
+pub mod import;
 mod layout;
 mod loads;
 pub mod mixfile;

@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::params::{LOAD_MAX, RUNS_MAX};
-use crate::values::Values;
+use crate::values::{Values, whole_number};
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
 use filermark_model::units::counted;
@@ -36,16 +36,21 @@ pub(crate) fn asked(
     };
     let mut loads = Vec::new();
     let before = errors.len();
-    for word in values.list("LOAD") {
-        match word.parse::<u64>() {
-            Ok(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
+    let list = values.list("LOAD");
+    let words = list.iter().flat_map(|word| word.split(','));
+    for word in words.filter(|word| !word.is_empty()) {
+        match whole_number(word, unit) {
+            Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
             _ => errors.push(ConfigError::new(
                 given.place.clone(),
-                format!("load '{}' in LOAD is impossible", quoted(&word)),
-                format!(
-                    "give whole numbers from 1 to {LOAD_MAX} {}, blanks between them",
-                    plural(unit)
-                ),
+                format!("load '{}' in LOAD is impossible", quoted(word)),
+                match range_words(word) {
+                    Some(hint) => hint,
+                    None => format!(
+                        "give whole numbers from 1 to {LOAD_MAX} {}, blanks between them",
+                        plural(unit)
+                    ),
+                },
             )),
         }
     }
@@ -66,6 +71,20 @@ pub(crate) fn asked(
             loads
         }
     }
+}
+
+/// What to write for a range, such as `100-1000`.
+fn range_words(word: &str) -> Option<String> {
+    const POINTS: u64 = 10;
+    let (first, last) = word.split_once('-')?;
+    let (first, last) = (whole_number(first, OPS)?, whole_number(last, OPS)?);
+    let step = (last / POINTS).max(1);
+    (first < last).then(|| {
+        format!(
+            "for {POINTS} evenly spaced load points up to {last} write LOAD={step} \
+             INCR_LOAD={step} NUM_RUNS={POINTS}"
+        )
+    })
 }
 
 /// The unit after a number other than 1.

@@ -5,7 +5,7 @@
 //! room knows which names exist only to tell where a quote was forgotten.
 
 use crate::error::{ConfigError, Place, quoted};
-use crate::params::Parameter;
+use crate::params::{Kind, Parameter};
 use std::fmt;
 
 /// One assignment, as it stands in the text.
@@ -182,7 +182,10 @@ impl Scan<'_> {
             match self.next() {
                 None => return Ok(()),
                 Some('#') if self.value.is_empty() && self.pos == 1 => return Ok(()),
-                Some(c) if c.is_whitespace() => return self.end(name),
+                Some(c) if c.is_whitespace() => match self.end(name)? {
+                    true => self.value.push(' '),
+                    false => return Ok(()),
+                },
                 Some(quote @ ('"' | '\'')) => self.quote(name, quote, place)?,
                 Some(c) => {
                     self.refuse_expansion(name, c, &place)?;
@@ -192,17 +195,21 @@ impl Scan<'_> {
         }
     }
 
-    /// After a value only a comment may follow.
-    fn end(&mut self, name: &str) -> Result<(), ConfigError> {
+    /// After a value only a comment may follow; or, of a parameter that takes a list,
+    /// more words: then it is true. Another assignment is no word of a list.
+    fn end(&mut self, name: &str) -> Result<bool, ConfigError> {
         while self.chars.get(self.pos).is_some_and(|c| c.is_whitespace()) {
             self.pos += 1;
         }
-        match self.chars.get(self.pos) {
-            None | Some('#') => Ok(()),
+        let rest: String = self.chars.iter().skip(self.pos).collect();
+        let list = || Parameter::find(name).is_some_and(|p| p.kind == Kind::List);
+        match rest.chars().next() {
+            None | Some('#') => Ok(false),
+            Some(_) if list() && !rest.split_whitespace().any(assigns_known) => Ok(true),
             Some(_) => Err(ConfigError::new(
                 self.place(),
                 format!("{name} has more than one word"),
-                "put a value with blanks in double quotes, as in LOAD=\"100 200\"",
+                format!("put a value with blanks in double quotes: {name}=\"FIRST SECOND\""),
             )),
         }
     }
@@ -325,6 +332,13 @@ mod tests {
             (r"A='\\srv\c$ \\srv\$x'", vec![("A", r"\\srv\c$ \\srv\$x")]),
             ("A=a\"b c\"'d'", vec![("A", "ab cd")]),
             ("exported=1", vec![("exported", "1")]),
+            // As the training of 2014 shows it: a list without quotes.
+            (
+                "CLIENT_MOUNTPOINTS= localhost:/a  localhost:/b # two",
+                vec![("CLIENT_MOUNTPOINTS", "localhost:/a localhost:/b")],
+            ),
+            ("LOAD=1 2", vec![("LOAD", "1 2")]),
+            ("LOAD=\"1\" 2", vec![("LOAD", "1 2")]),
         ];
         for (text, want) in cases {
             let want: Vec<_> = want
@@ -341,8 +355,9 @@ mod tests {
             ("LOAD 100", "rc:1:1: 'LOAD 100' has no '='"),
             ("  2X=1", "rc:1:3: '2X' before '=' is not a name"),
             ("\n=1", "rc:2:1: '' before '=' is not a name"),
-            ("LOAD=1 2", "rc:1:8: LOAD has more than one word"),
-            ("LOAD=\"1\" 2", "rc:1:10: LOAD has more than one word"),
+            ("LOAD=1 PROCS=2", "rc:1:8: LOAD has more than one word"),
+            ("RUNTIME=1 2", "rc:1:11: RUNTIME has more than one word"),
+            ("SUFFIX=\"1\" 2", "rc:1:12: SUFFIX has more than one word"),
             (
                 "LOAD=\"1 2",
                 "rc:1:6: the quote \" that opens the value of LOAD",

@@ -100,6 +100,7 @@ pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values
     });
     let missing: Vec<_> = missing.cloned().collect();
     values.take(&missing, errors);
+    values.refuse_unknown(errors);
     values
 }
 
@@ -348,16 +349,29 @@ fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
             false => foreign(g, definition),
         })
         .collect();
-    findings.extend(replaced(values));
+    findings.extend(left_out(values));
     findings
 }
 
-/// Assignments that a later one in the same source has replaced.
-pub(crate) fn replaced(values: &Values) -> impl Iterator<Item = Finding> {
-    values.replaced.iter().map(|(old, by)| {
-        let text = format!("{} ({}) is replaced by {by}", old.shown(), old.place);
-        Finding::new(Rule::NotStandard, Severity::Note, text)
-    })
+/// Assignments that do not count: a later one in the same source has replaced them, or
+/// no parameter has their name.
+pub(crate) fn left_out(values: &Values) -> impl Iterator<Item = Finding> {
+    let note = |text: String| Finding::new(Rule::NotStandard, Severity::Note, text);
+    let replaced = values.replaced.iter().map(move |(old, by)| {
+        note(format!(
+            "{} ({}) is replaced by {by}",
+            old.shown(),
+            old.place
+        ))
+    });
+    let unknown = values.unknown.iter().map(move |a| {
+        note(format!(
+            "there is no parameter {} ({}); IGNORE_UNKNOWN=on leaves it out",
+            quoted(&a.name),
+            a.place
+        ))
+    });
+    replaced.chain(unknown)
 }
 
 /// A parameter of benchmarks of other kinds.

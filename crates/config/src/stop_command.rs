@@ -3,6 +3,7 @@
 use crate::netmist::NetmistArgs;
 use crate::rc::{Assignment, may_be_secret};
 use crate::sources::Sources;
+use filermark_model::words::shell_word;
 
 /// Parameters that say where results go or are in the command already.
 const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
@@ -12,10 +13,10 @@ const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
 pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
     let mut command = String::from("filermark stop");
     if let Some(rc) = &sources.rc {
-        command.push_str(&format!(" -r {}", quoted(&rc.name)));
+        command.push_str(&format!(" -r {}", shell_word(&rc.name)));
     }
     push_options(&mut command, sources);
-    command.push_str(&format!(" -s {}", quoted(suffix)));
+    command.push_str(&format!(" -s {}", shell_word(suffix)));
     command
 }
 
@@ -25,14 +26,14 @@ pub(crate) fn netmist_stop_command(args: &NetmistArgs, suffix: &str) -> String {
     for (letter, value) in args.given.iter().filter(|(letter, _)| *letter != 'k') {
         command.push_str(&format!(" -{letter}"));
         if !value.is_empty() {
-            command.push_str(&format!(" {}", quoted(value)));
+            command.push_str(&format!(" {}", shell_word(value)));
         }
     }
     if args.exact_time {
         command.push_str(" --exact-time");
     }
     push_options(&mut command, &args.sources);
-    command.push_str(&format!(" --suffix {}", quoted(suffix)));
+    command.push_str(&format!(" --suffix {}", shell_word(suffix)));
     command
 }
 
@@ -44,28 +45,6 @@ fn push_options(command: &mut String, sources: &Sources) {
     };
     for option in sources.overrides.iter().filter(is_needed) {
         let text = format!("{}={}", option.name, option.value);
-        command.push_str(&format!(" -o {}", quoted(&text)));
-    }
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("LOAD=100"), "LOAD=100");
-        assert_eq!(quoted("CLIENTS=h1 h2"), "'CLIENTS=h1 h2'");
-        assert_eq!(quoted("a'b"), r"'a'\''b'");
-        assert_eq!(quoted(""), "''");
+        command.push_str(&format!(" -o {}", shell_word(&text)));
     }
 }

@@ -62,6 +62,8 @@ pub(crate) struct Values {
     pub replaced: Vec<(Given, Place)>,
     /// Names whose text could not be read, as written.
     pub broken: Vec<String>,
+    /// Assignments to names that no parameter has.
+    pub unknown: Vec<Assignment>,
 }
 
 impl Values {
@@ -70,7 +72,7 @@ impl Values {
         let mut here = BTreeMap::<&'static str, Given>::new();
         for a in assignments {
             let Some(parameter) = Parameter::find(&a.name) else {
-                errors.push(unknown(a));
+                self.unknown.push(a.clone());
                 continue;
             };
             // The rc files of 2020 have all names, most of them left empty.
@@ -101,6 +103,13 @@ impl Values {
             }
         }
         self.given.extend(here);
+    }
+
+    /// Refuses what no parameter is called, unless IGNORE_UNKNOWN makes notes of it.
+    pub fn refuse_unknown(&mut self, errors: &mut Vec<ConfigError>) {
+        if !self.switch("IGNORE_UNKNOWN") {
+            errors.extend(self.unknown.drain(..).map(|a| unknown(&a)));
+        }
     }
 
     /// A parameter as given; `None`: it was not, or was left empty.
@@ -231,8 +240,8 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             ),
         },
         Kind::WordOrReal(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
-        Kind::WordOrReal(word, min, max, unit) => match text.parse::<f64>() {
-            Ok(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
+        Kind::WordOrReal(word, min, max, unit) => match number(text, unit) {
+            Some(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
             _ => wrong(
                 &format!("is neither '{word}' nor a number of {unit} from {min} to {max}"),
                 format!("write {}={word} or a number", p.name),
@@ -246,17 +255,18 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("write {}={word} or a number", p.name),
             ),
         },
-        Kind::Int(min, max, unit) => match text.parse::<u64>() {
-            Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
-            Ok(_) => wrong(
+        Kind::Int(min, max, unit) => match whole_number(text, unit) {
+            Some(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
+            Some(_) => wrong(
                 "is out of bounds",
                 hints::within(&min.to_string(), &max.to_string(), unit),
             ),
-            Err(_) => wrong(
+            None => wrong(
                 "is not a whole number",
                 format!(
-                    "{}, digits only",
-                    hints::within(&min.to_string(), &max.to_string(), unit)
+                    "{}{}",
+                    hints::within(&min.to_string(), &max.to_string(), unit),
+                    units_words(unit)
                 ),
             ),
         },
@@ -274,17 +284,80 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 ),
             ),
         },
-        Kind::Real(min, max, unit) => match text.parse::<f64>() {
-            Ok(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
-            Ok(x) if x.is_finite() => {
+        Kind::Real(min, max, unit) => match number(text, unit) {
+            Some(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
+            Some(x) if x.is_finite() => {
                 wrong("is out of bounds", format!("give {min} to {max} {unit}"))
             }
             _ => wrong(
                 "is not a number",
-                format!("give {min} to {max} {unit}, without the unit"),
+                format!("give {min} to {max} {unit}{}", units_words(unit)),
             ),
         },
     }
+}
+
+/// Units that may stand behind a number, and how many of the parameter's own unit they are.
+fn units(unit: &str) -> &'static [(&'static str, f64)] {
+    match unit {
+        "seconds" => &[
+            ("ms", 0.001),
+            ("s", 1.0),
+            ("min", 60.0),
+            ("m", 60.0),
+            ("h", 3600.0),
+        ],
+        "ms" => &[("ms", 1.0), ("s", 1000.0), ("min", 60_000.0)],
+        "KB" => &[
+            ("k", 1.0),
+            ("kb", 1.0),
+            ("kib", 1.0),
+            ("m", 1024.0),
+            ("mb", 1024.0),
+            ("mib", 1024.0),
+        ],
+        "%" | "percent" | "percent of RUN" => &[("%", 1.0)],
+        "version" | "port" | "seed" | "user id" | "group id" => &[],
+        _ => &[("k", 1000.0)],
+    }
+}
+
+/// The units that may stand behind a number, for a hint.
+fn units_words(unit: &str) -> String {
+    match units(unit) {
+        [] => ", digits only".to_owned(),
+        [("k", _)] => ", a number such as 10 or 10k".to_owned(),
+        units => {
+            let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+            format!(", as a number; {} may stand behind it", names.join(", "))
+        }
+    }
+}
+
+/// A number, with or without one of the units that its parameter takes: `60`, `60s`, `1m`.
+fn number(text: &str, unit: &str) -> Option<f64> {
+    if let Ok(x) = text.parse::<f64>() {
+        return Some(x);
+    }
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (digits, suffix) = text.split_at(at);
+    let suffix = suffix.trim().to_ascii_lowercase();
+    let (_, factor) = units(unit).iter().find(|(name, _)| *name == suffix)?;
+    digits.parse::<f64>().ok().map(|x| x * factor)
+}
+
+/// The same for what is counted; no fraction may be left.
+pub(crate) fn whole_number(text: &str, unit: &str) -> Option<u64> {
+    if let Ok(n) = text.parse::<u64>() {
+        return Some(n);
+    }
+    if text.parse::<f64>().is_ok() {
+        return None;
+    }
+    let x = number(text, unit)?;
+    // Exact up to here; no parameter with units takes more.
+    let whole = x.fract() == 0.0 && (0.0..9.0e15).contains(&x);
+    whole.then_some(x as u64)
 }
 
 /// An amount of data with its unit, in bytes: `16k`, `1G`, `512MiB`.
@@ -322,6 +395,15 @@ mod tests {
         assert_eq!(checked("CONNECTIONS", "4"), Ok(Value::Int(4)));
         assert_eq!(checked("FILE_SIZE", "16k"), Ok(Value::Int(16 << 10)));
         assert_eq!(checked("CLIENT_MEM", "1GiB"), Ok(Value::Int(1 << 30)));
+        // Numbers with the unit that is meant, as people write them.
+        assert_eq!(checked("RUNTIME", "60s"), Ok(Value::Real(60.0)));
+        assert_eq!(checked("RUNTIME", "5m"), Ok(Value::Real(300.0)));
+        assert_eq!(checked("WARMUP_TIME", "1.5 min"), Ok(Value::Real(90.0)));
+        assert_eq!(checked("BLOCK_SIZE", "32k"), Ok(Value::Int(32)));
+        assert_eq!(checked("BLOCK_SIZE", "1MiB"), Ok(Value::Int(1024)));
+        assert_eq!(checked("RPC_TIMEOUT_MS", "2s"), Ok(Value::Int(2000)));
+        assert_eq!(checked("INCR_LOAD", "10k"), Ok(Value::Int(10_000)));
+        assert_eq!(checked("ACCESS_PCNT", "30%"), Ok(Value::Real(30.0)));
         let bad = [
             ("FILE_SIZE", "16", "write a number and k, m, g or t"),
             ("FILE_SIZE", "0k", "is out of bounds; give 1 B to"),
@@ -332,7 +414,11 @@ mod tests {
             ("PROCS", "0", "is out of bounds"),
             ("PROCS", "-1", "is not a whole number"),
             ("PROCS", "99999999999999999999999", "is not a whole number"),
-            ("RUNTIME", "5m", "is not a number"),
+            ("RUNTIME", "5k", "is not a number; give"),
+            ("RUNTIME", "5 m m", "ms, s, min, m, h may stand behind it"),
+            ("RUNTIME", "9999h", "is out of bounds"),
+            ("BLOCK_SIZE", "1.5k", "is not a whole number"),
+            ("NFS_VERSION", "3k", "is not a whole number"),
             ("RUNTIME", "nan", "is not a number"),
             ("RUNTIME", "inf", "is not a number"),
             ("RUNTIME", "-3", "is out of bounds"),

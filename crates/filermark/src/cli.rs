@@ -8,6 +8,7 @@ mod archive;
 mod compare;
 pub mod energy;
 mod hosts;
+mod import;
 mod live;
 mod netmist;
 mod preflight;
@@ -22,6 +23,7 @@ use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
+pub use import::ImportArgs;
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
@@ -114,6 +116,8 @@ pub enum Command {
     Params(ParamsArgs),
     /// Print a commented rc file to start from
     Template(TemplateArgs),
+    /// Convert rc files and benchmark definitions (XML) of earlier generations
+    Import(ImportArgs),
     /// Make a report of a run record, a submission or any sfssum file
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown

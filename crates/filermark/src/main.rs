@@ -17,6 +17,7 @@ mod files;
 mod historical;
 mod interrupt;
 mod live;
+mod old_tools;
 mod plain;
 mod product;
 mod roster;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Params(args) => commands::params::params(&args),
         Command::Template(args) => commands::params::template(&args),
         Command::Netmist(args) => commands::netmist::netmist(&args),
+        Command::Import(args) => commands::import::import(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Energy(args) => commands::energy::energy(&args),

@@ -4,7 +4,11 @@ use crate::cli::SourceArgs;
 use crate::exit::Failure;
 use crate::live::LogWriter;
 use filermark_config::{ConfigError, Resolved, Sources, debug_filter, resolve};
+use std::path::Path;
 use tracing_subscriber::EnvFilter;
+
+/// What rc files are mostly called.
+const RC_NAME: &str = "sfs_rc";
 
 /// Loads of which one fits any benchmark: one that any number of procs can share out,
 /// and one of a benchmark in which every unit has procs of its own. None is made.
@@ -12,16 +16,27 @@ const LOADS: [&str; 2] = ["1000000", "1"];
 
 /// Reads the rc file and the options, and resolves them.
 pub fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
-    let resolved = guarded_resolve(&sources(args)?);
-    resolved.map_err(|errors| match Failure::from(errors) {
-        Failure::Usage(mut sentences) if args.rc.is_none() && args.options.is_empty() => {
-            sentences.push(
-                "no rc file was given: -r RC; `filermark template > sfs_rc` makes one to start from".into(),
-            );
-            Failure::Usage(sentences)
-        }
-        other => other,
-    })
+    resolved_from(args, &sources(args)?)
+}
+
+/// The same from sources that were read already. Where no rc file was given, the message
+/// says how to give one.
+pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, Failure> {
+    let mut sentences = match guarded_resolve(sources).map_err(Failure::from) {
+        Err(Failure::Usage(sentences)) if args.rc.is_none() => sentences,
+        other => return other,
+    };
+    let missing = sentences.iter().any(|s| s.contains(" is not set"));
+    if missing && Path::new(RC_NAME).is_file() {
+        sentences.push(format!(
+            "no rc file was given, and there is one here: -r {RC_NAME}"
+        ));
+    } else if args.options.is_empty() {
+        sentences.push(format!(
+            "no rc file was given: -r RC; `filermark template > {RC_NAME}` makes one to start from"
+        ));
+    }
+    Err(Failure::Usage(sentences))
 }
 
 /// Resolves, and leaves no core dump of a process that holds a password.

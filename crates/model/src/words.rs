@@ -76,6 +76,15 @@ fn edit_distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
+/// A word for a shell, in single quotes where it needs them.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +105,13 @@ mod tests {
         assert_eq!(quoted(&"x".repeat(100)).len(), 63);
         assert_eq!(quoted("a\u{9b}b\u{202e}c"), "a b c");
         assert!(is_tame("größer") && !is_tame("a\u{9b}"));
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(shell_word("LOAD=100"), "LOAD=100");
+        assert_eq!(shell_word("CLIENTS=h1 h2"), "'CLIENTS=h1 h2'");
+        assert_eq!(shell_word("a'b"), r"'a'\''b'");
+        assert_eq!(shell_word(""), "''");
     }
 }

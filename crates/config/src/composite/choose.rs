@@ -42,6 +42,16 @@ pub(crate) fn choose(
     };
     let given = values.given("BENCHMARK").map(|g| g.raw.clone());
     let classic = |name: &String| SHIPPED.iter().any(|(n, _)| n == name);
+    let mounted = values.given("CLIENT_MOUNTPOINTS").is_some();
+    if given.is_none() && own.is_none() && mounted && values.given("MNT_POINTS").is_none() {
+        let names = shipped_registry().composite_names().join(", ");
+        errors.push(ConfigError::new(
+            values.place("CLIENT_MOUNTPOINTS"),
+            "CLIENT_MOUNTPOINTS belongs to composite benchmarks, and BENCHMARK is not set",
+            format!("add BENCHMARK=SWBUILD, or another of: {names}"),
+        ));
+        return Choice::Composite(None);
+    }
     if own.is_none() && given.as_ref().is_none_or(classic) {
         return Choice::Classic;
     }
@@ -130,9 +140,16 @@ fn own_text(values: &Values, sources: &Sources) -> Own {
         return Own::None;
     };
     match sources.read_beside("BENCHMARK_FILE", &file, &[sources.folder()]) {
-        Ok((path, text)) if defines_composites(&text) => Own::Composites(path, text),
+        Ok((path, text)) if defines_composites(&text) || is_xml(&text) => {
+            Own::Composites(path, text)
+        }
         _ => Own::Classic,
     }
+}
+
+/// Whether a definition file is of the 2014 kind, which is to be converted first.
+fn is_xml(text: &str) -> bool {
+    text.trim_start().starts_with('<')
 }
 
 /// Whether a definition file has tables of composites rather than one classical

@@ -25,7 +25,7 @@ pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
     let with = format!("BENCHMARK={}", definition.name);
     let of = |g: &Given| idle_with(g, &with).or_else(|| fixed(g, definition));
     let mut findings: Vec<Finding> = values.all().filter_map(of).collect();
-    findings.extend(crate::resolve::replaced(values));
+    findings.extend(crate::resolve::left_out(values));
     findings
 }
 

@@ -10,7 +10,7 @@ use crate::composite::{fileset, idle_with, limits, procs, refuse_windows, settin
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::Naming;
 use crate::reach::{self, Reach};
-use crate::resolve::{Resolved, monitor, pacing, phases, replaced};
+use crate::resolve::{Resolved, left_out, monitor, pacing, phases};
 use crate::stop_command::netmist_stop_command;
 use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
@@ -173,7 +173,7 @@ fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
             findings.extend(idle_with(given, "netmist"));
         }
     }
-    findings.extend(replaced(values));
+    findings.extend(left_out(values));
     findings
 }
 

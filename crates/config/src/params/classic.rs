@@ -8,6 +8,13 @@ const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str)
     Parameter::new(name, group, kind, one_line)
 }
 
+/// One of the rc files before 2008 that Filermark knows and does nothing with.
+const fn older(name: &'static str, one_line: &'static str) -> Parameter {
+    p(name, Group::Legacy, Kind::Text, one_line)
+        .older()
+        .standard(Standard::NoEffect)
+}
+
 /// The largest load that is taken for meant, in op/s.
 pub(crate) const LOAD_MAX: u64 = 1_000_000_000;
 /// The most load points of a sweep.
@@ -402,4 +409,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     )
     .classic()
     .standard(Standard::NoEffect),
+    older("RSH", "No effect: clients are reached by ssh, see LAUNCHER and SSH_COMMAND"),
+    older("RCP", "No effect: nothing is copied by rcp; see 'filermark install'"),
+    older("FILESET_DELTA", "No effect: the file set is as large as the load wants"),
+    older("USE_RPC", "No effect: prime and clients speak over ssh or TLS, see LAUNCHER"),
 ];

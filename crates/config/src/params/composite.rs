@@ -19,6 +19,13 @@ const fn idle2020(name: &'static str, one_line: &'static str) -> Parameter {
         .standard(Standard::NoEffect)
 }
 
+/// The same whose values are lists.
+const fn list2020(name: &'static str, one_line: &'static str) -> Parameter {
+    let mut parameter = idle2020(name, one_line);
+    parameter.kind = Kind::List;
+    parameter
+}
+
 /// One that is about Windows clients.
 const fn windows(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, Group::Legacy, kind, one_line)
@@ -187,8 +194,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     idle2014("SOCK_DEBUG", "No effect; see DEBUG"),
     idle2014("TRACEDEBUG", "No effect; see DEBUG"),
     idle2014("INIT_RATE", "No effect: INIT fills as fast as the server takes it"),
-    idle2020("UNIX_CLIENT_LIST", "No effect: CLIENT_MOUNTPOINTS names the clients"),
-    idle2020("UNIX_CLIENT_MOUNTPOINTS", "No effect: set CLIENT_MOUNTPOINTS"),
+    list2020("UNIX_CLIENT_LIST", "No effect: CLIENT_MOUNTPOINTS names the clients"),
+    list2020("UNIX_CLIENT_MOUNTPOINTS", "No effect: set CLIENT_MOUNTPOINTS"),
     windows("WINDOWS_CLIENT_LIST", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_CLIENT_MOUNTPOINTS", Kind::Text, "Windows clients; not built yet"),
     windows("WINDOWS_EXEC_PATH", Kind::Text, "Windows clients; not built yet"),

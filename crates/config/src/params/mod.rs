@@ -196,6 +196,8 @@ impl Group {
 /// Where a parameter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// rc files of the generations before 2008; the names are recollected.
+    Older,
     /// The rc file of the 2008 generation.
     Classic2008,
     /// The rc file of the 2014 generation (facts.md 3.1).
@@ -209,6 +211,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Older => f.write_str("rc files before 2008"),
             Self::Classic2008 => f.write_str("2008 rc file"),
             Self::Rc2014 => f.write_str("2014 rc file"),
             Self::Rc2020 => f.write_str("2020 rc file"),
@@ -268,6 +271,10 @@ impl Parameter {
     const fn composite(mut self, origin: Origin) -> Self {
         self.scope = Scope::Composite;
         self.origin = origin;
+        self
+    }
+    const fn older(mut self) -> Self {
+        self.origin = Origin::Older;
         self
     }
     const fn own(mut self) -> Self {

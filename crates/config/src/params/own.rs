@@ -31,6 +31,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .default("general-nfs3")
     .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are its like over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are after the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems."),
     p(
+        "IGNORE_UNKNOWN",
+        Group::Output,
+        Kind::Switch,
+        "Leave out names that no parameter has, with a note",
+    )
+    .default("off")
+    .help("For rc files of other programs that are not to be changed. 'filermark import' makes an rc file without such names. A misspelled name is left out, too, so look at the notes of 'filermark plan'."),
+    p(
         "BENCHMARK_FILE",
         Group::Workload,
         Kind::Path,

@@ -443,8 +443,8 @@ fn wrong_command_lines_give_one_message() {
             "-b: CLIENT_MEM=1 is no amount of data; write a number and k, m, g or t",
         ),
         (
-            "netmist -g client_list -t 5m",
-            "-t: RUNTIME=5m is not a number",
+            "netmist -g client_list -t 5k",
+            "-t: RUNTIME=5k is not a number",
         ),
         (
             "netmist -g client_list -Q 0",

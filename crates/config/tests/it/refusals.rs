@@ -21,8 +21,8 @@ fn one_wrong_option_gives_one_message() {
             "-o ZZZZZZ: there is no parameter ZZZZZZ; 'filermark params'",
         ),
         (
-            "RUNTIME=5m",
-            "-o RUNTIME: RUNTIME=5m is not a number; give 0.1 to 604800 seconds",
+            "RUNTIME=5k",
+            "-o RUNTIME: RUNTIME=5k is not a number; give 0.1 to 604800 seconds",
         ),
         (
             "PROCS=0",

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod compare;
 pub mod demo;
 pub mod energy;
+pub mod import;
 pub mod install;
 pub mod keys;
 pub mod manual;

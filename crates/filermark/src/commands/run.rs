@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub fn run(args: &RunArgs) -> Ended {
     let mut sources = plain::sources(&args.source)?;
     args.lost.set(&mut sources);
-    let resolved = plain::guarded_resolve(&sources)?;
+    let resolved = plain::resolved_from(&args.source, &sources)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
     for finding in &resolved.plan.findings {
         if finding.severity > Severity::Note || args.verbose.verbose > 0 {

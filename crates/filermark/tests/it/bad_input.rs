@@ -179,7 +179,7 @@ fn refusals_of_the_server_are_told() {
     let wrong = Sweep::on(&server).set("MNT_POINTS", "127.0.0.1:/exprot");
     wrong
         .fail(1)
-        .assert_sentence(&["127.0.0.1", "mount /exprot", "/export"]);
+        .assert_sentence(&["127.0.0.1", "mount /exprot", "did you mean /export?"]);
     let unknown = Sweep::on(&server).set("MNT_POINTS", "no-such-host.invalid:/export");
     unknown.fail(1).assert_sentence(&["no-such-host.invalid"]);
     assert_empty(&server);

@@ -52,6 +52,7 @@ mod netem;
 mod netmist;
 mod null_server;
 mod older;
+mod older_tools;
 mod options;
 mod outputs;
 mod posix_faults;

@@ -323,9 +323,31 @@ fn mnt_advice(client: &mut MountClient, path: &str, status: Mountstat3, resvport
         other => other.advice(),
     };
     match client.exports() {
+        Ok(exports) if !exports.is_empty() && !exports.iter().any(|e| offers(e, path)) => {
+            format!(
+                "{path} is not in the server's list of exports{}; it exports {}",
+                meant(&exports, path),
+                listed(&exports, path)
+            )
+        }
         Ok(exports) if exports.is_empty() => format!("{advice}; the server exports nothing"),
         Ok(exports) => format!("{advice}; the server exports {}", listed(&exports, path)),
         Err(_) => advice.to_owned(),
+    }
+}
+
+/// Whether a path may be mounted by way of an export: it is one, or lies below one.
+fn offers(export: &Export, path: &str) -> bool {
+    let below = path.strip_prefix(export.dir.trim_end_matches('/'));
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The export that was probably meant, as a question.
+fn meant(exports: &[Export], path: &str) -> String {
+    let known = exports.iter().map(|e| e.dir.as_str());
+    match filermark_model::words::nearest(path, known) {
+        Some(near) => format!(" (did you mean {near}?)"),
+        None => String::new(),
     }
 }
 

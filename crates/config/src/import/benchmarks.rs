@@ -1,0 +1,417 @@
+//! Benchmark definitions of the 2014 kind: `<benchmark>` elements with workloads, their
+//! rates, instances and parameters, and thresholds. In: XML; out: TOML.
+
+use super::tree::{self, Node};
+use super::{Made, MadeForm, one_line};
+use crate::composite::choose::shipped_registry;
+use crate::error::{ConfigError, Place, quoted};
+use crate::params::Parameter;
+use crate::values::parse_size;
+use filermark_model::Registry;
+use filermark_model::composite::Component;
+use std::fmt::Write as _;
+
+/// Directories and files of a workload that says nothing, as in the rc files of 2014
+/// (docs/src/reference/parameters.md, DIR_COUNT and FILES_PER_DIR).
+const DIR_COUNT_2014: &str = "10";
+const FILES_PER_DIR_2014: &str = "100";
+
+/// Thresholds and the figures here that they are.
+const THRESHOLDS: [(&str, &str); 3] = [
+    ("proc oprate", "proc_pcnt_min"),
+    ("global oprate", "achieved_pcnt_min"),
+    ("workload variance", "component_variance_pcnt_max"),
+];
+
+/// Converts a file of them.
+pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
+    let root = tree::read(file, text)?;
+    let mut found = Vec::new();
+    benchmarks(&root, &mut found);
+    if found.is_empty() {
+        let message = format!(
+            "the XML has a root <{}> and no <benchmark> in it",
+            quoted(&root.name)
+        );
+        let hint = match root.name.contains("sfs") || root.name.contains("submission") {
+            true => "a submission is made anew by 'filermark subedit', its report by 'report'",
+            false => "give a file of benchmark definitions of the 2014 kind (benchmarks.xml)",
+        };
+        return Err(ConfigError::new(
+            Place::File(file.to_owned()),
+            message,
+            hint,
+        ));
+    }
+    let registry = shipped_registry();
+    let mut writer = Writer {
+        file,
+        registry: &registry,
+        notes: Vec::new(),
+        out: String::new(),
+    };
+    let mut names = Vec::new();
+    for benchmark in found {
+        names.push(writer.benchmark(benchmark)?);
+    }
+    writer.check();
+    let head = match writer.notes.is_empty() {
+        true => String::new(),
+        false => {
+            let notes = writer.notes.iter().map(|n| format!("#   {n}\n"));
+            format!(
+                "#\n# Notes of the conversion:\n{}",
+                notes.collect::<String>()
+            )
+        }
+    };
+    Ok(Made {
+        what: format!(
+            "benchmark definitions of the 2014 kind: {}",
+            names.join(", ")
+        ),
+        form: MadeForm::Definitions(names),
+        text: format!(
+            "# Benchmark definitions, converted from XML of the 2014 kind.\n{head}{}",
+            writer.out
+        ),
+        notes: writer.notes,
+    })
+}
+
+/// All `<benchmark>` elements, however they are wrapped.
+fn benchmarks<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
+    match node.name == "benchmark" {
+        true => found.push(node),
+        false => node.children.iter().for_each(|c| benchmarks(c, found)),
+    }
+}
+
+struct Writer<'a> {
+    file: &'a str,
+    registry: &'a Registry,
+    notes: Vec<String>,
+    out: String,
+}
+
+/// `write!` into a string cannot fail.
+macro_rules! line {
+    ($out:expr, $($arg:tt)*) => { let _ = writeln!($out, $($arg)*); };
+}
+
+impl Writer<'_> {
+    fn note(&mut self, line: usize, text: impl std::fmt::Display) {
+        self.notes
+            .push(one_line(&format!("{}:{line}: {text}", self.file)));
+    }
+
+    fn wrong(&self, line: usize, what: impl Into<String>, hint: &str) -> ConfigError {
+        ConfigError::new(Place::line(self.file, line, 1), what, hint)
+    }
+
+    fn benchmark(&mut self, node: &Node) -> Result<String, ConfigError> {
+        let Some(name) = node.title().map(name_of) else {
+            let hint = "write <benchmark name=\"NAME\" business_metric=\"UNITS\">";
+            return Err(self.wrong(node.line, "a benchmark without a name", hint));
+        };
+        let metric = node.attribute("business_metric").or_else(|| {
+            let child = node.children.iter().find(|c| c.name == "business_metric");
+            child.map(Node::value)
+        });
+        let unit = unit_of(metric.unwrap_or("UNIT"));
+        if metric.is_none() {
+            self.note(
+                node.line,
+                format!("{name} has no business_metric; its unit is {unit}"),
+            );
+        }
+        line!(self.out, "\n[[benchmark]]\nname = \"{name}\"");
+        line!(self.out, "title = \"{name}, converted\"\nunit = \"{unit}\"");
+        self.memory(&name, node.line);
+        self.standard(node);
+        let mut any = false;
+        for child in &node.children {
+            match child.name.as_str() {
+                "workload" => {
+                    any = true;
+                    self.component(child, node)?;
+                }
+                "name" | "business_metric" | "override_parm" | "threshold" => {}
+                other => self.note(
+                    child.line,
+                    format!("<{}> is not known, and left out", quoted(other)),
+                ),
+            }
+        }
+        match any {
+            true => Ok(name),
+            false => {
+                let hint = "write <workload name=\"NAME\"> elements into it";
+                Err(self.wrong(node.line, format!("benchmark {name} has no workload"), hint))
+            }
+        }
+    }
+
+    /// Client memory is no part of the XML: that of the shipped benchmark of this name.
+    fn memory(&mut self, name: &str, line: usize) {
+        let shipped = self.registry.composite(name).ok();
+        match shipped.as_ref().and_then(|b| b.composite()) {
+            Some(work) => {
+                let mib = work.client_mem_mib_per_unit;
+                line!(self.out, "client_mem_mib_per_unit = {mib} # as shipped");
+            }
+            None => self.note(
+                line,
+                format!(
+                    "what {name} takes of the clients' memory is not in the file; none is reckoned"
+                ),
+            ),
+        }
+    }
+
+    /// Durations and thresholds of the benchmark as a whole.
+    fn standard(&mut self, node: &Node) {
+        let mut lines = String::new();
+        for child in &node.children {
+            match child.name.as_str() {
+                "override_parm" => {
+                    let name = child.title().unwrap_or_default().to_ascii_uppercase();
+                    let key = match name.as_str() {
+                        "RUNTIME" => "runtime_s",
+                        "WARMUP_TIME" => "warmup_s",
+                        name if PER_COMPONENT.contains(&name) => continue,
+                        _ => {
+                            self.no_equivalent(child, &name);
+                            continue;
+                        }
+                    };
+                    if let Some(value) = self.number(child, &name) {
+                        line!(lines, "{key} = {value}");
+                    }
+                }
+                "threshold" => {
+                    let kind = child.attribute("type").unwrap_or_default().to_lowercase();
+                    match THRESHOLDS.iter().find(|(name, _)| *name == kind) {
+                        Some((_, key)) => {
+                            if let Some(value) = self.number(child, &kind) {
+                                line!(lines, "{key} = {value}");
+                            }
+                        }
+                        None => self.note(
+                            child.line,
+                            format!("threshold '{}' is not known, and left out", quoted(&kind)),
+                        ),
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !lines.is_empty() {
+            line!(self.out, "[benchmark.standard]\n{}", lines.trim_end());
+        }
+    }
+
+    fn component(&mut self, node: &Node, benchmark: &Node) -> Result<(), ConfigError> {
+        let Some(name) = node.title().map(name_of) else {
+            let hint = "write <workload name=\"NAME\">";
+            return Err(self.wrong(node.line, "a workload without a name", hint));
+        };
+        line!(self.out, "[[benchmark.component]]\nworkload = \"{name}\"");
+        let parts = self.parts(node, benchmark);
+        let shipped = self.shipped_component(&name);
+        if self.registry.workload(&name).is_err() {
+            let text = format!(
+                "workload {name} does not ship with Filermark; define it: 'filermark workload \
+                 export METADATA' prints one to start from"
+            );
+            self.note(node.line, text);
+        }
+        match parts.instances {
+            Some(n) => {
+                line!(self.out, "instances = {n}");
+            }
+            None => self.note(node.line, format!("{name} has no instances; 1 is taken")),
+        }
+        match parts.rate {
+            Some(rate) => {
+                line!(self.out, "ops_per_proc = {rate}");
+            }
+            None => self.note(
+                node.line,
+                format!("{name} has no oprate; its procs run as fast as they can"),
+            ),
+        }
+        let dirs = parts.dir_count.unwrap_or(DIR_COUNT_2014.into());
+        let files = parts.files_per_dir.unwrap_or(FILES_PER_DIR_2014.into());
+        line!(self.out, "dir_count = {dirs}\nfiles_per_dir = {files}");
+        match (parts.file_kib, shipped) {
+            (Some(kib), _) => {
+                line!(self.out, "file_kib = {kib}");
+            }
+            (None, Some(shipped)) => {
+                let kib = shipped.file_bytes as f64 / 1024.0;
+                line!(self.out, "file_kib = {kib} # as shipped");
+                self.note(
+                    node.line,
+                    format!("{name} has no FILE_SIZE; the shipped one is taken"),
+                );
+            }
+            (None, None) => {
+                let hint = "add <override_parm name=\"FILE_SIZE\">16k</override_parm> to it";
+                let message = format!("workload {name} has no FILE_SIZE, and none ships");
+                return Err(self.wrong(node.line, message, hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// The component that ships with this workload, for what the file does not say.
+    fn shipped_component(&self, workload: &str) -> Option<Component> {
+        let mut names = self.registry.composite_names().into_iter();
+        names.find_map(|name| {
+            let benchmark = self.registry.composite(name).ok()?;
+            let components = &benchmark.composite()?.components;
+            let found = components.iter().find(|c| c.workload.name == workload);
+            found.cloned()
+        })
+    }
+
+    /// The figures of a workload; what it does not override, its benchmark may.
+    fn parts(&mut self, node: &Node, benchmark: &Node) -> Parts {
+        let mut parts = Parts::default();
+        for child in &node.children {
+            match child.name.as_str() {
+                "oprate" => parts.rate = self.number(child, "oprate"),
+                "instances" => parts.instances = self.number(child, "instances"),
+                "override_parm" => self.part(child, &mut parts, true),
+                "name" => {}
+                other => self.note(
+                    child.line,
+                    format!("<{}> is not known, and left out", quoted(other)),
+                ),
+            }
+        }
+        let mut common = Parts::default();
+        for child in benchmark
+            .children
+            .iter()
+            .filter(|c| c.name == "override_parm")
+        {
+            self.part(child, &mut common, false);
+        }
+        parts.or(common)
+    }
+
+    /// Takes one override in; of a benchmark's own, others are told elsewhere.
+    fn part(&mut self, child: &Node, parts: &mut Parts, tell: bool) {
+        let name = child.title().unwrap_or_default().to_ascii_uppercase();
+        match name.as_str() {
+            "FILE_SIZE" => parts.file_kib = self.kib(child),
+            "FILES_PER_DIR" => parts.files_per_dir = self.number(child, &name),
+            "DIR_COUNT" => parts.dir_count = self.number(child, &name),
+            "OPRATE" => parts.rate = self.number(child, &name),
+            "INSTANCES" => parts.instances = self.number(child, &name),
+            _ if tell => self.no_equivalent(child, &name),
+            _ => {}
+        }
+    }
+
+    /// Says what to do with an override that definitions have no place for.
+    fn no_equivalent(&mut self, child: &Node, name: &str) {
+        let value = quoted(child.value());
+        let shown = quoted(name);
+        let text = match Parameter::find(name) {
+            Some(p) => format!(
+                "{shown}={value} has no place in a definition; in the rc file: {}={value}",
+                p.name
+            ),
+            None => format!("{shown}={value} has no equivalent, and is left out"),
+        };
+        self.note(child.line, text);
+    }
+
+    /// A number as TOML has it; a note where there is none.
+    fn number(&mut self, node: &Node, what: &str) -> Option<String> {
+        let text = node.value().trim_end_matches('%').trim();
+        match text.parse::<f64>() {
+            Ok(x) if x.is_finite() && x >= 0.0 => Some(x.to_string()),
+            _ => {
+                let text = format!(
+                    "{}='{}' is no number, and left out",
+                    quoted(what),
+                    quoted(text)
+                );
+                self.note(node.line, text);
+                None
+            }
+        }
+    }
+
+    /// A file size in KiB; a bare number is in bytes, as netmist's own.
+    fn kib(&mut self, node: &Node) -> Option<String> {
+        let text = node.value();
+        let bytes = parse_size(text).or_else(|| text.parse::<u64>().ok());
+        if let Some(bytes) = bytes.filter(|b| *b > 0) {
+            return Some((bytes as f64 / 1024.0).to_string());
+        }
+        let text = format!("FILE_SIZE='{}' is no size, and left out", quoted(text));
+        self.note(node.line, text);
+        None
+    }
+
+    /// Reads back what was written, so that what is wrong with it is said at once.
+    fn check(&mut self) {
+        let mut registry = self.registry.clone();
+        if let Err(e) = registry.take_toml("the result", &self.out) {
+            self.notes.push(one_line(&format!("still to do: {e}")));
+        }
+    }
+}
+
+/// Overrides that belong to workloads, also where the benchmark has them for all of its own.
+const PER_COMPONENT: [&str; 5] = [
+    "FILE_SIZE",
+    "FILES_PER_DIR",
+    "DIR_COUNT",
+    "OPRATE",
+    "INSTANCES",
+];
+
+#[derive(Default)]
+struct Parts {
+    rate: Option<String>,
+    instances: Option<String>,
+    file_kib: Option<String>,
+    files_per_dir: Option<String>,
+    dir_count: Option<String>,
+}
+
+impl Parts {
+    fn or(self, other: Self) -> Self {
+        Self {
+            rate: self.rate.or(other.rate),
+            instances: self.instances.or(other.instances),
+            file_kib: self.file_kib.or(other.file_kib),
+            files_per_dir: self.files_per_dir.or(other.files_per_dir),
+            dir_count: self.dir_count.or(other.dir_count),
+        }
+    }
+}
+
+/// A name as definitions allow it: letters, digits and `_`.
+fn name_of(text: &str) -> String {
+    let word = |c: char| match c.is_ascii_alphanumeric() {
+        true => c,
+        false => '_',
+    };
+    text.chars().take(32).map(word).collect()
+}
+
+/// One unit of a business metric, which files name in the plural: `JOB_SETS`.
+fn unit_of(metric: &str) -> String {
+    let name: String = name_of(metric).chars().take(16).collect();
+    match name.strip_suffix(['S', 's']) {
+        Some(one) if !one.is_empty() => one.to_owned(),
+        _ => name,
+    }
+}

@@ -1,0 +1,107 @@
+//! Files of earlier generations, converted: rc files and XML benchmark definitions of the
+//! 2014 kind. What has no equivalent becomes a note; what needs no conversion is answered
+//! with the option that takes the file. For users: docs/src/howto/from-older-tools.md.
+
+mod benchmarks;
+mod rc;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use crate::error::{ConfigError, Place};
+use crate::rc::parse_rc;
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Import {
+    /// It was converted.
+    Made(Made),
+    /// Filermark reads it as it is; how, in a sentence.
+    AsItIs(String),
+}
+
+/// A converted file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What was read, e.g. "an rc file of the 2014 generation".
+    pub what: String,
+    /// What was made.
+    pub form: MadeForm,
+    /// Its text, with the notes as comments.
+    pub text: String,
+    /// What has no equivalent, and what was assumed; with file and line.
+    pub notes: Vec<String>,
+}
+
+/// What a conversion makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MadeForm {
+    /// An rc file.
+    Rc,
+    /// A definition file (TOML) with these benchmarks.
+    Definitions(Vec<String>),
+}
+
+/// Converts a text; `file` is what messages call it.
+///
+/// # Errors
+/// It is of no kind that is known, or not well-formed; with file and line.
+pub fn import(file: &str, text: &str) -> Result<Import, ConfigError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|l| !l.is_empty() && !l.starts_with('#'));
+    let Some(first) = first else {
+        return Err(unknown(file, "the file is empty"));
+    };
+    if first.starts_with('<') {
+        return benchmarks::import_xml(file, text).map(Import::Made);
+    }
+    if let Some(how) = as_it_is(file, first) {
+        return Ok(Import::AsItIs(how));
+    }
+    if first.starts_with("Benchmark_name:") {
+        let message = "this is a YAML definition of the 2020 kind, whose keys are not public";
+        let hint = "write the figures into a TOML definition: 'filermark workload show --toml \
+                    SWBUILD' prints one to start from";
+        return Err(ConfigError::new(
+            Place::File(file.to_owned()),
+            message,
+            hint,
+        ));
+    }
+    if parse_rc(file, text).assignments.is_empty() {
+        return Err(unknown(file, "this is of no known kind"));
+    }
+    Ok(Import::Made(rc::import_rc(file, text)))
+}
+
+/// Which option takes a file whose first line is this one, unchanged.
+fn as_it_is(file: &str, first: &str) -> Option<String> {
+    let lower = first.to_ascii_lowercase();
+    let how = if lower.starts_with("sfs mixfile") || lower.starts_with("cifs mixfile") {
+        format!("a mix file: MIXFILE={file} takes it as it is")
+    } else if lower.starts_with("workload name") {
+        format!(
+            "workload objects in netmist's text form: WORKLOAD_FILE={file} or 'filermark netmist \
+             -I {file}' takes them as they are"
+        )
+    } else if first.starts_with("[[") {
+        format!("a definition file in TOML: '-b {file}' takes it as it is")
+    } else {
+        return None;
+    };
+    Some(how)
+}
+
+/// A note as a comment holds it: what comes from a file may not end the line.
+fn one_line(note: &str) -> String {
+    note.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn unknown(file: &str, message: &str) -> ConfigError {
+    let hint = "give an rc file of an earlier generation, or an XML file of benchmark \
+                definitions of the 2014 kind (benchmarks.xml)";
+    ConfigError::new(Place::File(file.to_owned()), message, hint)
+}

@@ -1,0 +1,217 @@
+//! rc files of earlier generations: what Filermark knows is taken over, the rest becomes
+//! notes.
+
+use super::{Made, MadeForm, one_line};
+use crate::error::quoted;
+use crate::hints;
+use crate::params::{Kind, Parameter, Standard};
+use crate::rc::{Assignment, may_be_secret, parse_rc};
+use crate::values::check;
+
+/// Parameters by which the rc files of the 2020 generation are known.
+const OF_2020: [&str; 4] = ["UNIX_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
+
+/// What becomes of an assignment.
+enum Fate {
+    Keep(&'static Parameter),
+    /// Not taken over, for this reason.
+    Drop(String),
+    /// Left empty: as if it was not there.
+    Empty,
+}
+
+/// Converts one.
+pub(super) fn import_rc(file: &str, text: &str) -> Made {
+    let rc = parse_rc(file, text);
+    let generation = Generation::of(&rc.assignments);
+    let mut notes: Vec<String> = rc.errors.iter().map(ToString::to_string).collect();
+    let mut kept: Vec<(&str, String)> = Vec::new();
+    for a in &rc.assignments {
+        match fate(a) {
+            Fate::Empty => {}
+            Fate::Drop(why) => notes.push(format!("{}: {why}", a.place)),
+            Fate::Keep(p) => {
+                let before = kept.iter().position(|(name, _)| *name == p.name);
+                let value = taken(p, a, &mut notes);
+                match before.and_then(|at| kept.get_mut(at)) {
+                    Some(earlier) => earlier.1 = value,
+                    None => kept.push((p.name, value)),
+                }
+            }
+        }
+    }
+    mounts_of_2020(&rc.assignments, &mut kept, &mut notes);
+    benchmark_of_then(&generation, &rc.assignments, &mut kept, &mut notes);
+    let mut out = format!("# {} of {}, converted.\n", "An rc file", generation.name());
+    if !notes.is_empty() {
+        out.push_str("#\n# Notes of the conversion:\n");
+        for note in &notes {
+            out.push_str(&format!("#   {}\n", one_line(note)));
+        }
+    }
+    out.push('\n');
+    for (name, value) in &kept {
+        out.push_str(&format!("{name}={}\n", written(value)));
+    }
+    Made {
+        what: format!("an rc file of {}", generation.name()),
+        form: MadeForm::Rc,
+        text: out,
+        notes,
+    }
+}
+
+/// The value that is written: lists on one line, benchmarks by their present name.
+fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
+    let value = a.value.split_whitespace().collect::<Vec<_>>().join(" ");
+    if p.name != "BENCHMARK" {
+        return value;
+    }
+    let known = hints::benchmark_names();
+    if known.contains(&value) {
+        return value;
+    }
+    match hints::benchmark(&value, known.iter().map(String::as_str)) {
+        Some(near) => {
+            notes.push(format!(
+                "{}: BENCHMARK={} became {near}, the benchmark here that is nearest to it",
+                a.place,
+                quoted(&value)
+            ));
+            near.to_owned()
+        }
+        None => value,
+    }
+}
+
+fn fate(a: &Assignment) -> Fate {
+    let name = a.name.to_ascii_uppercase();
+    if a.value.trim().is_empty() {
+        return Fate::Empty;
+    }
+    if may_be_secret(&name) {
+        let p = Parameter::find(&name);
+        if p.is_none_or(|p| p.kind == Kind::Secret) {
+            return Fate::Drop(format!(
+                "{name} is not copied; write the password to a file that only you can read, and \
+                 set PASSWORD_FILE to its path"
+            ));
+        }
+    }
+    let shown = format!("{name}={}", quoted(a.value.trim()));
+    let Some(p) = Parameter::find(&name) else {
+        let hint = hints::parameter(&name);
+        return Fate::Drop(format!("{shown} is not known here, and left out; {hint}"));
+    };
+    match p.standard {
+        Standard::NoEffect => Fate::Drop(format!("{shown} is left out. {}", p.one_line)),
+        Standard::Refused => Fate::Drop(format!("{shown} is left out: {}", p.one_line)),
+        _ => match check(p, a.value.trim()) {
+            Ok(_) => Fate::Keep(p),
+            Err((message, hint)) => Fate::Drop(format!("{message}, and is left out; {hint}")),
+        },
+    }
+}
+
+/// The lists of 2020, where CLIENT_MOUNTPOINTS is empty and the one of UNIX clients is not.
+fn mounts_of_2020(
+    assignments: &[Assignment],
+    kept: &mut Vec<(&str, String)>,
+    notes: &mut Vec<String>,
+) {
+    let unix = assignments
+        .iter()
+        .rfind(|a| a.name == "UNIX_CLIENT_MOUNTPOINTS" && !a.value.trim().is_empty());
+    let Some(unix) = unix else { return };
+    if kept.iter().any(|(name, _)| *name == "CLIENT_MOUNTPOINTS") {
+        return;
+    }
+    let value = unix.value.split_whitespace().collect::<Vec<_>>().join(" ");
+    notes.push(format!(
+        "{}: UNIX_CLIENT_MOUNTPOINTS became CLIENT_MOUNTPOINTS",
+        unix.place
+    ));
+    kept.push(("CLIENT_MOUNTPOINTS", value));
+}
+
+/// Files before 2008 name no benchmark: the version of NFS says which.
+fn benchmark_of_then(
+    generation: &Generation,
+    assignments: &[Assignment],
+    kept: &mut Vec<(&str, String)>,
+    notes: &mut Vec<String>,
+) {
+    if !matches!(generation, Generation::Older) || kept.iter().any(|(n, _)| *n == "BENCHMARK") {
+        return;
+    }
+    let version = assignments.iter().rfind(|a| a.name == "NFS_VERSION");
+    let benchmark = match version.map(|a| a.value.trim()) {
+        Some("2") => "nfs2-1997",
+        _ => "nfs3-2001",
+    };
+    notes.push(format!(
+        "BENCHMARK={benchmark} was added: files before 2008 name none, and that of 2008 would \
+         be taken; 'filermark workload show {benchmark}' says what it is"
+    ));
+    kept.insert(0, ("BENCHMARK", benchmark.to_owned()));
+}
+
+/// Which generation an rc file is of.
+enum Generation {
+    Older,
+    Of2008,
+    Of2014,
+    Of2020,
+}
+
+impl Generation {
+    fn of(assignments: &[Assignment]) -> Self {
+        let has = |name: &str| assignments.iter().any(|a| a.name == name);
+        let begins = |start: &&str| assignments.iter().any(|a| a.name.starts_with(*start));
+        if OF_2020.iter().any(begins) {
+            return Self::Of2020;
+        }
+        if has("CLIENT_MOUNTPOINTS") {
+            return Self::Of2014;
+        }
+        let older = ["RSH", "RCP", "FILESET_DELTA", "USE_RPC"];
+        if older.into_iter().any(has) || has("NFS_VERSION") && !has("FS_PROTOCOL") {
+            return Self::Older;
+        }
+        Self::Of2008
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Older => "a generation before 2008",
+            Self::Of2008 => "the 2008 generation",
+            Self::Of2014 => "the 2014 generation",
+            Self::Of2020 => "the 2020 generation",
+        }
+    }
+}
+
+/// A value as [`parse_rc`] reads it back to the same.
+pub(super) fn written(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,@%+[]".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    // Within single quotes nothing is special; a single quote itself stands in double ones.
+    let mut out = String::new();
+    for (i, piece) in value.split('\'').enumerate() {
+        if i > 0 {
+            out.push_str("\"'\"");
+        }
+        let quote = match piece.contains(['$', '`', '\\', '"']) {
+            true => '\'',
+            false => '"',
+        };
+        if !piece.is_empty() || value.is_empty() {
+            out.push(quote);
+            out.push_str(piece);
+            out.push(quote);
+        }
+    }
+    out
+}
