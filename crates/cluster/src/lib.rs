@@ -29,6 +29,7 @@ pub mod preflight;
 pub mod pretend;
 pub mod prime;
 mod room;
+mod run_length;
 pub mod scripts;
 mod seconds;
 pub mod secure;

@@ -9,6 +9,7 @@ use crate::identity;
 use crate::message::{ClockCheck, Order, Report};
 use crate::plausible::{can_be, implausible, implausible_reads, implausible_stalls};
 use crate::prime::Progress;
+use crate::run_length::RunLength;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::stop_if::{StopIf, Watchers, is_space_watched, space_watchers};
@@ -65,11 +66,12 @@ struct Watch {
     to: Nanos,
     run_end: Nanos,
     warmup: Warmup,
+    run_length: RunLength,
     /// For the prime's own watchdog.
     run_start: RunStart,
     aside: Aside,
-    /// When the power script is due, till it was called.
-    power_at: Option<Nanos>,
+    /// The power script has not been called yet.
+    power_due: bool,
     running: bool,
     open: Option<OpenPhase>,
     percent: u32,
@@ -121,7 +123,7 @@ impl Sweep<'_> {
                 watch_space: watched[at].clone(),
             }
         };
-        let limit = lead + phases.warmup + phases.runtime + MARGIN;
+        let limit = lead + phases.warmup + phases.longest_run() + MARGIN;
         watch.emergency = agents.emergency();
         watch.aside = agents.aside();
         watch.run_start = run_start;
@@ -177,17 +179,19 @@ impl Sweep<'_> {
         let seconds = Seconds::of(&with_load(plan, point, agents));
         let expected = Duration::from_nanos((lead + phases.warmup).0);
         let warmup = Warmup::new(plan, lead);
+        let run_length = RunLength::new(plan, point, lead);
         let stop_if = StopIf::new(plan, point, self.space_watchers(agents));
         let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
         Watch {
             point,
             from,
             to: run_start,
-            run_end: run_start + phases.runtime,
+            run_end: run_start + run_length.length(),
             warmup,
+            run_length,
             run_start: run_start.into(),
             aside: Aside::default(),
-            power_at: Some(run_start + power_after(phases.runtime)),
+            power_due: true,
             running: false,
             open: Some(open),
             percent: 0,
@@ -209,7 +213,8 @@ impl Sweep<'_> {
         if !watch.running && now >= watch.to {
             self.enter_run(watch);
         }
-        if watch.running && watch.power_at.take_if(|at| now >= *at).is_some() {
+        if watch.running && watch.power_due && watch.share(now) >= POWER_AT {
+            watch.power_due = false;
             self.call_in_run(watch, Script::Power, "Load");
         }
         let ended = self.scripts.take_ended();
@@ -223,8 +228,8 @@ impl Sweep<'_> {
         if let Some(warmup) = watch.open.take() {
             self.end_phase(warmup, String::new(), None);
         }
-        let length = Duration::from_nanos(watch.to.since(watch.from).0);
-        watch.open = Some(self.begin_phase(Some(watch.point), Phase::Run, Some(length)));
+        let length = watch.run_length.fixed().map(|l| Duration::from_nanos(l.0));
+        watch.open = Some(self.begin_phase(Some(watch.point), Phase::Run, length));
         self.call_in_run(watch, Script::Stat, "ZERO");
         self.call_in_run(watch, Script::Mon, "RUNNING");
     }
@@ -240,12 +245,10 @@ impl Sweep<'_> {
 
     /// Tells every tenth of the phase that is over by now.
     fn tell_percent(&mut self, watch: &mut Watch, now: Nanos) {
-        let length = watch.to.since(watch.from);
-        if length.0 == 0 {
+        if watch.to.since(watch.from).0 == 0 {
             return;
         }
-        let passed = now.since(watch.from);
-        let percent = (100.0 * passed.as_secs_f64() / length.as_secs_f64()).min(100.0) as u32;
+        let percent = (100.0 * watch.share(now)) as u32;
         while watch.percent + PERCENT_STEP <= percent {
             watch.percent += PERCENT_STEP;
             (self.options.observe)(Progress::Percent {
@@ -273,6 +276,9 @@ impl Sweep<'_> {
                         self.call_run(watch, length);
                     }
                     watch.warmup.renumber(&mut second);
+                    if let Some(length) = watch.run_length.hear(&second, passed) {
+                        self.end_run(watch, length);
+                    }
                     (self.options.observe)(Progress::Second(&second));
                     if let Some(reason) = watch.stop_if.hear(&second) {
                         watch.emergency.borrow_mut().get_or_insert(reason);
@@ -312,10 +318,8 @@ impl Sweep<'_> {
 
     /// The load is steady: RUN begins before its latest instant.
     fn call_run(&mut self, watch: &mut Watch, warmup: Nanos) {
-        let runtime = self.options.plan.phases.runtime;
         watch.to = watch.from + warmup;
-        watch.run_end = watch.to + runtime;
-        watch.power_at = Some(watch.to + power_after(runtime));
+        watch.run_end = watch.to + watch.run_length.length();
         watch.run_start.advance_to(watch.to);
         let warmup_ns = warmup.0;
         *watch.aside.borrow_mut() = Some(Order::BeginRun { warmup_ns });
@@ -324,6 +328,21 @@ impl Sweep<'_> {
             format!(
                 "the load is steady: RUN begins after {} s of WARMUP",
                 warmup.as_secs_f64()
+            ),
+        );
+    }
+
+    /// The data set has been touched: RUN ends before its latest instant.
+    fn end_run(&mut self, watch: &mut Watch, runtime: Nanos) {
+        watch.to = watch.from + runtime;
+        watch.run_end = watch.to;
+        let runtime_ns = runtime.0;
+        *watch.aside.borrow_mut() = Some(Order::EndRun { runtime_ns });
+        self.remark(
+            "prime",
+            format!(
+                "the data set has been read and written once: RUN ends after {} s",
+                runtime.as_secs_f64()
             ),
         );
     }
@@ -367,7 +386,7 @@ impl Sweep<'_> {
         };
         let plan = &self.options.plan;
         let name = plan.clients.get(agent).map_or("", |c| &c.name);
-        if let Some(what) = implausible(plan, agent, &stats)
+        if let Some(what) = implausible(plan, agent, &stats, watch.run_length.length())
             .or_else(|| implausible_stalls(plan, &stalls))
             .or_else(|| implausible_reads(plan, agent, &reads))
         {
@@ -450,6 +469,16 @@ impl Sweep<'_> {
 }
 
 impl Watch {
+    /// The share of the phase under way that is over.
+    fn share(&self, now: Nanos) -> f64 {
+        let passed = now.since(self.from);
+        if self.running {
+            return self.run_length.share(passed);
+        }
+        let length = self.to.since(self.from).as_secs_f64();
+        (passed.as_secs_f64() / length.max(1e-9)).min(1.0)
+    }
+
     /// How long WARMUP took, where that was not fixed.
     fn note_warmup(&mut self) {
         self.measured.warmup = self.warmup.record();
@@ -479,13 +508,8 @@ fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdo
     })
 }
 
-/// How long after the beginning of RUN the power script is called.
-fn power_after(runtime: Nanos) -> Nanos {
-    Nanos((runtime.0 as f64 * POWER_AT) as u64)
-}
-
 /// A client whose RUN was not that of the others: its WARMUP had another length, or it
-/// learned too late that RUN had begun.
+/// learned too late when RUN begins or ends.
 fn late_run(name: &str, (had, wanted): (Nanos, Nanos), late: Nanos) -> Option<Finding> {
     let what = match (had == wanted, late.0) {
         (false, _) => format!(
@@ -495,7 +519,7 @@ fn late_run(name: &str, (had, wanted): (Nanos, Nanos), late: Nanos) -> Option<Fi
         ),
         (true, 0) => return None,
         (true, _) => format!(
-            "it learned {:.3} s after the beginning of RUN that RUN had begun",
+            "it learned {:.3} s too late when RUN begins or ends",
             late.as_secs_f64()
         ),
     };

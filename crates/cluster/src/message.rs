@@ -97,6 +97,12 @@ pub enum Order {
         /// The length of WARMUP in nanoseconds.
         warmup_ns: u64,
     },
+    /// The data set has been touched: RUN takes so long, less than the plan says at most.
+    /// Comes in the middle of `Run`.
+    EndRun {
+        /// The length of RUN in nanoseconds.
+        runtime_ns: u64,
+    },
     /// CLEANUP of what this agent's procs made; answered by `Cleaned`.
     Cleanup,
     /// Give the run's directory back, with all that the run made there, whoever it
@@ -127,6 +133,7 @@ impl Order {
             Self::Init { .. } => "init",
             Self::Run { .. } => "run",
             Self::BeginRun { .. } => "begin run",
+            Self::EndRun { .. } => "end run",
             Self::Cleanup => "cleanup",
             Self::Release { .. } => "release",
             Self::Sweep(_) => "sweep",

@@ -17,9 +17,14 @@ const CORES_MAX: u64 = 1 << 16;
 /// Longest that a host may have been suspended.
 const SUSPENDED_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// What cannot be in a client's figures; `None`: they may be true.
-pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> Option<String> {
-    let runtime = plan.phases.runtime.0;
+/// What cannot be in a client's figures of a RUN of this length; `None`: they may be true.
+pub(crate) fn implausible(
+    plan: &RunPlan,
+    client: usize,
+    stats: &PointStats,
+    runtime: Nanos,
+) -> Option<String> {
+    let runtime = runtime.0;
     let idle = stats.procs.is_empty() && stats.success_count() == 0;
     let apart = stats.window_ns.abs_diff(runtime);
     if apart > runtime / 10 + WINDOW_MARGIN.0 && !(idle && stats.window_ns == 0) {
@@ -59,7 +64,7 @@ pub(crate) fn implausible(plan: &RunPlan, client: usize, stats: &PointStats) -> 
 
 /// What cannot be in how long a process says it stood still.
 pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<String> {
-    let watched = (plan.phases.runtime + TAIL).0;
+    let watched = (plan.phases.longest_run() + TAIL).0;
     let awake_ns = stalls.gap_sum_ns.checked_sub(stalls.suspended_ns);
     let all_cores = watched.saturating_mul(CORES_MAX);
     let absurd = match awake_ns {
@@ -106,7 +111,7 @@ pub(crate) fn implausible_reads(
 pub(crate) fn can_be(plan: &RunPlan, interval: &Interval) -> bool {
     let seconds = |span: Nanos| (span.0 / 1_000_000_000) as i64 + 2;
     let from = -seconds(plan.phases.warmup);
-    let to = seconds(plan.phases.runtime + TAIL);
+    let to = seconds(plan.phases.longest_run() + TAIL);
     (from..=to).contains(&interval.second)
 }
 
@@ -196,16 +201,16 @@ mod tests {
             intervals: vec![Interval::default()],
             ..PointStats::default()
         };
-        assert_eq!(implausible(&plan, 1, &good), None);
+        assert_eq!(implausible(&plan, 1, &good, plan.phases.runtime), None);
         assert_eq!(
-            implausible(&plan, 1, &PointStats::default()),
+            implausible(&plan, 1, &PointStats::default(), plan.phases.runtime),
             None,
             "no procs"
         );
         let told = |change: &dyn Fn(&mut PointStats)| {
             let mut stats = good.clone();
             change(&mut stats);
-            implausible(&plan, 1, &stats).expect("cannot be")
+            implausible(&plan, 1, &stats, plan.phases.runtime).expect("cannot be")
         };
         assert!(told(&|s| s.window_ns = 0).contains("window of 0 ns"));
         assert!(told(&|s| s.window_ns = 1 << 63).contains("window"));

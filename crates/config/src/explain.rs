@@ -89,9 +89,16 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         true => format!("until the load is steady (at most {warmup})"),
         false => warmup.to_string(),
     };
+    let most = match plan.phases.runtime_max {
+        Some(most) => format!(
+            ", and on until the data set has been touched (at most {})",
+            duration(most)
+        ),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "Phases      INIT (at most {}), WARMUP {warmup}, RUN {}",
+        "Phases      INIT (at most {}), WARMUP {warmup}, RUN {}{most}",
         duration(plan.phases.init_timeout),
         duration(plan.phases.runtime)
     )

@@ -322,6 +322,7 @@ pub(crate) fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
         },
         warmup_until_steady: until_steady,
         runtime: seconds("RUNTIME", definition.standard.runtime_s),
+        runtime_max: None,
         init_timeout: seconds("INIT_TIMEOUT", 8_000.0),
     }
 }

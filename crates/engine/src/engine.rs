@@ -239,7 +239,7 @@ impl Engine {
             }
             std::thread::sleep(GATHER_PAUSE);
         }
-        let times = timetable.latest();
+        let times = timetable.times();
         Ok(times.run_end.since(times.run_start).0)
     }
 

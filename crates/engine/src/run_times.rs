@@ -2,8 +2,9 @@
 //!
 //! A warm-up of fixed length is known from the beginning. One that lasts until the
 //! server is steady has a latest end, and is ended earlier by [`Timetable::end_warmup`]
-//! while load is made: the shards look at one atomic word in each turn of WARMUP, and
-//! not at all in RUN.
+//! while load is made: the shards look at one atomic word in each turn of WARMUP. A RUN
+//! that lasts until the data set was touched has a latest end, too, and is ended earlier
+//! by [`Timetable::end_run`]; only in such a RUN the shards go on looking.
 
 use filermark_model::Nanos;
 use std::sync::Arc;
@@ -49,26 +50,55 @@ impl From<Nanos> for RunStart {
 pub struct Timetable {
     latest: RunTimes,
     run_start: RunStart,
+    /// The length of a RUN that may be ended, in nanoseconds.
+    run_length: Option<Arc<AtomicU64>>,
 }
 
 impl From<RunTimes> for Timetable {
     fn from(latest: RunTimes) -> Self {
         Self {
             run_start: latest.run_start.into(),
+            run_length: None,
             latest,
         }
     }
 }
 
 impl Timetable {
+    /// Instants of a load point whose RUN may be ended before its latest end.
+    pub fn with_open_end(latest: RunTimes) -> Self {
+        let longest = latest.run_end.since(latest.run_start);
+        Self {
+            run_length: Some(Arc::new(AtomicU64::new(longest.0))),
+            ..latest.into()
+        }
+    }
+
     /// The instants as they are known now.
     #[inline]
     pub fn times(&self) -> RunTimes {
         let run_start = self.run_start.get();
+        let length = match &self.run_length {
+            Some(length) => Nanos(length.load(Ordering::Relaxed)),
+            None => self.latest.run_end.since(self.latest.run_start),
+        };
         RunTimes {
             warmup_start: self.latest.warmup_start,
             run_start,
-            run_end: run_start + self.latest.run_end.since(self.latest.run_start),
+            run_end: run_start + length,
+        }
+    }
+
+    /// Whether RUN may be ended before its latest end.
+    #[inline]
+    pub fn has_open_end(&self) -> bool {
+        self.run_length.is_some()
+    }
+
+    /// RUN takes so long; a longer RUN than was known is no news.
+    pub fn end_run(&self, length: Nanos) {
+        if let Some(known) = &self.run_length {
+            known.fetch_min(length.0, Ordering::Relaxed);
         }
     }
 
@@ -129,5 +159,26 @@ mod tests {
         assert_eq!(other.times(), times, "later is no news");
         table.end_warmup(Nanos::ZERO);
         assert_eq!(other.times().run_start, at(500));
+    }
+
+    #[test]
+    fn only_a_run_with_an_open_end_is_ended() {
+        let at = |ms| Nanos::from_millis(ms);
+        let latest = RunTimes {
+            warmup_start: at(500),
+            run_start: at(10_500),
+            run_end: at(310_500),
+        };
+        let fixed = Timetable::from(latest);
+        fixed.end_run(at(5_000));
+        assert_eq!((fixed.times(), fixed.has_open_end()), (latest, false));
+        let open = Timetable::with_open_end(latest);
+        let other = open.clone();
+        assert_eq!((other.times(), other.has_open_end()), (latest, true));
+        open.end_warmup(at(4_000));
+        open.end_run(at(20_000));
+        open.end_run(at(30_000));
+        let times = other.times();
+        assert_eq!((times.run_start, times.run_end), (at(4_500), at(24_500)));
     }
 }

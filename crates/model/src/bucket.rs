@@ -64,7 +64,7 @@ impl Bucket {
     pub const MAX_FACTOR: u64 = 12;
     /// Buckets whose names come and go: `mkdir`, `create`, `unlink2`. INIT makes no
     /// directories of the first, and of each of the other two every second name.
-    pub const POOLS: u64 = 3;
+    pub const POOL_BUCKETS: &'static [Bucket] = &[Self::MKDIR, Self::UNLINK, Self::UNLINK2];
     /// Most names that come and go, per pool and proc.
     pub const POOL_MAX: u64 = 4_096;
     /// Directories made by `mkdir`.
@@ -100,14 +100,29 @@ impl Bucket {
         self.0
     }
 
+    /// The buckets of which `op` reads or writes data, where only the buckets that a mix
+    /// reaches are made. Those of `rmw` are the random ones: by seed 002, section 4, files
+    /// of five kinds hold data in a mix with `rmw`, and its own kind is not one of them.
+    pub const fn moved_by(op: Op) -> &'static [Bucket] {
+        match op {
+            Op::Rmw => RANDOM,
+            Op::Read
+            | Op::Write
+            | Op::ReadFile
+            | Op::WriteFile
+            | Op::ReadRandom
+            | Op::WriteRandom
+            | Op::Append
+            | Op::MmapWrite
+            | Op::MmapRead
+            | Op::Copyfile => Self::candidates(op),
+            _ => &[],
+        }
+    }
+
     /// For tables indexed by bucket.
     pub const fn index(self) -> usize {
         self.0 as usize
-    }
-
-    /// Whether its files hold data from INIT on.
-    pub const fn holds_data(self) -> bool {
-        matches!(self.0, 0..=6 | 10 | 15..=17)
     }
 
     /// The buckets whose files `op` may touch; empty for operations that mounted
@@ -134,20 +149,70 @@ impl Bucket {
     }
 }
 
+/// A set of buckets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buckets(u32);
+
+impl Buckets {
+    /// All of them.
+    pub const ALL: Self = Self((1 << Bucket::COUNT) - 1);
+    /// Those with data where all are made.
+    pub fn with_data() -> Self {
+        Bucket::WITH_DATA.iter().copied().collect()
+    }
+
+    /// Whether a bucket is one of them.
+    pub const fn contains(self, bucket: Bucket) -> bool {
+        self.0 & 1 << bucket.0 != 0
+    }
+
+    /// How many they are.
+    pub const fn count(self) -> u64 {
+        self.0.count_ones() as u64
+    }
+}
+
+impl FromIterator<Bucket> for Buckets {
+    fn from_iter<I: IntoIterator<Item = Bucket>>(all: I) -> Self {
+        Self(all.into_iter().fold(0, |set, b| set | 1 << b.0))
+    }
+}
+
+/// Which buckets of a tree INIT makes files in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MadeBuckets {
+    /// All, and eleven of them with data: the file sets of the 2014 generation.
+    #[default]
+    All,
+    /// Those that an operation of the mix may touch; data where one moves data.
+    Reached,
+}
+
+impl MadeBuckets {
+    /// Whether all are made, which definitions of the 2014 generation do not say.
+    pub const fn is_all(&self) -> bool {
+        matches!(self, Self::All)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_is_the_seeds() {
-        assert_eq!(Bucket::all().filter(|b| b.holds_data()).count(), 11);
-        assert!(
-            Bucket::all()
-                .filter(|b| b.holds_data())
-                .eq(Bucket::WITH_DATA.iter().copied())
-        );
+        assert_eq!(Buckets::with_data().count(), 11);
+        assert_eq!(Bucket::all().collect::<Buckets>(), Buckets::ALL);
         for op in Op::POSIX {
-            assert!(!Bucket::candidates(*op).is_empty(), "{op}");
+            let candidates = Bucket::candidates(*op);
+            assert!(!candidates.is_empty(), "{op}");
+            let moved = Bucket::moved_by(*op);
+            assert!(moved.iter().all(|b| candidates.contains(b)), "{op}");
+            assert!(
+                moved.iter().all(|b| Buckets::with_data().contains(*b)),
+                "{op}"
+            );
         }
         let stat: Vec<u8> = Bucket::candidates(Op::Stat)
             .iter()

@@ -3,9 +3,10 @@
 //!
 //! The arithmetic is that of facts.md 3.7, which reproduces the published rows to
 //! the digit: with F = directories x files per directory, a proc's data set is
-//! 11 x F x file size to begin with and 12 x F x file size at most.
+//! 11 x F x file size to begin with and 12 x F x file size at most. Components of other
+//! benchmarks have data only where their mix moves some ([`MadeBuckets::Reached`]).
 
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, Buckets, MadeBuckets};
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
 use crate::op::Op;
@@ -44,6 +45,9 @@ pub struct Component {
     /// Sizes by a table, whose mean is then the file size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_sizes: Option<SizeDistribution>,
+    /// The buckets that INIT makes files in.
+    #[serde(default, skip_serializing_if = "MadeBuckets::is_all")]
+    pub buckets: MadeBuckets,
 }
 
 /// Space that the procs of a load point need, as sfssum tells it.
@@ -74,15 +78,42 @@ impl Component {
         u64::from(self.dir_count) * u64::from(self.files_per_dir)
     }
 
-    /// Data of one proc to begin with.
-    pub fn start_bytes(&self) -> u64 {
-        let buckets = Bucket::WITH_DATA.len() as u64;
-        (buckets * self.files_per_bucket()).saturating_mul(self.file_bytes)
+    /// The buckets that INIT makes files in.
+    pub fn made_buckets(&self) -> Buckets {
+        match self.buckets {
+            MadeBuckets::All => Buckets::ALL,
+            MadeBuckets::Reached => self.reached(Bucket::candidates),
+        }
     }
 
-    /// The most that one proc may come to need.
+    /// The buckets whose files hold data from INIT on.
+    pub fn data_buckets(&self) -> Buckets {
+        match self.buckets {
+            MadeBuckets::All => Buckets::with_data(),
+            MadeBuckets::Reached => self.reached(Bucket::moved_by),
+        }
+    }
+
+    fn reached(&self, of: fn(Op) -> &'static [Bucket]) -> Buckets {
+        let in_mix = self.workload.mix.shares().iter().filter(|(_, p)| *p > 0.0);
+        in_mix.flat_map(|(op, _)| of(*op)).copied().collect()
+    }
+
+    /// Data of one proc to begin with.
+    pub fn start_bytes(&self) -> u64 {
+        (self.data_buckets().count() * self.files_per_bucket()).saturating_mul(self.file_bytes)
+    }
+
+    /// The most that one proc may come to need: the files of APPEND may double.
     pub fn max_bytes(&self) -> u64 {
-        (Bucket::MAX_FACTOR * self.files_per_bucket()).saturating_mul(self.file_bytes)
+        let factor = match self.buckets {
+            MadeBuckets::All => Bucket::MAX_FACTOR,
+            MadeBuckets::Reached => {
+                let grows = self.data_buckets().contains(Bucket::APPEND);
+                self.data_buckets().count() + u64::from(grows)
+            }
+        };
+        (factor * self.files_per_bucket()).saturating_mul(self.file_bytes)
     }
 
     /// Files that INIT makes for one proc, the empty ones too.
@@ -92,18 +123,23 @@ impl Component {
 
     /// Those of them that hold data.
     pub fn data_files_per_proc(&self) -> u64 {
-        Bucket::WITH_DATA.len() as u64 * self.files_per_bucket()
+        self.data_buckets().count() * self.files_per_bucket()
     }
 
     /// Files that stay: procs that share a tree have them once.
     fn standing_files(&self) -> u64 {
-        (Bucket::COUNT as u64 - Bucket::POOLS) * self.files_per_bucket()
+        let made = self.made_buckets();
+        let pools = Bucket::POOL_BUCKETS.iter();
+        let pools = pools.filter(|pool| made.contains(**pool)).count() as u64;
+        (made.count() - pools) * self.files_per_bucket()
     }
 
     /// Files that come and go, of which each proc has its own.
     fn pool_files(&self) -> u64 {
         let names = self.files_per_bucket().clamp(1, Bucket::POOL_MAX);
-        (Bucket::POOLS - 1) * (names / 2)
+        let made = self.made_buckets();
+        let pools = [Bucket::UNLINK, Bucket::UNLINK2].into_iter();
+        pools.filter(|pool| made.contains(*pool)).count() as u64 * (names / 2)
     }
 }
 

@@ -15,9 +15,9 @@ use crate::transfer::TransferTable;
 const SEED: u64 = 0x6d6f_7665;
 /// The geometric distribution's mean lies at the n-th part of the files `[own]`.
 pub const GEOMETRIC_PART: f64 = 10.0;
-/// Copies per file of the bucket of copyfile in a run that touches its data set once: it
-/// is one of eleven buckets, each copy moves two files, and most of the bytes may be its.
-const COPIES_PER_FILE: f64 = 5.5;
+/// Files that a copy moves: in a run that touches its data set once, most of the bytes
+/// may be those of the one bucket of copyfile.
+const FILES_PER_COPY: f64 = 2.0;
 /// Files that are drawn for an operation.
 const FILES: u64 = 2_048;
 /// Fewest transfers of a walk through a file, so that its last, short one has its weight.
@@ -94,7 +94,8 @@ impl Component {
         let geometric = w.attributes.geometric_pcnt / 100.0 / favourites.sqrt();
         let all = self.moved_per_op().mean_bytes.max(1.0);
         let copied = 2.0 * mean * w.mix.percent(Op::Copyfile) / 100.0 / all;
-        let copied = copied * (2.0 * COPIES_PER_FILE / files).min(1.0).sqrt();
+        let copies_per_file = self.data_buckets().count() as f64 / FILES_PER_COPY;
+        let copied = copied * (2.0 * copies_per_file / files).min(1.0).sqrt();
         variation * geometric.hypot(copied)
     }
 

@@ -649,8 +649,19 @@ pub struct PhasePlan {
     pub warmup_until_steady: bool,
     /// RUN (RUNTIME).
     pub runtime: Nanos,
+    /// RUN goes on until the data set has been read and written once, for so long at most
+    /// (netmist's without a rate). None: it takes `runtime`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_max: Option<Nanos>,
     /// Longest INIT of one load point (INIT_TIMEOUT).
     pub init_timeout: Nanos,
+}
+
+impl PhasePlan {
+    /// The longest that RUN may take.
+    pub fn longest_run(&self) -> Nanos {
+        self.runtime_max.unwrap_or(self.runtime).max(self.runtime)
+    }
 }
 
 /// What the run may do with the file set.

@@ -74,13 +74,20 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         (
             "Phases",
             format!(
-                "WARMUP {}{}, RUN {}",
+                "WARMUP {}{}, RUN {}{}",
                 match plan.phases.warmup_until_steady {
                     true => "until the load is steady, at most ",
                     false => "",
                 },
                 span(plan.phases.warmup),
-                span(plan.phases.runtime)
+                span(plan.phases.runtime),
+                match plan.phases.runtime_max {
+                    Some(most) => format!(
+                        ", and on until the data set was touched, at most {}",
+                        span(most)
+                    ),
+                    None => String::new(),
+                }
             ),
         ),
         ("Seed", plan.seed.to_string()),

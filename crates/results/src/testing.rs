@@ -85,6 +85,7 @@ pub fn plan() -> RunPlan {
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
             warmup_until_steady: false,
+            runtime_max: None,
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },

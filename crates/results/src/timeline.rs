@@ -52,7 +52,10 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
             }
             Phase::Run => {
                 all.push((phase.began, Mark::RunBegins));
-                let length = phases.runtime.as_secs_f64();
+                let length = match phases.runtime_max {
+                    Some(_) => phase.seconds,
+                    None => phases.runtime.as_secs_f64(),
+                };
                 all.extend(percents(phase, length, Mark::RunPercent));
                 all.extend(whole.then_some((phase.ended, Mark::Finished)));
             }

@@ -147,12 +147,18 @@ fn sum(counts: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn window(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
-    let runtime = plan.phases.runtime.0;
-    let apart = stats.window_ns.abs_diff(runtime);
+    let (runtime, longest) = (plan.phases.runtime.0, plan.phases.longest_run().0);
+    let apart = stats
+        .window_ns
+        .abs_diff(stats.window_ns.clamp(runtime, longest));
     let idle = stats.success_count() == 0;
     if apart > (runtime / 10).saturating_add(WINDOW_MARGIN.0) && !idle {
+        let most = match longest > runtime {
+            true => format!(" to {longest}"),
+            false => String::new(),
+        };
         faults.push(format!(
-            "a window of {} ns, where RUN has {runtime} ns",
+            "a window of {} ns, where RUN has {runtime}{most} ns",
             stats.window_ns
         ));
     }

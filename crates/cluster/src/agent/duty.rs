@@ -62,6 +62,8 @@ pub enum Act {
     Begin(Task),
     /// The load is steady: WARMUP takes so long.
     EndWarmup(Nanos),
+    /// The data set has been touched: RUN takes so long.
+    EndRun(Nanos),
     /// What is under way is to stop soon.
     Stop,
     /// Nothing more is to be done.
@@ -110,9 +112,10 @@ impl Duty {
             })],
             Order::Alive => Vec::new(),
             Order::BeginRun { warmup_ns } if self.busy => vec![Act::EndWarmup(Nanos(warmup_ns))],
+            Order::EndRun { runtime_ns } if self.busy => vec![Act::EndRun(Nanos(runtime_ns))],
             Order::Stop if self.busy => vec![Act::Stop],
             // What it was to stop, or to go on with, has ended by itself.
-            Order::Stop | Order::BeginRun { .. } => Vec::new(),
+            Order::Stop | Order::BeginRun { .. } | Order::EndRun { .. } => Vec::new(),
             Order::Goodbye => self.leave(None),
             order if self.busy => self.leave(Some(format!(
                 "the order '{}' came while another was under way",
@@ -224,6 +227,7 @@ fn task_of(order: Order) -> Option<Task> {
         Order::Hello(_)
         | Order::Time { .. }
         | Order::BeginRun { .. }
+        | Order::EndRun { .. }
         | Order::Stop
         | Order::Alive
         | Order::Goodbye => return None,

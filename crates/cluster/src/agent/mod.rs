@@ -5,10 +5,10 @@
 
 pub mod duty;
 mod lease;
+mod lengths;
 mod live;
 mod reads;
 mod space_watch;
-mod warmup;
 mod work;
 
 pub(crate) use reads::attributed;
@@ -20,12 +20,12 @@ use crate::secure::seal::Opener;
 use duty::{Act, Duty, Task};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
+use lengths::Lengths;
 use std::io::{Read, Write};
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use warmup::Warmup;
 
 /// Reports that may wait for the link.
 const REPORTS_MAX: usize = 4096;
@@ -61,13 +61,13 @@ pub fn serve_until(
     let began = spawn("agent-orders", move || read_orders(orders, &relay));
     let opener = Opener::new();
     let hello = identity::agent_hello(&opener);
-    let warmup = Warmup::default();
+    let lengths = Lengths::default();
     let tasks = work::begin(
         reports.clone(),
         opener,
         stop.clone(),
         clock.clone(),
-        warmup.clone(),
+        lengths.clone(),
         move |report| {
             let _ = sender.send(Input::Done(Box::new(report)));
         },
@@ -81,7 +81,7 @@ pub fn serve_until(
         stop,
         reports,
         tasks,
-        warmup,
+        lengths,
     };
     agent.live(&inputs, quit);
     drop(agent);
@@ -95,7 +95,7 @@ struct Agent {
     stop: StopFlag,
     reports: Reports,
     tasks: Sender<Task>,
-    warmup: Warmup,
+    lengths: Lengths,
 }
 
 impl Agent {
@@ -127,10 +127,11 @@ impl Agent {
                     }
                     Act::Begin(task) => {
                         self.stop.lower();
-                        self.warmup.clear();
+                        self.lengths.clear();
                         let _ = self.tasks.send(task);
                     }
-                    Act::EndWarmup(warmup) => self.warmup.end(warmup, now),
+                    Act::EndWarmup(warmup) => self.lengths.end_warmup(warmup, now),
+                    Act::EndRun(runtime) => self.lengths.end_run(runtime, now),
                     Act::Stop => self.stop.raise(),
                     Act::End => return,
                 }

@@ -3,9 +3,9 @@
 
 use super::duty::Task;
 use super::lease::{Lease, Waiting, in_the_way};
+use super::lengths::Lengths;
 use super::reads::{Reads, Sampled};
 use super::space_watch::SpaceWatch;
-use super::warmup::Warmup;
 use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
@@ -46,7 +46,7 @@ pub(super) fn begin(
     opener: Opener,
     stop: StopFlag,
     clock: Clock,
-    warmup: Warmup,
+    lengths: Lengths,
     done: impl Fn(Report) + Send + 'static,
 ) -> std::io::Result<Sender<Task>> {
     let (sender, tasks) = channel::<Task>();
@@ -66,7 +66,7 @@ pub(super) fn begin(
                 live,
                 flusher,
                 clock,
-                warmup,
+                lengths,
                 prepared: None,
                 probes: Laid::default(),
             };
@@ -102,7 +102,7 @@ struct Work {
     live: SyncSender<Live>,
     flusher: live::Flusher,
     clock: Clock,
-    warmup: Warmup,
+    lengths: Lengths,
     prepared: Option<Prepared>,
     /// Preflight's files that are still to be removed.
     probes: Laid,
@@ -204,7 +204,7 @@ impl Work {
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
         let client = self.prepared.as_ref().map(Sampled::of);
-        let warmup = self.warmup.clone();
+        let lengths = self.lengths.clone();
         let _space = self.prepared.as_ref().and_then(|p| {
             let (driver, reports) = (p.driver.clone(), reports.clone());
             SpaceWatch::begin(driver, &p.file_systems, watch_space, reports)
@@ -212,12 +212,16 @@ impl Work {
         self.with_engine(|engine| {
             let late = engine.clock().now().since(warmup_start);
             let run_start = warmup_start + phases.warmup;
-            let timetable = Timetable::from(RunTimes {
+            let latest = RunTimes {
                 warmup_start,
                 run_start,
-                run_end: run_start + phases.runtime,
-            });
-            warmup.begin(&timetable);
+                run_end: run_start + phases.longest_run(),
+            };
+            let timetable = match phases.runtime_max {
+                Some(_) => Timetable::with_open_end(latest),
+                None => Timetable::from(latest),
+            };
+            lengths.begin(&timetable);
             let counts = engine.live_counts();
             let reads =
                 client.and_then(|client| Reads::begin(client, engine.clock(), timetable.clone()));
@@ -239,7 +243,7 @@ impl Work {
             // The last heartbeat goes before the figures.
             drop(pulse);
             let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
-            let (warmup, run_late) = warmup.finish();
+            let (warmup, run_late) = lengths.finish();
             Ok(Report::Measured {
                 stats: Box::new(stats),
                 clock: check.map(Check::finish),

@@ -398,6 +398,8 @@ impl World {
                 Act::Tell(report) => self.tell(at, &report),
                 Act::Begin(task) => self.begin(at, task),
                 Act::EndWarmup(warmup) => self.end_warmup(at, warmup),
+                // Runs of the simulation have a length.
+                Act::EndRun(_) => {}
                 Act::Stop => self.stop(at),
                 Act::End => {
                     self.hosts[at].ended = true;

@@ -4,8 +4,9 @@
 //! made as large as the larger of two shares: the client's memory over its
 //! procs, and the adjustable aggregate data set over all procs. The size is
 //! rounded up to 8 KiB. That gives the 528 KiB of section 13 and the 352 KiB of
-//! section 19. The totals that those sections print count 5 and 6 such buckets
-//! with data; the 2014 generation, and Filermark, count 11 and 12 (facts.md 3.7).
+//! section 19. The totals that those sections print count 5 and 6 such buckets with
+//! data, those that METADATA moves data in; the 2014 generation counts 11 and 12
+//! (facts.md 3.7), see `MadeBuckets`.
 
 /// File sizes are whole multiples of this, in bytes.
 const STEP_BYTES: u64 = 8 << 10;

@@ -68,7 +68,8 @@ impl Flag {
 pub const FLAGS: &[Flag] = &[
     value('t', "time", "SECONDS", Effect::Parameter("RUNTIME"), "Least time to measure [default: 300]").help(
         "The run is made longer where the data set would not be read and written once in that \
-         time, up to 24 hours; --exact-time keeps it as it is.",
+         time, up to 24 hours; without a rate it goes on until they were, up to 4 hours; \
+         --exact-time keeps it as it is.",
     ),
     value('w', "warmup", "SECONDS", Effect::Parameter("WARMUP_TIME"), "Time to warm up before that [default: 300]"),
     value('r', "record-size", "KBYTES", Effect::Idle, "Record size; deprecated, without effect").help(

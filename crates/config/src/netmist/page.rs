@@ -123,18 +123,24 @@ from memory, unless `-o FILE_SIZE=...` gives it:
 3. the larger of the two, over directories times files per directory (`-T` times `-Q`),
 4. rounded up to 8 KiB.
 
-With 1 GiB, 2 procs on a client and 10 times 100 files that is 528 KiB, as in netmist's manual. The \
-totals that the manual prints beside it count 5 buckets of files with data, and 6 at most; those of \
-the 2014 generation, and Filermark's, count 11 and 12. The data set of the same command line is \
-therefore 2.2 times as large as the manual says, and so is the least time to measure it.
+With 1 GiB, 2 procs on a client and 10 times 100 files that is 528 KiB, as in netmist's manual.
+
+INIT makes only the buckets that an operation of the mix may touch, and fills those that one reads \
+or writes: five for METADATA, and six times the files at most, since those of `append` may double. \
+So the totals of the manual's sections 13 and 14 come out, 25781 and 30937 MiB. A workload of \
+`read random` and `write random` alone has two buckets. The composite benchmarks of `run` fill \
+eleven buckets whatever their mix, as the 2014 generation did; for definitions of your own see \
+[`buckets`](workloads.md#space).
 
 ## How long it takes
 
-The data set is to be used, not only made: where all procs have a rate, RUN is so long that \
-as many bytes are moved as the data set has, 24 hours at most. What an operation moves follows \
-from the tables of transfer sizes and from the file sizes: a transfer ends with its file. It is \
-enough also where only 95 % of the rate is achieved and chance is against it; small data sets \
-have more of that. `-i` says how long RUN is. Without a rate the run is as long as `-t` says, \
-and the load point [does not count](rules.md#data-touched) unless as many bytes were moved; \
-`-i` says how many that are per second.
+The data set is to be used, not only made: where all procs have a rate, RUN is so long that as \
+many bytes are moved as the data set has, 24 hours at most. What an operation moves follows from \
+the tables of transfer sizes and from the file sizes: a transfer ends with its file. It is enough \
+also where only 95 % of the rate is achieved and chance is against it; small data sets have more \
+of that. `-i` says how long RUN is. Without a rate that is not known before: RUN takes as long as \
+`-t` says and goes on until as many bytes were moved as the data set has, 4 hours at most (14400 \
+s, a figure of our own; a longer `-t` is the limit where it is given). All clients end it at one \
+instant, on a whole second. A load point that has reached the limit before [does not \
+count](rules.md#data-touched).
 ";

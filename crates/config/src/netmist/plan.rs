@@ -14,6 +14,7 @@ use crate::resolve::{Resolved, left_out, monitor, pacing, phases};
 use crate::stop_command::netmist_stop_command;
 use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
+use filermark_model::bucket::MadeBuckets;
 use filermark_model::composite::{Component, CompositeWork};
 use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::registry::Registry;
@@ -92,7 +93,7 @@ pub(super) fn build(
             &benchmark,
             &all,
             fileset.sharing,
-            &mut phases.runtime,
+            &mut phases,
             &mut findings,
         );
     }
@@ -285,6 +286,7 @@ fn components(objects: Objects, all: &[ProcPlan], values: &Values, scale: Scale)
             files_per_dir,
             file_bytes,
             file_sizes: None,
+            buckets: MadeBuckets::Reached,
         }
     };
     (0u32..).zip(objects.distinct).map(component).collect()

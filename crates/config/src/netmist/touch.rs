@@ -2,7 +2,7 @@
 
 use filermark_model::composite::Component;
 use filermark_model::moved::Moved;
-use filermark_model::plan::ProcPlan;
+use filermark_model::plan::{PhasePlan, ProcPlan};
 use filermark_model::{Benchmark, Bytes, Finding, Nanos, Rule, Severity};
 
 /// What operations move differs by chance: RUN is so long that the data set is touched
@@ -13,6 +13,8 @@ const STD_ERRORS: f64 = 4.0;
 const TREE_STD_ERRORS: f64 = 3.0;
 /// The longest that RUN is made so that the data set is touched, in seconds.
 const RUNTIME_S_MAX: f64 = 86_400.0;
+/// The longest that RUN goes on where no rate is asked for, in seconds `[own]`.
+const OPEN_RUNTIME_S_MAX: f64 = 14_400.0;
 
 /// Makes RUN so long that as many bytes are moved as the data set has (seed 002,
 /// section 10: the benchmark enforces a minimum run time). Whether it does at all.
@@ -20,7 +22,7 @@ pub(super) fn touch(
     benchmark: &Benchmark,
     all: &[ProcPlan],
     sharing: bool,
-    runtime: &mut Nanos,
+    phases: &mut PhasePlan,
     findings: &mut Vec<Finding>,
 ) -> bool {
     let Some(work) = benchmark.composite() else {
@@ -42,26 +44,26 @@ pub(super) fn touch(
         let moved = moved.get(p.component as usize)?;
         Some((p.ops_per_sec?.0, *moved))
     };
+    let asked = phases.runtime.as_secs_f64();
     // Without a rate the time is known only when it has passed.
     let Some(rates) = all.iter().map(rate).collect::<Option<Vec<_>>>() else {
-        let seconds = runtime.as_secs_f64();
+        let most = OPEN_RUNTIME_S_MAX.max(asked);
+        phases.runtime_max = Some(Nanos::from_secs_f64(most));
         note(
             Severity::Note,
             format!(
-                "RUN takes {seconds} s; the load point counts only if the data set of {} is read and written \
-                 once in it, which takes {}/s; with a rate (-O, Oprate) RUN is made long enough (--exact-time: no such rule)",
+                "RUN takes {asked} s and goes on until the data set of {} has been read and written once, \
+                 {most} s at most (Filermark's own limit; --exact-time: {asked} s)",
                 Bytes(data as u64),
-                Bytes((data / seconds.max(1e-9)) as u64),
             ),
         );
         return true;
     };
     let needed = seconds_to_move(data, &rates, benchmark.standard.achieved_pcnt_min).ceil();
-    if needed <= runtime.as_secs_f64() {
+    if needed <= asked {
         return true;
     }
-    let asked = runtime.as_secs_f64();
-    *runtime = Nanos::from_secs_f64(needed.min(RUNTIME_S_MAX).max(asked));
+    phases.runtime = Nanos::from_secs_f64(needed.min(RUNTIME_S_MAX).max(asked));
     let at_rate = format!(
         "the data set of {} needs {needed:.0} s at this rate",
         Bytes(data as u64)
@@ -78,7 +80,7 @@ pub(super) fn touch(
             format!(
                 "RUN takes {:.0} s, the most that there is, but {at_rate}: the load point will not count; \
                  lower -b, -B, -Q or -T, or take --exact-time",
-                runtime.as_secs_f64()
+                phases.runtime.as_secs_f64()
             ),
         ),
     }

@@ -48,7 +48,8 @@ const WATCHED_PROC: u32 = 0;
 /// What the loop keeps besides the shard.
 pub(super) struct Load {
     timetable: Timetable,
-    /// What it said when it was last looked at: in WARMUP in each turn, in RUN not at all.
+    /// What it said when it was last looked at: in each turn of WARMUP, and of a RUN that
+    /// may be ended.
     pub(super) times: RunTimes,
     pub(super) tally: Tally,
     pace: PaceCounts,
@@ -84,10 +85,19 @@ impl Load {
     #[inline]
     fn run_begins_by(&mut self, at: Nanos) -> bool {
         if self.measuring {
+            self.look_for_end();
             return false;
         }
         self.times = self.timetable.times();
         at >= self.times.run_start
+    }
+
+    /// RUN may have been given its end.
+    #[inline]
+    fn look_for_end(&mut self) {
+        if self.timetable.has_open_end() {
+            self.times = self.timetable.times();
+        }
     }
 
     /// Whether an instant lies in RUN.
@@ -288,6 +298,7 @@ impl Shard {
             self.driver.flush();
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
+            load.look_for_end();
             self.take_completions(load)?;
             if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
                 return Err(self.server_gone(0, "RUN"));

@@ -16,6 +16,7 @@ pub use sizes::FileSizes;
 use crate::driver::TreeSetup;
 use crate::file_action::{FileAction, FileKind, FileRef};
 use books::Books;
+use filermark_model::bucket::Buckets;
 use filermark_model::composite::Component;
 use filermark_model::{Bucket, Op};
 use std::sync::Arc;
@@ -73,6 +74,7 @@ pub struct TreeSlice {
     dirs: u32,
     files_per_dir: u32,
     sizes: FileSizes,
+    made: Buckets,
     tree_number: u32,
     sharing: Sharing,
     reuse: bool,
@@ -95,6 +97,7 @@ impl TreeSlice {
             dirs: component.dir_count.max(1),
             files_per_dir: component.files_per_dir.max(1),
             sizes,
+            made: component.made_buckets(),
             tree_number: parts.tree_number,
             sharing: parts.sharing,
             reuse: parts.reuse || parts.sharing != Sharing::ALONE,
@@ -129,10 +132,12 @@ impl TreeSlice {
     /// Directories and files that INIT makes.
     pub fn counts(&self) -> (u64, u64) {
         let dirs = 1 + u64::from(self.dirs) * (1 + Bucket::COUNT as u64);
-        let standing = Bucket::COUNT as u64 - Bucket::POOLS;
-        let pools =
-            self.books.initial_count(TreePool::Files) + self.books.initial_count(TreePool::Full);
-        (dirs, standing * self.sizes.count() + pools)
+        let made = Bucket::all().filter(|b| self.made.contains(*b));
+        let files = made.map(|bucket| match TreePool::of(bucket) {
+            Some(pool) => self.books.initial_count(pool),
+            None => self.sizes.count(),
+        });
+        (dirs, files.sum())
     }
 
     /// Files that were accessed, with how often: path below the run's directory.
@@ -199,6 +204,9 @@ impl TreeSlice {
     /// How a file of a bucket is made; `None`: it is not there to begin with, or
     /// another proc of a shared tree makes it.
     fn fill(&mut self, bucket: Bucket, number: u64) -> Option<FileAction> {
+        if !self.made.contains(bucket) {
+            return None;
+        }
         let pool = TreePool::of(bucket);
         let (number, size) = match pool {
             Some(TreePool::Dirs) => return None,
@@ -219,7 +227,7 @@ impl TreeSlice {
                 (number, self.sizes.created(bucket, number))
             }
         };
-        if bucket.holds_data() {
+        if self.sizes.holds_data(bucket) {
             self.data_bytes += size;
         }
         let file = self.file(bucket, number);

@@ -2,6 +2,7 @@
 
 use super::{Registry, RegistryError};
 use crate::benchmark::{Benchmark, Protocol, Standard, Work};
+use crate::bucket::MadeBuckets;
 use crate::composite::{Component, CompositeWork};
 use crate::dist::{SizeDistribution, SizeShare};
 use crate::words::quoted;
@@ -18,6 +19,7 @@ pub(super) struct Composite {
     unit: String,
     standard: Standard,
     client_mem_mib_per_unit: f64,
+    buckets: MadeBuckets,
     components: Vec<Part>,
 }
 
@@ -46,6 +48,8 @@ pub(super) struct BenchmarkTable {
     experimental: bool,
     #[serde(default)]
     client_mem_mib_per_unit: f64,
+    #[serde(default = "reached")]
+    buckets: MadeBuckets,
     #[serde(default)]
     standard: StandardTable,
     component: Vec<ComponentTable>,
@@ -101,6 +105,11 @@ const fn one() -> u32 {
     1
 }
 
+/// Own definitions have files where their mix touches some.
+const fn reached() -> MadeBuckets {
+    MadeBuckets::Reached
+}
+
 impl BenchmarkTable {
     /// The composite, or what is wrong with it.
     pub fn check(self) -> Result<Composite, String> {
@@ -147,6 +156,7 @@ impl BenchmarkTable {
             unit: self.unit,
             standard: self.standard.into(),
             client_mem_mib_per_unit: self.client_mem_mib_per_unit,
+            buckets: self.buckets,
             components,
         })
     }
@@ -283,6 +293,7 @@ impl Composite {
                 files_per_dir: part.files_per_dir,
                 file_bytes: part.file_bytes,
                 file_sizes: part.file_sizes.clone(),
+                buckets: self.buckets,
             });
         }
         let work = CompositeWork {

@@ -12,6 +12,7 @@ mix = { stat = 100 }
 [[benchmark]]
 name = "EDA"
 unit = "JOB_SETS"
+buckets = "all"
 [[benchmark.component]]
 workload = "FE"
 instances = 3
@@ -84,7 +85,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             "file_kib = 16",
             "file_kb = 16",
-            "f:16:1: unknown field `file_kb`",
+            "f:17:1: unknown field `file_kb`",
         ),
         (
             "file_kib = 16",

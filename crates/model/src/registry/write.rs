@@ -104,6 +104,12 @@ fn benchmark_table(b: &Benchmark, experimental: bool) -> String {
     };
     let memory = number(work.client_mem_mib_per_unit);
     line!(out, "client_mem_mib_per_unit = {memory}");
+    let all = work.components.iter().all(|c| c.buckets.is_all());
+    line!(
+        out,
+        "buckets = {}",
+        text(if all { "all" } else { "reached" })
+    );
     let s = &b.standard;
     line!(out, "\n[benchmark.standard]");
     line!(out, "load_points_min = {}", s.load_points_min);

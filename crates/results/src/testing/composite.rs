@@ -72,6 +72,7 @@ fn build_work() -> CompositeWork {
             files_per_dir: 100,
             file_bytes: 16 << 10,
             file_sizes: None,
+            buckets: Default::default(),
         }],
         client_mem_mib_per_unit: 400.0,
     }
@@ -100,6 +101,7 @@ fn stream_work() -> CompositeWork {
         files_per_dir: 1,
         file_bytes: 1 << 30,
         file_sizes: None,
+        buckets: Default::default(),
     };
     CompositeWork {
         components: vec![
@@ -201,6 +203,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
             warmup_until_steady: false,
+            runtime_max: None,
             runtime: Nanos::from_secs(RUN_SECONDS),
             init_timeout: Nanos::from_secs(8_000),
         },

@@ -171,6 +171,10 @@ impl TreeSlice {
         }
         loop {
             let bucket = buckets[rng.below(buckets.len() as u64) as usize];
+            // Where only reached buckets are made, that of rmw alone has no data.
+            if op == Op::Rmw && !self.sizes.holds_data(bucket) {
+                continue;
+            }
             // In a shared tree others may be renaming its files.
             if bucket != Bucket::RENAME || self.sharing == Sharing::ALONE {
                 return Some((bucket, self.pick_file(rng)));

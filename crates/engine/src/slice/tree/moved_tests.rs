@@ -25,6 +25,7 @@ fn component(workload: &WorkloadObject, file_bytes: u64) -> Component {
         files_per_dir: 50,
         file_bytes,
         file_sizes: None,
+        buckets: Default::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sizes of the files of a tree: a pure function of seed, bucket and number.
 
+use filermark_model::bucket::Buckets;
 use filermark_model::composite::Component;
 use filermark_model::dist::normal_offset;
 use filermark_model::rng::{hash3, unit_interval};
@@ -16,6 +17,7 @@ pub struct FileSizes {
     mean_bytes: u64,
     uniform: bool,
     table: Option<SizeDistribution>,
+    with_data: Buckets,
 }
 
 impl FileSizes {
@@ -27,12 +29,18 @@ impl FileSizes {
             mean_bytes: component.file_bytes,
             uniform: component.workload.attributes.uniform_size_dist,
             table: component.file_sizes.clone(),
+            with_data: component.data_buckets(),
         }
     }
 
     /// Files per bucket.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Whether the files of a bucket hold data from INIT on.
+    pub fn holds_data(&self, bucket: Bucket) -> bool {
+        self.with_data.contains(bucket)
     }
 
     /// The mean size.
@@ -44,7 +52,7 @@ impl FileSizes {
     /// that lie opposite each other, so that the sum of a bucket is what the
     /// arithmetic of the data set says.
     pub fn created(&self, bucket: Bucket, number: u64) -> u64 {
-        if !bucket.holds_data() {
+        if !self.holds_data(bucket) {
             return 0;
         }
         if let Some(table) = &self.table {
@@ -73,6 +81,7 @@ mod tests {
             mean_bytes: 16384,
             uniform,
             table: None,
+            with_data: Buckets::with_data(),
         }
     }
 

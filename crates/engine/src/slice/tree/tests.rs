@@ -4,6 +4,7 @@ use super::*;
 use crate::data::{Checking, DataSource};
 use crate::driver::Action;
 use crate::proc::{Choice, Hold};
+use filermark_model::bucket::MadeBuckets;
 use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Mix, Nanos, Rng, TransferTable, WorkloadObject};
 use std::collections::{HashMap, HashSet};
@@ -22,14 +23,26 @@ fn workload(mix: Mix, attributes: Attributes) -> WorkloadObject {
 
 fn tree_of(op: Op, dirs: u32, files: u32, sharing: Sharing, attributes: Attributes) -> TreeSlice {
     let mix = Mix::new([(op, 100.0)]).unwrap();
+    let workload = workload(mix, attributes);
+    tree_with(workload, dirs, files, sharing, MadeBuckets::All)
+}
+
+fn tree_with(
+    workload: WorkloadObject,
+    dirs: u32,
+    files: u32,
+    sharing: Sharing,
+    buckets: MadeBuckets,
+) -> TreeSlice {
     let component = Component {
-        workload: workload(mix, attributes),
+        workload,
         instances: 1,
         ops_per_proc: None,
         dir_count: dirs,
         files_per_dir: files,
         file_bytes: 20_000,
         file_sizes: None,
+        buckets,
     };
     let setup = TreeSetup {
         component: 0,
@@ -246,6 +259,51 @@ fn init_makes_the_data_set_of_the_arithmetic() {
         tree.forget();
         tree.begin(true);
         assert_eq!(tree.unmake(), None);
+    }
+}
+
+/// Buckets and sizes of what INIT makes for this mix, where it makes what is reached.
+fn reached(shares: &[(Op, f64)]) -> (TreeSlice, Names, Vec<(u8, u64)>) {
+    let mix = Mix::new(shares.iter().copied()).unwrap();
+    let workload = workload(mix, Attributes::default());
+    let mut tree = tree_with(workload, 1, 4, ALONE, MadeBuckets::Reached);
+    let mut names = Names::default();
+    let mut made = Vec::new();
+    for action in init(&mut tree) {
+        if let FileAction::Fill { file, size, .. } = &action {
+            made.push((file.bucket.number(), *size));
+        }
+        names.apply(action).unwrap();
+    }
+    (tree, names, made)
+}
+
+#[test]
+fn only_the_buckets_that_the_mix_reaches_are_made() {
+    let (tree, _, made) = reached(&[(Op::ReadRandom, 50.0), (Op::WriteRandom, 50.0)]);
+    assert_eq!(made.len(), 8);
+    assert!(made.iter().all(|(bucket, _)| [4, 5].contains(bucket)));
+    assert_eq!(tree.data_bytes(), 8 * 20_000);
+    assert_eq!(tree.counts().1, 8);
+    // Names of all standing buckets, data where data is moved, half of a pool's names.
+    let mix = [(Op::Rmw, 40.0), (Op::Stat, 40.0), (Op::Create, 20.0)];
+    let (mut tree, mut names, made) = reached(&mix);
+    assert_eq!((made.len(), tree.counts().1), (19 * 4 + 2, 19 * 4 + 2));
+    assert_eq!(tree.data_bytes(), 8 * 20_000);
+    let data = made.iter().filter(|(_, size)| *size > 0);
+    assert!(data.clone().all(|(bucket, _)| [4, 5].contains(bucket)));
+    let mut rng = Rng::new(1, 1);
+    for _ in 0..5 {
+        for (op, _) in mix {
+            drive(&mut tree, &mut names, op, &mut rng);
+        }
+    }
+    for _ in 0..200 {
+        let chosen = tree.choose(&mut rng, Op::Rmw, Nanos::ZERO);
+        let Choice::Measured(Action::File(FileAction::Rmw { length, .. }), _) = chosen else {
+            panic!("a read-modify-write");
+        };
+        assert!(length > 0);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The warm-up under way, which the prime ends when the load is steady.
+//! The load point under way: the prime ends its WARMUP when the load is steady, and its
+//! RUN when the data set has been touched.
 
 use filermark_engine::shard::Timetable;
 use filermark_model::Nanos;
@@ -6,46 +7,56 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared by the thread that receives orders and the one that works.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Warmup(Arc<Mutex<State>>);
+pub(super) struct Lengths(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     timetable: Option<Timetable>,
-    /// The length that was ordered, and when.
-    ordered: Option<(Nanos, Nanos)>,
+    /// The length of WARMUP that was ordered, and when.
+    warmup: Option<(Nanos, Nanos)>,
+    /// The same of RUN.
+    run: Option<(Nanos, Nanos)>,
 }
 
-impl Warmup {
+impl Lengths {
     /// Another task begins: what was ordered before does not concern it.
     pub fn clear(&self) {
         *self.lock() = State::default();
     }
 
-    /// WARMUP of this load point can be ended from now on.
+    /// WARMUP and RUN of this load point can be ended from now on.
     pub fn begin(&self, timetable: &Timetable) {
         let mut state = self.lock();
         state.timetable = Some(timetable.clone());
-        state.end();
+        state.tell();
     }
 
     /// The length of WARMUP, received at `now`.
-    pub fn end(&self, warmup: Nanos, now: Nanos) {
+    pub fn end_warmup(&self, warmup: Nanos, now: Nanos) {
         let mut state = self.lock();
-        state.ordered = Some((warmup, now));
-        state.end();
+        state.warmup = Some((warmup, now));
+        state.tell();
+    }
+
+    /// The length of RUN, received at `now`.
+    pub fn end_run(&self, runtime: Nanos, now: Nanos) {
+        let mut state = self.lock();
+        state.run = Some((runtime, now));
+        state.tell();
     }
 
     /// The load point is over. Gives how long WARMUP took, and how long after the
-    /// beginning of RUN the order to begin it was heard.
+    /// beginning or the end of RUN the order about it was heard.
     pub fn finish(&self) -> (Nanos, Nanos) {
         let state = self.lock();
         let Some(times) = state.timetable.as_ref().map(Timetable::times) else {
             return Default::default();
         };
-        let late = state.ordered.map(|(_, heard)| heard.since(times.run_start));
+        let begun = state.warmup.map(|(_, heard)| heard.since(times.run_start));
+        let ended = state.run.map(|(_, heard)| heard.since(times.run_end));
         (
             times.run_start.since(times.warmup_start),
-            late.unwrap_or_default(),
+            begun.max(ended).unwrap_or_default(),
         )
     }
 
@@ -56,9 +67,15 @@ impl Warmup {
 }
 
 impl State {
-    fn end(&self) {
-        if let (Some(timetable), Some((warmup, _))) = (&self.timetable, self.ordered) {
+    fn tell(&self) {
+        let Some(timetable) = &self.timetable else {
+            return;
+        };
+        if let Some((warmup, _)) = self.warmup {
             timetable.end_warmup(warmup);
+        }
+        if let Some((runtime, _)) = self.run {
+            timetable.end_run(runtime);
         }
     }
 }
@@ -76,25 +93,33 @@ mod tests {
             run_start: at(310),
             run_end: at(320),
         };
-        let warmup = Warmup::default();
+        let lengths = Lengths::default();
         // In whatever order the two threads come.
         for early in [true, false] {
             let timetable = Timetable::from(times);
             if early {
-                warmup.end(at(40), at(48));
+                lengths.end_warmup(at(40), at(48));
             }
-            warmup.begin(&timetable);
+            lengths.begin(&timetable);
             if !early {
-                warmup.end(at(40), at(53));
+                lengths.end_warmup(at(40), at(53));
             }
             assert_eq!(timetable.times().run_start, at(50));
             let late = if early { at(0) } else { at(3) };
-            assert_eq!(warmup.finish(), (at(40), late));
-            warmup.clear();
+            assert_eq!(lengths.finish(), (at(40), late));
+            lengths.clear();
         }
         let timetable = Timetable::from(times);
-        warmup.begin(&timetable);
-        assert_eq!(warmup.finish(), (at(300), at(0)), "nobody called");
+        lengths.begin(&timetable);
+        assert_eq!(lengths.finish(), (at(300), at(0)), "nobody called");
         assert_eq!(timetable.times(), times);
+        lengths.clear();
+        let timetable = Timetable::with_open_end(times);
+        lengths.begin(&timetable);
+        lengths.end_run(at(4), at(313));
+        assert_eq!(timetable.times().run_end, at(314));
+        assert_eq!(lengths.finish(), (at(300), at(0)), "in time");
+        lengths.end_run(at(4), at(316));
+        assert_eq!(lengths.finish(), (at(300), at(2)), "too late");
     }
 }
