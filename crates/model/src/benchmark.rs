@@ -408,10 +408,25 @@ mod tests {
     #[test]
     fn general_nfs3_keeps_to_the_known_means() {
         let b = Benchmark::shipped("general-nfs3").unwrap();
-        // Seed 001, section 2.2.1: the mix.
-        assert_eq!(b.mix.percent(Op::Getattr), 26.0);
-        assert_eq!(b.mix.percent(Op::Lookup), 24.0);
-        assert_eq!(b.mix.percent(Op::Commit), 0.0);
+        // Seed 001, section 2.2.1: the mix. COMMIT has no share of its own.
+        let mix = [
+            (Op::Lookup, 24.0),
+            (Op::Read, 18.0),
+            (Op::Write, 10.0),
+            (Op::Getattr, 26.0),
+            (Op::Readlink, 1.0),
+            (Op::Readdir, 1.0),
+            (Op::Create, 1.0),
+            (Op::Remove, 1.0),
+            (Op::Fsstat, 1.0),
+            (Op::Setattr, 4.0),
+            (Op::Readdirplus, 2.0),
+            (Op::Access, 11.0),
+        ];
+        for (op, percent) in mix {
+            assert_eq!(b.mix.percent(op), percent, "{op}");
+        }
+        assert_eq!(b.mix.shares().len(), mix.len());
         let c = b.classic().unwrap();
         // Facts 1.3 and 2.3: 383 files per op/s, files of 1 KB to 32 MB.
         let files_per_op = c.fileset.mb_per_op * 1048576.0 / c.file_sizes.mean_bytes();

@@ -214,12 +214,43 @@ mod tests {
                 "{op}"
             );
         }
-        let stat: Vec<u8> = Bucket::candidates(Op::Stat)
-            .iter()
-            .map(|b| b.number())
-            .collect();
-        let missing: Vec<u8> = (0..24).filter(|n| !stat.contains(n)).collect();
-        assert_eq!(missing, [7, 8, 21, 22, 23]);
+        let numbers = |op| -> Vec<u8> {
+            let buckets = Bucket::candidates(op);
+            buckets.iter().map(|b| b.number()).collect()
+        };
+        let table: [(Op, &[u8]); 17] = [
+            (Op::Write, &[0, 2]),
+            (Op::WriteFile, &[1, 3]),
+            (Op::Read, &[0, 2]),
+            (Op::ReadFile, &[1, 3]),
+            (Op::WriteRandom, &[4, 5]),
+            (Op::ReadRandom, &[4, 5]),
+            (Op::Rmw, &[4, 5, 6]),
+            (Op::Mkdir, &[7]),
+            (Op::Unlink, &[8]),
+            (Op::Append, &[10]),
+            (Op::Locking, &[11]),
+            (Op::MmapWrite, &[15, 16]),
+            (Op::MmapRead, &[15, 16]),
+            (Op::Copyfile, &[17]),
+            (Op::Rename, &[18]),
+            (Op::Custom1, &[21]),
+            (Op::Custom2, &[22]),
+        ];
+        for (op, want) in table {
+            assert_eq!(numbers(op), want, "{op}");
+        }
+        let standing: Vec<u8> = (0..=6).chain(9..=20).collect();
+        for op in [
+            Op::Stat,
+            Op::Access,
+            Op::Chmod,
+            Op::Readdir,
+            Op::Statfs,
+            Op::Pathconf,
+        ] {
+            assert_eq!(numbers(op), standing, "{op}");
+        }
         assert_eq!(Bucket::new(24), None);
     }
 }
