@@ -14,7 +14,7 @@ pub(crate) use remarks::idle_with;
 pub(crate) mod scale;
 pub(crate) mod settings;
 
-use crate::error::{ConfigError, quoted};
+use crate::error::{ConfigError, Place, quoted};
 use crate::loads;
 use crate::params::Standard;
 use crate::reach::{self, Accounts, Reach};
@@ -78,6 +78,7 @@ pub(crate) fn build(
     change::change(&mut benchmark, values, procs_here, &mut found);
     let procs = all(&benchmark)?;
     let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+    refuse_background_only(&benchmark, values.place("BENCHMARK"), errors);
 
     found.splice(0..0, remarks::changes(values, &definition));
     found.append(&mut findings);
@@ -151,6 +152,21 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
                 quoted(&values.text("BENCHMARK").unwrap_or_default())
             ),
             "leave it out: composite benchmarks work on mounted file systems",
+        ));
+    }
+}
+
+/// A load that is in the background as a whole: no operation of it counts.
+pub(crate) fn refuse_background_only(
+    benchmark: &Benchmark,
+    place: Place,
+    errors: &mut Vec<ConfigError>,
+) {
+    if benchmark.mix.shares().is_empty() {
+        errors.push(ConfigError::new(
+            place,
+            "all workloads are in the background: nothing would be measured",
+            "set 'Background 0' in one of them at least",
         ));
     }
 }

@@ -6,7 +6,9 @@ use super::touch::touch;
 use super::{Flag, NetmistArgs, output};
 use crate::composite::mounts::ClientMount;
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
-use crate::composite::{fileset, idle_with, limits, procs, refuse_windows, settings};
+use crate::composite::{
+    fileset, idle_with, limits, procs, refuse_background_only, refuse_windows, settings,
+};
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::Naming;
 use crate::reach::{self, Reach};
@@ -86,6 +88,7 @@ pub(super) fn build(
         client_mem_mib_per_unit: 0.0,
     };
     let benchmark = benchmark(work, registry)?;
+    refuse_background_only(&benchmark, Place::Option("-g".into()), errors);
     let mut phases = phases(values, &benchmark);
     let mut fileset = fileset(values);
     if !args.exact_time {

@@ -511,6 +511,30 @@ Clientname=localhost Workdir=/tmp Workload=Zzzzzzz
 }
 
 #[test]
+fn a_load_that_is_all_in_the_background_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let shipped = filermark_model::Registry::shipped();
+    let mut object = shipped.workload("METADATA").unwrap().clone();
+    object.attributes.background = true;
+    let text = filermark_config::netmist_text::export([&object]);
+    std::fs::write(dir.path().join("objects"), text).unwrap();
+    let found = |tokens: &str| {
+        std::fs::write(dir.path().join("client_list"), tokens).unwrap();
+        let line = "netmist -g client_list -I objects";
+        resolve_netmist(&args(dir.path(), line)).map_err(|e| e[0].to_string())
+    };
+    let said = found(ONE).err().unwrap_or_default();
+    assert_eq!(
+        said,
+        "-g: all workloads are in the background: nothing would be measured; \
+         set 'Background 0' in one of them at least"
+    );
+    // One that counts is enough.
+    let other = ONE.replace("METADATA", "DB_LOG");
+    assert!(found(&format!("{ONE}{other}")).is_ok());
+}
+
+#[test]
 fn dashes_of_word_processors_are_recognized() {
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();

@@ -401,3 +401,58 @@ fn accesses_are_counted_by_name() {
     tree.begin_run();
     assert_eq!(tree.accesses(), []);
 }
+
+#[test]
+fn the_geometric_share_prefers_the_first_files() {
+    let mean_file = |geometric_pcnt| {
+        let attributes = Attributes {
+            geometric_pcnt,
+            ..Attributes::default()
+        };
+        let mut tree = tree_of(Op::ReadRandom, 1, 1000, ALONE, attributes);
+        init(&mut tree);
+        let mut rng = Rng::new(1, 1);
+        let mut sum = 0;
+        for _ in 0..4000 {
+            let Choice::Measured(Action::File(FileAction::Read { file, .. }), _) =
+                tree.choose(&mut rng, Op::ReadRandom, Nanos::ZERO)
+            else {
+                panic!("a read");
+            };
+            sum += file.file;
+        }
+        sum / 4000
+    };
+    // Uniform: the middle. All of it geometric: a tenth. Half of it: in between.
+    assert!(mean_file(0.0).abs_diff(500) < 25, "{}", mean_file(0.0));
+    assert!(mean_file(100.0).abs_diff(100) < 15, "{}", mean_file(100.0));
+    assert!(mean_file(50.0).abs_diff(300) < 25, "{}", mean_file(50.0));
+}
+
+#[test]
+fn writes_are_direct_synchronous_and_committed_in_their_shares() {
+    let attributes = Attributes {
+        direct_pcnt: 20.0,
+        osync_pcnt: 10.0,
+        write_commit_pcnt: 33.0,
+        ..Attributes::default()
+    };
+    let mut tree = tree_of(Op::WriteRandom, 1, 2, ALONE, attributes);
+    init(&mut tree);
+    let mut rng = Rng::new(1, 1);
+    let (mut direct, mut sync, mut commit) = (0u32, 0u32, 0u32);
+    for _ in 0..10_000 {
+        let Choice::Measured(Action::File(FileAction::Write { io, .. }), _) =
+            tree.choose(&mut rng, Op::WriteRandom, Nanos::ZERO)
+        else {
+            panic!("a write");
+        };
+        direct += u32::from(io.direct);
+        sync += u32::from(io.sync);
+        commit += u32::from(io.commit);
+    }
+    // Five standard deviations of 10,000 draws are at most 2.4 %.
+    for (count, want) in [(direct, 2000u32), (sync, 1000), (commit, 3300)] {
+        assert!(count.abs_diff(want) < 240, "{count} for {want}");
+    }
+}
