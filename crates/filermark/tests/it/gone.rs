@@ -52,6 +52,11 @@ fn a_server_that_stops_in_run_ends_the_sweep_and_keeps_earlier_points() {
     started.wait_until("RUN of point 2", |s| {
         s.stderr().contains("[2/3] 80 op/s RUN")
     });
+    // The first point is in the files already.
+    for name in ["sfssum", "sfslog", "sfsres", "sfsc0001"] {
+        let path = sweep.result(&format!("{name}.s"));
+        assert!(path.metadata().is_ok_and(|m| m.len() > 0), "{name}");
+    }
     server.stop();
     let ended = started.wait();
     assert_failed(
