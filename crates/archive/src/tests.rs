@@ -570,6 +570,23 @@ fn findings_that_were_taken_out_are_missed() {
     assert!(wrong_with(&record).contains("which the rules do not"));
 }
 
+/// The seed's sample, and the same of a record from before `achieved-rate` had a severity in
+/// the definitions: each is in order by its own plan, and not by the other's.
+#[test]
+fn a_point_below_its_rate_is_judged_by_the_records_own_definition() {
+    let now = testing::smb::sweep_record(|_, _| {});
+    let before = testing::smb::sweep_record(|plan, _| {
+        plan.benchmark.standard.achieved_severity = Severity::Invalid;
+    });
+    for (record, other) in [(&now, &before), (&before, &now)] {
+        let findings = |record: &RunRecord| wrong_with(record).contains("load point 10: it ");
+        assert!(!findings(record), "{}", wrong_with(record));
+        let mut forged = record.clone();
+        forged.points[9].findings = other.points[9].findings.clone();
+        assert!(findings(&forged), "{}", wrong_with(&forged));
+    }
+}
+
 /// The first load point of the synthetic run, with what a run sees of its clients.
 fn with_clients(change: impl FnOnce(&mut PointRecord)) -> (RunRecord, Vec<Finding>) {
     let mut record = testing::record();

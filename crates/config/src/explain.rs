@@ -73,6 +73,11 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         let lines = wrapped(&words, HERITAGE_WIDTH).join("\n            ");
         writeln!(out, "{name:<11} {lines}")?;
     }
+    writeln!(
+        out,
+        "Result      {}",
+        b.headline_words(plan.limits.response_ms)
+    )?;
     writeln!(out, "Driver      {}", driver(plan))?;
     if let DriverPlan::Smb(smb) = &plan.driver {
         for (name, text) in smb.rows() {

@@ -8,6 +8,7 @@ use filermark_report::{Edition, Templates, html, json_summary, summary, text};
 use filermark_results::sfssum_xml::sfssum_xml;
 use filermark_results::testing::composite::composite_record;
 use filermark_results::testing::record;
+use filermark_results::testing::smb::sweep_record;
 use filermark_results::{Outcome, PointStatus, RunRecord, parse_sfssum};
 use filermark_results::{csv, sfsres, sfssum, sfssum_txt};
 use serde_json::Value;
@@ -82,6 +83,7 @@ fn sweeps() -> Vec<(&'static str, &'static str, RunRecord)> {
         ("interrupted", "INVALID", interrupted),
         ("the last one failed", "INVALID", failed),
         ("no points", "INVALID", empty),
+        ("the seed's sample", "VALID", sweep_record(|_, _| {})),
     ]
 }
 

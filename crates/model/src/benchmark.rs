@@ -1,17 +1,20 @@
 //! Benchmarks: named, versioned definitions that ship as data files.
 
 mod definition;
+mod headline;
 mod heritage;
 mod names;
 
 use crate::composite::CompositeWork;
 use crate::dist::SizeDistribution;
+use crate::finding::Severity;
 use crate::mix::Mix;
 use crate::plan::NfsVersion;
 use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 
 pub use definition::DefinitionError;
+pub use headline::Headline;
 pub use heritage::HERITAGE_NOTICE;
 
 /// The definition files that ship with the program: (name, text).
@@ -166,6 +169,10 @@ pub struct Standard {
     pub ops_per_proc_min: f64,
     /// Least share of the requested rate that counts, in percent.
     pub achieved_pcnt_min: f64,
+    /// What becomes of a load point below that share. Definitions without this figure, and
+    /// records from before it was there: the point does not count.
+    #[serde(default = "invalid", skip_serializing_if = "is_invalid")]
+    pub achieved_severity: Severity,
     /// Least share of its own rate that every proc must reach, in percent.
     pub proc_pcnt_min: f64,
     /// Largest distance of an operation's share from the mix, in percentage points.
@@ -181,6 +188,14 @@ pub struct Standard {
     /// its target, in percent of the target; 0: no limit.
     #[serde(default)]
     pub component_variance_pcnt_max: f64,
+}
+
+const fn invalid() -> Severity {
+    Severity::Invalid
+}
+
+fn is_invalid(severity: &Severity) -> bool {
+    *severity == Severity::Invalid
 }
 
 /// The file set of a benchmark.

@@ -282,6 +282,7 @@ fn wrapped_keeping(text: &str, width: usize, indent: usize) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use filermark_model::Severity;
     use filermark_results::RunRecord;
     use filermark_results::compare::{Group, Options, compare};
     use filermark_results::testing::compare::Simulated;
@@ -291,6 +292,7 @@ pub(crate) mod tests {
         let server = Simulated {
             seconds: 8,
             point_count: 4,
+            missed: Severity::Invalid,
             ..Simulated::default()
         };
         let slow = Simulated {

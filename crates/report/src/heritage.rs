@@ -2,7 +2,7 @@
 //! classical result, and systems of old beside the run.
 
 use crate::format::{number, rate};
-use filermark_model::benchmark::HERITAGE_NOTICE;
+use filermark_model::benchmark::{HERITAGE_NOTICE, Headline};
 use filermark_results::historical::System;
 use filermark_results::text::one_line;
 use filermark_results::{ClassicalResult, Historical, RunRecord, classical};
@@ -25,17 +25,34 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
     Some(format!("After {}. {HERITAGE_NOTICE}", generation(record)?))
 }
 
+/// Whether the classical result is the headline figure of the run's benchmark.
+pub fn is_headline(record: &RunRecord) -> bool {
+    record.run.plan.benchmark.headline() == Headline::AtLimit
+}
+
+/// What the headline figure of the run's benchmark is, in a sentence.
+pub fn headline_sentence(record: &RunRecord) -> String {
+    let plan = &record.run.plan;
+    let words = plan.benchmark.headline_words(plan.limits.response_ms);
+    let name = one_line(&plan.benchmark.name);
+    format!("The result of {name} is one figure, its {words}.")
+}
+
 /// The classical result in a sentence; `None` where the benchmark has no limit.
 pub fn result(record: &RunRecord) -> Option<String> {
     classical::limit_ms(record)?;
+    let what = match is_headline(record) {
+        true => "Result: throughput",
+        false => "Additional figure: throughput",
+    };
     let Some(result) = ClassicalResult::of_record(record) else {
         return Some(format!(
-            "Throughput at the response limit: {}.",
+            "{what} at the response limit: {}.",
             classical::NO_RESULT
         ));
     };
     Some(format!(
-        "Throughput at the response limit: {}{} op/s at {} ms, overall response time {} ms ({}).",
+        "{what} at the response limit: {}{} op/s at {} ms, overall response time {} ms ({}).",
         if result.is_lower_bound() {
             "at least "
         } else {

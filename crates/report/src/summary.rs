@@ -178,10 +178,12 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         (true, true) => paint.warn(verdict.word()),
         (true, false) => paint.good(verdict.word()),
     };
-    // Of an older generation it is the result, of others one line more.
     let result = heritage::result(record).map(|r| wrapped(&r, width.saturating_sub(2), 2));
-    let sentence = heritage::sentence(record);
-    if let (Some(result), Some(_)) = (&result, &sentence) {
+    let (result, additional) = match heritage::is_headline(record) {
+        true => (result, None),
+        false => (None, result),
+    };
+    if let Some(result) = &result {
         let _ = writeln!(out, "{}", paint.strong(result));
     }
     match (record.peak(), record.ort_ms()) {
@@ -205,15 +207,14 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
         let _ = writeln!(out, "{}", knee.said);
     }
-    match (sentence, result) {
-        (Some(sentence), _) => {
-            let sentence = wrapped(&sentence, width.saturating_sub(2), 2);
-            let _ = writeln!(out, "{}", paint.warn(&sentence));
-        }
-        (None, Some(result)) => {
-            let _ = writeln!(out, "{result}");
-        }
-        (None, None) => {}
+    let headline = heritage::headline_sentence(record);
+    let _ = writeln!(out, "{}", wrapped(&headline, width.saturating_sub(2), 2));
+    if let Some(additional) = additional {
+        let _ = writeln!(out, "{additional}");
+    }
+    if let Some(sentence) = heritage::sentence(record) {
+        let sentence = wrapped(&sentence, width.saturating_sub(2), 2);
+        let _ = writeln!(out, "{}", paint.warn(&sentence));
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
 }
@@ -386,7 +387,7 @@ mod tests {
             .collect();
         assert!(lines[0].ends_with("  VALID"), "{}", lines[0]);
         assert!(
-            lines[10].ends_with("INVALID (response-limit, achieved-rate)"),
+            lines[10].ends_with("INVALID (response-limit)"),
             "{}",
             lines[10]
         );

@@ -4,6 +4,7 @@
 use crate::advice::advice;
 use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
+use crate::heritage;
 use crate::words;
 use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
@@ -146,17 +147,17 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
         points_figure,
     ];
     if let Some(result) = ClassicalResult::of_record(record) {
-        // Of an older generation it is the result; else one figure more.
-        let place = match record.run.plan.benchmark.heritage {
-            Some(_) => 0,
-            None => figures.len() - 1,
-        };
-        figures.insert(place, classical_figure(&result));
+        let is_headline = heritage::is_headline(record);
+        let place = if is_headline { 0 } else { figures.len() - 1 };
+        figures.insert(place, classical_figure(&result, is_headline));
+    }
+    if let Some(first) = figures.first_mut() {
+        first.note = format!("the result of this benchmark; {}", first.note);
     }
     figures
 }
 
-fn classical_figure(result: &ClassicalResult) -> Figure {
+fn classical_figure(result: &ClassicalResult, is_headline: bool) -> Figure {
     let response = plain(result.response_ms);
     let how = match result.basis {
         Basis::Interpolated {
@@ -167,7 +168,10 @@ fn classical_figure(result: &ClassicalResult) -> Figure {
         Basis::LastPoint { .. } => "a lower bound: the limit is not reached".to_owned(),
     };
     Figure {
-        label: "Result at the response limit",
+        label: match is_headline {
+            true => "Result at the response limit",
+            false => "At the response limit (additional)",
+        },
         value: match result.is_lower_bound() {
             true => format!("≥ {}", rate(result.ops_per_sec)),
             false => rate(result.ops_per_sec),

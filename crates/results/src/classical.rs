@@ -7,9 +7,11 @@
 //! What is not said there is decided here, and told in `docs/src/reference/formats.md`:
 //! which points take part, and what comes of curves that are not smooth.
 
+use crate::judge;
 use crate::ort;
 use crate::record::{PointRecord, RunRecord};
-use filermark_model::{Finding, Rule};
+use filermark_model::benchmark::Headline;
+use filermark_model::{Finding, Rule, Severity};
 use serde::Serialize;
 
 /// A load point, as far as a classical result needs it.
@@ -25,6 +27,8 @@ pub struct Sample {
     pub mean_ms: f64,
     /// Whether it takes part.
     pub takes_part: bool,
+    /// Whether it counts by the rules.
+    pub counts: bool,
     /// Whether it missed its requested rate: the server was overloaded.
     pub overloaded: bool,
     /// Whether the client was busy, so that the limit may be its own.
@@ -69,8 +73,8 @@ pub struct ClassicalResult {
     /// [`ort::ort_2008`] over the points within the limit and up to the peak, in the
     /// order of their throughput, an interpolated result as the last of them.
     pub ort_ms: f64,
-    /// Whether it rests on a load point that missed its requested rate: INVALID by the
-    /// rules of today, the usual thing where throughput falls off.
+    /// Whether it rests on a load point that missed its requested rate: the usual thing
+    /// where throughput falls off.
     pub overloaded: bool,
     /// Whether it rests on a load point at which the client was busy.
     pub generator_busy: bool,
@@ -138,11 +142,10 @@ impl ClassicalResult {
         )
     }
 
-    /// `Result: 1234 op/s at 40 ms, overall response time 5.60 ms (interpolated ...)`, on
-    /// one line.
+    /// `1234 op/s at 40 ms, overall response time 5.60 ms (interpolated ...)`, on one line.
     pub fn line(&self) -> String {
         format!(
-            "Result: {}{:.0} op/s at {} ms, overall response time {:.2} ms ({})",
+            "{}{:.0} op/s at {} ms, overall response time {:.2} ms ({})",
             if self.is_lower_bound() {
                 "at least "
             } else {
@@ -159,12 +162,17 @@ impl ClassicalResult {
 /// What is said where there is a limit and no result.
 pub const NO_RESULT: &str = "none: no load point within the response limit takes part";
 
-/// The classical result of a run in a line; `None` where its benchmark has no limit.
+/// The classical result of a run in a line, which says whether it is the headline figure of
+/// its benchmark or an additional one; `None` where its benchmark has no limit.
 pub fn line(record: &RunRecord) -> Option<String> {
     limit_ms(record)?;
+    let what = match record.run.plan.benchmark.headline() {
+        Headline::AtLimit => "Result",
+        _ => "Additional figure, at the response limit",
+    };
     Some(match ClassicalResult::of_record(record) {
-        Some(result) => result.line(),
-        None => format!("Result: {NO_RESULT}"),
+        Some(result) => format!("{what}: {}", result.line()),
+        None => format!("{what}: {NO_RESULT}"),
     })
 }
 
@@ -188,39 +196,33 @@ fn sample(point: &PointRecord) -> Option<Sample> {
         achieved: stats.achieved_ops_per_sec(),
         mean_ms: stats.service().mean_ns() / 1e6,
         takes_part: takes_part(point),
+        counts: point.is_valid(),
         overloaded: point.findings.iter().any(misses_the_rate),
         generator_busy: point.findings.iter().any(|f| f.rule == Rule::GeneratorBusy),
     })
 }
 
-/// A point above the limit, or one that missed its rate, is INVALID by the rules of today.
-/// The one is what one interpolates to; the other is what "throughput falls off" looks
-/// like when procs wait for their answers: its throughput is what was achieved.
+/// A point above the limit is INVALID, and one that missed its rate may be. The one is what
+/// one interpolates to; the other is what "throughput falls off" looks like when procs wait
+/// for their answers: its throughput is what was achieved.
 fn takes_part(point: &PointRecord) -> bool {
     let mut against = point.findings.iter().filter(|f| f.invalidates());
     against.all(|f| f.rule == Rule::ResponseLimit || misses_the_rate(f)) && !lost_the_server(point)
 }
 
-/// Whether the server, or the way to it, was gone at some time.
+/// Whether the point missed its rate while the server, or the way to it, was gone.
 fn lost_the_server(point: &PointRecord) -> bool {
-    const GONE: [&str; 4] = [
-        "reconnects",
-        "connect_failures",
-        "port_unreachable",
-        "timeouts",
-    ];
-    let counters = point.stats.as_ref().map(|stats| &stats.counters);
-    let count = |name: &str| counters.and_then(|c| c.get(name)).is_some_and(|n| *n > 0);
     let missed = point.findings.iter().any(misses_the_rate);
-    missed && GONE.iter().any(|name| count(name))
+    missed && point.stats.as_ref().is_some_and(judge::lost_the_server)
 }
 
+/// Of a benchmark in which such a point counts, `achieved-rate` is a warning.
 fn misses_the_rate(finding: &Finding) -> bool {
     let rate = matches!(
         finding.rule,
         Rule::AchievedRate | Rule::ProcRate | Rule::Saturated
     );
-    rate && finding.invalidates()
+    rate && finding.severity >= Severity::Warning
 }
 
 /// The classical result of these load points; they may come in any order.
@@ -299,14 +301,14 @@ fn taking_part(samples: &[Sample]) -> Vec<Sample> {
     all
 }
 
-/// A point that missed its rate is slower than those below it where the server is
-/// overloaded. Where it is not, something else was the matter (the server was gone for a
-/// while, the network broke): what it achieved says nothing.
+/// A point that does not count since it missed its rate is slower than those below it where
+/// the server is overloaded. Where it is not, something else was the matter (the server was
+/// gone for a while, the network broke): what it achieved says nothing.
 fn drop_what_has_broken(all: &mut Vec<Sample>) {
     let mut slowest_ms: Option<f64> = None;
     all.retain(|s| {
         let is_slower = slowest_ms.is_some_and(|ms| s.mean_ms >= ms);
-        let keep = !s.overloaded || is_slower;
+        let keep = s.counts || !s.overloaded || is_slower;
         if keep {
             slowest_ms = Some(slowest_ms.map_or(s.mean_ms, |ms| ms.max(s.mean_ms)));
         }

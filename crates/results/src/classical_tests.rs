@@ -12,6 +12,7 @@ fn samples(points: &[(f64, f64)]) -> Vec<Sample> {
             achieved: *achieved,
             mean_ms: *mean_ms,
             takes_part: true,
+            counts: true,
             overloaded: false,
             generator_busy: false,
         })
@@ -40,7 +41,7 @@ fn the_vendors_rules_come_out() {
     assert!((at_limit.ort_ms - (500.0 + 1500.0 + 1050.0) / 230.0).abs() < 1e-9);
     assert_eq!(
         at_limit.line(),
-        "Result: 230 op/s at 50 ms, overall response time 13.26 ms (interpolated between load points 2 and 3)"
+        "230 op/s at 50 ms, overall response time 13.26 ms (interpolated between load points 2 and 3)"
     );
     // "throughput will start to fall off at a response time below the 50 ms limit"
     for end in [(180.0, 60.0), (180.0, 30.0), (200.0, 30.0)] {
@@ -54,9 +55,11 @@ fn the_vendors_rules_come_out() {
     let early = result(&rising[..2], 50.0).unwrap();
     assert_eq!((early.ops_per_sec, early.response_ms), (200.0, 20.0));
     assert!(early.is_lower_bound());
-    assert!(early.line().starts_with(
-        "Result: at least 200 op/s at 20 ms, overall response time 10.00 ms (load point 2, "
-    ));
+    assert!(
+        early.line().starts_with(
+            "at least 200 op/s at 20 ms, overall response time 10.00 ms (load point 2, "
+        )
+    );
     assert!(early.line().contains("a lower bound"), "{}", early.line());
 }
 
@@ -130,7 +133,7 @@ fn equal_loads_and_overload() {
     );
     // A point that was behind its rate shows that nothing more came.
     let mut behind = samples(&[(100.0, 10.0), (99.0, 900.0)]);
-    behind[1].overloaded = true;
+    (behind[1].overloaded, behind[1].counts) = (true, false);
     let found = classical(&behind, 50.0).unwrap();
     assert_eq!(
         (found.ops_per_sec, found.basis, found.overloaded),
@@ -157,6 +160,17 @@ fn equal_loads_and_overload() {
     assert!(found.line().contains("the client was busy there"));
 }
 
+/// A point that counts gives its throughput, also where it is no slower than those below.
+#[test]
+fn what_counts_takes_part_although_it_missed_its_rate() {
+    let mut curve = samples(&[(100.0, 10.0), (190.0, 9.9)]);
+    curve[1].overloaded = true;
+    let found = classical(&curve, 50.0).unwrap();
+    assert_eq!((found.ops_per_sec, found.overloaded), (190.0, true));
+    curve[1].counts = false;
+    assert_eq!(classical(&curve, 50.0).unwrap().ops_per_sec, 100.0);
+}
+
 #[test]
 fn what_only_limit_or_rate_speak_against_takes_part() {
     let mut point = testing::record().points[0].clone();
@@ -180,6 +194,10 @@ fn what_only_limit_or_rate_speak_against_takes_part() {
             "{rules:?}"
         );
     }
+    // Of a benchmark in which it counts, it is a warning.
+    point.findings = vec![Finding::new(Rule::AchievedRate, Severity::Warning, "x")];
+    let counted = sample(&point).expect("measured");
+    assert!(counted.takes_part && counted.counts && counted.overloaded);
     // Where the server was gone, what is missing says nothing of load.
     point.findings = with(&[Rule::AchievedRate]);
     let counters = &mut point.stats.as_mut().expect("measured").counters;
@@ -222,6 +240,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
             achieved,
             mean_ms,
             takes_part,
+            counts: takes_part && !overloaded,
             overloaded,
             generator_busy: false,
         },

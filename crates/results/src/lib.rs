@@ -48,6 +48,8 @@ pub mod testing;
 mod golden_tests;
 #[cfg(test)]
 mod record_tests;
+#[cfg(test)]
+mod seed_tests;
 
 pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};

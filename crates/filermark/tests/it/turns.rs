@@ -69,7 +69,8 @@ pub const OF_THE_MACHINE: &[Rule] = &[
 pub fn valid(findings: &[Finding]) -> Result<(), String> {
     let (of_the_machine, others): (Vec<&Finding>, Vec<&Finding>) = findings
         .iter()
-        .filter(|finding| finding.invalidates())
+        // In the classical benchmarks a missed rate is a warning.
+        .filter(|finding| finding.invalidates() || finding.rule == Rule::AchievedRate)
         .partition(|finding| OF_THE_MACHINE.contains(&finding.rule));
     assert!(others.is_empty(), "{others:?}");
     match of_the_machine.is_empty() {

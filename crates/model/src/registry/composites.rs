@@ -5,6 +5,7 @@ use crate::benchmark::{Benchmark, Protocol, Standard, Work};
 use crate::bucket::MadeBuckets;
 use crate::composite::{Component, CompositeWork};
 use crate::dist::{SizeDistribution, SizeShare};
+use crate::finding::Severity;
 use crate::words::quoted;
 use crate::workload::is_name;
 use serde::Deserialize;
@@ -263,6 +264,7 @@ impl From<StandardTable> for Standard {
             ops_per_proc_max: 1e12,
             ops_per_proc_min: 0.0,
             achieved_pcnt_min: t.achieved_pcnt_min,
+            achieved_severity: Severity::Invalid,
             proc_pcnt_min: t.proc_pcnt_min,
             mix_deviation_pcnt_max: t.mix_deviation_pcnt_max,
             error_pcnt_max: t.error_pcnt_max,

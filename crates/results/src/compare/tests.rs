@@ -79,25 +79,47 @@ fn a_slower_server_is_seen() {
     }
 }
 
+/// Whether the load point that missed its rate counts (a classical benchmark) or not.
 #[test]
 fn a_lower_peak_is_seen() {
+    for missed in [Severity::Warning, Severity::Invalid] {
+        lower_peak(missed);
+    }
+}
+
+fn lower_peak(missed: Severity) {
+    let base = match missed {
+        Severity::Warning => base().to_vec(),
+        missed => runs(
+            Simulated {
+                missed,
+                ..Simulated::default()
+            },
+            1,
+            1,
+        ),
+    };
     let after = runs(
         Simulated {
             capacity: 200.0,
+            missed,
             ..Simulated::default()
         },
         3,
         3_000,
     );
     for after in &after {
-        let against = compared(&[&base()[0]], &[after], &Options::default());
+        let against = compared(&[&base[0]], &[after], &Options::default());
         assert_eq!(against.verdict, Overall::Slower);
         let last = against.points.last().unwrap();
-        assert!(
-            matches!(last.after, Standing::TooSlow { .. }),
-            "{:?}",
-            last.after
-        );
+        match missed {
+            Severity::Warning => assert_eq!(last.after, Standing::Valid),
+            _ => assert!(
+                matches!(last.after, Standing::TooSlow { .. }),
+                "{:?}",
+                last.after
+            ),
+        }
         assert_eq!(last.figures[0].kind, Kind::AchievedRate);
         assert_eq!(last.figures[0].verdict, Judgement::Slower);
         let highest = against
@@ -107,7 +129,8 @@ fn a_lower_peak_is_seen() {
             .unwrap();
         assert!((-24.0..-16.0).contains(&highest.change_pcnt), "{highest:?}");
         let reasons = against.reasons.join("\n");
-        assert!(reasons.contains("is no equal of a valid one"), "{reasons}");
+        let said = reasons.contains("is no equal of a valid one");
+        assert_eq!(said, missed == Severity::Invalid, "{reasons}");
     }
 }
 

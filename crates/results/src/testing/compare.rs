@@ -8,7 +8,7 @@ use crate::record::{End, Outcome, PointRecord, PointStatus, RunHeader, RunRecord
 use crate::time::Timestamp;
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::{Interval, PointStats, ProcStats};
-use filermark_model::{Nanos, Op, OpsPerSec, Rng};
+use filermark_model::{Nanos, Op, OpsPerSec, Rng, Severity};
 
 /// A simulated server and how restless it is.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct Simulated {
     pub point_count: u32,
     /// Length of RUN in seconds.
     pub seconds: u32,
+    /// What becomes of a load point that missed its rate.
+    pub missed: Severity,
 }
 
 impl Default for Simulated {
@@ -45,6 +47,7 @@ impl Default for Simulated {
             late_us: 20.0,
             point_count: 5,
             seconds: 24,
+            missed: Severity::Warning,
         }
     }
 }
@@ -70,6 +73,7 @@ impl Simulated {
         plan.phases.runtime = Nanos::from_secs(u64::from(self.seconds));
         // Three operations stand for the eighteen of the benchmark.
         plan.limits.mix_deviation_pcnt_max = 100.0;
+        plan.benchmark.standard.achieved_severity = self.missed;
         plan
     }
 

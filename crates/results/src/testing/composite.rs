@@ -128,6 +128,7 @@ fn benchmark(name: &str, title: &str, unit: &str, work: CompositeWork) -> Benchm
             ops_per_proc_max: 0.0,
             ops_per_proc_min: 0.0,
             achieved_pcnt_min: 95.0,
+            achieved_severity: Severity::Invalid,
             proc_pcnt_min: 75.0,
             mix_deviation_pcnt_max: 1.0,
             error_pcnt_max: 0.0,

@@ -31,6 +31,21 @@ pub const SAMPLE: [(Op, u64, u64, f64, f64); 13] = [
     (Op::Flush, 4_463, 4_463, 0.59, 0.92),
 ];
 
+/// The sample's sweep: requested and achieved op/s, mean response time in milliseconds,
+/// operations, seconds.
+pub const SWEEP: [(f64, f64, f64, u64, u64); 10] = [
+    (320.0, 321.0, 1.5, 96_187, 299),
+    (640.0, 640.0, 1.8, 192_114, 300),
+    (960.0, 962.0, 2.1, 288_236, 299),
+    (1280.0, 1283.0, 2.3, 384_644, 299),
+    (1600.0, 1605.0, 2.5, 480_411, 299),
+    (1920.0, 1924.0, 3.1, 576_595, 299),
+    (2240.0, 2241.0, 4.0, 672_385, 300),
+    (2560.0, 2571.0, 5.8, 768_874, 299),
+    (2880.0, 2894.0, 8.9, 865_936, 299),
+    (3200.0, 3011.0, 11.3, 901_761, 299),
+];
+
 /// Procs per client, of which there are four.
 const PROCS: u32 = 10;
 const CLIENTS: u32 = 4;
@@ -68,6 +83,81 @@ pub fn smb_record(protocol: Protocol) -> RunRecord {
         stats: Some(stats),
     }];
     record
+}
+
+/// The sample's whole sweep, its load points judged by the rules; `change` may change the
+/// plan and the last load point before that.
+pub fn sweep_record(change: impl FnOnce(&mut RunPlan, &mut PointStats)) -> RunRecord {
+    let mut record = smb_record(Protocol::Smb1);
+    let like = record.points[0].clone();
+    let mut plan = record.run.plan.clone();
+    let mut all: Vec<PointStats> = SWEEP.map(|row| sweep_stats(&plan, row)).to_vec();
+    if let Some(last) = all.last_mut() {
+        change(&mut plan, last);
+    }
+    plan.points = (1u32..)
+        .zip(SWEEP)
+        .map(|(number, (requested, ..))| LoadPoint {
+            number,
+            asked: OpsPerSec(requested),
+            requested: OpsPerSec(requested),
+            ..like.load
+        })
+        .collect();
+    record.points = plan
+        .points
+        .iter()
+        .zip(all)
+        .map(|(load, stats)| PointRecord {
+            load: *load,
+            findings: judge(&stats, *load, &plan, 8),
+            stats: Some(stats),
+            ..like.clone()
+        })
+        .collect();
+    record.run = RunHeader {
+        started: record.run.started,
+        ..RunHeader::new("0.1.0", "smb", plan)
+    };
+    record
+}
+
+/// A row of the sweep: the mix as it is wanted, every operation as slow as the mean.
+fn sweep_stats(
+    plan: &RunPlan,
+    (requested, achieved, mean_ms, total, seconds): (f64, f64, f64, u64, u64),
+) -> PointStats {
+    let mut stats = PointStats {
+        window_ns: (total as f64 / achieved * 1e9) as u64,
+        shard_count: 8,
+        generator_cpu_ns: seconds * 70_000_000,
+        ..PointStats::default()
+    };
+    for (op, percent) in plan.benchmark.mix.shares() {
+        let entry = stats.op_mut(*op);
+        let count = (total as f64 * percent / 100.0).round() as u64;
+        (entry.success_count, entry.physical_count) = (count, count);
+        // Two are enough for a mean.
+        for _ in 0..2 {
+            entry.service.record(Nanos((mean_ms * 1e6) as u64));
+            entry
+                .response
+                .record(Nanos((mean_ms * 1e6) as u64 + 30_000));
+        }
+    }
+    let procs = PROCS * CLIENTS;
+    let wanted = requested * stats.window_ns as f64 / 1e9;
+    stats.procs = (0..procs)
+        .map(|proc| ProcStats {
+            proc,
+            success_count: total / u64::from(procs),
+            wanted_count: (wanted / f64::from(procs)) as u64,
+            service_sum_ns: (mean_ms * 1e6) as u64 * total / u64::from(procs),
+            service_max_ns: (mean_ms * 1e6) as u64,
+            error_count: 0,
+        })
+        .collect();
+    stats
 }
 
 fn plan(protocol: Protocol) -> RunPlan {

@@ -8,7 +8,7 @@ use filermark_config::definitions::Classic;
 use filermark_model::benchmark::{ClassicWork, SHIPPED};
 use filermark_model::units::counted;
 use filermark_model::words::quoted;
-use filermark_model::{Benchmark, Bytes, SizeDistribution};
+use filermark_model::{Benchmark, Bytes, Severity, SizeDistribution};
 use filermark_report::{sequence_dot, sequence_svg};
 use filermark_results::definition_fingerprint;
 use filermark_results::figures::plain;
@@ -219,12 +219,17 @@ fn rules(out: &mut String, b: &Benchmark) {
     );
     line!(
         out,
-        "  mean response of {} ms at most; {} % of the requested rate, {} % of its own for every \
-         proc",
+        "  mean response of {} ms at most; {} % of the requested rate{}, {} % of its own for \
+         every proc",
         s.response_limit_ms,
         s.achieved_pcnt_min,
+        match s.achieved_severity {
+            Severity::Invalid => "",
+            _ => " (below it a point counts with a warning)",
+        },
         s.proc_pcnt_min
     );
+    line!(out, "  result: {}", b.headline_words(s.response_limit_ms));
     line!(
         out,
         "  operations within {} points of their share",

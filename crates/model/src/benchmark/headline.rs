@@ -1,0 +1,92 @@
+//! The headline figure of a benchmark: one, which all outputs name. What else is computed of
+//! a run is additional.
+
+use super::Benchmark;
+
+/// Which figure is the result of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headline {
+    /// The highest measured load point that counts, and the overall response time (seed 001,
+    /// section 2.2: "the peak achieved throughput").
+    Peak,
+    /// The throughput at the response limit, or the peak where throughput falls off below it
+    /// (seed 004: "the throughput figure at 50 ms is reported").
+    AtLimit,
+    /// The highest load point that counts, in the unit of a composite.
+    PeakLoad,
+}
+
+impl Headline {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Peak => "peak",
+            Self::AtLimit => "at_response_limit",
+            Self::PeakLoad => "peak_load",
+        }
+    }
+}
+
+impl Benchmark {
+    /// The headline figure: of benchmarks after the generations before 2008 that at the
+    /// limit, where there is one.
+    pub fn headline(&self) -> Headline {
+        match (self.classic(), &self.heritage) {
+            (None, _) => Headline::PeakLoad,
+            (Some(_), Some(_)) if self.standard.response_limit_ms > 0.0 => Headline::AtLimit,
+            (Some(_), _) => Headline::Peak,
+        }
+    }
+
+    /// What the headline figure is, in words. `limit_ms` is the response limit of the run;
+    /// 0: none.
+    pub fn headline_words(&self, limit_ms: f64) -> String {
+        let within = match limit_ms > 0.0 {
+            true => format!(" within {limit_ms} ms"),
+            false => String::new(),
+        };
+        match self.headline() {
+            Headline::Peak => {
+                format!(
+                    "peak: op/s achieved at the highest measured load point that counts{within}"
+                )
+            }
+            Headline::AtLimit if limit_ms > 0.0 => format!(
+                "throughput at the response limit of {limit_ms} ms; the peak where throughput falls off below it"
+            ),
+            Headline::AtLimit => "peak: this run has no response limit".to_owned(),
+            Headline::PeakLoad => {
+                format!(
+                    "peak: highest load point that counts{within}, in {}s",
+                    self.unit
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benchmark::SHIPPED;
+
+    #[test]
+    fn every_shipped_benchmark_has_one_headline_figure() {
+        for (name, _) in SHIPPED {
+            let b = Benchmark::shipped(name).expect("a shipped one");
+            let (wanted, words) = match name.starts_with("general") {
+                true => (
+                    Headline::Peak,
+                    "highest measured load point that counts within 20 ms",
+                ),
+                false => (Headline::AtLimit, "at the response limit of "),
+            };
+            assert_eq!(b.headline(), wanted, "{name}");
+            let said = b.headline_words(b.standard.response_limit_ms);
+            assert!(said.contains(words), "{name}: {said}");
+        }
+        let old = Benchmark::shipped("nfs2-1993").expect("a shipped one");
+        assert!(old.headline_words(50.0).contains("of 50 ms"));
+        assert!(old.headline_words(0.0).starts_with("peak"));
+    }
+}
