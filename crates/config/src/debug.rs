@@ -45,7 +45,7 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     ),
     flag(
         6,
-        "progress against the wanted rate, every 10 s",
+        "progress every 10 s: wanted and achieved op/s, operations done and owed, lag",
         "filermark_engine::checkpoint=debug",
     ),
     flag(7, "the shards in general", "filermark_engine=debug"),
@@ -61,8 +61,8 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     ),
     flag(
         10,
-        "every RPC that is sent and answered",
-        "filermark_nfs::rpc=trace",
+        "every call that is sent and answered",
+        "filermark_nfs::rpc=trace,filermark_smb::rpc=trace",
     ),
     flag(
         11,
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(debug_filter(&[1]), "");
         assert_eq!(
             debug_filter(&[10, 4]),
-            "filermark_engine::errors=debug,filermark_nfs::rpc=trace"
+            "filermark_engine::errors=debug,filermark_nfs::rpc=trace,filermark_smb::rpc=trace"
         );
         let numbers: Vec<u8> = DEBUG_FLAGS.iter().map(|f| f.number).collect();
         assert_eq!(numbers, (1..=13).collect::<Vec<_>>());

@@ -206,8 +206,12 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         if knows_obsolete(protocol) {
             return obsolete(name, why, share).map(|()| None);
         }
+        // The manual of 2008 has the names among those of version 3.
+        if parse_percent(share) == Some(0) {
+            return Ok(None);
+        }
         return Err((
-            format!("operation {name} belongs to NFS version 2; NFSv3 has none of that name"),
+            format!("operation {name} belongs to NFS version 2; its share can only be 0%"),
             "leave the line out and give its share to others".into(),
         ));
     }
@@ -285,6 +289,12 @@ mod tests {
             said(&format!("{head}\r\nnull 100%\r\nread 0%")),
             ["null 100"]
         );
+    }
+
+    #[test]
+    fn names_of_version_2_may_have_no_share_in_version_3() {
+        let text = format!("{MIXFILE_HEADER}\nroot 0%\nwrcache 000%\nread 100%\n");
+        assert_eq!(said(&text), ["read 100"]);
     }
 
     #[test]
@@ -403,9 +413,10 @@ mod tests {
         let wrong = said("wrcache", "0.001%").unwrap_err();
         assert!(wrong.contains("section 2.2.8"), "{wrong}");
         assert!(said("root", "0").unwrap_err().contains("not a share"));
-        // Version 3 refuses the names whatever the share is.
-        let of_v3 = super::parse_share("root 0%", Protocol::Nfs3);
-        assert!(of_v3.unwrap_err().0.contains("NFS version 2"));
+        // The same in version 3, which has none of these names.
+        let of_v3 = |line| super::parse_share(line, Protocol::Nfs3);
+        assert_eq!(of_v3("root 0%"), Ok(None));
+        assert!(of_v3("root 1%").unwrap_err().0.contains("NFS version 2"));
     }
 
     #[test]

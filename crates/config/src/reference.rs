@@ -186,8 +186,15 @@ pub fn reference_markdown() -> String {
         };
         let _ = writeln!(out, "| {} | {} | {directive} |", flag.number, flag.about);
     }
+    out += DEBUG_OF_WHOM;
     out
 }
+
+/// Below the table of the flags.
+const DEBUG_OF_WHOM: &str = "\n6, 8, 9, 11, 12 and 13 tell of the first proc of the first client \
+only, as the manual of the 2008 generation has it for all messages of a child process. 4 and 10 tell \
+of every proc, which differs: an operation that fails may be another proc's alone, on a mount point of \
+its own, and a connection may serve several procs. 5 and 7 are of threads, which serve many procs.\n";
 
 fn section(out: &mut String, p: &Parameter) {
     let _ = write!(out, "\n### {}\n\n{}.", p.name, p.one_line);

@@ -112,6 +112,10 @@ impl Deck {
     }
 }
 
+/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
+/// first child on the first client).
+pub const WATCHED_PROC: u32 = 0;
+
 /// One proc.
 #[derive(Debug)]
 pub struct Proc {

@@ -73,6 +73,14 @@ impl Schedule {
         1 + (now.since(self.next).0 as f64 / self.gap_ns) as u64
     }
 
+    /// How long the next start has been due.
+    pub fn lag_at(&self, now: Nanos) -> Nanos {
+        match self.is_unlimited() {
+            true => Nanos::ZERO,
+            false => now.since(self.next),
+        }
+    }
+
     /// The mean gap.
     pub fn gap(&self) -> Nanos {
         Nanos(self.gap_ns as u64)

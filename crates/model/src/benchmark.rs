@@ -421,6 +421,22 @@ mod tests {
     }
 
     #[test]
+    fn smb1_takes_the_physical_transfers_of_the_sample() {
+        let b = Benchmark::shipped("general-smb1").unwrap();
+        let c = b.classic().unwrap();
+        // Seed 001, section 4.4, a CIFS run: 199307 physical of 184659 logical reads, and
+        // 83248 of 77679 writes. Transfers are those of Filermark's SMB1.
+        let block = Bytes::from_kib(60);
+        let (reads, writes) = (199_307.0 / 184_659.0, 83_248.0 / 77_679.0);
+        assert!((c.read_sizes.mean_transfers(block) - reads).abs() < 0.001);
+        assert!((c.write_sizes.mean_transfers(block) - writes).abs() < 0.001);
+        assert_eq!(c.read_sizes.max(), Bytes::from_kib(256));
+        assert_eq!(c.write_sizes.max(), Bytes::from_kib(256));
+        let mean_kib = c.write_sizes.mean_bytes() / 1024.0;
+        assert!((17.0..34.0).contains(&mean_kib), "{mean_kib}");
+    }
+
+    #[test]
     fn general_nfs3_keeps_to_the_known_means() {
         let b = Benchmark::shipped("general-nfs3").unwrap();
         // Seed 001, section 2.2.1: the mix. COMMIT has no share of its own.

@@ -251,10 +251,10 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         let mut all = plan.parameters.iter();
         all.find(|(n, v)| n == name && !v.is_empty())
     };
-    // The seed's sample says so of its CIFS mix, which general-smb1 has.
-    let default = match plan.benchmark.protocol.is_sequential() {
-        true if given("BENCHMARK_FILE").is_none() => "SFS default",
-        _ => "benchmark default",
+    // The words of the seed's sample (001, section 4.4), for the mix of every benchmark.
+    let default = match given("BENCHMARK_FILE") {
+        None => "SFS default",
+        Some(_) => "benchmark default",
     };
     let mixfile = given("MIXFILE").map_or(default.into(), |(_, v)| one_line(v));
     let (base, end) = (

@@ -174,7 +174,7 @@ fn every_field_has_a_parameter() {
     assert_eq!(
         debug_filter(&resolved.debug),
         "filermark_engine::errors=debug,filermark_engine::ops=trace,\
-         filermark_engine::files=trace,filermark_nfs::rpc=trace"
+         filermark_engine::files=trace,filermark_nfs::rpc=trace,filermark_smb::rpc=trace"
     );
     let monitor = plan.monitor.as_ref().unwrap();
     assert_eq!(

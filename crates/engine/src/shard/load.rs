@@ -4,7 +4,7 @@ use super::closing::DRAIN;
 use super::tally::Tally;
 use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
-use crate::proc::{Choice, Proc};
+use crate::proc::{Choice, Proc, WATCHED_PROC};
 use crate::recorder::{Ended, PaceCounts};
 use crate::run_times::{RunTimes, Timetable};
 use crate::schedule::Schedule;
@@ -41,10 +41,6 @@ const DENSE_RATE: f64 = 20_000.0;
 /// Sleeps aim so much before the instant at which something is due. Less than
 /// the least lateness of a wake-up that was seen (17 us, docs/src/reference/speed.md).
 const WAKE_LEAD: Nanos = Nanos::from_micros(12);
-/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
-/// first child on the first client).
-const WATCHED_PROC: u32 = 0;
-
 /// What the loop keeps besides the shard.
 pub(super) struct Load {
     timetable: Timetable,
@@ -61,6 +57,8 @@ pub(super) struct Load {
     pub(super) catch_up_end: Option<Nanos>,
     next_roll: Nanos,
     next_check: Nanos,
+    /// When the watched proc was last told of, and how many operations it had ended.
+    told: (Nanos, u64),
     /// Failures in a row that leave no hope, and the last of them.
     hopeless: (u32, Status),
     sleep_min: Nanos,
@@ -249,6 +247,10 @@ impl Shard {
             catch_up_end: None,
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
+            told: (
+                times.warmup_start,
+                self.watched().map_or(0, |p| p.ended_count),
+            ),
             hopeless: (0, Status::Ok),
             sleep_min: if rate > DENSE_RATE {
                 SLEEP_MIN
@@ -343,6 +345,7 @@ impl Shard {
         load.pace = PaceCounts::default();
         load.cpu_start_ns = thread_cpu_ns();
         load.next_check = now + CHECKPOINT;
+        load.told = (now, self.watched().map_or(0, |p| p.ended_count));
         for proc in &mut self.procs {
             proc.begin_run();
             if let Some(tree) = proc.slice.tree_mut() {
@@ -364,6 +367,7 @@ impl Shard {
     /// Every 10 s: closed pacing forgives what cannot be caught up, open pacing
     /// drops what is beyond the bounded backlog.
     fn checkpoint(&mut self, load: &mut Load, now: Nanos) {
+        self.tell_progress(load, now);
         let horizon = CHECKPOINT;
         for at in 0..self.procs.len() {
             let proc = &mut self.procs[at];
@@ -385,9 +389,35 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// The proc whose single steps the DEBUG flags show, where it is one of this shard's.
+    fn watched(&self) -> Option<&Proc> {
+        self.procs.iter().find(|proc| proc.number == WATCHED_PROC)
+    }
+
+    /// DEBUG flag 6 (seed 001, table 3): what the watched proc has done since the last
+    /// checkpoint beside what it was to do, and how far it is behind its schedule.
+    fn tell_progress(&self, load: &mut Load, now: Nanos) {
+        let Some(proc) = self.watched() else { return };
+        let (since, before) = std::mem::replace(&mut load.told, (now, proc.ended_count));
+        let done = proc.ended_count.saturating_sub(before);
+        let seconds = now.since(since).as_secs_f64().max(1e-9);
+        let wanted = match proc.schedule.is_unlimited() {
+            true => "any".to_owned(),
+            false => format!("{:.1}", 1e9 / proc.schedule.gap().0.max(1) as f64),
+        };
         tracing::debug!(target: "filermark_engine::checkpoint",
-            rescheduled = load.pace.rescheduled_count, dropped = load.pace.dropped_count,
-            in_flight = self.slots.len(), "checkpoint");
+            proc = proc.number,
+            wanted_ops_per_sec = %wanted,
+            achieved_ops_per_sec = %format_args!("{:.1}", done as f64 / seconds),
+            done,
+            owed = proc.schedule.waiting_at(now),
+            lag_ms = %format_args!("{:.1}", proc.schedule.lag_at(now).as_secs_f64() * 1e3),
+            in_flight = proc.in_flight,
+            rescheduled = load.pace.rescheduled_count,
+            dropped = load.pace.dropped_count,
+            "checkpoint");
     }
 
     /// Operations under way, and how long ago the oldest was intended. Once a second.

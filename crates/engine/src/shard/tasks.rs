@@ -4,6 +4,7 @@ use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
 use crate::action_text::describe;
 use crate::driver::{Action, Completion, DriverError, Outcome, Request, Status};
 use crate::population::{Next, Population, Task};
+use crate::proc::WATCHED_PROC;
 use crate::recorder::Live;
 use crate::slice::Slice;
 use filermark_model::Nanos;
@@ -56,8 +57,11 @@ impl Shard {
             };
             let count = slice.deal.count(total_files);
             slice.files.fit(&set.files, slice.deal, count);
-            tracing::debug!(target: "filermark_engine::setup", proc = slice.deal.proc, files = count,
-                accessed = slice.files.len(), accessed_bytes = slice.files.bytes(), "file set");
+            if slice.deal.proc == WATCHED_PROC {
+                tracing::debug!(target: "filermark_engine::setup", proc = slice.deal.proc,
+                    files = count, accessed = slice.files.len(),
+                    accessed_bytes = slice.files.bytes(), "file set");
+            }
         }
         let mut population = Population::fill(&self.procs);
         let deadline = self.clock.now() + limit;

@@ -7,7 +7,7 @@ use crate::driver::{Action, ObjectId, PROC_DIR};
 use crate::fileset::{AccessedFiles, Deal, FileSet};
 use crate::name::{Name, NameKind};
 use crate::pool::Pool;
-use crate::proc::{Choice, Hold};
+use crate::proc::{Choice, Hold, WATCHED_PROC};
 use filermark_model::benchmark::{ClassicWork, FileSetRule};
 use filermark_model::sequence::Walk;
 use filermark_model::{Op, Rng, SizeDistribution};
@@ -148,6 +148,13 @@ pub struct ClassicSlice {
     listing_dir: u32,
     /// Who goes through the sequence of operations, where there is one.
     pub walkers: Walkers,
+}
+
+/// DEBUG flag 13: the length that an operation is to have, and the file found for it.
+pub(super) fn tell_fit(deal: Deal, wanted: u32, found: u32, what: &str) {
+    if deal.proc == WATCHED_PROC {
+        tracing::trace!(target: "filermark_engine::fit", proc = deal.proc, wanted, found, "{what}");
+    }
 }
 
 impl ClassicSlice {
@@ -345,8 +352,12 @@ impl ClassicSlice {
         let Some(at) = self.files.pick_fitting(length, rng) else {
             return Choice::Impossible;
         };
-        tracing::trace!(target: "filermark_engine::fit", proc = self.deal.proc, wanted = length,
-            found = self.files.get(at).stable_bytes, "a file to read");
+        tell_fit(
+            self.deal,
+            length,
+            self.files.get(at).stable_bytes,
+            "a file to read",
+        );
         let (offset, length) = self.range_within(rng, at, length);
         plain(Action::Read {
             object: set.layout.file(at),
@@ -367,6 +378,12 @@ impl ClassicSlice {
         let Some(at) = at else {
             return Choice::Impossible;
         };
+        tell_fit(
+            self.deal,
+            drawn,
+            self.files.get(at).stable_bytes,
+            "a file to write",
+        );
         let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
         let (offset, length, hold) = if append && room {
             let offset = self.files.begin_append(at, drawn);

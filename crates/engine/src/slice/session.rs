@@ -5,7 +5,7 @@
 //! is open, as applications do: sizes are drawn once per open from the benchmark's
 //! tables, the file by what fits.
 
-use super::classic::{ALIGN, ClassicSet, ClassicSlice};
+use super::classic::{ALIGN, ClassicSet, ClassicSlice, tell_fit};
 use super::walkers::{Opened, Target};
 use crate::driver::{Action, PROC_DIR};
 use crate::name::{Name, NameKind};
@@ -216,6 +216,13 @@ impl ClassicSlice {
                 break;
             }
         }
+        let wanted = opened.read_length.max(opened.write_length);
+        tell_fit(
+            self.deal,
+            wanted,
+            self.files.get(at).stable_bytes,
+            "a file to open",
+        );
         Some(at)
     }
 

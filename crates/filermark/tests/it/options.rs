@@ -7,7 +7,6 @@ use filermark_model::Rule;
 use filermark_model::plan::PacingMode;
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::{Sandbox, available};
-use std::os::unix::fs::PermissionsExt;
 
 fn without_errors(ended: &crate::sweep::Ended) {
     let point = ended.point(1);
@@ -256,64 +255,6 @@ fn reserved_source_ports_are_used_when_wanted() {
 }
 
 #[test]
-fn the_monitor_script_is_told_of_every_phase() {
-    let _turn = beside_others();
-    let server = serve(ServerOptions::default());
-    let sweep = Sweep::on(&server)
-        .set("LOAD", "40 80")
-        .set("WARMUP_TIME", 0.5)
-        .set("PRIME_MON_SCRIPT", "./told.sh")
-        .set("PRIME_MON_ARGS", "array-7 fast");
-    let script = sweep.write(
-        "told.sh",
-        "#!/bin/sh\necho \"$$ $*\" >>told\necho \"heard $5\"\n",
-    );
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("chmod");
-    sweep.succeed();
-    let told = std::fs::read_to_string(sweep.dir().join("told")).expect("the script was called");
-    let mut calls: Vec<String> = told
-        .lines()
-        .filter_map(|l| Some(l.split_once(' ')?.1.to_owned()))
-        .collect();
-    let mut wanted = Vec::new();
-    for (run, load, phases) in [
-        (1, 40, &["INIT", "WARMUP", "RUN"][..]),
-        (2, 80, &["INIT", "WARMUP", "RUN"]),
-        (0, 0, &["CLEANUP"]),
-    ] {
-        for phase in phases {
-            for event in ["begin", "end"] {
-                wanted.push(format!("array-7 fast --phase {phase} --event {event} --load {load} --run {run} --suffix s"));
-            }
-        }
-    }
-    // Calls that follow each other at once may overtake each other.
-    calls.sort();
-    wanted.sort();
-    assert_eq!(calls, wanted);
-    let said = std::fs::read_to_string(sweep.result("sfsmon.s")).expect("what it printed");
-    assert_eq!(said.matches("heard").count(), wanted.len(), "{said}");
-}
-
-#[test]
-fn a_monitor_script_that_does_not_end_is_ended() {
-    let _turn = beside_others();
-    let server = serve(ServerOptions::default());
-    let sweep = Sweep::on(&server).set("PRIME_MON_SCRIPT", "./stays.sh");
-    let script = sweep.write("stays.sh", "#!/bin/sh\necho $$ >>pids\nexec sleep 1000\n");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("chmod");
-    sweep.succeed();
-    let pids = std::fs::read_to_string(sweep.dir().join("pids")).expect("the script was called");
-    assert!(pids.lines().count() >= 6, "{pids}");
-    for pid in pids.lines() {
-        assert!(
-            !std::path::Path::new(&format!("/proc/{pid}")).exists(),
-            "{pid} still runs"
-        );
-    }
-}
-
-#[test]
 fn the_null_driver_needs_no_server() {
     let _turn = beside_others();
     let sweep = Sweep::bare()
@@ -336,6 +277,41 @@ fn the_null_driver_needs_no_server() {
         "{}",
         ended.stdout
     );
+}
+
+/// The values of a field in the lines of one target.
+fn debug_field(stderr: &str, target: &str, field: &str) -> Vec<String> {
+    let lines = stderr.lines().filter(|line| line.contains(target));
+    let value = |line: &str| {
+        let (_, rest) = line.split_once(&format!(" {field}="))?;
+        rest.split(' ').next().map(str::to_owned)
+    };
+    lines.filter_map(value).collect()
+}
+
+#[test]
+fn debug_flag_6_holds_progress_against_the_wanted_rate() {
+    let _turn = beside_others();
+    let sweep = Sweep::bare()
+        .set("DRIVER", "null")
+        .set("LOAD", 60)
+        .set("PROCS", 3)
+        .set("WARMUP_TIME", 0)
+        .set("RUNTIME", 11)
+        .set("FILESET_MB_PER_OP", 0.01)
+        .set("DEBUG", 6);
+    let ended = sweep.succeed();
+    let of = |field: &str| debug_field(&ended.stderr, "filermark_engine::checkpoint", field);
+    // Of the first proc only, once in 11 s.
+    assert_eq!(of("proc"), ["0"], "{}", ended.stderr);
+    assert_eq!(of("wanted_ops_per_sec"), ["20.0"]);
+    let number = |field: &str| of(field)[0].parse::<f64>().expect("a number");
+    let (done, achieved) = (number("done"), number("achieved_ops_per_sec"));
+    assert!(done > 0.0 && achieved > 0.0 && achieved <= done / 10.0 + 0.1);
+    // What is not done is owed, but for the start that is due at the moment.
+    let owed = number("owed");
+    assert!((done + owed - 200.0).abs() <= 20.0, "{done} {owed}");
+    assert!(owed > 0.0 || number("lag_ms") == 0.0);
 }
 
 #[test]

@@ -212,6 +212,8 @@ impl Core {
             return;
         };
         let op = call.op;
+        tracing::trace!(target: "filermark_smb::rpc", conn = self.conn_of(op), call = slot,
+            kind = ?call.kind, ?verdict, frames = physical, "ended");
         let verdict = self.forgive(op, call.kind, verdict);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;

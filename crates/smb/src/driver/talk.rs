@@ -133,6 +133,7 @@ impl Talk {
             Session::Two(session) => two::encode(session, window, core, slot, out),
         }
         core.counters.call(call.kind);
+        tracing::trace!(target: "filermark_smb::rpc", conn, call = slot, kind = ?call.kind, messages, "sent");
         let now = core.now;
         if let Some(call) = core.calls.get_mut(slot) {
             call.left = messages as u8;

@@ -82,6 +82,41 @@ fn samba_is_measured_on_old_and_new_dialects() {
     assert!(logons.iter().all(|logon| logon.succeeded()), "{logons:?}");
 }
 
+/// DEBUG flags 4, 10 and 13 of the seed's table 3 are not NFS's alone.
+#[test]
+fn debug_flags_tell_of_calls_failures_and_fitting_files() {
+    let _turn = beside_others();
+    let Some(samba) = samba(SambaOptions::default()) else {
+        return;
+    };
+    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+        let sweep = sweep(&samba, Samba::DATA, spoken)
+            .set("LOAD", 200)
+            .set("PROCS", 2)
+            .set("DEBUG", "4,10,13");
+        let ended = sweep.succeed();
+        let lines = |target: &str, words: &str| {
+            let lines = ended.stderr.lines().filter(|l| l.contains(target));
+            lines.filter(|l| l.contains(words)).count()
+        };
+        let sent = lines("filermark_smb::rpc", "sent");
+        let answered = lines("filermark_smb::rpc", "frames=1");
+        let physical = ended.point(1).stats.expect("figures").physical_count();
+        assert!(
+            sent >= answered && answered as u64 >= physical,
+            "{spoken:?}: {sent} {answered}"
+        );
+        assert!(physical > 0);
+        assert!(
+            lines("filermark_engine::fit", "proc=0") > 0,
+            "{}",
+            ended.stderr
+        );
+        assert_eq!(lines("filermark_engine::fit", "proc=1"), 0);
+        assert_empty(&samba, Samba::DATA);
+    }
+}
+
 /// With data checked, over shared connections with several calls each under way.
 #[test]
 fn what_samba_keeps_is_right() {
