@@ -2,7 +2,7 @@
 //! of their own, so that what they start in turn ends with them.
 
 use filermark_model::secret::PASSWORD_VARIABLE;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end by itself after it was asked to.
@@ -16,6 +16,11 @@ const GRACE: Duration = Duration::from_millis(100);
 /// that are still there. Waits no longer than that again: what hangs in the kernel
 /// (on a dead mount) must not take us along. Says whether all have ended.
 pub(crate) fn end_all(children: &mut [Child], patience: Duration) -> bool {
+    end_each(&mut children.iter_mut().collect::<Vec<_>>(), patience)
+}
+
+/// The same for those that stand at different places.
+pub(crate) fn end_each(children: &mut [&mut Child], patience: Duration) -> bool {
     if children.is_empty() {
         return true;
     }
@@ -37,15 +42,50 @@ pub(crate) fn is_running(child: &mut Child) -> bool {
     matches!(child.try_wait(), Ok(None))
 }
 
+/// How a program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// The signal that asks a program to end.
+pub(crate) const SIGTERM: i32 = 15;
+/// The signal that ends it.
+pub(crate) const SIGKILL: i32 = 9;
+
+/// How it has ended; `None`: it has not. It stays the leader of its group: as long as
+/// nobody has waited for it, no other group can have its number.
+pub(crate) fn end_of(child: &mut Child) -> std::io::Result<Option<End>> {
+    group::end_of(child)
+}
+
+/// What the system says of a program that was waited for.
+pub(crate) fn end_by(status: ExitStatus) -> End {
+    match status.code() {
+        Some(code) => End::Exited(code),
+        None => End::Signal(group::signal_of(status)),
+    }
+}
+
+/// Ends the groups of these leaders, of which none was waited for, with hardly a delay.
+pub(crate) fn end_groups(leaders: &[u32]) {
+    if !leaders.is_empty() {
+        group::end_numbers(leaders, GRACE);
+    }
+}
+
 /// Whether all have ended before so much time has passed.
 fn wait_all(
-    children: &mut [Child],
+    children: &mut [&mut Child],
     limit: Duration,
     has_ended: impl Fn(&mut Child) -> bool,
 ) -> bool {
     let deadline = Instant::now() + limit;
     loop {
-        if children.iter_mut().all(&has_ended) {
+        if children.iter_mut().all(|child| has_ended(child)) {
             return true;
         }
         if Instant::now() >= deadline {
@@ -64,31 +104,56 @@ pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
 
 #[cfg(unix)]
 mod group {
+    use super::End;
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group as kill, waitid};
-    use std::os::unix::process::CommandExt;
-    use std::process::{Child, Command};
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Child, Command, ExitStatus};
+    use std::time::Duration;
 
     pub fn lead(command: &mut Command) -> &mut Command {
         command.process_group(0)
     }
 
     pub fn ask_to_end(child: &mut Child) {
-        signal(child, Signal::TERM);
+        signal(child.id(), Signal::TERM);
     }
 
     pub fn end_now(child: &mut Child) {
-        signal(child, Signal::KILL);
+        signal(child.id(), Signal::KILL);
     }
 
     /// Without waiting for it in the sense of the system.
     pub fn has_ended(child: &mut Child) -> bool {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Pid::from_raw(child.id() as i32)
-            .is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), look), Ok(None)))
+        !matches!(end_of(child), Ok(None))
     }
 
-    fn signal(child: &Child, signal: Signal) {
-        if let Some(pid) = Pid::from_raw(child.id() as i32) {
+    pub fn end_of(child: &Child) -> std::io::Result<Option<End>> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let pid = Pid::from_raw(child.id() as i32).ok_or(std::io::ErrorKind::NotFound)?;
+        let status = waitid(WaitId::Pid(pid), look)?;
+        Ok(status.map(|status| match status.exit_status() {
+            Some(code) => End::Exited(code),
+            None => End::Signal(status.terminating_signal().unwrap_or(0)),
+        }))
+    }
+
+    pub fn signal_of(status: ExitStatus) -> i32 {
+        status.signal().unwrap_or(0)
+    }
+
+    pub fn end_numbers(leaders: &[u32], grace: Duration) {
+        for wish in [Signal::TERM, Signal::KILL] {
+            for leader in leaders {
+                signal(*leader, wish);
+            }
+            if wish == Signal::TERM {
+                std::thread::sleep(grace);
+            }
+        }
+    }
+
+    fn signal(leader: u32, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(leader as i32) {
             let _ = kill(pid, signal);
         }
     }
@@ -97,7 +162,19 @@ mod group {
 /// Without process groups a program stands alone, and is ended when it is asked to.
 #[cfg(not(unix))]
 mod group {
-    use std::process::{Child, Command};
+    use super::End;
+    use std::process::{Child, Command, ExitStatus};
+
+    pub fn end_of(child: &mut Child) -> std::io::Result<Option<End>> {
+        Ok(child.try_wait()?.map(super::end_by))
+    }
+
+    pub fn signal_of(_: ExitStatus) -> i32 {
+        super::SIGKILL
+    }
+
+    /// Without groups there are no numbers to end them by.
+    pub fn end_numbers(_: &[u32], _: std::time::Duration) {}
 
     pub fn lead(command: &mut Command) -> &mut Command {
         command

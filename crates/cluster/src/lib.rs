@@ -22,7 +22,6 @@ pub mod launch;
 pub mod leftovers;
 mod measure;
 pub mod message;
-pub mod monitor;
 mod plausible;
 pub mod preflight;
 #[cfg(any(test, feature = "testing"))]

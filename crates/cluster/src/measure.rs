@@ -217,6 +217,9 @@ impl Sweep<'_> {
             watch.power_due = false;
             self.call_in_run(watch, Script::Power, "Load");
         }
+        if watch.running && now >= watch.run_end {
+            self.scripts.end_with_run();
+        }
         let ended = self.scripts.take_ended();
         self.keep_scripts(ended);
     }

@@ -1,5 +1,5 @@
-//! netmist's scripts (seed 002, sections 17 and 21): programs of the user's that
-//! are called at fixed points of a run, each with one argument.
+//! Programs of the user's that run beside a benchmark. netmist's scripts (seed 002,
+//! sections 17 and 21) are called at fixed points of a run, each with one argument:
 //!
 //! | script | argument | when |
 //! |---|---|---|
@@ -10,26 +10,37 @@
 //! | `netmist_power.sh` | `Load` | when 70 % of RUN are over |
 //! | `netmist_stat.sh`, `netmist_mon.sh` | `STOP` | when the load has ended |
 //!
-//! Every call is a thread, so that the prime's loop never waits for one while load
+//! Every such call is a thread, so that the prime's loop never waits for one while load
 //! is made. What a call leaves running (a monitor that writes a file) goes on after
-//! it; a call that takes longer than the limit is ended with all that it started.
+//! it till the run ends; a call that takes longer than the limit is ended with all that
+//! it started. PRIME_MON_SCRIPT is called in the same way, by [`monitor`]'s one thread.
 
 mod call;
+mod groups;
+mod monitor;
+mod output;
 #[cfg(test)]
 mod tests;
+mod troubles;
 
 use crate::child;
-use call::carry_out;
+use call::{Ended, Job, Until, Wish, carry_out};
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::ScriptsPlan;
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::plan::{MonitorPlan, ScriptsPlan};
+use filermark_model::{Finding, Nanos, Rule, Severity};
 use filermark_results::{Phase, ScriptRecord, ScriptStatus, Timestamp};
+use monitor::{Monitor, WAITING_MAX};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+use troubles::Troubles;
+
+pub use groups::end_all_at_once;
+pub use monitor::Event;
 
 /// Suffix of the scripts' names.
 const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
@@ -76,33 +87,37 @@ pub struct Call {
     pub phase: Option<Phase>,
 }
 
+/// How long a call may take where the plan has no limit.
+const LIMIT_DEFAULT: Nanos = Nanos::from_secs(60);
+
 /// The scripts of a run; does nothing without a plan.
 pub struct Scripts {
     /// Where each of them is, and its time limit; `None`: is not called.
     paths: [Option<PathBuf>; 3],
     limit: Duration,
-    ended: Receiver<ScriptRecord>,
-    teller: Sender<ScriptRecord>,
+    monitor: Option<Monitor>,
+    ended: Receiver<(u64, Ended)>,
+    teller: Sender<(u64, Ended)>,
     under_way: Vec<UnderWay>,
-    troubles: Vec<Trouble>,
+    call_count: u64,
+    /// The programs that have ended, as leaders of groups in which something may go on.
+    leaders: Vec<Child>,
+    troubles: Troubles,
     missing: Option<String>,
     /// Which scripts have to be told of the end of the load.
     begun: [bool; 3],
 }
 
 struct UnderWay {
-    call: Call,
-    at: Timestamp,
+    id: u64,
+    /// Its line of the record, without its end.
+    record: ScriptRecord,
+    /// Its name in a finding; the argument is left out where all calls are meant.
+    shown: (String, String),
     since: Instant,
-    give_up: Arc<AtomicBool>,
-}
-
-/// A script that could not be called or did not do well, and where.
-struct Trouble {
-    script: String,
-    argument: &'static str,
-    reason: String,
-    points: Vec<u32>,
+    wish: Arc<Wish>,
+    /// Whether the run waits for it.
+    is_waited_for: bool,
 }
 
 impl Scripts {
@@ -112,10 +127,13 @@ impl Scripts {
         let mut scripts = Self {
             paths: [const { None }; 3],
             limit: Duration::from_nanos(plan.map_or(0, |p| p.limit.0)),
+            monitor: None,
             ended,
             teller,
             under_way: Vec::new(),
-            troubles: Vec::new(),
+            call_count: 0,
+            leaders: Vec::new(),
+            troubles: Troubles::default(),
             missing: None,
             begun: [false; 3],
         };
@@ -125,6 +143,63 @@ impl Scripts {
             }
         }
         scripts
+    }
+
+    /// From now on PRIME_MON_SCRIPT is called, where the plan has one; what it prints goes
+    /// to `sfsmon.SUFFIX` in `dir`, too.
+    pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, suffix: &str, dir: &Path) {
+        let Some(plan) = plan.cloned() else { return };
+        let script = plan.script.clone();
+        match Monitor::new(plan, suffix, dir, self.teller.clone()) {
+            Ok(monitor) => {
+                self.limit = self.limit.max(monitor.limit());
+                self.monitor = Some(monitor);
+            }
+            Err(e) => {
+                let shown = format!("PRIME_MON_SCRIPT {script}");
+                self.trouble(&shown, "", &format!("no thread for it: {e}"), 0);
+            }
+        }
+    }
+
+    /// A phase begins or ends: PRIME_MON_SCRIPT is called where it is to be.
+    pub fn tell_monitor(&mut self, event: Event) {
+        let Some(monitor) = self.monitor.as_mut() else {
+            return;
+        };
+        let Some(planned) = monitor.plan(event) else {
+            return;
+        };
+        let (name, shown) = (monitor.name(), monitor.shown());
+        let waiting = self.under_way.iter().filter(|w| !w.is_waited_for).count();
+        if waiting >= WAITING_MAX {
+            let reason =
+                format!("{WAITING_MAX} calls wait for their turn; it was not called again");
+            self.trouble(&shown, "", &reason, event.point);
+            return;
+        }
+        self.call_count += 1;
+        self.under_way.push(UnderWay {
+            id: self.call_count,
+            record: ScriptRecord {
+                call: Some(planned.number),
+                ..record(name, &planned.argument, event.point, Some(event.phase))
+            },
+            shown: (shown, String::new()),
+            since: Instant::now(),
+            wish: planned.wish.clone(),
+            is_waited_for: !planned.is_short,
+        });
+        if let Some(monitor) = &self.monitor {
+            monitor.send(self.call_count, planned);
+        }
+    }
+
+    /// RUN is over: the program that runs beside it ends.
+    pub fn end_with_run(&mut self) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.end_with_run();
+        }
     }
 
     fn look_for(&mut self, script: Script, dir: &Path) {
@@ -155,25 +230,38 @@ impl Scripts {
             return;
         };
         self.begun[call.script as usize] = call.argument != "STOP";
-        let (at, since) = (Timestamp::now(), Instant::now());
-        let give_up = Arc::new(AtomicBool::new(false));
-        let (teller, limit, hurry) = (self.teller.clone(), self.limit, give_up.clone());
+        self.call_count += 1;
+        let (id, teller, wish) = (
+            self.call_count,
+            self.teller.clone(),
+            Arc::new(Wish::default()),
+        );
+        let job = Job {
+            program: path,
+            args: vec![call.argument.to_owned()],
+            env: Vec::new(),
+            until: Until::Limit(self.limit),
+            copy: None,
+            wish: wish.clone(),
+        };
         let thread = std::thread::Builder::new()
             .name("script".into())
             .spawn(move || {
-                let (status, output) = carry_out(&path, call.argument, limit, &hurry);
-                let _ = teller.send(record(call, at, since, status, output));
+                let _ = teller.send((id, carry_out(job)));
             });
+        let name = call.script.file_name();
         match thread {
             Ok(_) => self.under_way.push(UnderWay {
-                call,
-                at,
-                since,
-                give_up,
+                id,
+                record: record(name.clone(), call.argument, call.point, call.phase),
+                shown: (name, call.argument.to_owned()),
+                since: Instant::now(),
+                wish,
+                is_waited_for: true,
             }),
             Err(e) => {
                 let reason = format!("no thread for it: {e}");
-                self.trouble(&call.script.file_name(), call.argument, &reason, call.point);
+                self.trouble(&name, call.argument, &reason, call.point);
             }
         }
     }
@@ -194,28 +282,47 @@ impl Scripts {
 
     /// The calls that have ended since it was last asked. Never waits.
     pub fn take_ended(&mut self) -> Vec<ScriptRecord> {
-        let records: Vec<_> = self.ended.try_iter().collect();
-        for ended in &records {
-            self.under_way
-                .retain(|w| !(w.at == ended.at && w.call.is_of(ended)));
-            self.judge(ended);
+        let mut records = Vec::new();
+        while let Ok((id, ended)) = self.ended.try_recv() {
+            if let Some(at) = self.under_way.iter().position(|w| w.id == id) {
+                let call = self.under_way.remove(at);
+                records.push(self.take_in(call, ended));
+            }
         }
         records
     }
 
-    /// Waits till all calls have ended, which their limits see to. The wish to stop
-    /// shortens that. `meanwhile` is called every few milliseconds.
+    fn take_in(&mut self, call: UnderWay, ended: Ended) -> ScriptRecord {
+        self.leaders.extend(ended.leader);
+        if !ended.status.is_ok() {
+            let (shown, argument) = &call.shown;
+            let (reason, point) = (ended.status.to_string(), call.record.point);
+            self.troubles
+                .add(shown, argument, &reason, &ended.errors, point);
+        }
+        ScriptRecord {
+            at: ended.at,
+            status: ended.status,
+            seconds: ended.seconds,
+            output: ended.output,
+            ..call.record
+        }
+    }
+
+    /// Waits till the calls have ended that the run waits for, which their limits see to.
+    /// The wish to stop shortens that. `meanwhile` is called every few milliseconds.
     pub fn wait(&mut self, stop: &StopFlag, meanwhile: &mut dyn FnMut()) -> Vec<ScriptRecord> {
         let mut records = self.take_ended();
         let began = Instant::now();
         let mut stopped: Option<Instant> = None;
-        while !self.under_way.is_empty() {
-            if stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY {
-                for call in &self.under_way {
-                    call.give_up.store(true, Ordering::Relaxed);
-                }
+        while self.under_way.iter().any(|w| w.is_waited_for) {
+            let hurry =
+                stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY;
+            let is_late = began.elapsed() >= self.limit + MARGIN;
+            if hurry || is_late {
+                self.give_up();
             }
-            if began.elapsed() >= self.limit + MARGIN {
+            if began.elapsed() >= self.limit + MARGIN + 3 * child::PATIENCE {
                 records.extend(self.abandon());
                 break;
             }
@@ -226,41 +333,51 @@ impl Scripts {
         records
     }
 
+    /// The run is over: waits for every call, and ends what calls have left running.
+    pub fn finish(&mut self, stop: &StopFlag) -> Vec<ScriptRecord> {
+        self.end_with_run();
+        for call in &mut self.under_way {
+            call.is_waited_for = true;
+        }
+        let records = self.wait(stop, &mut || {});
+        self.end_leftovers();
+        records
+    }
+
+    fn end_leftovers(&mut self) {
+        groups::end(&mut self.leaders);
+        self.leaders.clear();
+    }
+
+    /// No call goes on, or begins, any more.
+    fn give_up(&self) {
+        for call in self.under_way.iter().filter(|w| w.is_waited_for) {
+            call.wish.give_up.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Calls that cannot even be ended are left to themselves.
     fn abandon(&mut self) -> Vec<ScriptRecord> {
-        let left = std::mem::take(&mut self.under_way);
-        let told = left.into_iter().map(|w| {
-            let reason = "does not end although it was killed, and is left alone".to_owned();
-            let status = ScriptStatus::Failed { reason };
-            let told = record(w.call, w.at, w.since, status, String::new());
-            self.judge(&told);
-            told
-        });
-        told.collect()
+        let (left, others) = std::mem::take(&mut self.under_way)
+            .into_iter()
+            .partition(|w: &UnderWay| w.is_waited_for);
+        self.under_way = others;
+        let left: Vec<UnderWay> = left;
+        left.into_iter()
+            .map(|call| {
+                let reason = "does not end although it was killed, and is left alone";
+                let ended = Ended {
+                    at: call.record.at,
+                    seconds: call.since.elapsed().as_secs_f64(),
+                    ..Ended::failed(reason.into())
+                };
+                self.take_in(call, ended)
+            })
+            .collect()
     }
 
-    fn judge(&mut self, ended: &ScriptRecord) {
-        if !ended.status.is_ok() {
-            let argument = ARGUMENTS.iter().find(|a| **a == ended.argument);
-            let reason = ended.status.to_string();
-            self.trouble(&ended.script, argument.unwrap_or(&""), &reason, ended.point);
-        }
-    }
-
-    fn trouble(&mut self, script: &str, argument: &'static str, reason: &str, point: u32) {
-        let known = self
-            .troubles
-            .iter_mut()
-            .find(|t| t.script == script && t.argument == argument && t.reason == reason);
-        match known {
-            Some(known) => known.points.push(point),
-            None => self.troubles.push(Trouble {
-                script: script.into(),
-                argument,
-                reason: reason.into(),
-                points: vec![point],
-            }),
-        }
+    fn trouble(&mut self, script: &str, argument: &str, reason: &str, point: u32) {
+        self.troubles.add(script, argument, reason, "", point);
     }
 
     /// What is to be said of the scripts at the end of the run, each thing once.
@@ -273,71 +390,39 @@ impl Scripts {
             );
             Finding::new(Rule::Script, Severity::Note, message)
         });
-        let troubles = self
-            .troubles
-            .iter()
-            .map(|t| Finding::new(Rule::Script, Severity::Warning, t.to_string()));
-        missing.chain(troubles).collect()
+        missing.chain(self.troubles.findings()).collect()
     }
 }
 
 /// No call outlives the run, however it ended.
 impl Drop for Scripts {
     fn drop(&mut self) {
-        for call in &self.under_way {
-            call.give_up.store(true, Ordering::Relaxed);
+        self.end_with_run();
+        for call in &mut self.under_way {
+            call.is_waited_for = true;
         }
+        self.give_up();
         let deadline = Instant::now() + 3 * child::PATIENCE;
         while !self.under_way.is_empty() && Instant::now() < deadline {
             std::thread::sleep(child::LOOK);
             self.take_ended();
         }
+        self.end_leftovers();
     }
 }
 
-const ARGUMENTS: [&str; 6] = ["Baseline", "INIT", "RUNNING", "ZERO", "Load", "STOP"];
-
-impl Call {
-    fn is_of(&self, ended: &ScriptRecord) -> bool {
-        self.argument == ended.argument
-            && self.point == ended.point
-            && self.script.file_name() == ended.script
-    }
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.script)?;
-        if !self.argument.is_empty() {
-            write!(f, " {}", self.argument)?;
-        }
-        write!(f, ": {}", self.reason)?;
-        let numbers = self.points.iter().filter(|n| **n > 0);
-        let numbers: Vec<String> = numbers.map(ToString::to_string).collect();
-        match numbers.as_slice() {
-            [] => Ok(()),
-            [one] => write!(f, " (load point {one})"),
-            more => write!(f, " (load points {})", more.join(", ")),
-        }
-    }
-}
-
-fn record(
-    call: Call,
-    at: Timestamp,
-    since: Instant,
-    status: ScriptStatus,
-    output: String,
-) -> ScriptRecord {
+/// The line of a call that begins; how it ends is not known.
+fn record(script: String, argument: &str, point: u32, phase: Option<Phase>) -> ScriptRecord {
     ScriptRecord {
-        at,
-        script: call.script.file_name(),
-        argument: call.argument.into(),
-        point: call.point,
-        phase: call.phase,
-        status,
-        seconds: since.elapsed().as_secs_f64(),
-        output,
+        at: Timestamp::now(),
+        script,
+        argument: argument.to_owned(),
+        call: None,
+        point,
+        phase,
+        status: ScriptStatus::Exited { code: 0 },
+        seconds: 0.0,
+        output: String::new(),
     }
 }
 

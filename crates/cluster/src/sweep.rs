@@ -5,9 +5,8 @@ use crate::agents::{Agents, Heard, Loss, OrderError};
 use crate::identity;
 use crate::measure::Measured;
 use crate::message::{FreeSpace, Left, Order, Report, Share, Tasks};
-use crate::monitor::Monitor;
 use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
-use crate::scripts::{Call, Script, Scripts};
+use crate::scripts::{self, Call, Script, Scripts};
 use crate::space;
 use crate::space_used;
 use crate::stop_if::{StopIf, unwatched};
@@ -40,7 +39,6 @@ pub(crate) struct Sweep<'a> {
     pub options: RunOptions<'a>,
     writer: RecordWriter,
     record: RunRecord,
-    monitor: Monitor,
     pub scripts: Scripts,
     /// What was noticed about the run as a whole.
     findings: Vec<Finding>,
@@ -82,13 +80,10 @@ impl<'a> Sweep<'a> {
         writer
             .write(&Line::Run(Box::new(record.run.clone())))
             .map_err(|e| RunError::Record(e.to_string()))?;
-        // It makes a file, and begins when the run does.
-        let monitor = Monitor::new(None, &options.suffix, dir);
         let scripts = Scripts::new(options.plan.scripts.as_ref());
         Ok(Self {
             writer,
             record,
-            monitor,
             scripts,
             findings: Vec::new(),
             files: Vec::new(),
@@ -121,6 +116,8 @@ impl<'a> Sweep<'a> {
             self.findings.extend(left);
         }
         agents.dismiss();
+        let ended = self.scripts.finish(&self.options.stop);
+        self.keep_scripts(ended);
         let mut findings = std::mem::take(&mut self.findings);
         findings.extend(self.scripts.findings());
         let outcome = match outcome {
@@ -168,8 +165,9 @@ impl<'a> Sweep<'a> {
         });
         let options = &self.options;
         if kept.is_ok() {
-            self.monitor =
-                Monitor::new(options.plan.monitor.clone(), &options.suffix, &options.dir);
+            let monitor = options.plan.monitor.as_ref();
+            self.scripts
+                .begin_monitor(monitor, &options.suffix, &options.dir);
         }
         kept
     }
@@ -565,13 +563,14 @@ impl<'a> Sweep<'a> {
             phase,
             expected,
         });
-        self.tell_monitor(point, phase, "begin");
-        OpenPhase {
+        let open = OpenPhase {
             point,
             phase,
             began: Timestamp::now(),
             since: Instant::now(),
-        }
+        };
+        self.tell_monitor(point, phase, true);
+        open
     }
 
     pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
@@ -585,7 +584,7 @@ impl<'a> Sweep<'a> {
         failure: Option<&OrderError>,
         space: Option<SpaceUse>,
     ) {
-        self.tell_monitor(open.point, open.phase, "end");
+        self.tell_monitor(open.point, open.phase, false);
         self.push(Line::Phase(PhaseRecord {
             point: open.point.map_or(0, |p| p.number),
             phase: open.phase,
@@ -598,11 +597,16 @@ impl<'a> Sweep<'a> {
         }));
     }
 
-    fn tell_monitor(&mut self, point: Option<LoadPoint>, phase: Phase, event: &str) {
-        let (load, number) = point.map_or((0.0, 0), |p| (p.requested.0, p.number));
-        if let Some(message) = self.monitor.tell(phase, event, load, number) {
-            self.remark("prime", message);
-        }
+    fn tell_monitor(&mut self, point: Option<LoadPoint>, phase: Phase, begins: bool) {
+        let (load, point) = point.map_or((0.0, 0), |p| (p.requested.0, p.number));
+        self.scripts.tell_monitor(scripts::Event {
+            phase,
+            begins,
+            load,
+            point,
+        });
+        let ended = self.scripts.take_ended();
+        self.keep_scripts(ended);
     }
 
     /// A client waits, and for what.

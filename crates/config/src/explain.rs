@@ -8,7 +8,7 @@ use crate::reference::wrapped;
 use crate::resolve::Resolved;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{Connections, DriverPlan, NfsPlan, PacingMode, Transport};
+use filermark_model::plan::{Connections, DriverPlan, MonitorMode, NfsPlan, PacingMode, Transport};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
@@ -113,8 +113,13 @@ fn monitor(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let Some(monitor) = &plan.monitor else {
         return Ok(());
     };
-    let args = monitor.args.join(" ");
-    writeln!(out, "Monitor     {} {args}", monitor.script)
+    let words = std::iter::once(&monitor.script).chain(&monitor.args);
+    let words: Vec<&str> = words.map(String::as_str).collect();
+    let when = match monitor.mode {
+        MonitorMode::Program => "runs while RUN does",
+        MonitorMode::Phases => "called as each phase begins and ends",
+    };
+    writeln!(out, "Monitor     {} ({when})", words.join(" "))
 }
 
 fn driver(plan: &RunPlan) -> String {

@@ -16,8 +16,8 @@ use crate::{layout, loads, nfs, protocol, smb, workload};
 use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
-    Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorPlan, Pacing, PacingMode,
-    PhasePlan, STALL_PCNT_STANDARD, Transport,
+    Arrivals, DriverPlan, FileSetPlan, IpChoice, Limits, MonitorMode, MonitorPlan, Pacing,
+    PacingMode, PhasePlan, STALL_PCNT_STANDARD, Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -292,10 +292,21 @@ pub(crate) fn monitor(
         }
         PathBuf::from(name)
     };
+    let mode = match values.word("PRIME_MON_MODE") {
+        "phases" => MonitorMode::Phases,
+        _ => MonitorMode::Program,
+    };
     Some(MonitorPlan {
         script: script.display().to_string(),
         args: values.list("PRIME_MON_ARGS"),
+        mode,
+        limit: (mode == MonitorMode::Phases).then(|| script_limit(values)),
     })
+}
+
+/// How long one call of a script may take.
+pub(crate) fn script_limit(values: &Values) -> Nanos {
+    Nanos::from_secs_f64(values.real("SCRIPT_LIMIT_S").unwrap_or(60.0))
 }
 
 pub(crate) fn pacing(values: &Values) -> Pacing {

@@ -33,15 +33,19 @@ impl Heartbeat {
     }
 }
 
-/// One call of a script of the user's (seed 002, section 21).
+/// One call of a script of the user's: netmist's (seed 002, section 21), or
+/// PRIME_MON_SCRIPT (seed 001, section 3.3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScriptRecord {
     /// When it was started.
     pub at: Timestamp,
     /// Its file name: `netmist_mon.sh`.
     pub script: String,
-    /// What it was told: `INIT`, `Baseline`.
+    /// What it was told, or when it was called: `INIT`, `Baseline`, `RUN begin`, `RUN`.
     pub argument: String,
+    /// The number of a call of PRIME_MON_SCRIPT, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
     /// The load point, from 1; 0: the run as a whole.
     pub point: u32,
     /// The phase that it belongs to, where there is one.
@@ -65,6 +69,12 @@ pub enum ScriptStatus {
         /// Its exit code; 0: all went well.
         code: i32,
     },
+    /// It ran till the end of RUN, and ended when it was asked to.
+    Stopped {
+        /// Its exit code, where it took the request and ended by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+    },
     /// It is missing, could not be started, was ended by a signal, or took too long.
     Failed {
         /// Which of these, in one sentence.
@@ -75,7 +85,7 @@ pub enum ScriptStatus {
 impl ScriptStatus {
     /// Whether all went well.
     pub fn is_ok(&self) -> bool {
-        *self == Self::Exited { code: 0 }
+        matches!(self, Self::Exited { code: 0 } | Self::Stopped { .. })
     }
 }
 
@@ -83,6 +93,8 @@ impl fmt::Display for ScriptStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited { code } => write!(f, "exit code {code}"),
+            Self::Stopped { code: None } => f.write_str("ended with RUN"),
+            Self::Stopped { code: Some(code) } => write!(f, "ended with RUN, exit code {code}"),
             Self::Failed { reason } => f.write_str(reason),
         }
     }
@@ -115,8 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn only_exit_code_0_is_well() {
+    fn exit_code_0_and_an_end_on_request_are_well() {
         assert!(ScriptStatus::Exited { code: 0 }.is_ok());
+        let stopped = ScriptStatus::Stopped { code: Some(143) };
+        assert!(stopped.is_ok());
+        let json = serde_json::to_string(&stopped).unwrap();
+        assert_eq!(json, r#"{"state":"stopped","code":143}"#);
         let failed = ScriptStatus::Failed {
             reason: "took longer than 30 s and was ended".into(),
         };

@@ -553,6 +553,8 @@ pub fn other_lines() -> Vec<Line> {
     plan.monitor = Some(filermark_model::plan::MonitorPlan {
         script: "/bin/true".into(),
         args: vec!["x".into()],
+        mode: filermark_model::plan::MonitorMode::Program,
+        limit: None,
     });
     let shared = RunHeader::new("0.1.0", "other", plan);
     let end = |outcome| End {

@@ -1,77 +1,200 @@
 //! One call of a script: started in its own process group, ended when it takes too
-//! long, its output kept.
+//! long or is told to, its output kept.
 
-use crate::child;
-use filermark_results::ScriptStatus;
-use filermark_results::heartbeat::{SCRIPT_OUTPUT_LEN_MAX, script_output};
-use std::io::{self, PipeReader, Read};
-use std::path::Path;
+use super::groups;
+use super::output::{Kept, Streams};
+use crate::child::{self, End};
+use filermark_results::{ScriptStatus, Timestamp};
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long output is still waited for after a script has ended: something that it
-/// left running may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// What is called, and how.
+pub(super) struct Job {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub env: Vec<(&'static str, String)>,
+    pub until: Until,
+    /// Where else what it prints goes, and the line that goes ahead of it; what goes to
+    /// stderr is then told apart.
+    pub copy: Option<(File, String)>,
+    pub wish: Arc<Wish>,
+}
 
-/// Runs a script to its end, to its limit, or till it is given up; for a thread of
-/// its own.
-pub(super) fn carry_out(
-    path: &Path,
-    argument: &str,
-    limit: Duration,
-    give_up: &AtomicBool,
-) -> (ScriptStatus, String) {
-    let failed = |reason: String| ScriptStatus::Failed { reason };
-    let (mut child, output) = match start(path, argument) {
+/// How long a call goes on.
+#[derive(Clone, Copy)]
+pub(super) enum Until {
+    /// Till it ends by itself, for so long at most.
+    Limit(Duration),
+    /// Till it is told that RUN has ended.
+    EndOfRun,
+}
+
+/// What a call is told while it goes on.
+#[derive(Default)]
+pub(super) struct Wish {
+    /// RUN has ended.
+    pub run_ended: AtomicBool,
+    /// It is to end at once, or not to begin at all.
+    pub give_up: AtomicBool,
+}
+
+impl Wish {
+    fn has_run_ended(&self) -> bool {
+        self.run_ended.load(Ordering::Relaxed)
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.give_up.load(Ordering::Relaxed)
+    }
+}
+
+/// What became of a call.
+pub(super) struct Ended {
+    pub at: Timestamp,
+    pub seconds: f64,
+    pub status: ScriptStatus,
+    pub output: String,
+    /// What it wrote to stderr, where that is told apart.
+    pub errors: String,
+    /// The program has ended and is kept as the leader of its group, in which something
+    /// that it has started may go on.
+    pub leader: Option<Child>,
+}
+
+impl Ended {
+    /// A call that came to nothing.
+    pub fn failed(reason: String) -> Self {
+        Self {
+            at: Timestamp::now(),
+            seconds: 0.0,
+            status: ScriptStatus::Failed { reason },
+            output: String::new(),
+            errors: String::new(),
+            leader: None,
+        }
+    }
+}
+
+/// Makes a call and waits for its end; for a thread of its own.
+pub(super) fn carry_out(job: Job) -> Ended {
+    if job.wish.is_given_up() {
+        return Ended::failed("was not called, as the run had ended".into());
+    }
+    let (at, since) = (Timestamp::now(), Instant::now());
+    let (mut child, streams) = match start(&job) {
         Ok(started) => started,
-        Err(e) => return (failed(format!("cannot be started: {e}")), String::new()),
+        Err(e) => {
+            let reason = format!("cannot be started: {e}; is it there and executable?");
+            return Ended::failed(reason);
+        }
     };
-    let kept = keep_output(output);
-    let deadline = Instant::now() + limit;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => {
-                break match status.code() {
-                    Some(code) => ScriptStatus::Exited { code },
-                    None => failed(format!("was ended from outside ({status})")),
-                };
+    groups::enroll(&child);
+    let kept = Kept::of(streams, job.copy);
+    let status = watch(&mut child, job.until, &job.wish);
+    let seconds = since.elapsed().as_secs_f64();
+    let stays = match (&status, job.until) {
+        (ScriptStatus::Exited { .. }, Until::Limit(_)) => true,
+        // What it has left running is the monitor.
+        (ScriptStatus::Exited { code: 0 }, Until::EndOfRun) => {
+            while !job.wish.has_run_ended() && !job.wish.is_given_up() {
+                std::thread::sleep(child::LOOK);
+            }
+            false
+        }
+        _ => false,
+    };
+    let leader = match stays {
+        true => Some(child),
+        false => {
+            groups::end(std::slice::from_mut(&mut child));
+            None
+        }
+    };
+    let (output, errors) = kept.take();
+    Ended {
+        at,
+        seconds,
+        status,
+        output,
+        errors,
+        leader,
+    }
+}
+
+/// Waits till it ends, by itself or because it has to.
+fn watch(child: &mut Child, until: Until, wish: &Wish) -> ScriptStatus {
+    let failed = |reason: String| ScriptStatus::Failed { reason };
+    let began = Instant::now();
+    loop {
+        match child::end_of(child) {
+            Ok(Some(End::Exited(code))) => return ScriptStatus::Exited { code },
+            Ok(Some(End::Signal(number))) => {
+                return failed(format!("was ended from outside (signal {number})"));
             }
             Ok(None) => {}
-            Err(e) => break failed(e.to_string()),
+            Err(e) => return failed(e.to_string()),
         }
-        let stopped = give_up.load(Ordering::Relaxed);
-        if stopped || Instant::now() >= deadline {
-            let why = match stopped {
-                true => "was ended, as the run was".to_owned(),
-                false => format!("took longer than {} s and was ended", limit.as_secs_f64()),
-            };
-            let gone = child::end_all(std::slice::from_mut(&mut child), child::PATIENCE);
-            break failed(match gone {
-                true => why,
-                false => format!("{why}, but hangs in the system"),
-            });
+        match until {
+            Until::Limit(limit) if began.elapsed() >= limit => {
+                let seconds = limit.as_secs_f64();
+                return end_too_late(child, format!("took longer than {seconds} s and was ended"));
+            }
+            Until::Limit(_) if wish.is_given_up() => {
+                return end_too_late(child, "was ended, as the run was".into());
+            }
+            Until::EndOfRun if wish.has_run_ended() || wish.is_given_up() => {
+                return end_in_time(child);
+            }
+            _ => {}
         }
         std::thread::sleep(child::LOOK);
+    }
+}
+
+/// Ends what should have ended by itself.
+fn end_too_late(child: &mut Child, why: String) -> ScriptStatus {
+    let reason = match groups::end(std::slice::from_mut(child)) {
+        true => why,
+        false => format!("{why}, but hangs in the system"),
     };
-    (status, kept.take())
+    ScriptStatus::Failed { reason }
+}
+
+/// Ends what was to go on till now.
+fn end_in_time(child: &mut Child) -> ScriptStatus {
+    let failed = |reason: String| ScriptStatus::Failed { reason };
+    let patience = child::PATIENCE.as_secs();
+    if !groups::end(std::slice::from_mut(child)) {
+        return failed("does not end although it was killed, and hangs in the system".into());
+    }
+    match child.try_wait().ok().flatten().map(child::end_by) {
+        Some(End::Exited(code)) => ScriptStatus::Stopped { code: Some(code) },
+        Some(End::Signal(child::SIGKILL)) => failed(format!(
+            "did not end within {patience} s of SIGTERM at the end of RUN and was killed"
+        )),
+        Some(End::Signal(child::SIGTERM)) | None => ScriptStatus::Stopped { code: None },
+        Some(End::Signal(number)) => failed(format!("ended with signal {number} after RUN")),
+    }
 }
 
 /// "Exec format error", on every Unix.
 const ENOEXEC: i32 = 8;
 
-fn start(path: &Path, argument: &str) -> io::Result<(Child, PipeReader)> {
+fn start(job: &Job) -> io::Result<(Child, Streams)> {
     let mut tries = 0;
     loop {
-        let mut direct = Command::new(path);
-        let started = spawn(direct.arg(argument));
+        let mut direct = Command::new(&job.program);
+        let started = spawn(&mut direct, job);
         match started {
             // Without a first line that names its interpreter, a shell would run it.
             Err(e) if e.raw_os_error() == Some(ENOEXEC) => {
                 let mut shell = Command::new("/bin/sh");
-                return spawn(shell.arg(path).arg(argument));
+                return spawn(shell.arg(&job.program), job);
             }
             // Somebody is just done writing it.
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
@@ -83,56 +206,21 @@ fn start(path: &Path, argument: &str) -> io::Result<(Child, PipeReader)> {
     }
 }
 
-fn spawn(command: &mut Command) -> io::Result<(Child, PipeReader)> {
+fn spawn(command: &mut Command, job: &Job) -> io::Result<(Child, Streams)> {
     let (output, end) = io::pipe()?;
-    command
-        .stdin(Stdio::null())
-        .stdout(end.try_clone()?)
-        .stderr(end);
-    let child = child::in_own_group(command).spawn()?;
-    Ok((child, output))
-}
-
-/// What a script has printed so far.
-struct Kept {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    at_end: Receiver<()>,
-}
-
-impl Kept {
-    fn take(self) -> String {
-        let _ = self.at_end.recv_timeout(LAST_WORDS);
-        script_output(&self.bytes.lock().unwrap_or_else(|e| e.into_inner()))
-    }
-}
-
-/// Reads all that a script prints and keeps its beginning. Goes on for as long as
-/// somebody holds the pipe: a monitor that the script has left running must not
-/// die of a closed one.
-fn keep_output(mut output: PipeReader) -> Kept {
-    let bytes = Arc::new(Mutex::new(Vec::new()));
-    let (end, at_end) = channel();
-    let kept = bytes.clone();
-    let read = move || {
-        let mut buffer = [0; 4096];
-        loop {
-            match output.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => {
-                    let mut kept = kept.lock().unwrap_or_else(|e| e.into_inner());
-                    // One byte too many, so that what is cut is seen to be.
-                    let room = (SCRIPT_OUTPUT_LEN_MAX + 1).saturating_sub(kept.len());
-                    kept.extend_from_slice(&buffer[..n.min(room)]);
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
+    let (errors, errors_end) = match job.copy.is_some() {
+        true => {
+            let (errors, errors_end) = io::pipe()?;
+            (Some(errors), errors_end)
         }
-        let _ = end.send(());
+        false => (None, end.try_clone()?),
     };
-    // Without a thread nothing is kept; the end of the channel tells so.
-    let _ = std::thread::Builder::new()
-        .name("script-output".into())
-        .spawn(read);
-    Kept { bytes, at_end }
+    command
+        .args(&job.args)
+        .envs(job.env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(end)
+        .stderr(errors_end);
+    let child = child::in_own_group(command).spawn()?;
+    Ok((child, Streams { output, errors }))
 }

@@ -111,6 +111,10 @@ fn a_sleeping_script_is_ended_with_its_children() {
         told,
         ["netmist_mon.sh INIT: took longer than 0.7 s and was ended (load point 1)"]
     );
+    assert_gone(&pid_file);
+}
+
+fn assert_gone(pid_file: &Path) {
     let pid = std::fs::read_to_string(pid_file).unwrap();
     let alive = Path::new("/proc").join(pid.trim());
     let deadline = Instant::now() + Duration::from_secs(5);
@@ -126,13 +130,14 @@ fn is_zombie(process: &Path) -> bool {
 }
 
 #[test]
-fn what_a_script_leaves_running_goes_on() {
+fn what_a_script_leaves_running_goes_on_till_the_run_ends() {
     let dir = tempfile::tempdir().unwrap();
-    let sign = dir.path().join("sign");
+    let (sign, pid_file) = (dir.path().join("sign"), dir.path().join("pid"));
     // The monitor still holds the pipe, and writes to it.
     let text = format!(
-        "#!/bin/sh\necho begun\n(sleep 1; echo more; echo alive > {}) &\n",
-        sign.display()
+        "#!/bin/sh\necho begun\n(sleep 1; echo more; echo alive > {}; sleep 600) &\necho $! > {}\n",
+        sign.display(),
+        pid_file.display()
     );
     write(dir.path(), Script::Mon, &text);
     let mut all = scripts(&dir, Nanos::from_secs(30));
@@ -140,12 +145,13 @@ fn what_a_script_leaves_running_goes_on() {
     let ended = wait(&mut all);
     assert_eq!(ended[0].output, "begun\n");
     assert!(ended[0].seconds < 0.9, "{}", ended[0].seconds);
-    drop(all);
     let deadline = Instant::now() + Duration::from_secs(10);
     while !sign.exists() {
         assert!(Instant::now() < deadline, "the monitor was ended");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert!(all.finish(&StopFlag::new()).is_empty());
+    assert_gone(&pid_file);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! the time service, the heartbeat.
 
 use crate::error::{ConfigError, quoted};
-use crate::resolve::NetmistOutput;
+use crate::resolve::{NetmistOutput, script_limit};
 use crate::values::Values;
 use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
 use filermark_model::{Finding, Nanos, Rule, Severity};
@@ -52,7 +52,7 @@ pub(super) fn reuse(values: &Values) -> bool {
 
 /// netmist's scripts, looked for in the current directory.
 pub(crate) fn scripts(values: &Values) -> Option<ScriptsPlan> {
-    let limit = Nanos::from_secs_f64(values.real("SCRIPT_LIMIT_S").unwrap_or(60.0));
+    let limit = script_limit(values);
     values.switch("SCRIPTS").then(|| ScriptsPlan {
         dir: ".".to_owned(),
         limit,

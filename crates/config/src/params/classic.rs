@@ -203,19 +203,33 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "PRIME_MON_SCRIPT",
         Group::Output,
         Kind::Path,
-        "A program to start at the begin and end of every phase",
+        "A program that runs on the prime while RUN does",
     )
     .example("./sfs_ext_mon")
     .help(
-        "Called as: SCRIPT [PRIME_MON_ARGS] --phase INIT|WARMUP|RUN|CLEANUP --event begin|end \
-         --load N --run K --suffix S. A name with a '/' that is not absolute is looked for \
-         beside the rc file. examples/sfs_ext_mon is one to start from.",
+        "It is started with PRIME_MON_ARGS when RUN of a load point begins and is ended \
+         (SIGTERM) when RUN ends; PRIME_MON_MODE=phases calls it at the begin and end of every \
+         phase instead. A name with a '/' that is not absolute is looked for beside the rc \
+         file. examples/sfs_ext_mon is one to start from.",
     ),
     p(
         "PRIME_MON_ARGS",
         Group::Output,
         Kind::List,
-        "Arguments for PRIME_MON_SCRIPT, before those that Filermark adds",
+        "Arguments for PRIME_MON_SCRIPT",
+    ),
+    p(
+        "PRIME_MON_MODE",
+        Group::Output,
+        Kind::Choice(&["program", "phases"]),
+        "Whether PRIME_MON_SCRIPT runs while RUN does, or is called in every phase",
+    )
+    .own()
+    .default("program")
+    .help(
+        "program: any program; nothing is added to its arguments. phases: a script, called as \
+         SCRIPT [PRIME_MON_ARGS] --phase INIT|WARMUP|RUN|CLEANUP --event begin|end --load N \
+         --run K --suffix S, one call after the other; each may take SCRIPT_LIMIT_S.",
     ),
     p(
         "INIT_TIMEOUT",

@@ -249,13 +249,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "They are looked for in the current directory. What they print is kept in the record; \
          one that fails or takes longer than SCRIPT_LIMIT_S becomes a finding.",
     ),
-    own(
+    Parameter::new(
         "SCRIPT_LIMIT_S",
         Group::Output,
         Kind::Real(0.1, 86_400.0, "seconds"),
-        "The longest that one of these scripts may take",
+        "The longest that a call of a script may take",
     )
-    .default("60"),
+    .own()
+    .default("60")
+    .help("netmist's scripts, and PRIME_MON_SCRIPT with PRIME_MON_MODE=phases."),
     own(
         "COMPONENT_VARIANCE_MAX",
         Group::Limits,

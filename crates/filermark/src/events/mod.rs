@@ -296,6 +296,7 @@ fn heartbeat(beat: &Heartbeat) -> Event {
 fn script_ended(script: &ScriptRecord) -> Event {
     let (exit_code, reason) = match &script.status {
         ScriptStatus::Exited { code } => (Some(*code), None),
+        ScriptStatus::Stopped { code } => (*code, None),
         ScriptStatus::Failed { reason } => (None, Some(reason.clone())),
     };
     Event::Script {

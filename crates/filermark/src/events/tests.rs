@@ -70,6 +70,7 @@ fn every_kind_of_event_keeps_to_the_schema() {
         at: filermark_results::Timestamp::now(),
         script: "netmist_mon.sh".into(),
         argument: "INIT".into(),
+        call: None,
         point: 0,
         phase: None,
         status: ScriptStatus::Failed {

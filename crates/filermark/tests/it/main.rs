@@ -48,6 +48,7 @@ mod kernel_client;
 mod kill_trials;
 mod leases;
 mod live;
+mod monitors;
 mod netem;
 mod netmist;
 mod null_server;

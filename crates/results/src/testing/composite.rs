@@ -294,6 +294,7 @@ impl Builder {
             at: self.now(),
             script: script.into(),
             argument: argument.into(),
+            call: None,
             point,
             phase: (point > 0).then_some(Phase::Init),
             status,

@@ -1,0 +1,247 @@
+//! PRIME_MON_SCRIPT: any program beside RUN, and a script that is told of every phase.
+
+use crate::filermark;
+use crate::peek::serve;
+use crate::sweep::{Ended, Sweep};
+use crate::turns::beside_others;
+use filermark_model::{Rule, Severity};
+use filermark_results::{Phase, ScriptRecord, ScriptStatus};
+use filermark_server::ServerOptions;
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A short run without a server, with a script `mon.sh` as its monitor.
+fn with_script(text: &str) -> Sweep {
+    let sweep = null_sweep().set("PRIME_MON_SCRIPT", "./mon.sh");
+    let script = sweep.write("mon.sh", &format!("#!/bin/sh\n{text}\n"));
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
+    sweep
+}
+
+fn null_sweep() -> Sweep {
+    Sweep::bare()
+        .set("DRIVER", "null")
+        .set("LOAD", "40 80")
+        .set("PROCS", 2)
+        .set("RUNTIME", 1)
+        .set("WARMUP_TIME", 0.5)
+        .set("FILESET_MB_PER_OP", 0.01)
+}
+
+/// Its calls, by their numbers.
+fn calls(ended: &Ended) -> Vec<ScriptRecord> {
+    let mut calls = ended.record().scripts;
+    calls.sort_by_key(|call| call.call);
+    calls
+}
+
+fn warnings(ended: &Ended) -> Vec<String> {
+    let record = ended.record();
+    let told = record.run_findings().filter(|f| f.rule == Rule::Script);
+    told.map(|f| {
+        assert_eq!(f.severity, Severity::Warning);
+        f.message.clone()
+    })
+    .collect()
+}
+
+/// Whether a process is there; one that has ended and was not waited for is not.
+fn is_there(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+fn pids(sweep: &Sweep) -> Vec<String> {
+    let told = std::fs::read_to_string(sweep.dir().join("pids")).expect("the program ran");
+    told.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn any_program_runs_while_run_does() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 80")
+        .set("PRIME_MON_SCRIPT", "sleep")
+        .set("PRIME_MON_ARGS", "1000");
+    let ended = sweep.succeed();
+    let calls = calls(&ended);
+    let told: Vec<_> = calls.iter().map(|c| (&*c.script, &*c.argument)).collect();
+    assert_eq!(told, [("sleep", "RUN"), ("sleep", "RUN")]);
+    let record = ended.record();
+    let runs = record.phases.iter().filter(|p| p.phase == Phase::Run);
+    for ((number, call), run) in (1..).zip(&calls).zip(runs) {
+        assert_eq!(call.status, ScriptStatus::Stopped { code: None });
+        assert_eq!((call.call, call.point), (Some(number), number));
+        assert!(call.at >= run.began, "{call:?} before {run:?}");
+    }
+    assert!(warnings(&ended).is_empty(), "{:?}", warnings(&ended));
+    let told = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+}
+
+#[test]
+fn a_program_keeps_its_arguments_and_ends_with_its_children() {
+    let _turn = beside_others();
+    let text = "echo $$ >>pids; echo \"with $*, run $FILERMARK_RUN of $FILERMARK_SUFFIX\"\n\
+                trap 'echo bye; exit 3' TERM; sleep 1000 & echo $! >>pids; wait";
+    let sweep = with_script(text).set("PRIME_MON_ARGS", "1 fast");
+    let ended = sweep.succeed();
+    let calls = calls(&ended);
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    for (call, point) in calls.iter().zip([1, 2]) {
+        assert_eq!(call.output, format!("with 1 fast, run {point} of s\nbye\n"));
+        assert_eq!(call.status, ScriptStatus::Stopped { code: Some(3) });
+    }
+    assert!(warnings(&ended).is_empty());
+    let pids = pids(&sweep);
+    assert_eq!(pids.len(), 4, "{pids:?}");
+    assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");
+    let said = ended.file("sfsmon");
+    assert!(
+        said.contains("# call 2, ") && said.matches("bye").count() == 2,
+        "{said}"
+    );
+}
+
+#[test]
+fn what_a_program_has_left_in_the_background_is_the_monitor() {
+    let _turn = beside_others();
+    let text = "(trap 'echo gone >>told; exit' TERM; while :; do sleep 0.05; done) &\n\
+                echo $! >>pids";
+    let sweep = with_script(text).set("LOAD", 40);
+    let ended = sweep.succeed();
+    assert_eq!(calls(&ended)[0].status, ScriptStatus::Exited { code: 0 });
+    let pids = pids(&sweep);
+    assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");
+}
+
+#[test]
+fn monitors_that_fail_are_told_with_exit_code_and_first_words() {
+    let _turn = beside_others();
+    let sweep = with_script("echo started; echo; echo 'no such counter: x' >&2; exit 4");
+    let failed = sweep.succeed();
+    let wanted = "PRIME_MON_SCRIPT mon.sh: exit code 4: no such counter: x (load points 1, 2)";
+    assert_eq!(warnings(&failed), [wanted]);
+    // Ended by force.
+    let sweep = with_script("trap '' TERM; echo $$ >>pids; while :; do sleep 0.1; done");
+    let stubborn = sweep.set("LOAD", 40).succeed();
+    let wanted = "PRIME_MON_SCRIPT mon.sh: did not end within 3 s of SIGTERM at the end of RUN \
+                  and was killed (load point 1)";
+    assert_eq!(warnings(&stubborn), [wanted]);
+    // Cannot be started.
+    let absent = null_sweep().set("PRIME_MON_SCRIPT", "no-such-program-here");
+    let told = warnings(&absent.succeed());
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("cannot be started"), "{told:?}");
+}
+
+#[test]
+fn no_monitor_outlives_an_interrupted_run() {
+    let _turn = beside_others();
+    let text = "echo $$ >>pids; sleep 1000 & echo $! >>pids; wait";
+    let sweep = with_script(text).set("RUNTIME", 300).set("LOAD", 40);
+    for signals in [1, 2] {
+        let mut started = sweep.start();
+        let marks = sweep.dir().join("pids");
+        started.wait_until("the monitor", |_| {
+            let told = std::fs::read_to_string(&marks).unwrap_or_default();
+            told.lines().count() == 2
+        });
+        let pids = pids(&sweep);
+        for _ in 0..signals {
+            started.signal(Signal::INT);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let ended = started.wait();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        assert!(!pids.iter().any(|pid| is_there(pid)), "{signals}: {pids:?}");
+        std::fs::remove_file(&marks).expect("written");
+        std::fs::remove_dir_all(sweep.dir().join("result")).expect("made");
+    }
+}
+
+#[test]
+fn the_phase_mode_is_told_of_every_phase_in_order() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "40 80")
+        .set("WARMUP_TIME", 0.5)
+        .set("PRIME_MON_MODE", "phases")
+        .set("PRIME_MON_SCRIPT", "./told.sh")
+        .set("PRIME_MON_ARGS", "array-7 fast");
+    // The end of WARMUP takes its time: RUN's begin comes after it all the same.
+    let text = "#!/bin/sh\n[ $4$6 = WARMUPend ] && sleep 0.4\n\
+                echo \"$FILERMARK_CALL $*\" >>told\necho \"heard $4 $6\"\n\
+                [ -n \"$FILERMARK_TIME\" ]\n";
+    let script = sweep.write("told.sh", text);
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let ended = sweep.succeed();
+    let mut wanted = Vec::new();
+    for (run, load, phases) in [
+        (1, 40, &["INIT", "WARMUP", "RUN"][..]),
+        (2, 80, &["INIT", "WARMUP", "RUN"]),
+        (0, 0, &["CLEANUP"]),
+    ] {
+        for phase in phases {
+            for event in ["begin", "end"] {
+                let number = wanted.len() + 1;
+                wanted.push(format!("{number} array-7 fast --phase {phase} --event {event} --load {load} --run {run} --suffix s"));
+            }
+        }
+    }
+    let told = std::fs::read_to_string(sweep.dir().join("told")).expect("the script was called");
+    assert_eq!(told.lines().collect::<Vec<_>>(), wanted);
+    let said = ended.file("sfsmon");
+    assert_eq!(said.matches("heard").count(), wanted.len(), "{said}");
+    let calls = calls(&ended);
+    assert_eq!(calls.len(), wanted.len());
+    for (call, next) in calls.iter().zip(calls.iter().skip(1)) {
+        assert!(call.at <= next.at, "{call:?} after {next:?}");
+    }
+    assert_eq!(calls[4].argument, "RUN begin");
+    assert_eq!(calls[4].output, "heard RUN begin\n");
+    assert!(warnings(&ended).is_empty());
+    let told = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+}
+
+#[test]
+fn a_call_of_a_phase_that_does_not_end_is_ended() {
+    let _turn = beside_others();
+    let sweep = with_script("echo $$ >>pids; sleep 1000 & echo $! >>pids; wait")
+        .set("LOAD", 40)
+        .set("PRIME_MON_MODE", "phases")
+        .set("SCRIPT_LIMIT_S", 0.3);
+    let ended = sweep.succeed();
+    let told = warnings(&ended);
+    let wanted = "PRIME_MON_SCRIPT mon.sh: took longer than 0.3 s and was ended (load point 1)";
+    assert_eq!(told, [wanted]);
+    let pids = pids(&sweep);
+    assert_eq!(pids.len(), 2 * calls(&ended).len(), "{pids:?}");
+    assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");
+}
+
+#[test]
+fn the_shipped_monitor_script_runs_in_both_modes() {
+    let _turn = beside_others();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sfs_ext_mon");
+    for mode in ["program", "phases"] {
+        let sweep = null_sweep()
+            .set("LOAD", 40)
+            .set("PRIME_MON_SCRIPT", script.display())
+            .set("PRIME_MON_ARGS", "-d result -i 1")
+            .set("PRIME_MON_MODE", mode);
+        let ended = sweep.succeed();
+        assert!(
+            warnings(&ended).is_empty(),
+            "{mode}: {:?}",
+            warnings(&ended)
+        );
+        assert_eq!(sweep.result("sfsmon.s.1").exists(), mode == "phases");
+    }
+}
