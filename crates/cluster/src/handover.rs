@@ -33,6 +33,9 @@ fn parts(order: &mut Order) -> Option<(&DriverPlan, &mut Option<Sealed>)> {
         Order::Inspect(request) => match &mut **request {
             InspectRequest::Host {
                 driver, password, ..
+            }
+            | InspectRequest::Validate {
+                driver, password, ..
             } => Some((&*driver, password)),
             _ => None,
         },

@@ -39,6 +39,7 @@ mod sweep;
 pub mod switchboard;
 mod tame;
 mod tool;
+pub mod validate;
 mod warmup;
 mod waves;
 

@@ -18,7 +18,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub enum Order {
         /// Comes back in the answer.
         seq: u32,
     },
-    /// Look at the host; answered by `Inspected`. For preflight: no plan has to be there.
+    /// Look at the host; answered by `Inspected`. For preflight and validate: no plan has to be there.
     Inspect(Box<InspectRequest>),
     /// What is to be run and which client of the plan this agent is. The agent
     /// connects, claims the run's directory, and answers `Ready`.

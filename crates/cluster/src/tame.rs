@@ -9,6 +9,7 @@ use crate::message::{ClockCheck, FreeSpace, Hello, Left, Report};
 use crate::preflight::facts::{
     ExportLook, HostFacts, InspectFacts, MountLook, ProbeOutcome, ServerLook, ServiceLook,
 };
+use crate::validate::{CheckVerdict, ValidationFacts};
 use filermark_model::PointStats;
 use filermark_model::plan::MountPoint;
 use filermark_model::words;
@@ -197,11 +198,52 @@ fn counts(all: &mut BTreeMap<String, u64>) {
 fn inspected(facts: &mut InspectFacts) {
     match facts {
         InspectFacts::Host(facts) => host_facts(facts),
+        InspectFacts::Validated(facts) => validated(facts),
         InspectFacts::Probes { outcomes } => entries(outcomes, |outcome| {
             if let ProbeOutcome::Failed { reason } = outcome {
                 sentence(reason);
             }
         }),
+    }
+}
+
+fn validated(facts: &mut ValidationFacts) {
+    let validation = match facts {
+        ValidationFacts::Done(validation) => validation,
+        ValidationFacts::Failed { reason } => return sentence(reason),
+    };
+    name(&mut validation.protocol);
+    sentence(&mut validation.summary);
+    lines(&mut validation.text);
+    entries(&mut validation.checks, |check| {
+        for text in [&mut check.id, &mut check.procedure] {
+            name(text);
+        }
+        check.dialect.iter_mut().for_each(name);
+        sentence(&mut check.title);
+        sentences(&mut check.notes);
+        lines(&mut check.text);
+        match &mut check.verdict {
+            CheckVerdict::Pass => {}
+            CheckVerdict::Fail {
+                expected,
+                got,
+                section,
+            } => [expected, got, section].into_iter().for_each(sentence),
+            CheckVerdict::Skipped { why } => sentence(why),
+        }
+    });
+}
+
+/// A text of several lines, each of them tame.
+fn lines(text: &mut String) {
+    let is_fine = |line: &str| line.len() <= SENTENCE_CHARS_MAX && words::is_tame(line);
+    if text.split('\n').take(ENTRIES_MAX + 1).count() > ENTRIES_MAX
+        || !text.split('\n').all(is_fine)
+    {
+        let tame = |line: &str| words::tame(line, SENTENCE_CHARS_MAX);
+        let all: Vec<String> = text.split('\n').take(ENTRIES_MAX).map(tame).collect();
+        *text = all.join("\n");
     }
 }
 

@@ -132,6 +132,9 @@ impl Work {
     fn inspect(&mut self, mut request: InspectRequest) -> Report {
         if let InspectRequest::Host {
             driver, password, ..
+        }
+        | InspectRequest::Validate {
+            driver, password, ..
         } = &mut request
             && let Err(reason) = handover::open_into(driver, password.take(), &mut self.opener)
         {

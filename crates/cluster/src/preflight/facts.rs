@@ -3,6 +3,7 @@
 
 use crate::message::{FreeSpace, Hello};
 use crate::secure::seal::Sealed;
+use crate::validate::ValidationFacts;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,22 @@ pub enum InspectRequest {
         /// Whether to log in to servers that want a user; not where another client was
         /// refused.
         log_in: bool,
+        /// The password that the driver needs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Sealed>,
+    },
+    /// Checks how a server speaks its protocol (`validate`).
+    Validate {
+        /// The driver and its settings.
+        driver: Box<DriverPlan>,
+        /// Where.
+        mount: MountPoint,
+        /// Name of the directory below it that the checks work in.
+        dir_name: String,
+        /// Who claims that directory.
+        run_id: String,
+        /// Stop at the first failure.
+        first_only: bool,
         /// The password that the driver needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Sealed>,
@@ -61,6 +78,8 @@ pub struct Probe {
 pub enum InspectFacts {
     /// Its host.
     Host(Box<HostFacts>),
+    /// How a server speaks its protocol.
+    Validated(ValidationFacts),
     /// What came of each probe, in the order in which they were given.
     Probes {
         /// One for each.

@@ -56,7 +56,7 @@ pub fn preflight(args: &PreflightArgs) -> Ended {
 }
 
 /// Begins to start the agents, as a run does; the program is not copied anywhere.
-fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn Switchboard>, String> {
+pub(super) fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn Switchboard>, String> {
     let launcher = EveryLauncher::new(plan, &RunTag::new(suffix)?, None)?;
     for line in launcher.to_do_by_hand(plan) {
         eprintln!("{line}");

@@ -1,23 +1,28 @@
 //! `validate`: does the server speak the protocol correctly?
 
-mod servers;
-
+use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
+use filermark_cluster::validate::{
+    CheckVerdict, Checked, Outcome, ValidateOptions, Validated, Validation, check_here,
+    validate as go_round,
+};
 use filermark_config::Resolved;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_model::plan::MountPoint;
+use filermark_engine::validation::CheckResult;
+use filermark_model::plan::{DriverPlan, MountPoint, NfsVersion};
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_results::Timestamp;
-use servers::{Call, Validated};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// A load that any number of procs can share out; none is made.
 const LOAD: &str = "1000000";
 
-/// Runs the checks against every mount point; writes `sfsval.SUFFIX`.
+/// Runs the checks against every mount point, on the clients where CLIENTS names them;
+/// writes `sfsval.SUFFIX`.
 pub fn validate(args: &ValidateArgs) -> Ended {
     let resolved = resolved(&args.source)?;
     plain::listen_to_rooms(&resolved.debug, args.verbose);
@@ -27,7 +32,7 @@ pub fn validate(args: &ValidateArgs) -> Ended {
             resolved.plan.benchmark.name
         )]));
     }
-    let Some(protocol) = servers::protocol(&resolved.plan.driver) else {
+    let Some(protocol) = protocol(&resolved.plan.driver) else {
         return Err(Failure::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),
         ]));
@@ -37,36 +42,27 @@ pub fn validate(args: &ValidateArgs) -> Ended {
         stop.clone(),
         "stopping: what was made on the server is removed (again: leave at once)",
     );
-    let mut reports = Vec::new();
-    let mut trouble = None;
-    for mount in mounts_of(&resolved.plan) {
-        eprintln!("validating {mount}: {protocol}");
-        match check(&resolved, &mount, args, &stop) {
-            Ok(report) => {
-                let failed = !report.is_success;
-                reports.push(report);
-                if stop.is_raised() || failed && args.level == 1 {
-                    break;
-                }
-            }
-            Err(why) => {
-                trouble = Some(why);
-                break;
-            }
-        }
-    }
+    let outcome = match has_clients(&resolved.plan) {
+        true => on_clients(&resolved, protocol, args, &stop),
+        false => here(&resolved, protocol, args, &stop),
+    };
+    let trouble = (!outcome.troubles.is_empty()).then(|| outcome.troubles.join("; "));
     let path = resolved
         .work_dir
         .join(format!("sfsval.{}", resolved.suffix));
     std::fs::create_dir_all(&resolved.work_dir)
-        .and_then(|()| std::fs::write(&path, text(&reports, trouble.as_deref())))
+        .and_then(|()| std::fs::write(&path, text(&outcome)))
         .map_err(|e| Failure::of(format!("{}: cannot write: {e}", path.display())))?;
-    tell(&reports, trouble.as_deref(), &args.output);
+    tell(&outcome, trouble.as_deref(), &resolved.plan, &args.output);
     eprintln!("results: {}", path.display());
+    if stop.is_raised() && !outcome.done.is_empty() {
+        return Ok(ExitCode::from(interrupt::code()));
+    }
     if let Some(why) = trouble {
         return Err(Failure::Failed(why));
     }
-    Ok(match reports.iter().all(|report| report.is_success) {
+    let is_success = outcome.done.iter().all(|d| d.validation.is_success);
+    Ok(match is_success {
         _ if stop.is_raised() => ExitCode::from(interrupt::code()),
         true => ExitCode::SUCCESS,
         false => ExitCode::from(1),
@@ -82,65 +78,176 @@ fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     Ok(plain::guarded_resolve(&sources)?)
 }
 
-fn mounts_of(plan: &RunPlan) -> Vec<MountPoint> {
-    let mut mounts: Vec<_> = plan
-        .clients
-        .iter()
-        .flat_map(|c| c.mounts.iter().cloned())
-        .collect();
-    mounts.sort();
-    mounts.dedup();
-    mounts
+/// The name of the protocol that a driver's servers are tested for; `None`: it has none.
+const fn protocol(driver: &DriverPlan) -> Option<&'static str> {
+    match driver {
+        DriverPlan::Nfs(nfs) => Some(match nfs.version {
+            NfsVersion::V2 => "NFSv2",
+            NfsVersion::V3 => "NFSv3",
+        }),
+        DriverPlan::Smb(_) => Some("SMB"),
+        DriverPlan::Posix(_) | DriverPlan::Null => None,
+    }
 }
 
-fn check(
-    resolved: &Resolved,
-    mount: &MountPoint,
-    args: &ValidateArgs,
-    stop: &StopFlag,
-) -> Result<Validated, String> {
-    let suffix = &resolved.suffix;
-    let claim = Claim {
+/// Whether the user has named clients; without them the checks run on this host.
+fn has_clients(plan: &RunPlan) -> bool {
+    let mut given = plan.parameters.iter();
+    given.any(|(name, value)| name == "CLIENTS" && !value.is_empty())
+}
+
+fn claim(suffix: &str) -> Claim {
+    Claim {
         dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
         run_id: format!(
             "validate {suffix} {} {}",
             Timestamp::now().readable(),
             std::process::id()
         ),
-    };
-    let call = Call {
-        mount,
-        claim: &claim,
+    }
+}
+
+/// The checks on every client that has mount points, by agents as a run has them.
+fn on_clients(
+    resolved: &Resolved,
+    protocol: &str,
+    args: &ValidateArgs,
+    stop: &StopFlag,
+) -> Outcome {
+    let tell_all = args.verbose > 0;
+    go_round(ValidateOptions {
+        plan: &resolved.plan,
+        launch: &resolved.launch,
+        claim: claim(&resolved.suffix),
         first_only: args.level == 1,
-        tell_all: args.verbose > 0,
-        stop,
+        stop: stop.clone(),
+        board: &mut |plan| preflight::board(plan, &resolved.suffix),
+        observe: &mut |client, mount, validation| match validation {
+            None => eprintln!("validating {mount} on client {client}: {protocol}"),
+            Some(validation) => {
+                let is_fail = |c: &Checked| matches!(c.verdict, CheckVerdict::Fail { .. });
+                let checks = validation.checks.iter();
+                for check in checks.filter(|c| tell_all || is_fail(c)) {
+                    eprintln!("{}", check.text.trim_end());
+                }
+            }
+        },
+    })
+}
+
+/// The checks from this host.
+fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFlag) -> Outcome {
+    let mut outcome = Outcome::default();
+    let claim = claim(&resolved.suffix);
+    let first_only = args.level == 1;
+    let mut hear = |result: &CheckResult| {
+        if result.is_failure() || args.verbose > 0 {
+            eprintln!("{}", result.render_text().trim_end());
+        }
     };
-    servers::check(&resolved.plan.driver, &call)
+    for (client, mount) in mounts_of(&resolved.plan) {
+        eprintln!("validating {mount}: {protocol}");
+        let driver = &resolved.plan.driver;
+        match check_here(driver, &mount, &claim, first_only, stop, &mut hear) {
+            Ok(validation) => {
+                let failed = !validation.is_success;
+                outcome.done.push(Validated {
+                    client,
+                    mount,
+                    validation,
+                });
+                if stop.is_raised() || failed && first_only {
+                    break;
+                }
+            }
+            Err(why) => {
+                outcome.troubles.push(why);
+                break;
+            }
+        }
+    }
+    outcome
+}
+
+/// Every mount point once, with the client that has it.
+fn mounts_of(plan: &RunPlan) -> Vec<(String, MountPoint)> {
+    let clients = plan.clients.iter();
+    let mut mounts: Vec<_> = clients
+        .flat_map(|c| c.mounts.iter().map(|m| (c.name.clone(), m.clone())))
+        .collect();
+    mounts.sort_by(|a, b| a.1.cmp(&b.1));
+    mounts.dedup_by(|a, b| a.1 == b.1);
+    mounts
 }
 
 /// `sfsval.SUFFIX`.
-fn text(reports: &[Validated], trouble: Option<&str>) -> String {
+fn text(outcome: &Outcome) -> String {
     let mut out = format!(
         "Filermark protocol validation, {}\n{NOT_A_SPEC_RESULT}\n",
         Timestamp::now().classical()
     );
-    for report in reports {
-        out.push('\n');
-        out.push_str(&report.text);
+    for done in &outcome.done {
+        out.push_str(&format!("\nOn client {}\n", done.client));
+        out.push_str(&done.validation.text);
     }
-    if let Some(why) = trouble {
+    for why in &outcome.troubles {
         out.push_str(&format!("\nnot validated: {why}\n"));
     }
     out
 }
 
-fn tell(reports: &[Validated], trouble: Option<&str>, output: &OutputArgs) {
+fn tell(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
     if output.json {
-        let mounts: Vec<_> = reports.iter().map(|report| &report.json).collect();
-        product::print_json(&serde_json::json!({ "mounts": mounts, "trouble": trouble }));
+        let mounts: Vec<_> = outcome.done.iter().map(json_of).collect();
+        product::print_json(&json!({ "mounts": mounts, "trouble": trouble }));
         return;
     }
-    for report in reports {
-        product::print(&format!("{}: {}\n", report.mount, report.summary));
+    for done in &outcome.done {
+        let (mount, summary) = (&done.mount, &done.validation.summary);
+        let whence = match has_clients(plan) {
+            true => format!(" on client {}", done.client),
+            false => String::new(),
+        };
+        product::print(&format!("{mount}{whence}: {summary}\n"));
     }
+}
+
+fn json_of(done: &Validated) -> Value {
+    let validation: &Validation = &done.validation;
+    let checks: Vec<_> = validation.checks.iter().map(json_of_check).collect();
+    json!({
+        "client": done.client,
+        "mount": done.mount.to_string(),
+        "protocol": validation.protocol,
+        "passed": validation.count(|v| *v == CheckVerdict::Pass),
+        "failed": validation.count(|v| matches!(v, CheckVerdict::Fail { .. })),
+        "skipped": validation.count(|v| matches!(v, CheckVerdict::Skipped { .. })),
+        "success": validation.is_success,
+        "checks": checks,
+    })
+}
+
+fn json_of_check(check: &Checked) -> Value {
+    let (verdict, detail) = match &check.verdict {
+        CheckVerdict::Pass => ("pass", Value::Null),
+        CheckVerdict::Fail {
+            expected,
+            got,
+            section,
+        } => (
+            "fail",
+            json!({ "expected": expected, "got": got, "section": section }),
+        ),
+        CheckVerdict::Skipped { why } => ("skipped", json!({ "why": why })),
+    };
+    json!({
+        "id": check.id,
+        "procedure": check.procedure,
+        "dialect": check.dialect,
+        "title": check.title,
+        "verdict": verdict,
+        "detail": detail,
+        "notes": check.notes,
+        "seconds": check.elapsed_ns as f64 / 1e9,
+    })
 }

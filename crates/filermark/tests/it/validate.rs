@@ -1,5 +1,6 @@
 //! `validate`, against the embedded server and those that nobody here wrote.
 
+use crate::client_hosts::Field;
 use crate::peek::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
@@ -101,6 +102,82 @@ fn a_server_that_is_not_there_is_told() {
     sweep
         .fail(1)
         .assert_sentence(&["127.0.0.1", "mount /export", "refused"]);
+}
+
+/// The mounts of the JSON form, each with its client and whether all was well.
+fn by_client(json: &Value) -> Vec<(&str, bool)> {
+    let mounts = json["mounts"].as_array().expect("mounts").iter();
+    mounts
+        .map(|m| {
+            let client = m["client"].as_str().expect("its client");
+            (client, m["success"].as_bool().expect("a verdict"))
+        })
+        .collect()
+}
+
+#[test]
+fn each_client_with_a_mount_point_is_validated_from_its_own_host() {
+    let _turn = beside_others();
+    let Some(field) = Field::with_ganesha(2) else {
+        return;
+    };
+    let sweep = field.sweep("h1 h2").command("validate");
+    let ended = sweep.run();
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    for client in ["h1", "h2"] {
+        let words = format!(" on client {client}: ");
+        assert!(ended.stdout.contains(&words), "{}", ended.stdout);
+        assert!(ended.stderr.contains(&words), "{}", ended.stderr);
+        assert!(
+            ended
+                .file("sfsval")
+                .contains(&format!("On client {client}\n"))
+        );
+    }
+    field.assert_clean();
+    // One that cannot be reached is a failure, and the others are validated all the same.
+    let sweep = field.sweep("h1 nobody").command("validate").arg("--json");
+    let ended = sweep.set("START_TIMEOUT", 15).run();
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    let json = ended.json();
+    assert_eq!(by_client(&json), [("h1", true)]);
+    let trouble = json["trouble"].as_str().unwrap_or_default();
+    assert!(trouble.contains("client nobody"), "{json}");
+    assert!(
+        ended
+            .file("sfsval")
+            .contains("not validated: client nobody")
+    );
+    field.assert_clean();
+}
+
+#[test]
+fn a_client_on_this_host_is_validated_by_an_agent_and_without_clients_there_is_none() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).command("validate").arg("--json");
+    for (clients, named) in [(None, "localhost"), (Some("localhost"), "localhost")] {
+        let sweep = match clients {
+            Some(clients) => sweep.elsewhere().set("CLIENTS", clients),
+            None => sweep.elsewhere().unset("CLIENTS"),
+        };
+        let ended = sweep.run();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert_eq!(by_client(&ended.json()), [(named, true)]);
+        let is_by_agent = ended.stderr.contains("on client localhost");
+        assert_eq!(is_by_agent, clients.is_some(), "{}", ended.stderr);
+        assert_empty(&server);
+    }
+    // Level 1 and a server that fails.
+    let errors = "READLINK=NFS3ERR_IO".parse().expect("errors");
+    let server = serve(ServerOptions {
+        errors,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server).set("CLIENTS", "localhost");
+    let first = sweep.command("validate").arg("--level").arg("1").fail(1);
+    assert!(first.stderr.contains("FAIL  READLINK"), "{}", first.stderr);
+    assert_empty(&server);
 }
 
 /// ganesha's file system in memory is a sketch: it keeps the first MiB of a file

@@ -18,7 +18,8 @@ pub(crate) use probe::Laid;
 use super::facts::{HostFacts, InspectFacts, InspectRequest, OwnName};
 use crate::identity::own_hello;
 use crate::space::Seen;
-use filermark_engine::driver::StopFlag;
+use crate::validate::{ValidationFacts, check_here};
+use filermark_engine::driver::{Claim, StopFlag};
 use filermark_model::plan::{DriverPlan, IpChoice, MountPoint};
 use filermark_results::Environment;
 use std::collections::VecDeque;
@@ -42,6 +43,21 @@ pub(crate) fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag)
             log_in,
             password: _,
         } => return InspectFacts::Host(Box::new(host(&driver, &mounts, &dir_name, log_in))),
+        InspectRequest::Validate {
+            driver,
+            mount,
+            dir_name,
+            run_id,
+            first_only,
+            password: _,
+        } => {
+            let claim = Claim { dir_name, run_id };
+            let checked = check_here(&driver, &mount, &claim, first_only, stop, &mut |_| {});
+            return InspectFacts::Validated(match checked {
+                Ok(validation) => ValidationFacts::Done(validation),
+                Err(reason) => ValidationFacts::Failed { reason },
+            });
+        }
         InspectRequest::LayProbes { probes } => laid.lay(probes),
         InspectRequest::FindProbes { probes } => probe::find(&probes, stop),
         InspectRequest::RemoveProbes { probes } => laid.remove(probes),

@@ -1,0 +1,320 @@
+//! `validate` on client hosts: what an agent is asked, what it has found, and the prime's
+//! round through the clients.
+//!
+//! One client after the other, one mount point after the other: the checks of two clients
+//! in the same run directory would meet each other.
+
+use crate::agents::{Agents, Heard, OrderError};
+use crate::identity;
+use crate::message::{Order, Report};
+use crate::preflight::Board;
+use crate::preflight::facts::{InspectFacts, InspectRequest};
+use filermark_engine::driver::{Claim, StopFlag};
+use filermark_engine::validation::{self, CheckResult, Level, Verdict};
+use filermark_model::launch::{LaunchPlan, OnLost};
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::secret::Secret;
+use filermark_model::{Nanos, RunPlan};
+use serde::{Deserialize, Serialize};
+
+/// How long a client may take for one mount point: every check has limits of its own.
+const MOUNT_MAX: Nanos = Nanos::from_secs(3_600);
+
+/// What came of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Its name: "lookup.noent".
+    pub id: String,
+    /// The procedure or operation that it is about.
+    pub procedure: String,
+    /// The dialect, where a protocol has several.
+    pub dialect: Option<String>,
+    /// What is right.
+    pub title: String,
+    /// How it came out.
+    pub verdict: CheckVerdict,
+    /// What else was seen.
+    pub notes: Vec<String>,
+    /// How long it took, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// All of that for people, in lines.
+    pub text: String,
+}
+
+/// How a check came out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum CheckVerdict {
+    /// As the specification demands.
+    Pass,
+    /// Otherwise.
+    Fail {
+        /// What should have been.
+        expected: String,
+        /// What was.
+        got: String,
+        /// Where it is written.
+        section: String,
+    },
+    /// It could not be tried.
+    Skipped {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What came of one mount point on one client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The protocol: "NFSv3".
+    pub protocol: String,
+    /// Nothing failed, everything ran, and nothing stays.
+    pub is_success: bool,
+    /// In one line.
+    pub summary: String,
+    /// Everything, for people.
+    pub text: String,
+    /// The checks that ran, in order.
+    pub checks: Vec<Checked>,
+}
+
+/// A validation, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum ValidationFacts {
+    /// It was carried out.
+    Done(Validation),
+    /// It could not be.
+    Failed {
+        /// Why, in one sentence.
+        reason: String,
+    },
+}
+
+impl From<&CheckResult> for Checked {
+    fn from(result: &CheckResult) -> Self {
+        let verdict = match &result.verdict {
+            Verdict::Pass => CheckVerdict::Pass,
+            Verdict::Fail {
+                expected,
+                got,
+                section,
+            } => CheckVerdict::Fail {
+                expected: expected.clone(),
+                got: got.clone(),
+                section: section.clone(),
+            },
+            Verdict::Skipped { why } => CheckVerdict::Skipped { why: why.clone() },
+        };
+        Self {
+            id: result.id.into(),
+            procedure: result.procedure.into(),
+            dialect: result.dialect.map(Into::into),
+            title: result.title.into(),
+            verdict,
+            notes: result.notes.clone(),
+            elapsed_ns: u64::try_from(result.elapsed.as_nanos()).unwrap_or(u64::MAX),
+            text: result.render_text(),
+        }
+    }
+}
+
+impl From<&validation::Report> for Validation {
+    fn from(report: &validation::Report) -> Self {
+        Self {
+            protocol: report.protocol.into(),
+            is_success: report.is_success(),
+            summary: report.summary(),
+            text: report.render_text(),
+            checks: report.results.iter().map(Checked::from).collect(),
+        }
+    }
+}
+
+impl Validation {
+    /// How many checks came out so.
+    pub fn count(&self, which: impl Fn(&CheckVerdict) -> bool) -> usize {
+        self.checks.iter().filter(|c| which(&c.verdict)).count()
+    }
+}
+
+/// Runs the checks of the driver's protocol at a mount point, from this host; `hear` is
+/// told of each as it ends.
+///
+/// # Errors
+/// A sentence on why nothing, or not all, could be checked.
+pub fn check_here(
+    driver: &DriverPlan,
+    mount: &MountPoint,
+    claim: &Claim,
+    first_only: bool,
+    stop: &StopFlag,
+    hear: &mut dyn FnMut(&CheckResult),
+) -> Result<Validation, String> {
+    let level = match first_only {
+        true => Level::First,
+        false => Level::All,
+    };
+    let mut hear = |result: &CheckResult| hear(result);
+    let report = match driver {
+        DriverPlan::Nfs(nfs) => {
+            filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
+        }
+        DriverPlan::Smb(smb) => {
+            filermark_smb::validate::validate(smb, mount, claim, level, stop, &mut hear)
+        }
+        DriverPlan::Posix(_) | DriverPlan::Null => {
+            return Err("there is no protocol to validate".into());
+        }
+    };
+    match report {
+        Ok(report) => Ok(Validation::from(&report)),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// What is to be validated, and how.
+pub struct ValidateOptions<'a> {
+    /// The plan; its clients have the mount points.
+    pub plan: &'a RunPlan,
+    /// Where the agents are to be.
+    pub launch: &'a LaunchPlan,
+    /// The run's directory on the servers, and who claims it.
+    pub claim: Claim,
+    /// Stop at the first failure.
+    pub first_only: bool,
+    /// Raised when the user wishes to stop.
+    pub stop: StopFlag,
+    /// Starts agents.
+    pub board: Board<'a>,
+    /// Told before each mount point of each client, and after it.
+    pub observe: &'a mut dyn FnMut(&str, &MountPoint, Option<&Validation>),
+}
+
+/// One mount point of one client.
+pub struct Validated {
+    /// The client.
+    pub client: String,
+    /// The mount point.
+    pub mount: MountPoint,
+    /// What came of it.
+    pub validation: Validation,
+}
+
+/// What came of all clients.
+#[derive(Default)]
+pub struct Outcome {
+    /// What was validated.
+    pub done: Vec<Validated>,
+    /// What could not be, in sentences that name the client.
+    pub troubles: Vec<String>,
+}
+
+/// Goes round the clients that have mount points.
+pub fn validate(options: ValidateOptions<'_>) -> Outcome {
+    let mut outcome = Outcome::default();
+    let board = match (options.board)(options.launch) {
+        Ok(board) => board,
+        Err(reason) => {
+            outcome.troubles.push(reason);
+            return outcome;
+        }
+    };
+    let stop = options.stop.clone();
+    let mut agents = Agents::new(board, options.launch, identity::own_hello(), stop);
+    let greeted = agents.greet(options.launch.start_timeout, &mut |_, _| {});
+    if !matches!(greeted, Err(OrderError::Stopped)) {
+        let losses = agents.losses().iter();
+        outcome.troubles.extend(losses.map(ToString::to_string));
+        Round {
+            options,
+            agents: &mut agents,
+            outcome: &mut outcome,
+        }
+        .go();
+    }
+    agents.dismiss();
+    outcome
+}
+
+struct Round<'a, 'o> {
+    options: ValidateOptions<'o>,
+    agents: &'a mut Agents,
+    outcome: &'a mut Outcome,
+}
+
+impl Round<'_, '_> {
+    fn go(mut self) {
+        // A password that is wrong is tried by one client, not by all.
+        let has_password = |d: &DriverPlan| d.password().is_some_and(Secret::is_given);
+        let is_careful = has_password(&self.options.plan.driver);
+        for at in self.agents.living() {
+            let Some(client) = self.options.plan.clients.get(at) else {
+                continue;
+            };
+            let (name, mut mounts) = (client.name.clone(), client.mounts.clone());
+            mounts.sort();
+            mounts.dedup();
+            for mount in mounts {
+                if self.options.stop.is_raised() || self.is_enough(is_careful) {
+                    return;
+                }
+                if let Err(reason) = self.ask(at, &name, &mount) {
+                    let trouble = match reason.contains(&name) {
+                        true => reason,
+                        false => format!("client {name}: {mount}: {reason}"),
+                    };
+                    self.outcome.troubles.push(trouble);
+                }
+            }
+        }
+    }
+
+    /// Level 1 ends with the first failure, a log-in that may be refused everywhere too.
+    fn is_enough(&self, is_careful: bool) -> bool {
+        let failed = self.outcome.done.iter().any(|d| !d.validation.is_success);
+        let trouble = !self.outcome.troubles.is_empty();
+        self.options.first_only && (failed || trouble) || is_careful && trouble
+    }
+
+    fn ask(&mut self, at: usize, client: &str, mount: &MountPoint) -> Result<(), String> {
+        (self.options.observe)(client, mount, None);
+        let (plan, claim) = (self.options.plan, &self.options.claim);
+        let order = |_: usize| {
+            Order::Inspect(Box::new(InspectRequest::Validate {
+                driver: Box::new(plan.driver.clone()),
+                mount: mount.clone(),
+                dir_name: claim.dir_name.clone(),
+                run_id: format!("{} {client}", claim.run_id),
+                first_only: self.options.first_only,
+                password: None,
+            }))
+        };
+        let mut found = None;
+        let mut take = |_: Nanos, heard: Heard<'_>| {
+            if let Heard::Answer(_, Report::Inspected(facts)) = heard
+                && let InspectFacts::Validated(facts) = *facts
+            {
+                found = Some(facts);
+            }
+        };
+        let asked = self
+            .agents
+            .order(&[at], &order, MOUNT_MAX, OnLost::Continue, &mut take);
+        match (found, asked) {
+            (Some(ValidationFacts::Done(validation)), _) => {
+                (self.options.observe)(client, mount, Some(&validation));
+                self.outcome.done.push(Validated {
+                    client: client.to_owned(),
+                    mount: mount.clone(),
+                    validation,
+                });
+                Ok(())
+            }
+            (Some(ValidationFacts::Failed { reason }), _) => Err(reason),
+            (None, Ok(())) => Err("it gave no answer".into()),
+            (None, Err(OrderError::Stopped)) => Err("stopped on request".into()),
+            (None, Err(e)) => Err(e.to_string()),
+        }
+    }
+}
