@@ -38,6 +38,17 @@ pub fn hint(words: &[String]) -> Option<String> {
         "pump_csv" => Some(format!(
             "{first}: every run writes SUFFIX.csv; 'filermark report' makes it again"
         )),
+        "tag2014" => Some(format!(
+            "{first}: to tag power and traffic with the phases of a run type: filermark energy \
+             merge RUN LOG (RUN: its record, or its sfslog; LOG: from 'filermark energy import')"
+        )),
+        "report" if first == "report" && rest.iter().any(|word| word == "-t") => {
+            let others: Vec<_> = rest.iter().filter(|w| *w != "-t").cloned().collect();
+            Some(format!(
+                "for -t type: {}",
+                command("report -f text", &others)
+            ))
+        }
         "run" | "plan" => level(rest),
         _ => None,
     }
@@ -171,6 +182,11 @@ mod tests {
             ("subedit.pl -n -o a b", "type: filermark subedit -n -o a b"),
             ("netmist_pro -b 1g", "type: filermark netmist -b 1g"),
             ("sfs_ext_mon", "PRIME_MON_SCRIPT"),
+            ("tag2014 -i log", "filermark energy merge RUN LOG"),
+            (
+                "report -t -o ex.txt example.xml",
+                "type: filermark report -f text -o ex.txt example.xml",
+            ),
             (
                 "run -r rc -s x -v 2",
                 "own: filermark validate -r rc -s x -v 2",
