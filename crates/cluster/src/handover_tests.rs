@@ -176,6 +176,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         dir: dir.path().into(),
         stop_command: "filermark stop".into(),
         inputs: Vec::new(),
+        goes_on: false,
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},

@@ -333,6 +333,7 @@ mod tests {
             dir: dir.path().into(),
             stop_command: "filermark stop".into(),
             inputs: Vec::new(),
+            goes_on: false,
             client_log_dir: None,
             stop: StopFlag::new(),
             observe: &mut |progress| {

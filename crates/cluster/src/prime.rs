@@ -24,6 +24,9 @@ pub struct RunOptions<'a> {
     pub stop_command: String,
     /// The files that the plan was read from.
     pub inputs: Vec<InputFile>,
+    /// The record of this suffix is of this plan and was cut: go on behind its last
+    /// measured load point.
+    pub goes_on: bool,
     /// Directory of the result files; made when missing.
     pub dir: PathBuf,
     /// Directory of the procs' logs, where it is another one.

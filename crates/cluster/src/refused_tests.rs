@@ -63,6 +63,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         dir: dir.into(),
         stop_command: "filermark stop".into(),
         inputs: Vec::new(),
+        goes_on: false,
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},

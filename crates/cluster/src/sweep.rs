@@ -24,7 +24,8 @@ use filermark_results::record::{
     SpaceChange, SpaceUse,
 };
 use filermark_results::{
-    RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences, judge_stalls,
+    Environment, RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences,
+    judge_stalls, read_record,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -54,6 +55,8 @@ pub(crate) struct Sweep<'a> {
     losses_told: usize,
     /// The first thing that kept a line out of the record.
     write_error: Option<String>,
+    /// Of a run that goes on: the hosts as they were.
+    earlier_hosts: Vec<Environment>,
 }
 
 impl<'a> Sweep<'a> {
@@ -67,18 +70,25 @@ impl<'a> Sweep<'a> {
             ))
         })?;
         let path = dir.join(format!("{}.run.jsonl", options.suffix));
-        let is_taken = has_files_of(dir, &options.suffix);
-        let mut writer =
-            RecordWriter::create(&path, is_taken).map_err(|e| RunError::Record(e.to_string()))?;
         let header = RunHeader::new(
             env!("CARGO_PKG_VERSION"),
             &options.suffix,
             options.plan.clone(),
         )
         .with_inputs(options.inputs.clone());
-        let record = RunRecord::new(header);
+        let line = Line::Run(Box::new(header.clone()));
+        let opened = match options.goes_on {
+            true => continued(&path, header),
+            false => {
+                let is_taken = has_files_of(dir, &options.suffix);
+                RecordWriter::create(&path, is_taken)
+                    .map(|writer| (writer, RunRecord::new(header), Vec::new()))
+                    .map_err(|e| e.to_string())
+            }
+        };
+        let (mut writer, record, earlier_hosts) = opened.map_err(RunError::Record)?;
         writer
-            .write(&Line::Run(Box::new(record.run.clone())))
+            .write(&line)
             .map_err(|e| RunError::Record(e.to_string()))?;
         let scripts = Scripts::new(options.plan.scripts.as_ref());
         Ok(Self {
@@ -93,6 +103,7 @@ impl<'a> Sweep<'a> {
             is_prepared: false,
             losses_told: 0,
             write_error: None,
+            earlier_hosts,
             options,
         })
     }
@@ -120,6 +131,8 @@ impl<'a> Sweep<'a> {
         self.keep_scripts(ended);
         let mut findings = std::mem::take(&mut self.findings);
         findings.extend(self.scripts.findings());
+        let pieces = self.record.pieces();
+        findings.extend(pieces.map(|told| Finding::new(Rule::Resumed, Severity::Note, told)));
         let outcome = match outcome {
             Ok(()) => Outcome::Complete,
             Err(OrderError::Stopped) => {
@@ -137,7 +150,7 @@ impl<'a> Sweep<'a> {
         let end = self.record.judged(End {
             at: Timestamp::now(),
             outcome,
-            wall_seconds: self.began.elapsed().as_secs_f64(),
+            wall_seconds: self.seconds_before() + self.began.elapsed().as_secs_f64(),
             findings,
             verdict: None,
             reasons: Vec::new(),
@@ -156,6 +169,12 @@ impl<'a> Sweep<'a> {
             earlier_stays,
             unwritten: self.write_error.or(finished),
         })
+    }
+
+    /// How long the pieces before this one took.
+    fn seconds_before(&self) -> f64 {
+        let last = self.record.restarts.last();
+        last.map_or(0.0, |restart| restart.seconds_before)
     }
 
     /// Everybody is ready: from now on the record and the files are this run's.
@@ -214,6 +233,7 @@ impl<'a> Sweep<'a> {
                 },
             )?;
             for (at, report) in ready {
+                self.same_host(&report)?;
                 self.take_ready(at, report);
             }
         }
@@ -224,6 +244,33 @@ impl<'a> Sweep<'a> {
             .map(|at| self.free.get(&at).cloned().unwrap_or_default())
             .collect();
         self.check_space(&free)
+    }
+
+    /// A run goes on with the hosts that it was begun with, or not at all.
+    fn same_host(&self, report: &Report) -> Result<(), OrderError> {
+        let Report::Ready { environment, .. } = report else {
+            return Ok(());
+        };
+        if self.record.restarts.is_empty() {
+            return Ok(());
+        }
+        let earlier = self.earlier_hosts.iter();
+        let changes: Vec<Vec<String>> = earlier
+            .filter(|earlier| earlier.host == environment.host)
+            .map(|earlier| environment.changes_since(earlier))
+            .collect();
+        let host = &environment.host;
+        let change = match changes.iter().min_by_key(|changes| changes.len()) {
+            None => "it made no load in the pieces before".to_owned(),
+            Some(changes) if changes.is_empty() => return Ok(()),
+            Some(changes) => changes.join("; "),
+        };
+        Err(OrderError::Failed {
+            reason: format!(
+                "{host}: the run cannot go on, since this host has changed: {change}; undo that, or move {} away and measure all of it again",
+                self.writer.path().display()
+            ),
+        })
     }
 
     fn take_ready(&mut self, at: usize, report: Report) {
@@ -332,7 +379,9 @@ impl<'a> Sweep<'a> {
     fn points(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         let points = self.options.plan.points.clone();
         let last = points.last().map(|p| p.number);
-        for point in points {
+        // Of a run that goes on.
+        let measured: BTreeSet<u32> = self.record.points.iter().map(|p| p.load.number).collect();
+        for point in points.into_iter().filter(|p| !measured.contains(&p.number)) {
             let began = Timestamp::now();
             let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
                 let mut measured = self.measure(agents, point, stop_if)?;
@@ -668,6 +717,24 @@ pub(crate) struct OpenPhase {
     phase: Phase,
     began: Timestamp,
     since: Instant,
+}
+
+/// The record at `path` as it goes on with this line, and the hosts as they were.
+fn continued(
+    path: &Path,
+    header: RunHeader,
+) -> Result<(RecordWriter, RunRecord, Vec<Environment>), String> {
+    let mut record = read_record(path).map_err(|e| e.to_string())?;
+    if record.run.fingerprint != header.fingerprint || record.run.version != header.version {
+        return Err(format!(
+            "{}: a run of another plan or version cannot go on; move it away, or choose another suffix",
+            path.display()
+        ));
+    }
+    let hosts = record.environments.clone();
+    record.go_on(&header);
+    let writer = RecordWriter::go_on(path).map_err(|e| e.to_string())?;
+    Ok((writer, record, hosts))
 }
 
 /// Whether a run of this suffix has left files in a result directory, whatever became of

@@ -43,6 +43,8 @@ pub enum Rule {
     Failed,
     /// The user ended the run.
     Interrupted,
+    /// The run was cut and went on later: its load points are of several pieces.
+    Resumed,
     /// Something had to be left on the server.
     LeftBehind,
     /// The load points are not at least ten, evenly spaced.
@@ -115,6 +117,7 @@ impl Rule {
             Self::DataVerify => "data-verify",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
+            Self::Resumed => "resumed",
             Self::LeftBehind => "left-behind",
             Self::LoadPoints => "load-points",
             Self::ProcLoad => "proc-load",

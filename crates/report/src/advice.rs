@@ -40,6 +40,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::Interrupted => {
             "What was measured before stays in the record; run again for the rest."
         }
+        Rule::Resumed => {
+            "Each load point is of one piece. Where the server may have changed between the pieces (a restart, other load, fuller disks), measure all of it again."
+        }
         Rule::LeftBehind => {
             "Give the `filermark stop` command that the finding names. Where it names none, the thing is not this run's, and Filermark leaves it: look at it, remove it by hand if nobody needs it, then give the command for the run's directory."
         }

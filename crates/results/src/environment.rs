@@ -5,6 +5,7 @@
 
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
@@ -67,6 +68,34 @@ pub struct ServerAddresses {
 }
 
 impl Environment {
+    /// What makes this host another one than it was, in words; empty: nothing. Load, clock
+    /// source and what servers say of themselves may change.
+    pub fn changes_since(&self, earlier: &Self) -> Vec<String> {
+        let texts = [
+            ("the host", &self.host, &earlier.host),
+            ("the operating system", &self.os, &earlier.os),
+            ("the kernel", &self.kernel, &earlier.kernel),
+            (
+                "the architecture",
+                &self.architecture,
+                &earlier.architecture,
+            ),
+            ("the processor", &self.cpu_model, &earlier.cpu_model),
+            ("the program", &self.program_build, &earlier.program_build),
+        ];
+        let texts = texts.into_iter().filter(|(_, now, was)| now != was);
+        let texts = texts.map(|(what, now, was)| format!("{what} is {now:?}, was {was:?}"));
+        let (cores, were) = (self.core_count, earlier.core_count);
+        let cores = (cores != were).then(|| format!("it has {cores} processors, had {were}"));
+        let addresses = |of: &Self| -> BTreeSet<String> {
+            let all = of.servers.iter().flat_map(|server| &server.addresses);
+            all.cloned().collect()
+        };
+        let servers = addresses(self) != addresses(earlier);
+        let servers = servers.then(|| "its servers have other addresses".to_owned());
+        texts.chain(cores).chain(servers).collect()
+    }
+
     /// Looks at this host; `program_build` says what the program is.
     pub fn collect(program_build: &str) -> Self {
         Self {

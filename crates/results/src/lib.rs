@@ -60,7 +60,7 @@ pub use judge::{is_valid, judge, judge_client_reads, judge_silences, judge_stall
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    RunHeader, RunRecord, definition_fingerprint, fingerprint, sha256,
+    Restart, RunHeader, RunRecord, definition_fingerprint, fingerprint, sha256,
 };
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;

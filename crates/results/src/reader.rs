@@ -1,7 +1,7 @@
 //! Reads a run record back. The file is somebody else's: every line is checked,
 //! and nothing in it can make the reader panic or take unbounded memory.
 
-use crate::record::{Line, RunRecord, SCHEMA_VERSION};
+use crate::record::{Line, Outcome, RunRecord, SCHEMA_VERSION};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
                 return Err(bad("a second run with another plan".into()));
             }
             // A resumed run says again what it is; the first start counts.
-            (Ok(Line::Run(_)), Some(record)) => record.start_count += 1,
+            (Ok(Line::Run(run)), Some(record)) => record.go_on(&run),
             (Ok(line), Some(record)) => record.push(line),
             (Err(e), Some(record)) if !whole => {
                 record.cut = Some(format!("line {number} was cut and is left out ({e})"));
@@ -123,24 +123,33 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
 }
 
 /// What may stand behind what: one line per load point and start of the run, in the
-/// order of their numbers, and nothing behind the end.
+/// order of their numbers, and nothing behind the end; but behind an end that came too
+/// early the run may go on.
 #[derive(Debug, Default)]
 struct Order {
     /// The load point before.
     point: u32,
+    /// The last load point that was measured; it is not measured again.
+    measured: u32,
     ended: bool,
+    /// The end came before all load points were tried.
+    early: bool,
 }
 
 impl Order {
     fn follow(&mut self, line: &Line) -> Result<(), String> {
-        if self.ended {
+        let goes_on = self.early && matches!(line, Line::Run(_));
+        if self.ended && !goes_on {
             return Err(
                 "a line behind the end of the run: something was added to the record".into(),
             );
         }
         match line {
-            // A run that goes on measures anew what was not finished.
-            Line::Run(_) => self.point = 0,
+            // A run that goes on measures anew what was not finished, and nothing else.
+            Line::Run(_) => {
+                self.point = self.measured;
+                (self.ended, self.early) = (false, false);
+            }
             Line::Point(point) => {
                 let number = point.load.number;
                 if number <= self.point {
@@ -150,8 +159,14 @@ impl Order {
                     ));
                 }
                 self.point = number;
+                if point.measured().is_some() {
+                    self.measured = number;
+                }
             }
-            Line::End(_) => self.ended = true,
+            Line::End(end) => {
+                self.ended = true;
+                self.early = end.outcome != Outcome::Complete;
+            }
             _ => {}
         }
         Ok(())

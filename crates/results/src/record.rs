@@ -17,7 +17,7 @@ use filermark_model::stats::PointStats;
 use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 /// The version of the record's schema that this program writes and reads.
@@ -497,8 +497,21 @@ pub struct RunRecord {
     pub end: Option<End>,
     /// What the reader had to leave out of a file that was cut, in words.
     pub cut: Option<String>,
-    /// How often the run was begun: more than once where it was resumed.
-    pub start_count: u32,
+    /// When the run was resumed after it had been cut, in order; empty: it never was.
+    pub restarts: Vec<Restart>,
+}
+
+/// A run that was cut and goes on behind its last measured load point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restart {
+    /// When it went on.
+    pub at: Timestamp,
+    /// The version of the program that went on.
+    pub version: String,
+    /// How many load points had been measured by then.
+    pub point_count: usize,
+    /// How long the pieces before it took, in seconds, as far as the record tells.
+    pub seconds_before: f64,
 }
 
 impl RunRecord {
@@ -514,8 +527,76 @@ impl RunRecord {
             points: Vec::new(),
             end: None,
             cut: None,
-            start_count: 1,
+            restarts: Vec::new(),
         }
+    }
+
+    /// The run goes on, as this line says. What was measured stays; what belongs to load
+    /// points that were not measured to their end is left out, since they are measured
+    /// again: failed points, their phases, heartbeats and calls of scripts. The hosts are
+    /// told anew.
+    pub fn go_on(&mut self, run: &RunHeader) {
+        let seconds_before = self.seconds_worked();
+        self.points.retain(|point| point.measured().is_some());
+        let measured: BTreeSet<u32> = self.points.iter().map(|p| p.load.number).collect();
+        let stays = |point: u32| point == 0 || measured.contains(&point);
+        self.phases.retain(|phase| stays(phase.point));
+        self.heartbeats.retain(|beat| stays(beat.point));
+        self.scripts.retain(|script| stays(script.point));
+        self.environments.clear();
+        self.end = None;
+        self.cut = None;
+        self.restarts.push(Restart {
+            at: run.started,
+            version: run.version.clone(),
+            point_count: self.points.len(),
+            seconds_before,
+        });
+    }
+
+    /// How long the run has worked so far, in seconds: as its end says, else until the
+    /// last thing that the record tells.
+    pub fn seconds_worked(&self) -> f64 {
+        if let Some(end) = &self.end {
+            return end.wall_seconds;
+        }
+        let (from, before) = self
+            .restarts
+            .last()
+            .map_or((self.run.started, 0.0), |r| (r.at, r.seconds_before));
+        let phases = self.phases.iter().map(|phase| phase.ended);
+        let points = self.points.iter().map(|point| point.ended);
+        let events = self.events.iter().map(|event| event.at);
+        let last = phases
+            .chain(points)
+            .chain(events)
+            .fold(from, Timestamp::max);
+        before + last.seconds_since(from)
+    }
+
+    /// In how many pieces it was measured, for people; `None`: in one.
+    pub fn pieces(&self) -> Option<String> {
+        let measured = self
+            .points
+            .iter()
+            .filter(|point| point.measured().is_some());
+        let last = measured.last().map_or(0, |point| point.load.number);
+        let count = self.restarts.len() + 1;
+        let said = self.restarts.iter().map(|restart| {
+            let behind = match restart.point_count {
+                0 => "before any load point was measured".to_owned(),
+                n => format!("behind load point {n}"),
+            };
+            format!("went on {behind} at {}", restart.at.readable())
+        });
+        let said: Vec<String> = said.collect();
+        (count > 1).then(|| {
+            format!(
+                "measured in {count} pieces: began at {}, was cut, and {}, until load point {last}; no load point was measured in two pieces",
+                self.run.started.readable(),
+                said.join(", was cut, and ")
+            )
+        })
     }
 
     /// Takes in a further line. A point that was there is replaced: a resumed

@@ -1,6 +1,7 @@
 //! Writing and reading records, and the schema that describes them.
 
 use crate::reader::{ReadError, read_from, read_record};
+use crate::record::{End, Phase, PointStatus};
 use crate::record::{Line, Outcome, RunRecord, SCHEMA};
 use crate::testing;
 use crate::writer::{RecordWriter, WriteError, check_record_place};
@@ -103,22 +104,22 @@ fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
     assert_eq!(record.points.len(), 12);
     assert_eq!(record.verdict().word(), "INVALID");
 
-    let mut writer = RecordWriter::append(&path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let mut writer = RecordWriter::go_on(&path).unwrap();
     writer.write(lines().last().unwrap()).unwrap();
+    assert!(matches!(
+        RecordWriter::go_on(&path),
+        Err(WriteError::InUse(_))
+    ));
+    // Until it is kept, nothing has changed.
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    writer.keep().unwrap();
     writer.finish().unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     let record = read_record(&path).unwrap();
     assert_eq!(record.cut, None);
     assert_eq!(record.end.unwrap().outcome, Outcome::Complete);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
-}
-
-#[test]
-fn appending_to_a_file_without_a_whole_line_starts_it_anew() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("cut.run.jsonl");
-    std::fs::write(&path, "x".repeat(200_000)).unwrap();
-    drop(RecordWriter::append(&path).unwrap());
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
 }
 
 #[test]
@@ -183,14 +184,87 @@ fn lines_stand_once_and_in_order_and_none_behind_the_end() {
         all.push(all[at].clone());
     });
     assert!(behind.contains("behind the end"), "{behind}");
-    // A run that was cut and goes on measures its last point again.
-    let resumed = changed(|all| {
+    // A run that was cut and goes on measures no point twice.
+    let again = error(&|all| {
         all.pop();
-        let at = all.iter().rposition(is_point).unwrap();
+        let at = all.iter().position(is_point).unwrap();
         let again = [all[0].clone(), all[at].clone()];
         all.extend(again);
     });
-    assert_eq!(resumed.unwrap().start_count, 2);
+    assert!(again.contains("each stands once"), "{again}");
+}
+
+/// The lines of a run that was interrupted in its third load point, and went on.
+fn resumed() -> Vec<Line> {
+    let mut all = Vec::new();
+    let mut rest = Vec::new();
+    for line in lines() {
+        match line {
+            Line::Point(point) if point.load.number == 3 => {
+                let mut failed = point.clone();
+                failed.status = PointStatus::Failed {
+                    reason: "interrupted".into(),
+                };
+                failed.stats = None;
+                all.push(Line::Point(failed));
+                rest.push(Line::Point(point));
+            }
+            Line::Phase(phase) if phase.point == 3 => {
+                all.push(Line::Phase(phase.clone()));
+                rest.push(Line::Phase(phase));
+            }
+            line if rest.is_empty() => all.push(line),
+            line => rest.push(line),
+        }
+    }
+    let Some(Line::End(end)) = rest.last() else {
+        panic!("a record has an end");
+    };
+    let mut early = end.clone();
+    early.outcome = Outcome::Interrupted;
+    early.wall_seconds = 100.0;
+    let at = early.at;
+    all.push(Line::End(early));
+    let mut again = testing::record().run;
+    again.started = at.plus_seconds(60.0);
+    all.push(Line::Run(Box::new(again)));
+    all.extend(rest);
+    all
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_what_was_measured_and_nothing_else() {
+    let text = |lines: &[Line]| -> String {
+        let json = |line: &Line| serde_json::to_string(line).unwrap() + "\n";
+        lines.iter().map(json).collect()
+    };
+    let all = resumed();
+    let record = read(&text(&all)).unwrap();
+    assert_eq!(record.points.len(), testing::record().points.len());
+    assert!(record.points[2].measured().is_some());
+    let runs = record.phases.iter();
+    let runs = runs.filter(|p| p.point == 3 && p.phase == Phase::Run);
+    assert_eq!(runs.count(), 1, "the attempt that was cut is left out");
+    assert_eq!(record.restarts.len(), 1);
+    assert_eq!(record.restarts[0].point_count, 2);
+    assert_eq!(record.restarts[0].seconds_before, 100.0);
+    let pieces = record.pieces().unwrap();
+    assert!(pieces.contains("2 pieces"), "{pieces}");
+    assert!(pieces.contains("behind load point 2"), "{pieces}");
+    assert_eq!(testing::record().pieces(), None);
+    // Behind an end that is no early one nothing goes on.
+    let complete: Vec<Line> = all
+        .into_iter()
+        .map(|line| match line {
+            Line::End(end) => Line::End(End {
+                outcome: Outcome::Complete,
+                ..end
+            }),
+            line => line,
+        })
+        .collect();
+    let error = read(&text(&complete)).unwrap_err().to_string();
+    assert!(error.contains("behind the end"), "{error}");
 }
 
 #[test]

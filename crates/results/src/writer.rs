@@ -46,6 +46,8 @@ pub struct RecordWriter {
     path: PathBuf,
     /// Where it is written until it has its own name.
     draft: Option<PathBuf>,
+    /// It begins with the lines of the record that it replaces.
+    goes_on: bool,
 }
 
 /// Whether a record of this name may be begun: there is none, or one in which nothing was
@@ -94,6 +96,7 @@ impl RecordWriter {
                     file,
                     path: path.into(),
                     draft,
+                    goes_on: false,
                 })
             }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
@@ -116,28 +119,44 @@ impl RecordWriter {
         let Some(draft) = &self.draft else {
             return Ok(());
         };
-        check_record_place(&self.path)?;
+        match self.goes_on {
+            true if is_being_written(&self.path) => {
+                return Err(WriteError::InUse(self.path.clone()));
+            }
+            true => {}
+            false => check_record_place(&self.path)?,
+        }
         std::fs::rename(draft, &self.path).map_err(|e| io_error(&self.path, "replace", e))?;
         self.draft = None;
         Ok(())
     }
 
-    /// Goes on with a record that is there. A last line that was cut (it has no
-    /// line end) is removed; whole lines are never touched.
+    /// Goes on with the record at `path`, as a draft: until [`keep`](Self::keep) the record
+    /// stays as it is. A last line that was cut (it has no line end) is left out of the
+    /// draft; whole lines are taken over as they are.
     ///
     /// # Errors
-    /// The file system says no.
-    pub fn append(path: &Path) -> Result<Self, WriteError> {
-        let open = OpenOptions::new().read(true).write(true).open(path);
-        let mut file = open.map_err(|e| io_error(path, "open", e))?;
+    /// A run is writing the record, or the file system says no.
+    pub fn go_on(path: &Path) -> Result<Self, WriteError> {
+        let draft = draft_of(path).unwrap_or_else(|| path.into());
+        if is_being_written(path) || is_being_written(&draft) {
+            return Err(WriteError::InUse(path.into()));
+        }
+        let failed = |e| io_error(path, "continue", e);
+        std::fs::copy(path, &draft).map_err(failed)?;
+        let open = OpenOptions::new().read(true).write(true).open(&draft);
+        let mut file = open.map_err(failed)?;
+        // Held as long as the record is open; see `is_being_written`.
+        let _ = file.try_lock();
         let whole = end_of_whole_lines(&mut file)
             .and_then(|end| file.set_len(end).map(|()| end))
             .and_then(|end| file.seek(SeekFrom::Start(end)));
-        whole.map_err(|e| io_error(path, "continue", e))?;
+        whole.map_err(failed)?;
         Ok(Self {
             file,
             path: path.into(),
-            draft: None,
+            draft: Some(draft),
+            goes_on: true,
         })
     }
 

@@ -7,7 +7,7 @@ use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
 use filermark_results::record::Outcome;
-use filermark_results::{ClientSummary, Phase, PointRecord, fingerprint};
+use filermark_results::{ClientSummary, Phase, PointRecord, Timestamp, fingerprint};
 use std::collections::BTreeMap;
 
 /// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
@@ -37,12 +37,7 @@ fn whole(run: &Run<'_>, told: &mut Verification) {
             "has no end: the run was cut or still goes on, or the record was truncated".into(),
         );
     }
-    if run.record.start_count > 1 {
-        faults.push(format!(
-            "has {} first lines, and no version resumes a run yet",
-            run.record.start_count
-        ));
-    }
+    faults.extend(pieces_apart(run));
     if run.record.environments.is_empty() && run.record.points.iter().any(|p| p.stats.is_some()) {
         faults.push("has figures, and no line that describes a client host".into());
     }
@@ -52,6 +47,49 @@ fn whole(run: &Run<'_>, told: &mut Verification) {
     faults.extend(end_apart(run));
     let count = run.record.points.len();
     told.conclude(run.name, format!("whole, with {count} load points"), faults);
+}
+
+/// A run that was resumed: by the same version, later than what was before, and told.
+fn pieces_apart(run: &Run<'_>) -> Vec<String> {
+    let record = &run.record;
+    let mut faults = Vec::new();
+    let mut before = record.run.started;
+    for restart in &record.restarts {
+        if restart.version != record.run.version {
+            faults.push(format!(
+                "was begun by version {} and resumed by version {}",
+                record.run.version, restart.version
+            ));
+        }
+        let earlier = record.points.iter().take(restart.point_count);
+        let last = earlier
+            .map(|point| point.ended)
+            .fold(before, Timestamp::max);
+        let later = record.points.iter().skip(restart.point_count);
+        let begins_early = later.clone().any(|point| point.began < restart.at);
+        if restart.at < last || begins_early {
+            faults.push(format!(
+                "was resumed at {}, which does not fit the times of its load points",
+                restart.at.readable()
+            ));
+        }
+        before = restart.at;
+    }
+    let Some(end) = &record.end else {
+        return faults;
+    };
+    let told: Vec<&str> = (end.findings.iter())
+        .filter(|f| f.rule == Rule::Resumed)
+        .map(|f| f.message.as_str())
+        .collect();
+    let pieces = record.pieces();
+    if told != pieces.as_deref().into_iter().collect::<Vec<_>>() {
+        faults.push(
+            "its first lines do not agree with the finding `resumed`: one of them was changed"
+                .into(),
+        );
+    }
+    faults
 }
 
 /// A load point that was measured has gone through its phases.

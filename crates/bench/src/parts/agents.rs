@@ -123,6 +123,7 @@ fn one(dir: &Path) -> Result<Watched, String> {
         dir: dir.into(),
         stop_command: "filermark stop".into(),
         inputs: Vec::new(),
+        goes_on: false,
         client_log_dir: None,
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {

@@ -124,6 +124,7 @@ impl Case {
             dir: self.dir.path().into(),
             stop_command: "filermark stop".into(),
             inputs: Vec::new(),
+            goes_on: false,
             client_log_dir: None,
             stop: self.stop.clone(),
             observe: &mut |_| {},

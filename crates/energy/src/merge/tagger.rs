@@ -200,6 +200,7 @@ impl<W: Write> Tagger<W> {
         let (source, seconds) = declared.source_of(readings.source);
         readings.source = source;
         readings.at = readings.at.plus_seconds(seconds);
+        self.see(readings.at);
         readings.tag = self.tag(readings.at, 1);
         if readings.tag.is_some() {
             self.out.line(&LogLine::Readings(readings))?;
@@ -207,20 +208,22 @@ impl<W: Write> Tagger<W> {
         Ok(())
     }
 
-    /// A line for every stretch of samples with one tag.
+    /// A line for every stretch of samples with one tag. A sample is of an interval, which
+    /// does not have the moment of its end: one that ends with RUN is of RUN.
     fn traffic(&mut self, mut traffic: Traffic, declared: &Declared) -> Result<(), MergeError> {
         let (source, seconds) = declared.source_of(traffic.source);
         let base = traffic.at.plus_seconds(seconds);
-        let time = |sample: &PortSample| base.plus_seconds(sample.after_us as f64 / 1e6);
+        let end = |sample: &PortSample| base.plus_seconds(sample.after_us as f64 / 1e6);
+        let last = |sample: &PortSample| end(sample).plus_seconds(-1e-6);
         for sample in &mut traffic.samples {
             sample.port = declared.port_of(sample.port);
         }
         let mut rest = &traffic.samples[..];
         while let Some(first) = rest.first() {
-            let begin = time(first);
+            let begin = last(first);
             let until = self.timeline.next_change(begin);
             let same = |sample: &PortSample| {
-                let at = time(sample);
+                let at = last(sample);
                 at >= begin && until.is_none_or(|until| at < until)
             };
             let len = rest.iter().take_while(|sample| same(sample)).count();
@@ -228,8 +231,8 @@ impl<W: Write> Tagger<W> {
             let (stretch, after) = rest.split_at(len.max(1));
             rest = after;
             let tag = self.tag(begin, stretch.len() as u64);
-            if let Some(end) = stretch.last() {
-                self.see(time(end));
+            for sample in stretch.first().into_iter().chain(stretch.last()) {
+                self.see(end(sample));
             }
             if tag.is_some() {
                 self.out.line(&LogLine::Traffic(Traffic {
@@ -245,7 +248,6 @@ impl<W: Write> Tagger<W> {
 
     /// The tag of `count` samples from `at` on, which are counted; `None`: they are left out.
     fn tag(&mut self, at: Timestamp, count: u64) -> Option<Tag> {
-        self.see(at);
         let kept = self.kept.is_some_and(|(from, to)| at >= from && at <= to);
         let tag = self.timeline.at(at).filter(|_| kept);
         match tag {

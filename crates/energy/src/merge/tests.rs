@@ -122,7 +122,8 @@ fn every_sample_gets_the_phase_of_its_moment_whatever_its_clock_says() {
                 LogLine::Readings(r) => expected_of(r.at, r.tag.expect("a tag")),
                 LogLine::Traffic(t) => {
                     for sample in &t.samples {
-                        let at = t.at.plus_seconds(sample.after_us as f64 / 1e6);
+                        // An interval does not have the moment of its end.
+                        let at = t.at.plus_seconds((sample.after_us - 1) as f64 / 1e6);
                         expected_of(at, t.tag.expect("a tag"));
                     }
                 }
@@ -284,4 +285,25 @@ fn runs_at_the_same_time_are_told_and_what_lies_between_runs_is_before_the_next(
     };
     assert_eq!(between, Some(expected));
     assert_eq!(Timeline::default().at(first.began), None);
+}
+
+#[test]
+fn at_the_moment_of_a_change_a_reading_is_of_what_begins_and_an_interval_of_what_ends() {
+    let run = merged_run(&composite_record(), 0, "here");
+    let (began, ended) = run.points[0].measured().expect("RUN");
+    for (moment, reading, interval) in [
+        (began, EnergyPhase::Run, EnergyPhase::Warmup),
+        (ended, EnergyPhase::Post, EnergyPhase::RunTail),
+    ] {
+        let (_, lines) = merged(std::slice::from_ref(&run), &[log_text(moment, 1, 0.0)]);
+        let tags: Vec<EnergyPhase> = lines
+            .iter()
+            .filter_map(|line| match line {
+                LogLine::Readings(r) => Some(r.tag.expect("a tag").phase),
+                LogLine::Traffic(t) => Some(t.tag.expect("a tag").phase),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(tags, [interval, reading]);
+    }
 }

@@ -285,10 +285,11 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// What it says between two moments.
+    /// What it says from a moment until before another.
     pub(super) fn between(&self, from: f64, to: f64) -> Steps {
         let begin = self.moments.partition_point(|m| m.0 < from);
-        let end = self.moments.partition_point(|m| m.0 <= to);
+        // A reading at the end is of what follows, as its tag says.
+        let end = self.moments.partition_point(|m| m.0 < to);
         let moments = self.moments.get(begin..end).unwrap_or_default();
         // Idle may have been measured at another pace.
         let own = moments.len() >= INTERVAL_SAMPLES_MIN;

@@ -255,7 +255,7 @@ pub(super) fn events(
     from: f64,
     to: f64,
 ) -> Vec<EnergyFinding> {
-    let within = |event: &&LogEvent| (from..=to).contains(&event.at.unix_seconds());
+    let within = |event: &&LogEvent| (from..to).contains(&event.at.unix_seconds());
     let mut seen: BTreeMap<(&'static str, Option<u32>), (u64, EnergyFinding)> = BTreeMap::new();
     for event in events.iter().filter(within) {
         let (rule, word) = match event.what {

@@ -185,6 +185,15 @@ fn lab(ports: &[&str]) -> Lab {
 
 /// The seed's SWBUILD: two interfaces face the server, a third does not; a sample every 5 s.
 fn swbuild(ports: &[&str]) -> Lines {
+    // A third of a sample off the load points' begins, as it happens.
+    swbuild_at(ports, 1.7, &|lines, seconds, watts| {
+        lines.reading(1, seconds, Quantity::Power, watts);
+    })
+}
+
+/// The same with samples so many seconds behind the beats of a 5 s grid, on which RUNs
+/// begin and end; `read` writes what the meter says.
+fn swbuild_at(ports: &[&str], offset_s: f64, read: &dyn Fn(&mut Lines, f64, f64)) -> Lines {
     let mut lines = Lines::new(lab(ports), run(10));
     lines.source(1, SourceKind::Meter, Role::Server);
     lines.source(9, SourceKind::Sflow, Role::Server);
@@ -192,10 +201,10 @@ fn swbuild(ports: &[&str]) -> Lines {
         lines.port(port, if_index);
     }
     for second in (-100..4000).step_by(5) {
-        // A third of a sample off the load points' begins, as it happens.
-        let seconds = f64::from(second) + 1.7;
-        let (mib, watts) = figures(seconds);
-        lines.reading(1, seconds, Quantity::Power, watts);
+        let seconds = f64::from(second) + offset_s;
+        read(&mut lines, seconds, figures(seconds).1);
+        // What the counters say is of the 5 s before; of which most lie in its middle.
+        let mib = figures(seconds - 2.5).0;
         lines.traffic(0, seconds, mib * 0.75);
         lines.traffic(1, seconds, mib * 0.25);
         lines.traffic(2, seconds, mib);
@@ -207,7 +216,7 @@ fn swbuild(ports: &[&str]) -> Lines {
 fn figures(seconds: f64) -> (f64, f64) {
     let point = (seconds / POINT_S).floor();
     let into = seconds - point * POINT_S;
-    match seconds >= 0.0 && (50.0..=50.0 + RUN_S).contains(&into) {
+    match seconds >= 0.0 && (50.0..50.0 + RUN_S).contains(&into) {
         true => SWBUILD[(point as usize).min(9)],
         false => (1.0, 900.0),
     }
@@ -217,21 +226,58 @@ fn close(found: Option<f64>, wanted: f64) -> bool {
     found.is_some_and(|found| (found / wanted - 1.0).abs() < 1e-9)
 }
 
+/// The seed's ten rows, to the digit.
+const SHOWN: [&str; 10] = [
+    "2.00", "3.32", "4.65", "5.97", "7.29", "8.61", "9.92", "11.22", "12.53", "13.83",
+];
+
+fn shown(point: &PointEfficiency) -> String {
+    let cut = (point.mib_per_s_per_w.expect("efficiency") * 100.0).floor() / 100.0;
+    format!("{cut:.2}")
+}
+
+/// Whatever lies around a RUN (1 MiB/s and 900 W here) gets into nothing of it, wherever
+/// the readings lie: RUN is half open.
+#[test]
+fn the_seeds_rows_come_out_at_every_phase_of_the_samples() {
+    for tenths in 0..50 {
+        let offset_s = f64::from(tenths) / 10.0;
+        let power = |lines: &mut Lines, seconds, watts| {
+            lines.reading(1, seconds, Quantity::Power, watts);
+        };
+        let reduced = swbuild_at(&["24-25"], offset_s, &power).reduce();
+        for ((point, (mib, watts)), row) in reduced.points.iter().zip(SWBUILD).zip(SHOWN) {
+            let power = point.power_w.expect("power");
+            let of = (offset_s, point.number);
+            assert!(close(Some(power.mean), watts), "{of:?}: {power:?}");
+            assert_eq!((power.min, power.max), (watts, watts), "{of:?}");
+            assert_eq!((power.samples, power.coverage), (60, 1.0), "{of:?}");
+            let traffic = point.traffic_mib_per_s.expect("traffic");
+            assert!(
+                (traffic.min / mib - 1.0).abs() < 1e-6,
+                "{of:?}: {traffic:?}"
+            );
+            assert!(
+                (traffic.max / mib - 1.0).abs() < 1e-6,
+                "{of:?}: {traffic:?}"
+            );
+            assert_eq!(shown(point), row, "{of:?}");
+            assert!(point.findings.is_empty(), "{of:?}: {:?}", point.findings);
+        }
+    }
+}
+
 #[test]
 fn the_seeds_swbuild_comes_out() {
     let reduced = swbuild(&["10.0.0.248/24-25"]).reduce();
     assert_eq!(reduced.traffic_from, TrafficFrom::Sflow);
     assert_eq!(reduced.best, Some(9));
-    let shown = [
-        "2.00", "3.32", "4.65", "5.97", "7.29", "8.61", "9.92", "11.22", "12.53", "13.83",
-    ];
-    for ((point, (mib, watts)), shown) in reduced.points.iter().zip(SWBUILD).zip(shown) {
+    for ((point, (mib, watts)), row) in reduced.points.iter().zip(SWBUILD).zip(SHOWN) {
         let traffic = point.traffic_mib_per_s.expect("traffic");
         // A sample whose interval began before RUN is not wholly of it.
         assert!((traffic.mean / mib - 1.0).abs() < 1e-6, "{traffic:?}");
         assert!(close(point.power_w.map(|p| p.mean), watts), "{point:?}");
-        let cut = (point.mib_per_s_per_w.expect("efficiency") * 100.0).floor() / 100.0;
-        assert_eq!(format!("{cut:.2}"), shown);
+        assert_eq!(shown(point), row);
         assert!(point.findings.is_empty(), "{:?}", point.findings);
         let ops = point.achieved_ops_per_s.expect("ops");
         assert!(close(point.joules_per_op, watts / ops));

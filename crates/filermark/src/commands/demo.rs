@@ -66,7 +66,7 @@ pub fn demo(args: &DemoArgs) -> Ended {
         resolved,
         &args.output,
         &args.events,
-        args.setup.energy.as_deref(),
+        run::Way::anew(args.setup.energy.as_deref()),
     );
     server.stop();
     ended

@@ -48,7 +48,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
             eprintln!("{}", finding.message);
         }
     }
-    run::carry_out(resolved, &args.output, &args.events, None)
+    run::carry_out(resolved, &args.output, &args.events, run::Way::default())
 }
 
 /// The flags and the options as the room of configuration wants them.

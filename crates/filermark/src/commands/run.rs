@@ -39,23 +39,44 @@ pub fn run(args: &RunArgs) -> Ended {
         resolved,
         &args.output,
         &args.events,
-        args.setup.energy.as_deref(),
+        Way::anew(args.setup.energy.as_deref()),
     )
 }
 
+/// How a plan is carried out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way<'a> {
+    /// The file that says what is collected beside.
+    pub energy: Option<&'a Path>,
+    /// Behind the last measured load point of the record of this suffix, which was cut.
+    pub goes_on: bool,
+}
+
+impl<'a> Way<'a> {
+    /// From the first load point.
+    pub const fn anew(energy: Option<&'a Path>) -> Self {
+        Self {
+            energy,
+            goes_on: false,
+        }
+    }
+}
+
 /// Carries a plan out, prints its summary, and says where everything is. Whoever
-/// reads the events hears of it. What the file at `energy` says is collected beside.
+/// reads the events hears of it.
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
     wanted: &EventsArgs,
-    energy: Option<&Path>,
+    way: Way<'_>,
 ) -> Ended {
     let record = resolved
         .work_dir
         .join(format!("{}.run.jsonl", resolved.suffix));
     // Before anything is made or asked.
-    check_record_place(&record).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    if !way.goes_on {
+        check_record_place(&record).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    }
     let on_stdout = wanted.events == Some(Target::Stdout);
     if on_stdout && output.json {
         let sentence = "--events - and --json both want standard output: give --events a file";
@@ -71,7 +92,7 @@ pub fn carry_out(
         view: !(on_stdout && std::io::stdout().is_terminal()),
         no_color: output.no_color,
     };
-    let swept = sweep_beside(resolved, facts, style, events.as_mut(), energy);
+    let swept = sweep_beside(resolved, facts, style, events.as_mut(), way);
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, Failure> {
@@ -111,7 +132,7 @@ fn sweep_beside(
     facts: Facts,
     style: TalkStyle,
     events: Option<&mut Events>,
-    energy: Option<&Path>,
+    way: Way<'_>,
 ) -> Result<(RunOutcome, Option<Collected>), Failure> {
     let stop = StopFlag::new();
     interrupt::on_interrupt_of_run(
@@ -119,11 +140,20 @@ fn sweep_beside(
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
         &resolved.stop_command,
     );
-    let start = |setup: &Path| Beside::start(setup, &resolved.work_dir, &resolved.suffix);
-    let beside = energy.map(start).transpose()?;
+    let start = |setup: &Path| {
+        let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
+        Beside::start(setup, dir, suffix, way.goes_on)
+    };
+    let beside = way.energy.map(start).transpose()?;
     let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
     resolved.inputs.extend(beside.as_ref().map(Beside::input));
-    let swept = rested.and_then(|()| sweep(resolved, facts, style, events, stop, beside.as_ref()));
+    let around = Around {
+        facts,
+        style,
+        stop,
+        goes_on: way.goes_on,
+    };
+    let swept = rested.and_then(|()| sweep(resolved, around, events, beside.as_ref()));
     let collected = beside.map(Beside::end);
     if let (Err(_), Some(collected)) = (&swept, &collected) {
         collected.forget_failed_start();
@@ -131,15 +161,27 @@ fn sweep_beside(
     swept.map(|outcome| (outcome, collected))
 }
 
+/// What a sweep needs besides its plan.
+struct Around {
+    facts: Facts,
+    style: TalkStyle,
+    stop: StopFlag,
+    goes_on: bool,
+}
+
 /// Makes the load points with the talk on stderr; writes all files.
 fn sweep(
     resolved: Resolved,
-    facts: Facts,
-    style: TalkStyle,
+    around: Around,
     mut events: Option<&mut Events>,
-    stop: StopFlag,
     beside: Option<&Beside>,
 ) -> Result<RunOutcome, Failure> {
+    let Around {
+        facts,
+        style,
+        stop,
+        goes_on,
+    } = around;
     let dir = resolved.work_dir.clone();
     let netmist = resolved.netmist.clone();
     // The consoles of 2014 always show the bands; netmist's does when asked to.
@@ -158,6 +200,7 @@ fn sweep(
         suffix: resolved.suffix,
         stop_command: resolved.stop_command,
         inputs: resolved.inputs,
+        goes_on,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         stop,

@@ -1,15 +1,17 @@
 //! `run --energy`: a sweep through a switch with a made-up meter, to the report; and the
 //! suite of several.
 
-use crate::energy_collect::{Going, lines, now, samples, serve_on, switch};
+use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_for};
 use crate::sweep::{PROGRAM, Sweep};
 use crate::turns::beside_others;
-use crate::{filermark, talk};
+use crate::{assert_complete, filermark, talk};
 use filermark_energy::log::{EnergyPhase, LogLine};
 use filermark_energy::reduce::{ReduceOptions, TrafficFrom, reduce_files};
 use filermark_testbed::{SflowOptions, Switch};
+use rustix::process::Signal;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -198,11 +200,11 @@ fn a_suite_goes_on_where_it_was_cut() {
     for name in ["one.merged.jsonl", "two.merged.jsonl", "suite.energy.html"] {
         assert!(result.join(name).exists(), "{name}");
     }
-    // The second is cut: its last line is gone.
+    // The second is cut before its load point was measured.
     let record = result.join("two.run.jsonl");
     let text = std::fs::read_to_string(&record).expect("a record");
     let cut: Vec<&str> = text.lines().collect();
-    std::fs::write(&record, cut[..cut.len() - 1].join("\n") + "\n").expect("written");
+    std::fs::write(&record, cut[0].to_owned() + "\n").expect("written");
     let again = suite(&[]);
     assert!(again.status.success(), "{}", talk(&again));
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
@@ -316,4 +318,147 @@ fn a_suite_goes_on_where_it_was_cut() {
         "{}",
         talk(&blocked)
     );
+}
+
+/// The load points that a record has.
+fn points_of(record: &Path) -> usize {
+    let text = std::fs::read_to_string(record).unwrap_or_default();
+    let lines = text.lines();
+    lines
+        .filter(|line| line.starts_with("{\"type\":\"point\""))
+        .count()
+}
+
+/// A suite of one workload in this directory, which is cut by a signal as soon as its
+/// record has so many load points.
+fn cut_suite(dir: &Path, points: usize, signal: Signal) {
+    let mut suite = Command::new(PROGRAM);
+    let args = ["energy", "suite", "sfs_rc_one", "--energy", "energy.toml"];
+    suite.args(args).current_dir(dir).env_remove("RUST_LOG");
+    let mut suite = Going::start(suite);
+    let record = dir.join("result/one.run.jsonl");
+    wait_for("load points", || {
+        (points_of(&record) >= points).then_some(())
+    });
+    suite.signal(signal);
+    suite.end();
+}
+
+#[test]
+fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("a directory");
+    let write =
+        |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
+    let rc = "DRIVER=null\nLOAD=1000\nINCR_LOAD=1000\nNUM_RUNS=4\nPROCS=4\nWARMUP_TIME=1\nRUNTIME=3\nFILESET_MB_PER_OP=0.1\nSTALL_PCNT_MAX=100\n";
+    let setup = "idle = 0\ninterval = \"100ms\"\n[[meter]]\nname = \"made-up\"\nat = \"sim:idle=100,seed=1\"\n";
+    write("sfs_rc_one", rc);
+    write("energy.toml", setup);
+    let suite = |more: &[&str]| {
+        let args = ["energy", "suite", "sfs_rc_one", "--energy", "energy.toml"];
+        filermark(dir.path(), &[&args[..], more].concat())
+    };
+    let result = dir.path().join("result");
+    let record = result.join("one.run.jsonl");
+    cut_suite(dir.path(), 1, Signal::KILL);
+    let first = std::fs::read_to_string(&record).expect("a record");
+    let whole = first.rfind('\n').map_or("", |at| &first[..=at]).to_owned();
+    assert_eq!(points_of(&record), 1);
+
+    // It does not go on where anything has changed, and nothing is touched then.
+    let refused = |what: &str| {
+        let output = suite(&[]);
+        assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+        assert!(talk(&output).contains(what), "{what}: {}", talk(&output));
+        let now = std::fs::read_to_string(&record).expect("a record");
+        assert_eq!(now, first);
+    };
+    write("sfs_rc_one", &format!("# a remark\n{rc}"));
+    refused("sfs_rc_one (-r) has changed");
+    write("sfs_rc_one", &rc.replace("RUNTIME=3", "RUNTIME=4"));
+    refused("another plan");
+    write("sfs_rc_one", rc);
+    write("energy.toml", &format!("drives = 3\n{setup}"));
+    refused("energy.toml (--energy) has changed");
+    write("energy.toml", setup);
+    let other = first.replacen(env!("CARGO_PKG_VERSION"), "0.0.1", 1);
+    std::fs::write(&record, &other).expect("written");
+    let output = suite(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+    assert!(
+        talk(&output).contains("begun by version 0.0.1"),
+        "{}",
+        talk(&output)
+    );
+    // Hosts are looked at when they are there; the record stays as it was.
+    let host = first
+        .split_once("\"cpu_model\":\"")
+        .expect("an environment")
+        .1;
+    let model = host.split_once('"').expect("a model").0;
+    let other = first.replacen(
+        &format!("\"cpu_model\":\"{model}\""),
+        "\"cpu_model\":\"another one\"",
+        1,
+    );
+    std::fs::write(&record, &other).expect("written");
+    let output = suite(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert!(
+        talk(&output).contains("this host has changed"),
+        "{}",
+        talk(&output)
+    );
+    assert_eq!(std::fs::read_to_string(&record).expect("a record"), other);
+    std::fs::write(&record, &first).expect("written");
+
+    let dry = suite(&["--dry-run"]);
+    let text = String::from_utf8_lossy(&dry.stdout).into_owned();
+    assert!(
+        text.contains("cut; goes on behind load point 1 of 4"),
+        "{text}"
+    );
+    cut_suite(dir.path(), 2, Signal::INT);
+    let end = suite(&[]);
+    assert_complete(&end);
+
+    // What was measured before stands as it stood; the record tells its pieces.
+    let text = std::fs::read_to_string(&record).expect("a record");
+    assert!(text.starts_with(&whole), "the first piece was changed");
+    let read = filermark_results::read_record(&record).expect("a record");
+    let numbers: Vec<u32> = read.points.iter().map(|p| p.load.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    let measured = read.points.iter().all(|p| p.measured().is_some());
+    assert!(measured && read.restarts.len() == 2);
+    let pieces: Vec<usize> = read.restarts.iter().map(|r| r.point_count).collect();
+    assert!(pieces[0] == 1 && pieces[1] >= 2, "{pieces:?}");
+    let told = read.pieces().expect("pieces");
+    assert!(told.contains("measured in 3 pieces"), "{told}");
+    let report = filermark(dir.path(), &["report", "result/one.run.jsonl"]);
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(report.contains("measured in 3 pieces"), "{report}");
+    let checked = filermark(dir.path(), &["verify", "result/one.run.jsonl"]);
+    assert!(
+        checked.status.success(),
+        "{}",
+        String::from_utf8_lossy(&checked.stdout)
+    );
+    // The finding cannot be taken away.
+    let hidden = text.replace("measured in 3 pieces", "measured in 1 pieces");
+    write("other.run.jsonl", &hidden);
+    let checked = filermark(dir.path(), &["verify", "other.run.jsonl"]);
+    assert_eq!(checked.status.code(), Some(1));
+
+    // Power was measured beside every piece.
+    assert!(result.join("one.energy.3.jsonl").exists());
+    let merged = [result.join("one.merged.jsonl")];
+    let reduction = reduce_files(&merged, &ReduceOptions::default()).expect("a reduction");
+    let run = &reduction.workloads[0];
+    assert_eq!(run.points.len(), 4);
+    for point in &run.points {
+        let power = point.power_w.expect("power");
+        assert!(power.coverage > 0.5, "{power:?}");
+    }
+    assert!(suite(&[]).status.success());
+    assert!(talk(&suite(&[])).contains("one: done already"));
 }

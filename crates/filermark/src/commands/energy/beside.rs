@@ -22,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Beside {
     collecting: Collecting,
     log: PathBuf,
+    /// The logs of the pieces before, where the run goes on.
+    earlier: Vec<PathBuf>,
     /// The file that says what is collected.
     input: InputFile,
     idle: Duration,
@@ -30,21 +32,28 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Begins to collect what the file at `setup` says, into SUFFIX.energy.jsonl in `dir`.
+    /// Begins to collect what the file at `setup` says, into SUFFIX.energy.jsonl in `dir`;
+    /// where the run `goes_on`, into a further log beside those of the pieces before.
     ///
     /// # Errors
     /// The file makes no sense; a source does not answer; the log is there already.
-    pub fn start(setup: &Path, dir: &Path, suffix: &str) -> Result<Self, Failure> {
-        let read = Setup::read_text(setup).and_then(|text| {
-            let input = InputFile::of("--energy", setup, &text);
-            Ok((Setup::parse(&text, setup)?, input))
-        });
-        let (setup, input) = read.map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    pub fn start(setup: &Path, dir: &Path, suffix: &str, goes_on: bool) -> Result<Self, Failure> {
+        let (setup, input) = read_setup(setup)?;
         std::fs::create_dir_all(dir)
             .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
-        let log = dir.join(format!("{suffix}.energy.jsonl"));
         let merged = dir.join(format!("{suffix}.merged.jsonl"));
-        for old in [&log, &merged] {
+        let (earlier, log, in_the_way) = match goes_on {
+            true => {
+                let (earlier, next) = logs_of(dir, suffix);
+                (earlier, next, Vec::new())
+            }
+            false => {
+                let mut in_the_way = logs_of(dir, suffix).0;
+                in_the_way.push(merged);
+                (Vec::new(), log_of_piece(dir, suffix, 1), in_the_way)
+            }
+        };
+        for old in &in_the_way {
             if old.exists() {
                 return Err(Failure::Usage(vec![format!(
                     "{} is there already: choose another suffix (-s) or directory (-d), or move it away",
@@ -57,6 +66,7 @@ impl Beside {
         Ok(Self {
             collecting,
             log,
+            earlier,
             input,
             idle: setup.idle,
             told: Cell::new(false),
@@ -120,14 +130,53 @@ impl Beside {
         };
         Collected {
             log: self.log,
+            earlier: self.earlier,
             failure,
         }
+    }
+}
+
+/// What is to be collected, and the file that says so, for the record.
+///
+/// # Errors
+/// The file makes no sense.
+pub fn read_setup(path: &Path) -> Result<(Setup, InputFile), Failure> {
+    let read = Setup::read_text(path).and_then(|text| {
+        let input = InputFile::of("--energy", path, &text);
+        Ok((Setup::parse(&text, path)?, input))
+    });
+    read.map_err(|e| Failure::Usage(vec![e.to_string()]))
+}
+
+/// The energy log of a piece of a run, from 1: SUFFIX.energy.jsonl, SUFFIX.energy.2.jsonl.
+fn log_of_piece(dir: &Path, suffix: &str, piece: u32) -> PathBuf {
+    match piece {
+        1 => dir.join(format!("{suffix}.energy.jsonl")),
+        n => dir.join(format!("{suffix}.energy.{n}.jsonl")),
+    }
+}
+
+/// The energy logs of all pieces of a run, and the name of a further one.
+pub fn logs_of(dir: &Path, suffix: &str) -> (Vec<PathBuf>, PathBuf) {
+    let mut found = Vec::new();
+    let mut piece = 1;
+    loop {
+        let log = log_of_piece(dir, suffix, piece);
+        match log.exists() {
+            true => found.push(log),
+            // The first piece may have been without.
+            false if piece > 1 => return (found, log),
+            false => {}
+        }
+        piece += 1;
     }
 }
 
 /// The log of a run that is over.
 pub struct Collected {
     log: PathBuf,
+    /// Those of the pieces before.
+    earlier: Vec<PathBuf>,
     /// Why it was not written to its end.
     failure: Option<Failure>,
 }
@@ -136,6 +185,10 @@ impl Collected {
     /// Removes the log, which this run has made, if the run never came to a load point: the
     /// next one may have its name. Otherwise says what can be done with it.
     pub fn forget_failed_start(&self) {
+        if !self.earlier.is_empty() {
+            // The pieces before have load points; this one may have none.
+            return;
+        }
         let record = self.log.with_extension("").with_extension("run.jsonl");
         match read_record(&record) {
             Ok(read) if !read.points.is_empty() => say_line(format!(
@@ -163,7 +216,8 @@ impl Collected {
         let name = |ending: &str| path.with_file_name(format!("{}{ending}", record.run.suffix));
         let merged = name(".merged.jsonl");
         let runs = [run_of(record, 0, path)];
-        let logs = [self.log.clone()];
+        let mut logs = self.earlier.clone();
+        logs.push(self.log.clone());
         merge_into(&runs, &logs, &MergeOptions::default(), &merged, true)?;
         let reduction = reduce_files(std::slice::from_ref(&merged), &ReduceOptions::default())
             .map_err(Failure::of)?;

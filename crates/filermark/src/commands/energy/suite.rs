@@ -1,13 +1,14 @@
 //! `energy suite`: several workloads one after the other, each with its clean-up, and their
 //! reduction (seed 003, "Example script to run the 4 mandatory workloads"). What is done
-//! already is not done again.
+//! already is not done again: neither a workload nor a load point of one that was cut.
 
+use super::beside::{logs_of, read_setup};
 use super::merge::{merge_into, run_of};
 use super::reduce::{Outputs, print_text};
 use crate::cli::SourceArgs;
 use crate::cli::energy::SuiteArgs;
 use crate::cli::{EventsArgs, OutputArgs};
-use crate::commands::run;
+use crate::commands::run::{self, Way};
 use crate::exit::{Ended, Failure, NOTHING_COUNTS};
 use crate::live::say_line;
 use crate::{interrupt, plain, product};
@@ -16,7 +17,8 @@ use filermark_energy::log::{Lab, Log, LogLine};
 use filermark_energy::merge::MergeOptions;
 use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_energy::setup::Setup;
-use filermark_results::{Outcome, fingerprint, read_record};
+use filermark_model::input::InputFile;
+use filermark_results::{Outcome, RunRecord, fingerprint, read_record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,29 +42,45 @@ struct Part {
 enum State {
     /// Nothing is there.
     ToDo,
-    /// A run was cut, or never came to a load point: its files are moved away, and it is run anew.
+    /// A run was cut before a load point was measured: its files are moved away, and it is
+    /// run anew.
     Cut,
+    /// A run was cut behind its load points: it goes on with the next one.
+    GoesOn {
+        /// Load points that are measured.
+        measured: usize,
+        /// Load points of the plan.
+        of: usize,
+    },
     /// Measured to its end.
     Done,
 }
 
+impl State {
+    fn words(self) -> String {
+        match self {
+            Self::ToDo => "to be run".into(),
+            Self::Cut => "cut; to be run anew".into(),
+            Self::GoesOn { measured, of } => {
+                format!("cut; goes on behind load point {measured} of {of}")
+            }
+            Self::Done => "done".into(),
+        }
+    }
+}
+
 /// Runs what is not done yet, then reduces all of it.
 pub fn suite(args: &SuiteArgs) -> Ended {
-    let setup = match &args.energy {
-        Some(file) => Some(Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?),
-        None => None,
-    };
-    let parts = parts(args)?;
-    for sentence in parts.iter().filter_map(|part| later(part, setup.as_ref())) {
+    let setup = args.energy.as_deref().map(read_setup).transpose()?;
+    let input = setup.as_ref().map(|(_, input)| input);
+    let parts = parts(args, input)?;
+    let setup = setup.as_ref().map(|(setup, _)| setup);
+    for sentence in parts.iter().filter_map(|part| later(part, setup)) {
         say_line(format!("filermark: {sentence}"));
     }
     if args.dry_run {
         for part in &parts {
-            let state = match part.state {
-                State::ToDo => "to be run",
-                State::Cut => "cut; to be run anew",
-                State::Done => "done",
-            };
+            let state = part.state.words();
             let rc = part.rc.display();
             product::print(&format!("{:<12} {rc:<24} {state}\n", part.resolved.suffix));
         }
@@ -116,13 +134,18 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
                 kept.display()
             ));
         }
+        State::GoesOn { .. } => say_line(format!("{title}: {}", part.state.words())),
         State::ToDo => {}
     }
     say_line(format!("{title}: {rc}"));
     plain::listen_to_rooms(&part.resolved.debug, 0);
     let output = OutputArgs::default();
     let events = EventsArgs::default();
-    let code = run::carry_out(part.resolved, &output, &events, args.energy.as_deref())?;
+    let way = Way {
+        energy: args.energy.as_deref(),
+        goes_on: matches!(part.state, State::GoesOn { .. }),
+    };
+    let code = run::carry_out(part.resolved, &output, &events, way)?;
     // A run of which no load point counts is done, too: its report says why.
     let done = [ExitCode::SUCCESS, ExitCode::from(NOTHING_COUNTS)];
     match done.contains(&code) {
@@ -135,27 +158,28 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
 /// A run that is done, and whose merged log is missing: its report failed, or was removed.
 fn merge_again(dir: &Path, suffix: &str) -> Result<(), Failure> {
     let place = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
-    let (record, log, merged) = (place("run"), place("energy"), place("merged"));
+    let (record, merged) = (place("run"), place("merged"));
     if merged.exists() {
         return Ok(());
     }
-    if !log.exists() {
+    let logs = logs_of(dir, suffix).0;
+    if logs.is_empty() {
         return Err(Failure::Failed(format!(
             "{suffix} was measured without --energy: {} is not there; move {} away to measure it again",
-            log.display(),
+            place("energy").display(),
             record.display()
         )));
     }
     let read = read_record(&record).map_err(Failure::of)?;
     let runs = [run_of(&read, 0, &record)];
-    merge_into(&runs, &[log], &MergeOptions::default(), &merged, false)?;
+    merge_into(&runs, &logs, &MergeOptions::default(), &merged, false)?;
     say_line(format!("merged: {}", merged.display()));
     Ok(())
 }
 
 /// The workloads of the command line, resolved: a mistake in the last is told before the
 /// first has run for hours.
-fn parts(args: &SuiteArgs) -> Result<Vec<Part>, Failure> {
+fn parts(args: &SuiteArgs, input: Option<&InputFile>) -> Result<Vec<Part>, Failure> {
     let default = RCS.map(str::to_owned);
     let rcs: &[String] = match args.rcs.is_empty() {
         true => &default,
@@ -167,7 +191,7 @@ fn parts(args: &SuiteArgs) -> Result<Vec<Part>, Failure> {
             Some((suffix, rc)) => (suffix.to_owned(), PathBuf::from(rc)),
             None => (suffix_of(text), PathBuf::from(text)),
         };
-        let part = part(suffix, rc, args)?;
+        let part = part(suffix, rc, args, input)?;
         let same = |other: &&Part| other.resolved.suffix == part.resolved.suffix;
         if let Some(other) = parts.iter().find(same) {
             let sentence = format!(
@@ -196,7 +220,12 @@ fn suffix_of(rc: &str) -> String {
     named.unwrap_or(&name).to_owned()
 }
 
-fn part(suffix: String, rc: PathBuf, args: &SuiteArgs) -> Result<Part, Failure> {
+fn part(
+    suffix: String,
+    rc: PathBuf,
+    args: &SuiteArgs,
+    input: Option<&InputFile>,
+) -> Result<Part, Failure> {
     // Each workload needs the space that the one before had (seed 003).
     let mut options = vec!["KEEP=no".to_owned()];
     options.extend(args.options.iter().cloned());
@@ -207,7 +236,7 @@ fn part(suffix: String, rc: PathBuf, args: &SuiteArgs) -> Result<Part, Failure> 
         options,
         benchmarks: None,
     })?;
-    let state = state(&resolved)?;
+    let state = state(&resolved, input)?;
     Ok(Part {
         rc,
         resolved,
@@ -215,35 +244,86 @@ fn part(suffix: String, rc: PathBuf, args: &SuiteArgs) -> Result<Part, Failure> 
     })
 }
 
-/// What is there of it.
-fn state(resolved: &Resolved) -> Result<State, Failure> {
-    let path = resolved
-        .work_dir
-        .join(format!("{}.run.jsonl", resolved.suffix));
+/// What is there of it. `input`: the file of the collection.
+fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<State, Failure> {
+    let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
+    let path = dir.join(format!("{suffix}.run.jsonl"));
     if !path.exists() {
         // A suite that was ended while the server rested leaves a log without a record.
-        let log = resolved
-            .work_dir
-            .join(format!("{}.energy.jsonl", resolved.suffix));
-        return Ok(if log.exists() {
-            State::Cut
-        } else {
-            State::ToDo
-        });
+        let is_left = !logs_of(dir, suffix).0.is_empty();
+        return Ok(if is_left { State::Cut } else { State::ToDo });
     }
-    let record = read_record(&path).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+    let usage = |sentence: String| Failure::Usage(vec![sentence]);
+    let record = read_record(&path).map_err(|e| usage(e.to_string()))?;
     // One that never came to a load point has nothing that another plan could not have.
     if record.points.is_empty() {
         return Ok(State::Cut);
     }
     if record.run.fingerprint != fingerprint(&resolved.plan) {
-        return Err(Failure::Usage(vec![format!(
+        return Err(usage(format!(
             "{}: this is a run of another plan than the rc file has now; move it away, or give another suffix (SUFFIX=RC) or directory (-d)",
             path.display()
-        )]));
+        )));
     }
-    let complete = matches!(record.end, Some(end) if end.outcome == Outcome::Complete);
-    Ok(if complete { State::Done } else { State::Cut })
+    if matches!(&record.end, Some(end) if end.outcome == Outcome::Complete) {
+        return Ok(State::Done);
+    }
+    let measured = record.points.iter().filter(|p| p.measured().is_some());
+    let measured = measured.count();
+    if measured == 0 {
+        return Ok(State::Cut);
+    }
+    let changes = changes_since(&record, resolved, input);
+    match changes.is_empty() {
+        true => Ok(State::GoesOn {
+            measured,
+            of: resolved.plan.points.len(),
+        }),
+        false => Err(usage(format!(
+            "{}: this run was cut behind load point {measured} and cannot go on, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
+            path.display(),
+            changes.join(", ")
+        ))),
+    }
+}
+
+/// What is not as it was when a run began that was cut. Its hosts are compared when they
+/// are there.
+fn changes_since(
+    record: &RunRecord,
+    resolved: &Resolved,
+    input: Option<&InputFile>,
+) -> Vec<String> {
+    let mut changes = Vec::new();
+    let version = env!("CARGO_PKG_VERSION");
+    if record.run.version != version {
+        changes.push(format!(
+            "it was begun by version {} of Filermark, and this is {version}",
+            record.run.version
+        ));
+    }
+    let now: Vec<&InputFile> = resolved.inputs.iter().chain(input).collect();
+    let was: Vec<&InputFile> = record.run.inputs.iter().flatten().collect();
+    for file in &now {
+        if !was
+            .iter()
+            .any(|was| was.option == file.option && was.name == file.name)
+        {
+            changes.push(format!(
+                "it was begun without {} {}",
+                file.option, file.name
+            ));
+        } else if !was.contains(file) {
+            changes.push(format!("{} ({}) has changed", file.name, file.option));
+        }
+    }
+    for file in &was {
+        let same = |now: &&&InputFile| now.option == file.option && now.name == file.name;
+        if !now.iter().any(|now| same(&now)) {
+            changes.push(format!("it was begun with {} {}", file.option, file.name));
+        }
+    }
+    changes
 }
 
 /// Where a part is done: what the file of the collection says now, and its merged log does
@@ -266,12 +346,14 @@ fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
         return None;
     }
     let (said, options): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
-    let at = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
+    let record = dir.join(format!("{suffix}.run.jsonl"));
+    let logs = logs_of(dir, suffix).0;
+    let logs: Vec<String> = logs.iter().map(|log| log.display().to_string()).collect();
     Some(format!(
         "{suffix}: {} since it was merged, which stays as it is; to merge again: filermark energy merge {} {} {} -o {} --force",
         said.join(", "),
-        at("run").display(),
-        at("energy").display(),
+        record.display(),
+        logs.join(" "),
         options.join(" "),
         log.display()
     ))
@@ -319,11 +401,11 @@ fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, Failure> {
         .find(|path| !path.exists())
         .unwrap_or_default();
     std::fs::create_dir(&kept).map_err(failed)?;
-    for ending in ["run.jsonl", "energy.jsonl", "merged.jsonl"] {
-        let name = format!("{suffix}.{ending}");
-        if dir.join(&name).exists() {
-            std::fs::rename(dir.join(&name), kept.join(&name)).map_err(failed)?;
-        }
+    let mut files = logs_of(dir, suffix).0;
+    files.extend(["run", "merged"].map(|what| dir.join(format!("{suffix}.{what}.jsonl"))));
+    for file in files.iter().filter(|file| file.exists()) {
+        let name = file.file_name().unwrap_or_default();
+        std::fs::rename(file, kept.join(name)).map_err(failed)?;
     }
     Ok(kept)
 }
