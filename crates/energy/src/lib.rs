@@ -5,6 +5,7 @@
 //! runs -> [`reduce`]d to efficiency. Knows the record of a run and nothing of how load is
 //! made. It has no socket and no thread: what is read as it happens is the room `meters`.
 
+pub mod digits;
 pub mod foreign;
 pub mod import;
 pub mod log;

@@ -91,6 +91,8 @@ fn write(path: &Path) -> Result<(), filermark_energy::log::WriteError> {
             role: Role::Server,
             simulated: true,
             interval_s: Some(1.0),
+            digits: Default::default(),
+            instrument: Default::default(),
             clock: Default::default(),
         }))?;
     }

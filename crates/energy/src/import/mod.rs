@@ -23,7 +23,7 @@ pub use power::power_csv;
 pub use report::{ImportReport, PortTotal};
 pub use traffic::{pcap, sflowtool};
 
-use crate::log::{ClockFacts, LogLine, Role, Source, SourceKind, WriteError};
+use crate::log::{ClockFacts, Instrument, LogLine, Role, Source, SourceKind, WriteError};
 use crate::sflow::Zone;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,8 @@ pub struct Options {
     pub role: Role,
     /// How its clock stands to the prime's.
     pub clock: ClockFacts,
+    /// What a power meter is by its plate and its certificate.
+    pub instrument: Instrument,
 }
 
 /// Numbers of sources and interfaces that the log has not given away yet. One for a log.
@@ -139,6 +141,11 @@ pub(crate) fn file_source(
         role: options.role,
         simulated: false,
         interval_s: None,
+        digits: Default::default(),
+        instrument: match kind {
+            SourceKind::Meter => options.instrument.clone(),
+            SourceKind::Sensor | SourceKind::Sflow => Default::default(),
+        },
         clock: options.clock.clone(),
     }
 }

@@ -6,6 +6,7 @@ use super::report::{Events, event};
 use super::row::{Row, Rows};
 use super::text::{LINE_LEN_MAX, Lines, cells};
 use super::{Ids, ImportError, ImportReport, Options, Sink, Table};
+use crate::digits::Digits;
 use crate::log::{EventKind, LogLine, Readings, Source};
 use crate::reading::Quantity;
 use csv::StringRecord;
@@ -127,6 +128,8 @@ fn order(
 struct Out<'a, 'b> {
     source: Option<Source>,
     held: Vec<LogLine>,
+    /// How fine the figures are, as far as they were read.
+    digits: BTreeMap<Quantity, Digits>,
     sink: &'a mut Sink<'b>,
 }
 
@@ -135,6 +138,7 @@ impl<'a, 'b> Out<'a, 'b> {
         Self {
             source: Some(source),
             held: Vec::new(),
+            digits: BTreeMap::new(),
             sink,
         }
     }
@@ -153,6 +157,7 @@ impl<'a, 'b> Out<'a, 'b> {
     fn release(&mut self) -> Result<(), ImportError> {
         if let Some(mut source) = self.source.take() {
             source.interval_s = interval_s(&self.held);
+            source.digits = std::mem::take(&mut self.digits);
             (self.sink)(LogLine::Source(source))?;
         }
         for line in self.held.drain(..) {
@@ -214,7 +219,11 @@ impl Import<'_, '_> {
             if is_header || row.iter().all(str::is_empty) {
                 continue;
             }
-            match rows.read(&row) {
+            let read = rows.read(&row);
+            if self.out.source.is_some() {
+                self.out.digits.clone_from(&rows.digits);
+            }
+            match read {
                 Row::Good(at, values) => self.good(lines.number, at, values)?,
                 Row::PowerOff(at) => self.power_off(lines.number, at)?,
                 Row::Bad(reason) => self.bad(lines.number, reason),

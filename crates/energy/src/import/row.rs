@@ -4,6 +4,7 @@ use super::columns::Pick;
 use super::dates::{self, Fit, Order};
 use super::layout::{Form, Layout, When};
 use super::names;
+use crate::digits::Digits;
 use crate::reading::Quantity;
 use crate::sflow::{LocalTimes, Zone};
 use csv::StringRecord;
@@ -33,6 +34,8 @@ pub(super) struct Rows<'a> {
     layout: &'a Layout,
     order: Order,
     times: LocalTimes,
+    /// How fine the figures are that were read.
+    pub(super) digits: BTreeMap<Quantity, Digits>,
 }
 
 impl<'a> Rows<'a> {
@@ -41,6 +44,7 @@ impl<'a> Rows<'a> {
             layout,
             order,
             times: LocalTimes::new(zone),
+            digits: BTreeMap::new(),
         }
     }
 
@@ -61,6 +65,12 @@ impl<'a> Rows<'a> {
             Err(bad) => return bad,
         };
         let mut values = BTreeMap::new();
+        for pick in &self.layout.picks {
+            if let Some(digits) = digits(row, pick) {
+                let known = self.digits.entry(pick.quantity).or_insert(digits);
+                *known = known.finer(digits);
+            }
+        }
         let mut first_missing = None;
         for pick in &self.layout.picks {
             match self.value(row, pick) {
@@ -213,6 +223,17 @@ fn thousands(cell: &str) -> &'static str {
         true => "; a thousands separator? export the figures without it",
         false => "",
     }
+}
+
+/// How fine a figure is as it is written; of sums, and of columns with a factor that is no
+/// power of ten, nobody can tell by the text.
+fn digits(row: &StringRecord, pick: &Pick) -> Option<Digits> {
+    let [(column, factor)] = pick.terms[..] else {
+        return None;
+    };
+    let cell = names::without_unit(row.get(column)?, pick.quantity).trim();
+    let digits = Digits::of_text(&cell.replace(',', "."))?;
+    digits.times(factor).filter(|_| pick.offset == 0.0)
 }
 
 /// The beginning of a cell, for a message.

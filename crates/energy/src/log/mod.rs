@@ -4,12 +4,15 @@
 //! with runs is the same file with a phase on every sample and a line for every run: so
 //! there is one format, one reader and one writer. Knows no socket and no meter.
 
+mod disclosed;
 mod reader;
 mod writer;
 
+pub use disclosed::{Instrument, Product};
 pub use reader::{LINE_LEN_MAX, Log, ReadError};
 pub use writer::{LogWriter, WriteError};
 
+use crate::digits::Digits;
 use crate::reading::Quantity;
 use crate::sflow::TrafficSample;
 use filermark_results::Timestamp;
@@ -81,6 +84,41 @@ pub struct Lab {
     /// Interfaces that face the server, as [`crate::sflow::PortPattern`] reads them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
+    /// What is measured.
+    #[serde(skip_serializing_if = "Product::is_empty")]
+    pub product: Product,
+    /// Where it is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Who measures it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<String>,
+}
+
+impl Lab {
+    /// Everything that is a text, each with its name in the setup and what people call it.
+    pub fn texts(&self) -> Vec<(String, &'static str, &Option<String>)> {
+        let product = self.product.fields().into_iter();
+        let mut all: Vec<_> = product
+            .map(|(name, called, value)| (format!("product.{name}"), called, value))
+            .collect();
+        all.push(("place".into(), "Place of measurement", &self.place));
+        all.push(("measured_by".into(), "Measured by", &self.measured_by));
+        all
+    }
+
+    /// What is not said yet is as the other says, except for the interfaces.
+    pub fn fill(&mut self, other: &Self) {
+        self.drives = self.drives.or(other.drives);
+        self.raw_capacity_gb = self.raw_capacity_gb.or(other.raw_capacity_gb);
+        self.nominal_voltage_v = self.nominal_voltage_v.or(other.nominal_voltage_v);
+        let mut its = other.product.clone();
+        for (own, its) in self.product.fields_mut().into_iter().zip(its.fields_mut()) {
+            *own = own.take().or(its.take());
+        }
+        self.place = self.place.take().or(other.place.clone());
+        self.measured_by = self.measured_by.take().or(other.measured_by.clone());
+    }
 }
 
 /// What kind of thing a source is.
@@ -139,9 +177,15 @@ pub struct Source {
     /// Seconds between its samples, as they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_s: Option<f64>,
+    /// How fine its figures are, where their text was read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digits: BTreeMap<Quantity, Digits>,
     /// How its clock stands to the prime's.
     #[serde(default)]
     pub clock: ClockFacts,
+    /// What it is by its plate and its certificate, as the user said.
+    #[serde(default, skip_serializing_if = "Instrument::is_empty")]
+    pub instrument: Instrument,
 }
 
 /// How a clock stands to the prime's.

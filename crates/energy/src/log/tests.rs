@@ -32,6 +32,8 @@ fn source(id: u32) -> LogLine {
         role: Role::Server,
         simulated: false,
         interval_s: None,
+        digits: Default::default(),
+        instrument: Default::default(),
         clock: ClockFacts::default(),
     })
 }
@@ -195,14 +197,30 @@ fn tags() -> impl Strategy<Value = Option<Tag>> {
 fn labs() -> impl Strategy<Value = Lab> {
     let option = || prop::option::of(figures());
     let ports = prop::collection::vec("\\PC{0,9}", 0..3);
-    (prop::option::of(any::<u32>()), option(), option(), ports).prop_map(
-        |(drives, raw_capacity_gb, nominal_voltage_v, ports)| Lab {
-            drives,
-            raw_capacity_gb,
-            nominal_voltage_v,
-            ports,
-        },
+    let text = || prop::option::of("\\PC{0,9}");
+    let texts = (text(), text(), text());
+    (
+        prop::option::of(any::<u32>()),
+        option(),
+        option(),
+        ports,
+        texts,
     )
+        .prop_map(
+            |(drives, raw_capacity_gb, nominal_voltage_v, ports, (name, firmware, place))| Lab {
+                drives,
+                raw_capacity_gb,
+                nominal_voltage_v,
+                ports,
+                product: Product {
+                    name,
+                    firmware,
+                    ..Product::default()
+                },
+                place,
+                measured_by: None,
+            },
+        )
 }
 
 fn sources() -> impl Strategy<Value = Source> {
@@ -226,6 +244,8 @@ fn sources() -> impl Strategy<Value = Source> {
             role,
             simulated,
             interval_s,
+            digits: Default::default(),
+            instrument: Default::default(),
             clock: ClockFacts {
                 offset_s: clock.0,
                 bound_s: clock.1,

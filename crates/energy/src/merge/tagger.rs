@@ -3,10 +3,11 @@
 use super::declared::{Declared, Numbers};
 use super::timeline::{Timeline, end_of};
 use crate::log::{
-    EventKind, Head, Lab, Log, LogEvent, LogLine, LogWriter, MergedRun, PortSample, ReadError,
-    Readings, Source, Tag, Traffic, WriteError,
+    EventKind, Head, Instrument, Lab, Log, LogEvent, LogLine, LogWriter, MergedRun, PortSample,
+    ReadError, Readings, Source, Tag, Traffic, WriteError,
 };
 use filermark_results::Timestamp;
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 /// Samples of so long before the first run are kept: the programme's ready idle interval is
@@ -20,6 +21,8 @@ const KEPT_AFTER_S: f64 = 600.0;
 pub struct MergeOptions {
     /// Wins over what the logs say of the lab, field by field.
     pub lab: Lab,
+    /// What sources of these names are by their plates; wins over what the logs say.
+    pub instruments: BTreeMap<String, Instrument>,
     /// Seconds to add to the times of all logs, besides what they say themselves.
     pub shift_s: f64,
     /// Hosts whose clock is the prime's, or was held against it. A log of another host
@@ -73,6 +76,7 @@ pub fn merge<R: BufRead, W: Write>(
         timeline: Timeline::new(runs),
         kept: kept(runs),
         shift_s: options.shift_s,
+        instruments: options.instruments.clone(),
         numbers: Numbers::default(),
         merged: Merged::default(),
         out,
@@ -93,6 +97,7 @@ struct Tagger<W: Write> {
     timeline: Timeline,
     kept: Option<(Timestamp, Timestamp)>,
     shift_s: f64,
+    instruments: BTreeMap<String, Instrument>,
     numbers: Numbers,
     merged: Merged,
     out: LogWriter<W>,
@@ -172,6 +177,9 @@ impl<W: Write> Tagger<W> {
             LogLine::Source(source) => {
                 let mut source = declared.source(source, self.shift_s, &mut self.numbers);
                 estrange(&mut source, stranger);
+                if let Some(said) = self.instruments.get(&source.name) {
+                    source.instrument = said.clone().or(source.instrument);
+                }
                 self.out.line(&LogLine::Source(source))?;
             }
             LogLine::Port(port) => {
@@ -286,7 +294,7 @@ fn estrange(source: &mut Source, host: Option<&str>) {
 fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
     let mut lab = said.clone();
     for its in logs {
-        fill(&mut lab, its.clone());
+        lab.fill(its);
     }
     for its in logs {
         let differ =
@@ -308,6 +316,16 @@ fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
             let (one, other) = (lab.nominal_voltage_v, its.nominal_voltage_v);
             differ("the nominal voltage", "--nominal-voltage", one, other)?;
         }
+        let texts = its.texts().into_iter().zip(lab.texts());
+        for ((name, _, said), ((_, _, its), (_, _, one))) in said.texts().into_iter().zip(texts) {
+            if let (None, Some(its), Some(one)) = (said, its, one)
+                && its != one
+            {
+                return Err(MergeError::Lab(format!(
+                    "the logs do not agree on {name}: \"{one}\" and \"{its}\"; say which in a setup (--energy FILE)"
+                )));
+            }
+        }
         if said.ports.is_empty() {
             let missing = its.ports.iter().filter(|port| !lab.ports.contains(port));
             let missing: Vec<String> = missing.cloned().collect();
@@ -315,11 +333,4 @@ fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
         }
     }
     Ok(lab)
-}
-
-/// What is not said yet is as the log says.
-fn fill(lab: &mut Lab, its: Lab) {
-    lab.drives = lab.drives.or(its.drives);
-    lab.raw_capacity_gb = lab.raw_capacity_gb.or(its.raw_capacity_gb);
-    lab.nominal_voltage_v = lab.nominal_voltage_v.or(its.nominal_voltage_v);
 }

@@ -23,6 +23,8 @@ fn log_text(begin: Timestamp, seconds: i64, offset_s: f64) -> Vec<u8> {
             role: Default::default(),
             simulated: false,
             interval_s: Some(1.0),
+            digits: Default::default(),
+            instrument: Default::default(),
             clock: Default::default(),
         };
         source.clock.offset_s = offset_s;

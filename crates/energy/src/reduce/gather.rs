@@ -2,7 +2,9 @@
 //! pieces of chosen interfaces, the sums of the others.
 
 use super::ReduceError;
+use super::power::{Fineness, power_of};
 use super::steps::{Piece, Steps};
+use crate::digits::Digits;
 use crate::log::{
     EnergyPhase, Head, Log, LogEvent, LogLine, MergedRun, Readings, Role, Source, SourceKind, Tag,
     Traffic,
@@ -41,6 +43,18 @@ pub(super) struct SourceData {
     pub source: Source,
     pub samples: u64,
     pub moments: BTreeMap<Quantity, Vec<(f64, f64)>>,
+}
+
+impl SourceData {
+    /// How fine its figures are: as the log says, else as they look; `None`: nobody can
+    /// tell.
+    pub(super) fn digits(&self, quantity: Quantity) -> Option<Digits> {
+        let said = self.source.digits.get(&quantity).copied();
+        said.or_else(|| {
+            let moments = self.moments.get(&quantity)?;
+            Digits::of_values(moments.iter().map(|moment| moment.1))
+        })
+    }
 }
 
 /// An interface.
@@ -207,15 +221,17 @@ impl Gathered {
         let of_role = |data: &&SourceData| data.source.role == role;
         for data in self.sources.values().filter(of_role) {
             let declared = data.source.kind == SourceKind::Meter && quantity == Quantity::Power;
-            let moments = match data.moments.get(&quantity) {
-                Some(moments) => moments.as_slice(),
+            let (moments, fineness) = match data.moments.get(&quantity) {
+                Some(_) if quantity == Quantity::Power => power_of(data),
+                Some(moments) => (moments.clone(), Fineness::default()),
                 // A meter of the server that never spoke is missing, not absent.
-                None if declared => &[],
+                None if declared => (Vec::new(), Fineness::default()),
                 None => continue,
             };
             let key = (data.source.name.clone(), data.source.location.clone());
             let joined = parts.entry(key).or_default();
-            joined.take(moments);
+            joined.take(&moments);
+            joined.fineness.push(fineness);
             joined.asked_s = joined.asked_s.or(data.source.interval_s);
         }
         let one = |((name, location), joined): ((String, String), Joined)| {
@@ -232,6 +248,7 @@ impl Gathered {
                 interval_s,
                 all,
                 contradicts: joined.contradicts,
+                fineness: joined.fineness,
             };
             (label, part)
         };
@@ -245,6 +262,7 @@ struct Joined {
     moments: Vec<(f64, f64)>,
     asked_s: Option<f64>,
     contradicts: bool,
+    fineness: Vec<Fineness>,
 }
 
 impl Joined {
@@ -282,9 +300,17 @@ pub(super) struct Part {
     pub contradicts: bool,
     /// All of it, for charts.
     pub all: Steps,
+    /// Of power: what it is made of and how fine it is, by log.
+    pub fineness: Vec<Fineness>,
 }
 
 impl Part {
+    /// What lies between two of its figures near this one, where it can be told.
+    pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
+        let steps = self.fineness.iter().filter_map(|f| f.step_at(watts));
+        steps.reduce(f64::max)
+    }
+
     /// What it says from a moment until before another.
     pub(super) fn between(&self, from: f64, to: f64) -> Steps {
         let begin = self.moments.partition_point(|m| m.0 < from);

@@ -6,9 +6,11 @@ mod best_foot;
 mod files;
 mod gather;
 mod point;
+mod power;
 mod programme;
 mod rules;
 mod series;
+mod shown;
 mod steps;
 mod whole;
 mod workload;
@@ -18,8 +20,9 @@ mod tests;
 
 pub use files::{ReduceError, ReduceOptions, WORKLOADS, reduce_files, reduce_logs};
 pub use programme::{DEFINITION, Limit, Programme, Range, programme};
+pub use shown::{efficiency_decimals, shown_decimals};
 
-use crate::log::EnergyPhase;
+use crate::log::{EnergyPhase, Instrument, Lab};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -55,6 +58,8 @@ pub struct WorkloadReduction {
     pub drives: Option<u32>,
     /// Raw capacity in GB, where the user said.
     pub raw_capacity_gb: Option<f64>,
+    /// What else the user said of the server and of the lab.
+    pub lab: Lab,
     /// Its load points.
     pub points: Vec<PointEfficiency>,
     /// Index in `points` of the most MiB/s per W (of valid points, where any is).
@@ -193,6 +198,10 @@ pub enum EnergyRule {
     Ports,
     /// Datagrams were lost, counters began anew, rows could not be read.
     Data,
+    /// A meter's digits are coarser than the figures that are shown from them.
+    Resolution,
+    /// What a worksheet asks for was not said, or a calibration is too old.
+    Disclosure,
     /// Figures are made up.
     Simulated,
     /// The load points or the four workloads are not those of the programme.
@@ -216,6 +225,10 @@ pub struct SourceView {
     pub samples: u64,
     /// How its clock stands to the prime's, in words with the bound.
     pub clock: String,
+    /// Its power is voltage x current x power factor, not its own column.
+    pub power_of_product: bool,
+    /// What it is by its plate and its certificate, as far as the user said.
+    pub instrument: Instrument,
 }
 
 /// A line of a chart.

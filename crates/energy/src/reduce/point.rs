@@ -188,6 +188,7 @@ fn findings(
         }
     }
     found.extend(rules::events(&log.events, &log.sources, from, to));
+    found.extend(rules::resolution(&parts.power, point, (from, to)));
     found.extend(rules::negative(&parts.power, from, to));
     if point.valid == Some(false) {
         found.push(rules::point_invalid());

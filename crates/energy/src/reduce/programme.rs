@@ -53,6 +53,7 @@ pub struct Programme {
     pub drives_more_pcnt: Limit,
     pub efficiency_below_pcnt: Limit,
     pub ready_idle_s: Limit,
+    pub calibration_days_max: Limit,
 }
 
 /// The shipped limits.

@@ -3,7 +3,9 @@
 use super::gather::SourceData;
 use super::point::PartMap;
 use super::programme::programme;
-use super::{EnergyFinding, EnergyRule, Stats};
+use super::{
+    EnergyFinding, EnergyRule, PointEfficiency, Stats, efficiency_decimals, shown_decimals,
+};
 use crate::log::{EventKind, LogEvent};
 use crate::reading::Quantity;
 use filermark_model::Severity;
@@ -95,6 +97,39 @@ pub(super) fn traffic(stats: Option<&Stats>, silent: &[String], run_s: f64) -> V
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Figures of meters that are coarser than what is shown from them.
+pub(super) fn resolution(
+    parts: &PartMap,
+    point: &PointEfficiency,
+    (from, to): (f64, f64),
+) -> Option<EnergyFinding> {
+    let mean = point.power_w?.mean;
+    let of_part = |(label, part): (&String, &super::gather::Part)| {
+        let stats = part.between(from, to).stats(from, to)?;
+        Some((label.clone(), part.step_at(stats.mean)?))
+    };
+    let steps: Vec<(String, f64)> = parts.iter().filter_map(of_part).collect();
+    let step: f64 = steps.iter().map(|(_, step)| step).sum();
+    let shown_w = 10f64.powi(-(shown_decimals(mean) as i32));
+    let efficiency = point.mib_per_s_per_w.filter(|_| mean > 0.0);
+    let shown = efficiency.map(|e| 10f64.powi(-(efficiency_decimals(e) as i32)));
+    let off = efficiency.map(|e| e * step / 2.0 / mean);
+    let coarse_w = step > shown_w * 1.001;
+    let coarse = off.zip(shown).is_some_and(|(off, shown)| off > shown);
+    (coarse_w || coarse).then(|| {
+        let names: Vec<String> = steps.into_iter().map(|(label, _)| label).collect();
+        let efficiency = off.zip(shown).map(|(off, shown)| {
+            format!("; half a step is {off:.4} MiB/s per W, which is shown to {shown}")
+        });
+        let message = format!(
+            "power: figures of {} have steps of {step} W, and the mean is shown to {shown_w} W{}; let the meter log more digits, or voltage, current and power factor beside the power",
+            list(&names),
+            efficiency.unwrap_or_default()
+        );
+        finding(EnergyRule::Resolution, Severity::Warning, message)
+    })
 }
 
 /// A meter that is clamped the wrong way round, or does not measure.

@@ -6,7 +6,7 @@ use super::{
     BestFoot, DriveEfficiency, EnergyFinding, EnergyRule, PhaseSpan, PointEfficiency, RangePoint,
     Reduction, Series, SeriesKind, SourceView, Stats, TrafficFrom, WorkloadReduction,
 };
-use crate::log::EnergyPhase;
+use crate::log::{EnergyPhase, Instrument, Lab, Product};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 
@@ -267,6 +267,7 @@ fn workload(shape: &Shape, traffic_from: TrafficFrom) -> WorkloadReduction {
         load_unit: shape.load_unit.into(),
         drives: Some(24),
         raw_capacity_gb: None,
+        lab: lab(),
         best: Some(points.len() - 1),
         points,
         traffic_from,
@@ -279,12 +280,36 @@ fn workload(shape: &Shape, traffic_from: TrafficFrom) -> WorkloadReduction {
             simulated: false,
             samples: 1_560,
             clock: "0.8 s behind, ± 0.2 s (asked before and after)".into(),
+            power_of_product: true,
+            instrument: Instrument {
+                make: Some("Yokogawa".into()),
+                model: Some("WT310E".into()),
+                serial: Some("C3TB12345".into()),
+                firmware: None,
+                calibrated: Some("2017-11-06".into()),
+            },
         }],
         series,
         phases: phases(shape),
         events: Vec::new(),
         findings: Vec::new(),
         simulated: false,
+    }
+}
+
+/// What a worksheet asks for, but for who measured.
+fn lab() -> Lab {
+    Lab {
+        product: Product {
+            vendor: Some("Example Storage".into()),
+            name: Some("Filer 9".into()),
+            model: Some("F9-24".into()),
+            serial: Some("0042".into()),
+            firmware: Some("9.1.4".into()),
+            configuration: Some("2 controllers, 24 drives of 4 TB".into()),
+        },
+        place: Some("Lab 2, Cologne".into()),
+        ..Lab::default()
     }
 }
 

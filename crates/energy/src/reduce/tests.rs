@@ -1,11 +1,12 @@
 use super::steps::{Piece, Steps};
 use super::*;
 use crate::log::{
-    ClockFacts, EventKind, Head, Lab, Log, LogEvent, LogLine, LogWriter, MergedPoint, MergedRun,
-    PhaseBegin, Port, PortSample, Readings, Role, Source, SourceKind, Tag, Traffic,
+    ClockFacts, EventKind, Head, Instrument, Lab, Log, LogEvent, LogLine, LogWriter, MergedPoint,
+    MergedRun, PhaseBegin, Port, PortSample, Readings, Role, Source, SourceKind, Tag, Traffic,
 };
 use crate::reading::Quantity;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// MiB/s and W of the ten load points of seed 003, "Data reduction. Example SWBUILD". The
@@ -56,19 +57,7 @@ impl Lines {
     }
 
     fn source(&mut self, id: u32, kind: SourceKind, role: Role) {
-        self.push(LogLine::Source(Source {
-            id,
-            kind,
-            name: format!("source {id}"),
-            location: format!("here/{id}"),
-            role,
-            simulated: false,
-            interval_s: Some(5.0),
-            clock: ClockFacts {
-                bound_s: Some(0.1),
-                ..ClockFacts::default()
-            },
-        }));
+        self.push(source(id, kind, role));
     }
 
     fn port(&mut self, port: u32, if_index: u32) {
@@ -119,6 +108,24 @@ impl Lines {
         let reduced = reduce_logs(vec![self.log()], &ReduceOptions::default());
         reduced.expect("a reduction").workloads.remove(0)
     }
+}
+
+fn source(id: u32, kind: SourceKind, role: Role) -> LogLine {
+    LogLine::Source(Source {
+        id,
+        kind,
+        name: format!("source {id}"),
+        location: format!("here/{id}"),
+        role,
+        simulated: false,
+        interval_s: Some(5.0),
+        digits: Default::default(),
+        instrument: Default::default(),
+        clock: ClockFacts {
+            bound_s: Some(0.1),
+            ..ClockFacts::default()
+        },
+    })
 }
 
 /// Only whether it is RUN matters to the reduction.
@@ -267,6 +274,148 @@ fn the_seeds_rows_come_out_at_every_phase_of_the_samples() {
     }
 }
 
+/// A figure with so many significant digits, as a meter prints it.
+fn printed(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1)
+        .parse()
+        .expect("a figure")
+}
+
+/// Voltage, current and power factor of a power, with the digits of the seed's meter.
+fn factors(watts: f64) -> [(Quantity, f64); 3] {
+    let (volts, factor) = (230.29, 0.9387);
+    [
+        (Quantity::Voltage, volts),
+        (Quantity::Current, printed(watts / volts / factor, 5)),
+        (Quantity::PowerFactor, factor),
+    ]
+}
+
+#[test]
+fn power_of_three_digits_is_told_and_shows_other_rows_than_the_seeds() {
+    let read = |lines: &mut Lines, seconds, watts| {
+        lines.reading(1, seconds, Quantity::Power, printed(watts, 3));
+    };
+    let reduced = swbuild_at(&["24-25"], 1.7, &read).reduce();
+    let off = reduced.points.iter().zip(SHOWN);
+    let off: Vec<u32> = off
+        .filter(|(point, row)| shown(point) != *row)
+        .map(|(point, _)| point.number)
+        .collect();
+    assert_eq!(off, [2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    for point in &reduced.points {
+        let found = of_rule(&point.findings, EnergyRule::Resolution);
+        assert_eq!(found[0].severity, Severity::Warning);
+        let told = &found[0].message;
+        assert!(
+            told.contains("steps of 10 W") && told.contains("shown to 1 W"),
+            "{told}"
+        );
+    }
+}
+
+/// Row 6 of the seed, 13000 MiB/s over 1510 W, is 8.609: 8.61 comes out of the power that is
+/// shown as 1510 W, not of 1510 W.
+#[test]
+fn voltage_current_and_power_factor_make_the_seeds_rows_where_the_power_has_three_digits() {
+    for tenths in 0..50 {
+        let read = |lines: &mut Lines, seconds, watts| {
+            let mut values: BTreeMap<Quantity, f64> = factors(watts).into();
+            values.insert(Quantity::Power, printed(watts, 3));
+            lines.push(LogLine::Readings(Readings {
+                source: 1,
+                at: at(seconds),
+                values,
+                tag: Some(tag(seconds)),
+            }));
+        };
+        let reduced = swbuild_at(&["24-25"], f64::from(tenths) / 10.0, &read).reduce();
+        for ((point, (_, watts)), row) in reduced.points.iter().zip(SWBUILD).zip(SHOWN) {
+            assert_eq!(shown(point), row, "{tenths}");
+            let power = point.power_w.expect("power").mean;
+            assert!((power - watts).abs() < 0.02, "{power} W");
+            assert!(point.findings.is_empty(), "{:?}", point.findings);
+        }
+        let found = of_rule(&reduced.findings, EnergyRule::Resolution);
+        assert_eq!(found[0].severity, Severity::Note);
+        assert!(found[0].message.contains("and is used"), "{found:?}");
+        assert!(reduced.sources[0].power_of_product);
+    }
+}
+
+#[test]
+fn columns_that_do_not_make_the_power_are_told_and_not_used() {
+    let read = |lines: &mut Lines, seconds: f64, watts| {
+        // Another element's current.
+        let mut values: BTreeMap<Quantity, f64> = factors(watts * 1.1).into();
+        values.insert(Quantity::Power, printed(watts, 3));
+        lines.push(LogLine::Readings(Readings {
+            source: 1,
+            at: at(seconds),
+            values,
+            tag: Some(tag(seconds)),
+        }));
+    };
+    let reduced = swbuild_at(&["24-25"], 1.7, &read).reduce();
+    let found = of_rule(&reduced.findings, EnergyRule::Resolution);
+    assert_eq!(found[0].severity, Severity::Warning);
+    assert!(found[0].message.contains("does not fit"), "{found:?}");
+    let power = reduced.points[0].power_w.expect("power").mean;
+    assert_eq!(power, 1500.0);
+}
+
+#[test]
+fn what_a_worksheet_lacks_is_told_and_an_old_calibration_too() {
+    let mut lab = lab(&["24-25"]);
+    let lacks = |lab: &Lab, instrument: Instrument| {
+        let mut lines = Lines::new(lab.clone(), run(1));
+        let LogLine::Source(mut source) = source(1, SourceKind::Meter, Role::Server) else {
+            panic!("a source");
+        };
+        source.instrument = instrument;
+        lines.push(LogLine::Source(source));
+        for second in 0..400 {
+            lines.reading(1, f64::from(second), Quantity::Power, 500.25);
+        }
+        let reduced = lines.reduce();
+        let found = of_rule(&reduced.findings, EnergyRule::Disclosure);
+        let told = |f: &&EnergyFinding| (f.severity, f.message.clone());
+        found.iter().map(told).collect::<Vec<_>>()
+    };
+    let found = lacks(&lab, Instrument::default());
+    assert_eq!((found.len(), found[0].0), (1, Severity::Note));
+    for word in [
+        "product.vendor",
+        "product.firmware",
+        "place",
+        "make/model/serial/calibrated of meter source 1",
+    ] {
+        assert!(found[0].1.contains(word), "{word}: {found:?}");
+    }
+    for field in lab.product.fields_mut() {
+        *field = Some("said".into());
+    }
+    lab.place = Some("here".into());
+    lab.measured_by = Some("us".into());
+    let mut instrument = Instrument {
+        make: Some("Yokogawa".into()),
+        model: Some("WT310E".into()),
+        serial: Some("C3".into()),
+        firmware: None,
+        calibrated: Some("2017-11-06".into()),
+    };
+    assert_eq!(lacks(&lab, instrument.clone()), []);
+    for (day, words) in [
+        ("2016-01-01", "(limit 366)"),
+        ("2019-01-01", "after the measurement"),
+    ] {
+        instrument.calibrated = Some(day.into());
+        let found = lacks(&lab, instrument.clone());
+        assert_eq!((found.len(), found[0].0), (1, Severity::Warning));
+        assert!(found[0].1.contains(words), "{found:?}");
+    }
+}
+
 #[test]
 fn the_seeds_swbuild_comes_out() {
     let reduced = swbuild(&["10.0.0.248/24-25"]).reduce();
@@ -399,6 +548,8 @@ fn same_meter(second: &dyn Fn(f64) -> Option<f64>) -> WorkloadReduction {
             role: Role::Server,
             simulated: false,
             interval_s: Some(1.0),
+            digits: Default::default(),
+            instrument: Default::default(),
             clock: ClockFacts::default(),
         }));
     }
@@ -442,6 +593,8 @@ fn one_place_under_two_names_and_power_below_zero_do_not_count() {
             role: Role::Server,
             simulated: false,
             interval_s: Some(1.0),
+            digits: Default::default(),
+            instrument: Default::default(),
             clock: ClockFacts::default(),
         }));
     }

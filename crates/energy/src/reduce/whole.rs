@@ -2,6 +2,7 @@
 
 use super::gather::Gathered;
 use super::point::Parts;
+use super::power::Fineness;
 use super::programme::programme;
 use super::rules::{finding, list};
 use super::{EnergyFinding, EnergyRule, WorkloadReduction};
@@ -30,6 +31,7 @@ pub(super) fn findings(
     let mut found = Vec::new();
     found.extend(same_meter(log, parts));
     found.extend(against_clients(workload));
+    found.extend(products(parts));
     found.extend(stuck(log, parts));
     found.extend(without_tail.then(tail));
     found.extend(simulated(log));
@@ -39,6 +41,7 @@ pub(super) fn findings(
     found.extend(data(log));
     found.extend(load_points(run));
     found.extend(environment(parts));
+    found.extend(disclosure(log, run));
     found.extend(idle(parts, workload));
     found
 }
@@ -254,6 +257,45 @@ fn against_clients(workload: &WorkloadReduction) -> Option<EnergyFinding> {
     Some(finding(EnergyRule::Ports, Severity::Warning, message))
 }
 
+/// Meters whose power is, or would be, better made of other columns than their own.
+fn products(parts: &Parts) -> Vec<EnergyFinding> {
+    let parts = parts.power.iter().chain(&parts.client_power);
+    let all = parts.flat_map(|(label, part)| part.fineness.iter().map(move |f| (label, f)));
+    let one = |(label, fineness): (&String, &Fineness)| {
+        let product = fineness.product?;
+        let column = fineness.column?;
+        let (step, made) = (
+            column.step_at(product.mean_w),
+            product.share * 2.0 * product.mean_w,
+        );
+        let both = format!(
+            "{label}: the meter's own power has {} digits (steps of {step} W near {:.0} W), voltage x current x power factor of the same readings steps of {made:.2} W",
+            column.count, product.mean_w
+        );
+        let apart = format!(
+            "they differ by {:.3} W at most, rounding explains {:.3} W",
+            product.apart_w, product.explained_w
+        );
+        Some(match product.is_used {
+            true => finding(
+                EnergyRule::Resolution,
+                Severity::Note,
+                format!("{both} and is used; {apart}; the log has all of them"),
+            ),
+            false => finding(
+                EnergyRule::Resolution,
+                Severity::Warning,
+                format!(
+                    "{both}, but does not fit: {apart}; it is not used. Are the columns those of one element?"
+                ),
+            ),
+        })
+    };
+    let mut found: Vec<EnergyFinding> = all.filter_map(one).collect();
+    found.dedup();
+    found
+}
+
 /// A meter that always says the same does not measure.
 fn stuck(log: &Gathered, parts: &Parts) -> Option<EnergyFinding> {
     const SAMPLES_MIN: usize = 30;
@@ -332,6 +374,57 @@ fn load_points(run: &MergedRun) -> Option<EnergyFinding> {
         let message = "the load points are not evenly spaced, as the programme has them";
         finding(EnergyRule::Coverage, Severity::Note, message.into())
     })
+}
+
+/// What a worksheet asks for and nobody said, and calibrations that are too old. Of made-up
+/// figures nobody fills one in.
+fn disclosure(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
+    let sources = || log.sources.values().map(|data| &data.source);
+    if sources().any(|source| source.simulated) {
+        return Vec::new();
+    }
+    let texts = log.head.lab.texts();
+    let missing = texts.iter().filter(|(_, _, value)| value.is_none());
+    let mut missing: Vec<String> = missing.map(|(name, _, _)| name.clone()).collect();
+    let meters = || sources().filter(|source| source.kind == SourceKind::Meter);
+    for meter in meters() {
+        let fields = meter.instrument.fields();
+        let lacks = fields.iter().filter(|(_, value)| value.is_none());
+        let lacks: Vec<&str> = lacks
+            .map(|(name, _)| *name)
+            .filter(|n| *n != "firmware")
+            .collect();
+        if !lacks.is_empty() {
+            missing.push(format!("{} of meter {}", lacks.join("/"), meter.name));
+        }
+    }
+    let mut found = Vec::new();
+    if !missing.is_empty() {
+        let message = format!(
+            "a worksheet asks for what nobody said: {}; write it into the setup (energy-setup.md) and merge with --energy FILE",
+            missing.join(", ")
+        );
+        found.push(finding(EnergyRule::Disclosure, Severity::Note, message));
+    }
+    found.extend(meters().filter_map(|meter| calibration(meter, run)));
+    found
+}
+
+fn calibration(meter: &Source, run: &MergedRun) -> Option<EnergyFinding> {
+    let limit = programme().calibration_days_max.value;
+    let calibrated = meter.instrument.calibrated.as_ref()?;
+    let calibrated = calibrated.parse::<jiff::civil::Date>().ok()?;
+    let midnight = calibrated.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    let seconds = run.began.unix_seconds() - midnight.timestamp().as_second() as f64;
+    let days = (seconds / 86_400.0).floor();
+    let what = match days {
+        // Days begin at different moments around the world.
+        days if days < -1.0 => "after the measurement".to_owned(),
+        days if days > limit => format!("{days} days before the measurement (limit {limit})"),
+        _ => return None,
+    };
+    let message = format!("{}: calibrated on {calibrated}, {what}", meter.name);
+    Some(finding(EnergyRule::Disclosure, Severity::Warning, message))
 }
 
 fn environment(parts: &Parts) -> Option<EnergyFinding> {

@@ -2,6 +2,7 @@
 
 use super::gather::{Gathered, SourceData};
 use super::point::{Parts, reduce_point, sum_between};
+use super::power::power_of;
 use super::{
     EnergyFinding, EnergyRule, PhaseSpan, PointEfficiency, SourceView, Stats, TrafficFrom,
     WorkloadReduction, series, whole,
@@ -37,6 +38,7 @@ pub(super) fn reduce_run(
         load_unit: run.load_unit.clone(),
         drives: log.head.lab.drives,
         raw_capacity_gb: capacity,
+        lab: log.head.lab.clone(),
         best: best(&points),
         points,
         traffic_from,
@@ -155,6 +157,8 @@ fn view(data: &SourceData) -> SourceView {
         simulated: source.simulated,
         samples: data.samples,
         clock: clock(&source.clock),
+        power_of_product: power_of(data).1.product.is_some_and(|p| p.is_used),
+        instrument: source.instrument.clone(),
     }
 }
 

@@ -3,10 +3,11 @@
 //! The library reads TOML; what keys mean and what values may be is said here.
 
 use super::{Setup, SflowSetup, SourceSetup, SourceSpec};
-use crate::log::{Lab, Role, SourceKind};
+use crate::log::{self as disclosed, Instrument, Lab, Role, SourceKind};
 use crate::reading::Quantity;
 use crate::sflow::selection::Which;
 use crate::sflow::{Names, PORT, PortPattern, Selection, TimeBasis};
+use jiff::civil::Date;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -32,6 +33,8 @@ const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 const FILE_LEN_MAX: u64 = 1 << 20;
 /// Longest name of a source, in characters.
 const NAME_LEN_MAX: usize = 64;
+/// Longest text for the worksheet, in characters.
+pub const TEXT_LEN_MAX: usize = 400;
 /// Most interfaces that are chosen or named.
 const PORTS_MAX: usize = 4096;
 /// The furthest that a clock may be off, in seconds: a day and a half covers every zone.
@@ -50,6 +53,10 @@ struct File {
     nominal_voltage_v: Option<Spanned<f64>>,
     interval: Option<Spanned<Value>>,
     idle: Option<Spanned<Value>>,
+    place: Option<Spanned<String>>,
+    measured_by: Option<Spanned<String>>,
+    #[serde(default)]
+    product: Product,
     sflow: Option<Sflow>,
     #[serde(default)]
     meter: Vec<Spanned<Source>>,
@@ -57,9 +64,33 @@ struct File {
     sensor: Vec<Spanned<Source>>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Product {
+    vendor: Option<Spanned<String>>,
+    name: Option<Spanned<String>>,
+    model: Option<Spanned<String>>,
+    serial: Option<Spanned<String>>,
+    firmware: Option<Spanned<String>>,
+    configuration: Option<Spanned<String>>,
+}
+
+/// What stands on the plate of a meter, a sensor or a switch.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Plate {
+    make: Option<Spanned<String>>,
+    model: Option<Spanned<String>>,
+    serial: Option<Spanned<String>>,
+    firmware: Option<Spanned<String>>,
+    calibrated: Option<Spanned<Value>>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sflow {
+    #[serde(default)]
+    instrument: Plate,
     listen: Option<Spanned<String>>,
     #[serde(default)]
     ports: Vec<Spanned<String>>,
@@ -74,6 +105,8 @@ struct Source {
     name: Option<Spanned<String>>,
     at: Spanned<String>,
     role: Option<Spanned<String>>,
+    #[serde(default)]
+    instrument: Plate,
     interval: Option<Spanned<Value>>,
     clock_offset: Option<Spanned<f64>>,
 }
@@ -145,6 +178,9 @@ fn setup(file: File) -> Result<Setup, BadAt> {
         raw_capacity_gb: positive(file.raw_capacity_gb.as_ref(), "raw_capacity_gb, in GB,")?,
         nominal_voltage_v: positive(file.nominal_voltage_v.as_ref(), "nominal_voltage_v, in V,")?,
         ports,
+        product: product(file.product)?,
+        place: file.place.as_ref().map(said).transpose()?,
+        measured_by: file.measured_by.as_ref().map(said).transpose()?,
     };
     if let Some(one) = file.meter.iter().chain(&file.sensor).nth(SOURCES_MAX) {
         return Err(bad(
@@ -166,6 +202,63 @@ fn setup(file: File) -> Result<Setup, BadAt> {
         meters: sources(file.meter, SourceKind::Meter)?,
         sensors: sources(file.sensor, SourceKind::Sensor)?,
     })
+}
+
+fn product(file: Product) -> Result<disclosed::Product, BadAt> {
+    let text = |text: Option<Spanned<String>>| text.as_ref().map(said).transpose();
+    Ok(disclosed::Product {
+        vendor: text(file.vendor)?,
+        name: text(file.name)?,
+        model: text(file.model)?,
+        serial: text(file.serial)?,
+        firmware: text(file.firmware)?,
+        configuration: text(file.configuration)?,
+    })
+}
+
+fn plate(file: Plate) -> Result<Instrument, BadAt> {
+    let text = |text: Option<Spanned<String>>| text.as_ref().map(said).transpose();
+    Ok(Instrument {
+        make: text(file.make)?,
+        model: text(file.model)?,
+        serial: text(file.serial)?,
+        firmware: text(file.firmware)?,
+        calibrated: file.calibrated.as_ref().map(date).transpose()?,
+    })
+}
+
+/// A day, as TOML's own or as a text.
+fn date(value: &Spanned<Value>) -> Result<String, BadAt> {
+    let text = match value.get_ref() {
+        Value::String(text) => text.clone(),
+        Value::Datetime(day) => day.to_string(),
+        _ => String::new(),
+    };
+    day(&text).ok_or_else(|| bad(value, "calibrated is a day, as \"2026-03-01\""))
+}
+
+/// A day of the calendar, as `2026-03-01`; `None`: it is none.
+pub fn day(text: &str) -> Option<String> {
+    let day = text.trim().parse::<Date>().ok()?;
+    Some(day.to_string())
+}
+
+fn said(text: &Spanned<String>) -> Result<String, BadAt> {
+    told(text.get_ref()).ok_or_else(|| {
+        let reason = format!(
+            "this is a text of 1 to {TEXT_LEN_MAX} characters on one line; leave it out if unknown"
+        );
+        bad(text, reason)
+    })
+}
+
+/// What a worksheet asks for, on one line; `None`: it is empty, too long, or of several
+/// lines.
+pub fn told(text: &str) -> Option<String> {
+    let line = text.trim();
+    let long = line.chars().count() > TEXT_LEN_MAX;
+    let sound = !line.is_empty() && !long && !line.chars().any(char::is_control);
+    sound.then(|| line.to_owned())
 }
 
 fn positive(value: Option<&Spanned<f64>>, what: &str) -> Result<Option<f64>, BadAt> {
@@ -224,6 +317,7 @@ fn sflow(file: Sflow) -> Result<(SflowSetup, Vec<String>), BadAt> {
         selection: Selection::new(ports.clone(), names(file.names)?),
         ports,
         time_basis,
+        instrument: plate(file.instrument)?,
     };
     Ok((setup, texts))
 }
@@ -309,6 +403,7 @@ fn source(
         role,
         interval,
         clock_offset_s: file.clock_offset.map(Spanned::into_inner),
+        instrument: plate(file.instrument)?,
     })
 }
 

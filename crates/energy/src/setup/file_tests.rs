@@ -183,3 +183,44 @@ proptest::proptest! {
         let _ = Setup::parse(&text, Path::new("x"));
     }
 }
+
+#[test]
+fn what_a_worksheet_asks_for_is_read_and_mistakes_are_told_by_their_line() {
+    let setup = parsed(
+        r#"place = "Lab 2, Cologne"
+measured_by = "Example Labs"
+[product]
+vendor = "Example Storage"
+name = "Filer 9"
+firmware = "9.1.4"
+[sflow]
+instrument = { make = "Quanta", model = "LB6M" }
+[[meter]]
+name = "wt"
+at = "scpi://meter.example"
+instrument = { make = "Yokogawa", model = "WT310E", serial = "C3", calibrated = 2026-03-01 }
+"#,
+    );
+    assert_eq!(setup.lab.place.as_deref(), Some("Lab 2, Cologne"));
+    assert_eq!(setup.lab.measured_by.as_deref(), Some("Example Labs"));
+    assert_eq!(setup.lab.product.firmware.as_deref(), Some("9.1.4"));
+    assert_eq!(setup.lab.product.serial, None);
+    let all = setup.instruments();
+    assert_eq!(all["wt"].calibrated.as_deref(), Some("2026-03-01"));
+    assert_eq!(all["sflow"].model.as_deref(), Some("LB6M"));
+    for (text, what) in [
+        ("place = \"\"", "energy.toml:1: this is a text of 1 to 400"),
+        (
+            "[product]\nname = \"a\\nb\"",
+            "energy.toml:2: this is a text",
+        ),
+        ("[product]\nmaker = \"x\"", "mend the key"),
+        (
+            "[[meter]]\nat = \"rapl:\"\ninstrument = { calibrated = \"2026-13-01\" }",
+            "energy.toml:3: calibrated is a day",
+        ),
+    ] {
+        let told = refused(text);
+        assert!(told.contains(what), "{told}");
+    }
+}

@@ -8,15 +8,21 @@ mod show;
 mod spec;
 mod url;
 
-pub use file::{INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, belongs, seconds};
+pub use file::{
+    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, belongs, day, seconds, told,
+};
 pub use read::OIDS_MAX;
 pub use spec::{Simulated, SourceSpec, SpecError};
 
-use crate::log::{Lab, Role};
+use crate::log::{Instrument, Lab, Role};
 use crate::sflow::{Names, PortPattern, Selection, TimeBasis};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
+
+/// What the collector of sFlow is called in logs.
+pub const SFLOW_NAME: &str = "sflow";
 
 /// Everything that is to be collected.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +50,8 @@ pub struct SflowSetup {
     pub ports: Vec<PortPattern>,
     /// How long an interval was.
     pub time_basis: TimeBasis,
+    /// What the switch is by its plate.
+    pub instrument: Instrument,
 }
 
 impl SflowSetup {
@@ -54,6 +62,7 @@ impl SflowSetup {
             selection: Selection::new(Vec::new(), Names::default()),
             ports: Vec::new(),
             time_basis: TimeBasis::default(),
+            instrument: Instrument::default(),
         }
     }
 }
@@ -71,6 +80,8 @@ pub struct SourceSetup {
     pub interval: Duration,
     /// Seconds that its clock is behind the prime's, where the user knows.
     pub clock_offset_s: Option<f64>,
+    /// What it is by its plate and its certificate.
+    pub instrument: Instrument,
 }
 
 /// Why a setup cannot be used.
@@ -97,6 +108,17 @@ pub enum SetupError {
 }
 
 impl Setup {
+    /// What meters, sensors and the switch are by their plates, by their names.
+    pub fn instruments(&self) -> BTreeMap<String, Instrument> {
+        let sources = self.meters.iter().chain(&self.sensors);
+        let sources = sources.map(|source| (source.name.clone(), source.instrument.clone()));
+        let switch = self.sflow.iter();
+        let switch = switch.map(|sflow| (SFLOW_NAME.to_owned(), sflow.instrument.clone()));
+        let all = sources.chain(switch);
+        all.filter(|(_, instrument)| !instrument.is_empty())
+            .collect()
+    }
+
     /// Reads `energy.toml`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN};
+use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN, TEXT_LEN_MAX, day, told};
 use filermark_energy::sflow::{PortPattern, Zone};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -124,6 +124,8 @@ pub struct ImportArgs {
     /// The offset is right within so many seconds
     #[arg(long, value_name = "S", value_parser = parse_bound)]
     pub bound: Option<f64>,
+    #[command(flatten)]
+    pub instrument: InstrumentArgs,
     /// The energy log
     #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
     pub output: PathBuf,
@@ -132,6 +134,31 @@ pub struct ImportArgs {
     pub force: bool,
     #[command(flatten)]
     pub told: OutputArgs,
+}
+
+/// What the power meter of `--power` is, by its plate and its certificate.
+#[derive(Clone, Debug, Default, Args)]
+pub struct InstrumentArgs {
+    /// Who makes the power meter, for the worksheet
+    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    pub make: Option<String>,
+    /// Model of the power meter
+    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    pub model: Option<String>,
+    /// Serial number of the power meter
+    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    pub serial: Option<String>,
+    /// When the power meter was calibrated last, as 2026-03-01
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub calibrated: Option<String>,
+}
+
+fn parse_told(text: &str) -> Result<String, String> {
+    told(text).ok_or_else(|| format!("give 1 to {TEXT_LEN_MAX} characters on one line"))
+}
+
+fn parse_day(text: &str) -> Result<String, String> {
+    day(text).ok_or_else(|| "give a day, as 2026-03-01".to_owned())
 }
 
 /// Seconds between two clocks.
@@ -179,6 +206,10 @@ pub struct LabArgs {
     /// Nominal voltage of the supply
     #[arg(long, value_name = "V", value_parser = parse_voltage)]
     pub nominal_voltage: Option<f64>,
+    /// Take from this energy setup what it says of the product, the place, the lab and, by
+    /// their names, of the instruments; the options win
+    #[arg(long, value_name = "FILE")]
+    pub energy: Option<PathBuf>,
 }
 
 /// `energy merge`.

@@ -12,7 +12,7 @@ use crate::meter::{MeterError, open};
 use filermark_energy::log::{
     ClockFacts, EventKind, Head, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, Source, SourceKind,
 };
-use filermark_energy::setup::{Setup, SflowSetup, SourceSetup};
+use filermark_energy::setup::{SFLOW_NAME, Setup, SflowSetup, SourceSetup};
 use filermark_model::units::counted;
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -434,6 +434,8 @@ fn line_of(id: u32, kind: SourceKind, source: &SourceSetup) -> Source {
         role: source.role,
         simulated: false,
         interval_s: Some(source.interval.as_secs_f64()),
+        digits: Default::default(),
+        instrument: source.instrument.clone(),
         clock: ClockFacts::default(),
     }
 }
@@ -491,11 +493,13 @@ fn sflow_source(
     Source {
         id,
         kind: SourceKind::Sflow,
-        name: "sflow".into(),
+        name: SFLOW_NAME.into(),
         location: format!("udp://{}", listens.unwrap_or(setup.listen)),
         role: Role::Server,
         simulated: false,
         interval_s: None,
+        digits: Default::default(),
+        instrument: setup.instrument.clone(),
         clock: beside(own, host),
     }
 }

@@ -104,6 +104,8 @@ fn fake(id: u32, watts: f64) -> (Wanted, Arc<AtomicBool>, Arc<AtomicUsize>) {
         role: Role::Server,
         simulated: false,
         interval_s: Some(0.05),
+        digits: Default::default(),
+        instrument: Default::default(),
         clock: ClockFacts::default(),
     };
     let wanted = Wanted {

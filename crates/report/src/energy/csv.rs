@@ -11,7 +11,7 @@ use filermark_results::text::one_line;
 
 /// The columns, in their order; units last. Readers go by the names: more may be added
 /// behind.
-pub const CSV_COLUMNS: [&str; 41] = [
+pub const CSV_COLUMNS: [&str; 50] = [
     "run",
     "benchmark",
     "point",
@@ -53,6 +53,15 @@ pub const CSV_COLUMNS: [&str; 41] = [
     "simulated",
     "notice",
     "energy",
+    "product_vendor",
+    "product_name",
+    "product_model",
+    "product_serial",
+    "product_firmware",
+    "product_configuration",
+    "place",
+    "measured_by",
+    "instruments",
 ];
 
 /// The table, with its heads.
@@ -71,9 +80,11 @@ pub fn csv(reduction: &Reduction) -> String {
 }
 
 /// The cells of a load point, in the order of [`CSV_COLUMNS`].
-fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [String; 41] {
+fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [String; 50] {
     let power = |of: fn(Stats) -> f64| number(point.power_w.map(of));
     let traffic = |of: fn(Stats) -> f64| number(point.traffic_mib_per_s.map(of));
+    let said = |text: &Option<String>| text.as_deref().map_or(String::new(), outside);
+    let lab = &run.lab;
     [
         outside(&run.name),
         outside(&run.benchmark),
@@ -118,6 +129,15 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         run.simulated.to_string(),
         NOT_A_SPEC_RESULT.to_owned(),
         super::words::energy_verdict(run, point).to_owned(),
+        said(&lab.product.vendor),
+        said(&lab.product.name),
+        said(&lab.product.model),
+        said(&lab.product.serial),
+        said(&lab.product.firmware),
+        said(&lab.product.configuration),
+        said(&lab.place),
+        said(&lab.measured_by),
+        outside(&instruments(run)),
     ]
 }
 
@@ -133,6 +153,18 @@ fn outside(text: &str) -> String {
 }
 
 /// All digits of a figure; nothing where there is none.
+/// Every source of which something is said: `wt310: make Yokogawa, model WT310E`.
+fn instruments(run: &WorkloadReduction) -> String {
+    let one = |source: &filermark_energy::reduce::SourceView| {
+        let fields = source.instrument.fields().into_iter();
+        let said = fields.filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| format!("{}: {}", source.name, said.join(", ")))
+    };
+    let all: Vec<String> = run.sources.iter().filter_map(one).collect();
+    all.join("; ")
+}
+
 fn number(value: Option<f64>) -> String {
     sound(value).map_or(String::new(), |v| v.to_string())
 }

@@ -1,7 +1,7 @@
 //! Figures of the energy report as text.
 
 use crate::format::number;
-use filermark_energy::reduce::Stats;
+use filermark_energy::reduce::{Stats, efficiency_decimals, shown_decimals};
 
 /// Stands where there is no figure.
 pub const NONE: &str = "–";
@@ -31,16 +31,6 @@ pub fn efficiency(value: Option<f64>) -> String {
     sound(value).map_or(NONE.into(), |v| cut(v, efficiency_decimals(v)))
 }
 
-/// Decimals that leave three significant digits of a value below 1; two of all others, and
-/// of one that is nothing in the nine decimals that [`cut`] looks at.
-fn efficiency_decimals(value: f64) -> usize {
-    let fraction = format!("{:.9}", value.abs());
-    match fraction.strip_prefix("0.") {
-        Some(digits) => digits.find(|c| c != '0').map_or(2, |zeros| zeros + 3),
-        None => 2,
-    }
-}
-
 /// Only a figure that is one.
 pub fn sound(value: Option<f64>) -> Option<f64> {
     value.filter(|v| v.is_finite())
@@ -56,25 +46,15 @@ pub fn fixed(value: Option<f64>, decimals: usize) -> String {
     sound(value).map_or(NONE.into(), |v| number(v, decimals))
 }
 
-/// Decimals that leave about three digits.
-fn decimals(value: f64) -> usize {
-    match value.abs() {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 || v == 0.0 => 2,
-        _ => 3,
-    }
-}
-
 /// About three digits, or all in front of the point, with thousands separators.
 pub fn short(value: Option<f64>) -> String {
-    sound(value).map_or(NONE.into(), |v| number(v, decimals(v)))
+    sound(value).map_or(NONE.into(), |v| number(v, shown_decimals(v)))
 }
 
 /// The same without separators, as the seed's table has it.
 pub fn plain(value: Option<f64>) -> String {
     sound(value).map_or(NONE.into(), |v| {
-        let decimals = decimals(v);
+        let decimals = shown_decimals(v);
         format!("{v:.decimals$}")
     })
 }

@@ -32,6 +32,7 @@ struct Page {
     power: Option<Chart>,
     workloads: Vec<WorkloadView>,
     findings: Vec<FindingView>,
+    worksheet: Table,
     sources: Table,
     program: String,
     notices: [&'static str; 2],
@@ -114,6 +115,7 @@ fn page(reduction: &Reduction) -> Page {
             .map(workload_view)
             .collect(),
         findings: findings::views(reduction),
+        worksheet: rows::worksheet_table(&reduction.workloads),
         sources: rows::sources_table(reduction),
         program: format!("filermark {}", env!("CARGO_PKG_VERSION")),
         notices: [NOT_A_SPEC_RESULT, words::NO_PROGRAMME_RESULT],

@@ -232,16 +232,16 @@ pub fn sources_table(reduction: &Reduction) -> Table {
                 words::name(&s.role),
                 filermark_results::text::one_line(&s.clock),
                 crate::format::count(s.samples),
-                match s.simulated {
-                    true => words::SIMULATED.to_owned(),
-                    false => "measured".to_owned(),
-                },
-            ],
+                words::source_figures(s).to_owned(),
+            ]
+            .into_iter()
+            .chain(s.instrument.fields().map(|(_, value)| told(value.as_ref())))
+            .collect(),
             class: "",
         };
         run.sources.iter().map(row).collect::<Vec<_>>()
     };
-    Table {
+    let mut table = Table {
         first: "source",
         heads: heads(&[
             ("workload", ""),
@@ -250,6 +250,11 @@ pub fn sources_table(reduction: &Reduction) -> Table {
             ("clock", ""),
             ("samples", ""),
             ("figures", ""),
+            ("make", ""),
+            ("model", ""),
+            ("serial", ""),
+            ("firmware", ""),
+            ("calibrated", ""),
         ]),
         rows: reduction
             .workloads
@@ -257,6 +262,65 @@ pub fn sources_table(reduction: &Reduction) -> Table {
             .zip(&called)
             .flat_map(of_run)
             .collect(),
+    };
+    let plate = ["make", "model", "serial", "firmware", "calibrated"];
+    drop_empty(&mut table, &plate);
+    table
+}
+
+/// A text of the user's, on one line; `–` where nobody said it.
+fn told(text: Option<&String>) -> String {
+    text.map_or(super::figures::NONE.to_owned(), |text| {
+        filermark_results::text::one_line(text)
+    })
+}
+
+/// What a worksheet asks for besides the figures of load points: a column for each run. The
+/// instruments are in the table of sources.
+pub fn worksheet_table(runs: &[WorkloadReduction]) -> Table {
+    let called = names::of_runs(runs);
+    let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
+        first: first.to_owned(),
+        cells: runs.iter().map(cell).collect(),
+        class: "",
+    };
+    let texts = runs.first().map(|run| run.lab.texts()).unwrap_or_default();
+    let of_lab = texts.iter().enumerate().map(|(at, (_, head, _))| {
+        row(head, &|run| {
+            told(run.lab.texts().get(at).and_then(|text| text.2.as_ref()))
+        })
+    });
+    let mut rows: Vec<Row> = of_lab.collect();
+    let spread = |run: &WorkloadReduction, of: fn(&PointEfficiency) -> Option<Stats>| {
+        let stats = || run.points.iter().filter_map(of);
+        let least = stats().map(|s| s.min).reduce(f64::min);
+        let most = stats().map(|s| s.max).reduce(f64::max);
+        match least.zip(most) {
+            Some(_) => format!("{} to {}", fixed(least, 1), fixed(most, 1)),
+            None => super::figures::NONE.to_owned(),
+        }
+    };
+    let day = |run: &WorkloadReduction| began(run).map(Timestamp::readable);
+    rows.extend([
+        row("Storage devices", &|r| loads(r.drives.map(f64::from))),
+        row("Raw capacity, GB", &|r| loads(r.raw_capacity_gb)),
+        row("Nominal voltage, V", &|r| loads(r.lab.nominal_voltage_v)),
+        row("Measured from", &|r| told(day(r).as_ref())),
+        row("Load points", &|r| r.points.len().to_string()),
+        row("Inlet in RUN, °C", &|r| spread(r, |p| p.temperature_c)),
+        row("Humidity in RUN, %", &|r| spread(r, |p| p.humidity_pcnt)),
+        row("Interfaces of the server", &|r| {
+            let ports = r.lab.ports.join(", ");
+            told((!ports.is_empty()).then_some(&ports))
+        }),
+    ]);
+    Table {
+        first: "Worksheet",
+        heads: called
+            .into_iter()
+            .map(|c| (c.title, String::new()))
+            .collect(),
+        rows,
     }
 }
 

@@ -40,6 +40,10 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
         run_text(&mut out, run, called, width);
     }
     findings_text(&mut out, reduction);
+    if !reduction.workloads.is_empty() {
+        out.push_str("\nWORKSHEET\n\n");
+        out.push_str(&fitted(&rows::worksheet_table(&reduction.workloads), width));
+    }
     out.push_str("\nSOURCES\n\n");
     let sources = rows::sources_table(reduction);
     match sources.rows.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::figures::{NONE, plain};
 use filermark_energy::reduce::{
-    EnergyRule, PointEfficiency, SeriesKind, TrafficFrom, WorkloadReduction,
+    EnergyRule, PointEfficiency, SeriesKind, SourceView, TrafficFrom, WorkloadReduction,
 };
 use filermark_model::Severity;
 use filermark_results::text::{one_line, severity_word};
@@ -50,6 +50,15 @@ pub const fn traffic_from(from: TrafficFrom) -> &'static str {
     }
 }
 
+/// Whether a source's figures are measured, and what its power is made of.
+pub const fn source_figures(source: &SourceView) -> &'static str {
+    match (source.simulated, source.power_of_product) {
+        (true, _) => SIMULATED,
+        (false, true) => "measured; power is U x I x PF",
+        (false, false) => "measured",
+    }
+}
+
 /// The head of the column of MiB/s: the seed's, where it is true.
 pub const fn traffic_head(from: TrafficFrom) -> &'static str {
     match from {
@@ -92,6 +101,8 @@ pub const fn rule(rule: EnergyRule) -> &'static str {
         EnergyRule::Overlap => "overlap",
         EnergyRule::Ports => "ports",
         EnergyRule::Data => "data",
+        EnergyRule::Resolution => "resolution",
+        EnergyRule::Disclosure => "disclosure",
         EnergyRule::Simulated => "simulated",
         EnergyRule::Coverage => "coverage",
         EnergyRule::PointInvalid => "point-invalid",
@@ -129,6 +140,8 @@ mod tests {
             R::Overlap,
             R::Ports,
             R::Data,
+            R::Resolution,
+            R::Disclosure,
             R::Simulated,
             R::Coverage,
             R::PointInvalid,

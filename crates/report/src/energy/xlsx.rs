@@ -14,7 +14,8 @@ use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 #[error("the workbook cannot be made: {0}")]
 pub struct WorkbookError(#[from] XlsxError);
 
-/// The workbook: Summary, a sheet for each run, Series, Findings, Best foot, Sources.
+/// The workbook: Summary, a sheet for each run, Series, Findings, Best foot,
+/// Worksheet, Sources.
 ///
 /// # Errors
 /// A sheet cannot be written.
@@ -35,6 +36,7 @@ pub fn xlsx(reduction: &Reduction) -> Result<Vec<u8>, WorkbookError> {
     series::series(book.add_worksheet(), &mut names, reduction)?;
     sheets::findings(book.add_worksheet(), &mut names, reduction)?;
     sheets::best_foot(book.add_worksheet(), &mut names, reduction)?;
+    sheets::worksheet(book.add_worksheet(), &mut names, reduction)?;
     sheets::sources(book.add_worksheet(), &mut names, reduction)?;
     Ok(book.save_to_buffer()?)
 }

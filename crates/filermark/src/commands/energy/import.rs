@@ -9,7 +9,7 @@ use filermark_energy::import::{
     self, Columns, Ids, ImportError, ImportReport, Options, Sink, Table,
 };
 use filermark_energy::log::{
-    ClockFacts, Head, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, WriteError,
+    ClockFacts, Head, Instrument, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, WriteError,
 };
 use filermark_engine::driver::StopFlag;
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -103,7 +103,26 @@ fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Fail
                 None => String::new(),
             },
         },
+        instrument: instrument(args)?,
     })
+}
+
+/// What the power meter is, as the options say.
+fn instrument(args: &ImportArgs) -> Result<Instrument, Failure> {
+    let said = &args.instrument;
+    let instrument = Instrument {
+        make: said.make.clone(),
+        model: said.model.clone(),
+        serial: said.serial.clone(),
+        firmware: None,
+        calibrated: said.calibrated.clone(),
+    };
+    match instrument.is_empty() || args.power.len() == 1 {
+        true => Ok(instrument),
+        false => Err(Failure::Usage(vec![
+            "--make, --model, --serial and --calibrated are of one power meter: give one --power, and import others into logs of their own; \"filermark energy merge\" takes all of them".into(),
+        ])),
+    }
 }
 
 /// All lines of the log but the last, to `sink`.

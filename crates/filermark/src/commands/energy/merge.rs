@@ -6,11 +6,15 @@ use crate::files::{Draft, folder_of, refuse_inputs};
 use crate::live::say_line;
 use crate::product;
 use filermark_energy::foreign::{self, ForeignError};
-use filermark_energy::log::{EnergyPhase, Head, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION};
+use filermark_energy::log::{
+    EnergyPhase, Head, Instrument, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION,
+};
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
+use filermark_energy::setup::Setup;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::units::counted;
 use filermark_results::{RunRecord, Timestamp, read_record, read_sfssum};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -37,6 +41,7 @@ pub fn merge(args: &MergeArgs) -> Ended {
             args.shift
         )));
     }
+    let (lab, instruments) = lab(&args.lab)?;
     let (runs, logs, hosts) = sort(args)?;
     let output = match &args.output {
         Some(output) => output.clone(),
@@ -61,7 +66,8 @@ pub fn merge(args: &MergeArgs) -> Ended {
         &runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>(),
         &logs,
         &MergeOptions {
-            lab: lab(&args.lab),
+            lab,
+            instruments,
             shift_s: args.shift,
             prime_hosts: Some(hosts),
         },
@@ -119,14 +125,24 @@ pub fn head() -> Head {
     }
 }
 
-/// What the options say of the lab.
-fn lab(args: &LabArgs) -> Lab {
-    Lab {
+/// What options and setup say of the lab, and of instruments by their names.
+fn lab(args: &LabArgs) -> Result<(Lab, BTreeMap<String, Instrument>), Failure> {
+    let mut lab = Lab {
         drives: args.drives,
         raw_capacity_gb: args.raw_capacity,
         nominal_voltage_v: args.nominal_voltage,
         ports: args.ports.iter().map(ToString::to_string).collect(),
+        ..Lab::default()
+    };
+    let Some(file) = &args.energy else {
+        return Ok((lab, BTreeMap::new()));
+    };
+    let setup = Setup::read(file).map_err(|e| usage(e.to_string()))?;
+    lab.fill(&setup.lab);
+    if lab.ports.is_empty() {
+        lab.ports.clone_from(&setup.lab.ports);
     }
+    Ok((lab, setup.instruments()))
 }
 
 /// Runs, logs, and the hosts that are known to be the prime's.

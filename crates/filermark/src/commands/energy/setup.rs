@@ -1,7 +1,7 @@
 //! What is to be collected, from a file and from options.
 
 use crate::exit::Failure;
-use filermark_energy::log::{Role, SourceKind};
+use filermark_energy::log::{Instrument, Role, SourceKind};
 use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
 use filermark_energy::sflow::{PortPattern, Selection};
 use std::net::SocketAddr;
@@ -79,6 +79,7 @@ fn add_sources(setup: &mut Setup, also: &Also<'_>) {
         role,
         interval: also.interval,
         clock_offset_s: None,
+        instrument: Instrument::default(),
     };
     for (specs, role, word) in [
         (also.meters, Role::Server, "meter"),

@@ -75,7 +75,8 @@ pub fn suite(args: &SuiteArgs) -> Ended {
     let input = setup.as_ref().map(|(_, input)| input);
     let parts = parts(args, input)?;
     let setup = setup.as_ref().map(|(setup, _)| setup);
-    for sentence in parts.iter().filter_map(|part| later(part, setup)) {
+    let file = args.energy.as_deref().unwrap_or(Path::new("energy.toml"));
+    for sentence in parts.iter().filter_map(|part| later(part, setup, file)) {
         say_line(format!("filermark: {sentence}"));
     }
     if args.dry_run {
@@ -328,7 +329,7 @@ fn changes_since(
 
 /// Where a part is done: what the file of the collection says now, and its merged log does
 /// not. Nothing is merged again by itself.
-fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
+fn later(part: &Part, setup: Option<&Setup>, file: &Path) -> Option<String> {
     let setup = setup.filter(|_| part.state == State::Done)?;
     let (dir, suffix) = (&part.resolved.work_dir, &part.resolved.suffix);
     let log = dir.join(format!("{suffix}.merged.jsonl"));
@@ -341,7 +342,7 @@ fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
         // The reduction says what is wrong with it.
         _ => return None,
     };
-    let changes = changes(&setup.lab, &its);
+    let changes = changes(&setup.lab, &its, file);
     if changes.is_empty() {
         return None;
     }
@@ -361,7 +362,7 @@ fn later(part: &Part, setup: Option<&Setup>) -> Option<String> {
 
 /// What is said of the lab now and was not: in words, and as an option of `energy merge`.
 /// What is not said any more cannot be taken out, and is no change.
-fn changes(now: &Lab, merged: &Lab) -> Vec<(String, String)> {
+fn changes(now: &Lab, merged: &Lab, file: &Path) -> Vec<(String, String)> {
     let shown = |value: Option<f64>| value.map(|value| value.to_string());
     let (drives, were) = (now.drives.map(f64::from), merged.drives.map(f64::from));
     let ports = |lab: &Lab| (!lab.ports.is_empty()).then(|| lab.ports.join(","));
@@ -389,7 +390,20 @@ fn changes(now: &Lab, merged: &Lab) -> Vec<(String, String)> {
             format!("{option} '{new}'"),
         ))
     });
-    differ.collect()
+    let mut differ: Vec<(String, String)> = differ.collect();
+    let texts = now.texts().into_iter().zip(merged.texts());
+    let texts: Vec<String> = texts
+        .filter(|((_, _, now), (_, _, was))| now.is_some() && now != was)
+        .map(|((name, _, _), _)| name)
+        .collect();
+    if !texts.is_empty() {
+        let said = format!(
+            "the setup says more or another thing of {}",
+            texts.join(", ")
+        );
+        differ.push((said, format!("--energy '{}'", file.display())));
+    }
+    differ
 }
 
 /// Moves the files of a run that was cut into a directory of their own; nothing is removed.

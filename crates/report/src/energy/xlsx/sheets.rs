@@ -221,13 +221,45 @@ fn drive_row(plan: &BestFoot, one: &DriveEfficiency, standing: Option<&String>) 
     ]
 }
 
+pub fn worksheet(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -> Done {
+    let table = rows::worksheet_table(&reduction.workloads);
+    let mut heads = vec!["Worksheet"];
+    heads.extend(table.heads.iter().map(|(head, _)| head.as_str()));
+    let row = begin(
+        sheet,
+        &names.claim("Worksheet"),
+        &title("Worksheet", reduction.simulated),
+        &heads,
+    )?;
+    sheet.set_column_width(0, 28)?;
+    let cells = table.rows.iter().map(|row| {
+        let cells = row.cells.iter().cloned().map(text);
+        std::iter::once(text(row.first.clone()))
+            .chain(cells)
+            .collect()
+    });
+    write_rows(sheet, row, cells)
+}
+
 pub fn sources(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -> Done {
     let row = begin(
         sheet,
         &names.claim("Sources"),
         &title("Sources", reduction.simulated),
         &[
-            "Workload", "Run", "Source", "Read at", "Of", "Clock", "Samples", "Figures",
+            "Workload",
+            "Run",
+            "Source",
+            "Read at",
+            "Of",
+            "Clock",
+            "Samples",
+            "Figures",
+            "Make",
+            "Model",
+            "Serial",
+            "Firmware",
+            "Calibrated",
         ],
     )?;
     sheet.set_column_width(3, 40)?;
@@ -243,11 +275,16 @@ pub fn sources(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) 
                 text(source.role.clone()),
                 text(source.clock.clone()),
                 Cell::Number(Some(source.samples as f64), WHOLE),
-                text(match source.simulated {
-                    true => words::SIMULATED,
-                    false => "measured",
-                }),
+                text(words::source_figures(source)),
             ]
+            .into_iter()
+            .chain(
+                source
+                    .instrument
+                    .fields()
+                    .map(|(_, value)| text(value.clone().unwrap_or_default())),
+            )
+            .collect::<Vec<Cell>>()
         };
         run.sources.iter().map(row).collect::<Vec<_>>()
     };

@@ -1,0 +1,160 @@
+//! How fine figures are: what their digits can tell apart.
+
+use serde::{Deserialize, Serialize};
+
+/// Digits behind which an `f64` has nothing of a meter.
+const DIGITS_MAX: usize = 9;
+/// So many figures tell how fine a column is, where its text is not known.
+const FIGURES_MIN: usize = 10;
+
+/// How fine the figures of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Digits {
+    /// Most significant digits that a figure has.
+    pub count: u32,
+    /// The finest decimal place that a figure has: -1 are tenths.
+    pub place: i32,
+}
+
+impl Digits {
+    /// Of a figure as it was written: `5.35E+02` has 3 digits and whole units, `230.30` has
+    /// 5 and hundredths. `None`: it is no figure, or zero.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.trim().parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let mantissa = mantissa.trim().trim_start_matches(['+', '-']);
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = || whole.bytes().chain(fraction.bytes());
+        if digits().any(|digit| !digit.is_ascii_digit()) || exponent.abs() > 300 {
+            return None;
+        }
+        let count = digits().skip_while(|digit| *digit == b'0').count();
+        (count > 0).then(|| Self {
+            count: count as u32,
+            place: exponent - fraction.len() as i32,
+        })
+    }
+
+    /// Of figures whose text is not known; trailing zeros do not count, so a few figures
+    /// may make a column seem coarser than it is. `None`: there are too few, or all are
+    /// the same.
+    pub fn of_values(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+        let first = values.clone().next()?;
+        let differ = values.clone().any(|value| value != first);
+        if !differ || values.clone().count() < FIGURES_MIN {
+            return None;
+        }
+        Self::seen(values)
+    }
+
+    /// The same without a look at how many there are: at least so fine.
+    pub fn seen(values: impl Iterator<Item = f64>) -> Option<Self> {
+        values.filter_map(Self::of_value).reduce(Self::finer)
+    }
+
+    fn of_value(value: f64) -> Option<Self> {
+        if value == 0.0 || !value.is_finite() {
+            return None;
+        }
+        let text = format!("{value:.*e}", DIGITS_MAX - 1);
+        let (mantissa, exponent) = text.split_once('e')?;
+        Self::of_text(&format!(
+            "{}e{exponent}",
+            mantissa.trim_end_matches('0').trim_end_matches('.')
+        ))
+    }
+
+    /// The finer of both, in digits and in places.
+    #[must_use]
+    pub fn finer(self, other: Self) -> Self {
+        Self {
+            count: self.count.max(other.count),
+            place: self.place.min(other.place),
+        }
+    }
+
+    /// The same of figures that are multiplied by a power of ten; `None`: by something else.
+    pub fn times(self, factor: f64) -> Option<Self> {
+        let places = factor.abs().log10();
+        let whole = places.round();
+        ((places - whole).abs() < 1e-9).then(|| Self {
+            place: self.place + whole as i32,
+            ..self
+        })
+    }
+
+    /// What lies between two figures near this one. A meter that prints so many digits has
+    /// wider steps of large figures.
+    pub fn step_at(self, value: f64) -> f64 {
+        let of_place = 10f64.powi(self.place);
+        if value == 0.0 || !value.is_finite() {
+            return of_place;
+        }
+        let highest = value.abs().log10().floor() as i32;
+        of_place.max(10f64.powi(highest + 1 - self.count as i32))
+    }
+
+    /// Half a step as a share of a figure: the most that cutting its digits off changes it.
+    pub fn share_at(self, value: f64) -> f64 {
+        match value == 0.0 {
+            true => 1.0,
+            false => self.step_at(value) / 2.0 / value.abs(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_text() {
+        for (text, count, place) in [
+            ("5.35E+02", 3, 0),
+            ("1.50e+03", 3, 1),
+            ("230.30", 5, -2),
+            ("0.9387", 4, -4),
+            ("-1.97E+02", 3, 0),
+            ("1500", 4, 0),
+        ] {
+            assert_eq!(
+                Digits::of_text(text),
+                Some(Digits { count, place }),
+                "{text}"
+            );
+        }
+        for text in ["", "0", "0.00", "NaN", "1e999", "x"] {
+            assert_eq!(Digits::of_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn steps_are_wider_where_figures_are_larger() {
+        let digits = Digits::of_text("5.35E+02").expect("digits");
+        assert_eq!(digits.step_at(535.0), 1.0);
+        assert_eq!(digits.step_at(1510.0), 10.0);
+        // A fixed number of decimals does not become finer below.
+        let fixed = Digits::of_text("535.2").expect("digits");
+        assert_eq!((fixed.step_at(535.2), fixed.step_at(9.0)), (0.1, 0.1));
+        assert_eq!(digits.times(1000.0).expect("a power of ten").place, 3);
+        assert_eq!(digits.times(3.0), None);
+    }
+
+    #[test]
+    fn values_tell_their_digits_where_they_differ() {
+        let coarse = [1500.0, 1510.0].iter().copied().cycle().take(20);
+        let digits = Digits::of_values(coarse).expect("digits");
+        assert_eq!(digits.step_at(1500.0), 10.0);
+        let fine = (0..20).map(|i| 1500.0 + f64::from(i) * 0.01);
+        let digits = Digits::of_values(fine).expect("digits");
+        assert!((digits.step_at(1500.0) - 0.01).abs() < 1e-12);
+        assert_eq!(
+            Digits::of_values([200.0].iter().copied().cycle().take(20)),
+            None
+        );
+        assert_eq!(Digits::of_values([200.0, 201.0].iter().copied()), None);
+    }
+}
