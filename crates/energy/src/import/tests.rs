@@ -95,6 +95,18 @@ fn the_trainings_table() {
             ("2018-02-27T23:18:48.354".to_owned(), Some(529.0)),
         ]
     );
+    let LogLine::Source(source) = &got.lines[0] else {
+        panic!("{:?}", got.lines[0]);
+    };
+    for (quantity, count, place) in [
+        (Quantity::Power, 3, 0),
+        (Quantity::Voltage, 5, -2),
+        (Quantity::Current, 5, -4),
+        (Quantity::PowerFactor, 4, -4),
+    ] {
+        let digits = source.digits[&quantity];
+        assert_eq!((digits.count, digits.place), (count, place), "{quantity}");
+    }
     let LogLine::Readings(first) = &got.lines[1] else {
         panic!("{:?}", got.lines[1]);
     };

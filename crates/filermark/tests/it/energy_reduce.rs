@@ -128,3 +128,92 @@ fn nothing_is_written_over_a_log_or_twice() {
     assert_eq!(gone.status.code(), Some(1));
     assert!(talk(&gone).contains("none.jsonl"), "{}", talk(&gone));
 }
+
+/// The table of a WT310E over the load point of the training's log, a row every 5 s: 1509.85 W
+/// in RUN, of which its power has three digits.
+fn write_table(path: &Path) {
+    let mut table =
+        String::from("Store No.,Date,Time,Millisecond,WT1:U-1,WT1:I-1,WT1:P-1,WT1:PF-1\n");
+    // 12:50:00 to 13:10:00; RUN is from 13:02:14 to 13:07:14.
+    let (begin, run) = (46_200, 46_934..47_234);
+    for (i, second) in (begin..begin + 1200).step_by(5).enumerate() {
+        let (amperes, watts) = match run.contains(&second) {
+            true => ("6.9844", "1.51E+03"),
+            false => ("1.8503", "4.00E+02"),
+        };
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        let _ = writeln!(
+            table,
+            "{i},2/28/2018,{hour}:{minute:02}:{second:02},0,230.29,{amperes},{watts},0.9387"
+        );
+    }
+    std::fs::write(path, table).expect("a table");
+}
+
+#[test]
+fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    let log = include_str!("../../../energy/tests/fixtures/sfslog-training.txt");
+    std::fs::write(at("sfslog.txt"), log).expect("written");
+    write_table(&at("wt.csv"));
+    let setup = "place = \"Lab 2, Cologne\"\n[product]\nvendor = \"Example Storage\"\nname = \"Filer 9\"\n\
+         firmware = \"9.1.4\"\n[[meter]]\nname = \"wt\"\nat = \"scpi://meter.example\"\n\
+         instrument = { firmware = \"1.04\", serial = \"C3TB12345\" }\n";
+    std::fs::write(at("energy.toml"), setup).expect("written");
+    let go = |words: &str| {
+        let done = filermark(dir.path(), &words.split(' ').collect::<Vec<_>>());
+        assert!(done.status.success(), "{words}: {}", talk(&done));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    go(
+        "energy import --power wt.csv --zone America/Denver --make Yokogawa --model WT310E --calibrated 2016-11-06",
+    );
+    go(
+        "energy merge sfslog.txt lab.energy.jsonl --zone America/Denver --energy energy.toml -o m.jsonl --csv samples.csv",
+    );
+    // All columns stay as they were read.
+    let samples = std::fs::read_to_string(at("samples.csv")).expect("there");
+    let in_run = |quantity: &str, value: &str| {
+        let row = |line: &&str| {
+            let is_run = line.contains(",RUN,") || line.contains(",RUN_TAIL,");
+            is_run && line.contains(&format!(",{quantity},{value},"))
+        };
+        samples.lines().filter(row).count()
+    };
+    assert_eq!(in_run("power_w", "1510"), 60);
+    assert_eq!(in_run("current_a", "6.9844"), 60);
+
+    let text = go("energy reduce m.jsonl -o all");
+    for words in [
+        "Example Storage",
+        "Lab 2, Cologne",
+        "WT310E",
+        "C3TB12345",
+        "1.04",
+        "measured; power is U x I x PF",
+        "product.serial",
+        "calibrated on 2016-11-06",
+        "steps of 10 W near",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let page = std::fs::read_to_string(at("all.html")).expect("there");
+    assert!(page.contains("Filer 9") && page.contains("C3TB12345"));
+    let table = std::fs::read_to_string(at("all.csv")).expect("there");
+    assert!(
+        table.contains("wt: make Yokogawa, model WT310E, serial C3TB12345"),
+        "{table}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&go("energy reduce m.jsonl -f json")).expect("JSON");
+    let run = &json["workloads"][0];
+    assert_eq!(run["lab"]["product"]["firmware"], "9.1.4");
+    assert_eq!(run["sources"][0]["instrument"]["make"], "Yokogawa");
+    let power = &run["points"][0]["power_w"];
+    let watts = |what: &str| power[what].as_f64().expect("a figure");
+    assert!((watts("mean") - 1509.85).abs() < 0.05, "{power}");
+    // Nothing of what lies around RUN, to the watt.
+    assert!(watts("max") - watts("min") < 0.01, "{power}");
+    assert_eq!(watts("coverage"), 1.0);
+}
