@@ -143,7 +143,7 @@ pub(crate) fn file_source(
         interval_s: None,
         digits: Default::default(),
         instrument: match kind {
-            SourceKind::Meter => options.instrument.clone(),
+            SourceKind::Meter => Box::new(options.instrument.clone()),
             SourceKind::Sensor | SourceKind::Sflow => Default::default(),
         },
         clock: options.clock.clone(),

@@ -185,7 +185,7 @@ pub struct Source {
     pub clock: ClockFacts,
     /// What it is by its plate and its certificate, as the user said.
     #[serde(default, skip_serializing_if = "Instrument::is_empty")]
-    pub instrument: Instrument,
+    pub instrument: Box<Instrument>,
 }
 
 /// How a clock stands to the prime's.

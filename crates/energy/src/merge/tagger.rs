@@ -178,7 +178,7 @@ impl<W: Write> Tagger<W> {
                 let mut source = declared.source(source, self.shift_s, &mut self.numbers);
                 estrange(&mut source, stranger);
                 if let Some(said) = self.instruments.get(&source.name) {
-                    source.instrument = said.clone().or(source.instrument);
+                    source.instrument = Box::new(said.clone().or(*source.instrument));
                 }
                 self.out.line(&LogLine::Source(source))?;
             }

@@ -372,7 +372,7 @@ fn what_a_worksheet_lacks_is_told_and_an_old_calibration_too() {
         let LogLine::Source(mut source) = source(1, SourceKind::Meter, Role::Server) else {
             panic!("a source");
         };
-        source.instrument = instrument;
+        source.instrument = Box::new(instrument);
         lines.push(LogLine::Source(source));
         for second in 0..400 {
             lines.reading(1, f64::from(second), Quantity::Power, 500.25);

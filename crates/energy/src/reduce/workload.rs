@@ -158,7 +158,7 @@ fn view(data: &SourceData) -> SourceView {
         samples: data.samples,
         clock: clock(&source.clock),
         power_of_product: power_of(data).1.product.is_some_and(|p| p.is_used),
-        instrument: source.instrument.clone(),
+        instrument: (*source.instrument).clone(),
     }
 }
 

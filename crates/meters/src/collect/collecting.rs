@@ -435,7 +435,7 @@ fn line_of(id: u32, kind: SourceKind, source: &SourceSetup) -> Source {
         simulated: false,
         interval_s: Some(source.interval.as_secs_f64()),
         digits: Default::default(),
-        instrument: source.instrument.clone(),
+        instrument: Box::new(source.instrument.clone()),
         clock: ClockFacts::default(),
     }
 }
@@ -499,7 +499,7 @@ fn sflow_source(
         simulated: false,
         interval_s: None,
         digits: Default::default(),
-        instrument: setup.instrument.clone(),
+        instrument: Box::new(setup.instrument.clone()),
         clock: beside(own, host),
     }
 }
