@@ -576,11 +576,11 @@ impl RunRecord {
 
     /// In how many pieces it was measured, for people; `None`: in one.
     pub fn pieces(&self) -> Option<String> {
-        let measured = self
+        let mut measured = self
             .points
             .iter()
             .filter(|point| point.measured().is_some());
-        let last = measured.last().map_or(0, |point| point.load.number);
+        let last = measured.next_back().map_or(0, |point| point.load.number);
         let count = self.restarts.len() + 1;
         let said = self.restarts.iter().map(|restart| {
             let behind = match restart.point_count {
