@@ -105,7 +105,7 @@ fn product(own: &[(f64, f64)], factors: [Option<&[(f64, f64)]>; 3]) -> Option<Ve
     let rows = own.iter().zip(volts).zip(amperes).zip(factor);
     rows.map(|(((own, volts), amperes), factor)| {
         let same = own.0 == volts.0 && own.0 == amperes.0 && own.0 == factor.0;
-        same.then(|| (own.0, volts.1 * amperes.1 * factor.1))
+        same.then_some((own.0, volts.1 * amperes.1 * factor.1))
     })
     .collect()
 }

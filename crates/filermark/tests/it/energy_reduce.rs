@@ -194,7 +194,7 @@ fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
         "measured; power is U x I x PF",
         "product.serial",
         "calibrated on 2016-11-06",
-        "steps of 10 W near",
+        "voltage x current x power factor of the same readings",
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
@@ -215,5 +215,5 @@ fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     assert!((watts("mean") - 1509.85).abs() < 0.05, "{power}");
     // Nothing of what lies around RUN, to the watt.
     assert!(watts("max") - watts("min") < 0.01, "{power}");
-    assert_eq!(watts("coverage"), 1.0);
+    assert!(watts("coverage") > 0.999, "{power}");
 }
