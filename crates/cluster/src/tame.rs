@@ -252,6 +252,7 @@ fn host_facts(facts: &mut HostFacts) {
         hello(said);
     }
     environment(&mut facts.environment);
+    facts.program.iter_mut().for_each(path);
     entries(&mut facts.addresses, name);
     entries(&mut facts.own_name.addresses, name);
     if let Some(line) = &mut facts.own_name.loopback_line {

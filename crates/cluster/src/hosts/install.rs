@@ -156,6 +156,14 @@ impl OneHost<'_> {
             megabytes(self.program.len),
             self.place.shown
         );
+        if self.program.has_capabilities() {
+            let command = setcap_command(&self.place.shown);
+            detail.push_str(&format!(
+                "; this program has capabilities here (setcap), the copy has none: for \
+                 RESVPORT=on as another user than root type `ssh {} '{command}'`",
+                destination(self.host)
+            ));
+        }
         match removed {
             0 => {}
             1 => detail.push_str("; 1 old build was removed"),
@@ -225,6 +233,11 @@ impl OneHost<'_> {
             limits: self.limits,
         }
     }
+}
+
+/// What lets a program call from source ports below 1024.
+pub(crate) fn setcap_command(program: &str) -> String {
+    format!("sudo setcap cap_net_bind_service=+ep {program}")
 }
 
 /// The answer of a script, or why there is none.

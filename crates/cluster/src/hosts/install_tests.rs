@@ -391,3 +391,31 @@ fn other_hosts_are_told_how() {
     assert_eq!(states, [HostState::Nothing, by_hand, by_hand, by_hand]);
     assert_eq!(hosts.calls(), [""; 0]);
 }
+
+/// `setcap cap_net_bind_service=+ep`, as the file system keeps it (linux/capability.h,
+/// VFS_CAP_REVISION_2): magic and the effective bit, permitted, inheritable, and the upper
+/// halves of both.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_capability_that_the_copy_has_not_is_told_with_the_command() {
+    let hosts = FakeHosts::new(&["one"]);
+    let plain = one(&hosts, hosts.host("one"));
+    assert!(!plain.detail.contains("setcap"), "{plain:?}");
+    let words: [u32; 5] = [0x0200_0001, 1 << 10, 0, 0, 0];
+    let value: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let program = hosts.program();
+    let flags = rustix::fs::XattrFlags::empty();
+    let set = rustix::fs::setxattr(&program.path, "security.capability", &value, flags);
+    if set.is_err() {
+        eprintln!("skipped: who runs this may not set capabilities");
+        return;
+    }
+    let elsewhere = hosts.path("one/elsewhere");
+    let outcome = one(&hosts, at(&hosts, "one", &elsewhere));
+    assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+    let command = format!(
+        "`ssh one 'sudo setcap cap_net_bind_service=+ep {}'`",
+        elsewhere.display()
+    );
+    assert!(outcome.detail.contains(&command), "{outcome:?}");
+}

@@ -56,9 +56,34 @@ impl Program {
         Ok(Self { path, sha256, len })
     }
 
+    /// Whether the file carries capabilities (`setcap`), which no copy has.
+    pub fn has_capabilities(&self) -> bool {
+        capabilities::are_on(&self.path)
+    }
+
     /// The name of its build: the beginning of its hash.
     pub fn build(&self) -> &str {
         self.sha256.get(..BUILD_DIGITS).unwrap_or(&self.sha256)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod capabilities {
+    use std::path::Path;
+
+    /// Room for every form of the attribute.
+    const LEN_MAX: usize = 64;
+
+    pub fn are_on(path: &Path) -> bool {
+        let mut value = [0_u8; LEN_MAX];
+        rustix::fs::getxattr(path, "security.capability", &mut value).is_ok_and(|len| len > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod capabilities {
+    pub fn are_on(_: &std::path::Path) -> bool {
+        false
     }
 }
 

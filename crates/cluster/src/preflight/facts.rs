@@ -119,6 +119,10 @@ pub struct HostFacts {
     pub memory_available_bytes: Option<u64>,
     /// What the agent may have of the system.
     pub limits: LimitFacts,
+    /// The program that the agent is, by its path there.
+    pub program: Option<String>,
+    /// Whether the agent may call from source ports below 1024; `None`: unknown.
+    pub low_ports: Option<bool>,
     /// Settings of the kernel by their names, as it prints them; those that cannot be
     /// read are not there.
     pub sysctls: BTreeMap<String, String>,

@@ -2,8 +2,12 @@
 
 use super::Client;
 use crate::clocks::ClockOffset;
+use crate::hosts::install::setcap_command;
+use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_model::Bytes;
+use filermark_model::launch::LauncherKind;
+use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 
 /// Times of day further apart than this are told, in nanoseconds `[own]`.
@@ -35,6 +39,36 @@ pub(super) fn host(client: &Client<'_>) -> Vec<Check> {
     checks.push(Check::ok(name, "host", parts.join("; ")));
     checks.extend(own_name(client));
     checks
+}
+
+/// RESVPORT=on: whether the program there may call from low ports. A capability that the
+/// program has on the prime is no part of the file that `install` copies.
+pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
+    let DriverPlan::Nfs(nfs) = client.driver else {
+        return None;
+    };
+    let (name, facts) = (client.name, client.facts);
+    match (nfs.resvport, facts.low_ports?) {
+        (false, _) => None,
+        (true, true) => {
+            let sentence = "the program may call from source ports below 1024 (RESVPORT=on)";
+            Some(Check::ok(name, "ports", sentence))
+        }
+        (true, false) => {
+            let sentence = "the program may not call from source ports below 1024 (RESVPORT=on): \
+                 this user is not root, and the file there has no capability for it; `install` \
+                 copies none";
+            let check = Check::failure(name, "ports", sentence);
+            let Some(program) = &facts.program else {
+                return Some(check);
+            };
+            let command = setcap_command(&quote(program));
+            Some(match client.launcher {
+                LauncherKind::Ssh => check.mend(format!("ssh {name} {}", quote(&command))),
+                _ => check.mend(command),
+            })
+        }
+    }
 }
 
 /// Seed 003: no "127.0.0.1 hostname" in /etc/hosts.

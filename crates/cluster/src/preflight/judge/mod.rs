@@ -103,6 +103,7 @@ fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
     checks.extend(host::clock(client));
     checks.extend(host::memory(client));
     checks.extend(host::limits(client));
+    checks.extend(host::low_ports(client));
     checks.extend(tuning::judge(client));
     checks.push(around::cpu(client));
     checks.push(around::machine(client));

@@ -134,3 +134,30 @@ fn who_is_lost_is_told_and_the_others_are_judged() {
     assert!(of_b.len() > 5, "{of_b:?}");
     assert!(of_b.iter().all(|c| c.verdict == Verdict::Ok), "{of_b:?}");
 }
+
+#[test]
+fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
+    let mut made = Made::new();
+    made.facts.low_ports = Some(false);
+    made.facts.program = Some("/home/me/my files/filermark".into());
+    assert!(
+        host::low_ports(&made.client()).is_none(),
+        "nobody wants them"
+    );
+    let DriverPlan::Nfs(nfs) = &mut made.driver else {
+        panic!("a plan for NFS");
+    };
+    nfs.resvport = true;
+    let check = host::low_ports(&made.client()).expect("a check");
+    assert_eq!(check.verdict, Verdict::Failure);
+    assert!(check.sentence.contains("RESVPORT=on"), "{check:?}");
+    let command = check.command.expect("what to type");
+    assert!(
+        command.starts_with("ssh h1 'sudo setcap cap_net_bind_service=+ep "),
+        "{command}"
+    );
+    assert!(command.contains("my files/filermark"), "{command}");
+    made.facts.low_ports = Some(true);
+    let check = host::low_ports(&made.client()).expect("a check");
+    assert_eq!(check.verdict, Verdict::Ok);
+}

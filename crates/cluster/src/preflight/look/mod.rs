@@ -88,6 +88,10 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
         hello: Some(hello),
         memory_available_bytes: system::memory_available_bytes(),
         limits: system::limits(),
+        program: std::env::current_exe()
+            .ok()
+            .map(|path| path.display().to_string()),
+        low_ports: system::low_ports(),
         sysctls: system::sysctls(),
         governors: system::governors(),
         nic_mbps: system::nic_mbps(),

@@ -4,6 +4,8 @@ use super::line_of;
 use crate::preflight::facts::LimitFacts;
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 
 /// The settings that sources advise on (seeds 002 and 003), and one that says whether
@@ -22,6 +24,8 @@ const SYSCTLS: &[&str] = &[
     "sunrpc.tcp_slot_table_entries",
 ];
 
+/// Ports of those that RESVPORT takes, of which one will be free.
+const LOW_PORTS_TRIED: std::ops::Range<u16> = 900..1024;
 /// Most processors that are looked at.
 const CPUS_MAX: usize = 4096;
 
@@ -42,6 +46,20 @@ pub(super) fn memory_available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let of_host = meminfo_bytes(&text, "MemAvailable")?;
     Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
+}
+
+/// Whether this process may bind a port below 1024: whatever allows that (root, a
+/// capability, a setting of the kernel), trying says it.
+pub(super) fn low_ports() -> Option<bool> {
+    for port in LOW_PORTS_TRIED {
+        match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(_) => return Some(true),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Some(false),
+            Err(e) if e.kind() == ErrorKind::AddrInUse => {}
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
