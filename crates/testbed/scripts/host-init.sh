@@ -1,13 +1,13 @@
 # Process 1 of a host of testbed::Hosts, in namespaces of its own.
 #
-# $1: its name; $2: its address, with the prefix's length; $3: the gateway;
-# $4: root's home; $5: the directory with its settings. The others: directories
-# of the machine that must stay visible. The host "prime" is where the program
+# $1: its name; $2: its address, with the prefix's length; $3: the same of IPv6;
+# $4: the gateway; $5: root's home; $6: the directory with its settings. The others:
+# directories of the machine that must stay visible. The host "prime" is where the program
 # under test is started: it has the machine's processes, /tmp and writable files.
 # (mount -n: its notes in /run would be in the way of moving /run.)
 set -eu
-name=$1 address=$2 gateway=$3 home=$4 settings=$5
-shift 5
+name=$1 address=$2 six=$3 gateway=$4 home=$5 settings=$6
+shift 6
 
 echo "$name" >/proc/sys/kernel/hostname
 if [ "$name" = prime ]; then
@@ -80,6 +80,8 @@ read -r _
 ip link set lo up
 ip address add "$address" dev eth0
 ip link set eth0 up
+# Nobody else has it: it can be used at once.
+ip address add "$six" dev eth0 nodad
 ip route add default via "$gateway"
 if [ "$name" != prime ]; then
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /usr/sbin/sshd -D -e -f /run/testbed/sshd_config &

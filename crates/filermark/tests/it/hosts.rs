@@ -14,9 +14,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
-const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-fn hosts(count: usize) -> Option<Hosts> {
+pub(crate) fn hosts(count: usize) -> Option<Hosts> {
     let sandbox = available(Sandbox::new())?;
     available(Hosts::start(&sandbox, count))
 }
@@ -46,18 +46,18 @@ fn told(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>
     (told, done.status.code())
 }
 
-fn states(told: &[Value]) -> Vec<&str> {
+pub(crate) fn states(told: &[Value]) -> Vec<&str> {
     told.iter()
         .map(|h| h["state"].as_str().unwrap_or(""))
         .collect()
 }
 
-fn detail(host: &Value) -> &str {
+pub(crate) fn detail(host: &Value) -> &str {
     host["detail"].as_str().unwrap_or("")
 }
 
 /// What a script on a host prints, past SSH.
-fn said(hosts: &Hosts, host: &str, script: &str) -> String {
+pub(crate) fn said(hosts: &Hosts, host: &str, script: &str) -> String {
     let done = hosts.run_on(host, script).expect("a script");
     done.output.trim().to_owned()
 }
@@ -185,7 +185,7 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
 ///
 /// It is told every second that its prime is there: one that hears nothing for 15 s ends by
 /// itself, and on a busy machine a test takes longer.
-struct Agent {
+pub(crate) struct Agent {
     /// The agent, or the ssh that reaches it.
     child: Child,
     /// Kept open: what it says is not read.
@@ -196,7 +196,7 @@ struct Agent {
 
 impl Agent {
     /// On a host, over SSH.
-    fn on(hosts: &Hosts, host: &str, tag: &str) -> Self {
+    pub(crate) fn on(hosts: &Hosts, host: &str, tag: &str) -> Self {
         let script = format!("exec ~/.cache/filermark/*/filermark agent --stdio --run {tag}");
         let mut ssh = hosts.command("ssh");
         ssh.args(["-o", "BatchMode=yes", host, &script])
@@ -226,7 +226,7 @@ impl Agent {
         }
     }
 
-    fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("its end")
     }
 }
@@ -239,7 +239,7 @@ impl Drop for Agent {
 }
 
 /// The command lines of the agents on a host.
-fn agents(hosts: &Hosts, host: &str) -> Vec<String> {
+pub(crate) fn agents(hosts: &Hosts, host: &str) -> Vec<String> {
     let found = hosts.processes(host).expect("processes");
     let lines = found.into_iter().filter(|p| p.name == "filermark");
     lines.map(|p| p.command).collect()

@@ -51,6 +51,7 @@ mod live;
 mod monitors;
 mod netem;
 mod netmist;
+mod netmist_hosts;
 mod null_server;
 mod older;
 mod older_tools;

@@ -327,3 +327,20 @@ fn a_prime_that_is_killed_leaves_no_probe_file() {
     drop(started);
     field.assert_clean_within(ALONE_MAX);
 }
+
+/// RESVPORT=on without the capability for it, as a copy of a program with `setcap` is.
+#[test]
+fn a_program_that_may_not_use_low_ports_is_told_with_what_to_type() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("server");
+    let sweep = Sweep::on(&server).set("RESVPORT", "on");
+    Told::by(&sweep).assert("localhost", "ports", "ok");
+    let front = ["setpriv", "--bounding-set", "-net_bind_service"];
+    let told = Told::by(&sweep.clone().through(front));
+    let words = ["RESVPORT=on", "source ports below 1024"];
+    let command = "sudo setcap cap_net_bind_service=+ep ";
+    told.assert_fails("localhost", "ports", &words, command);
+    // Who does not want them is not told.
+    let told = Told::by(&sweep.unset("RESVPORT").through(front));
+    assert!(told.of("localhost", "ports").is_empty());
+}

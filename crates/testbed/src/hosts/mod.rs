@@ -13,6 +13,7 @@
 
 mod faults;
 mod place;
+mod six;
 mod ssh;
 
 use crate::tools::{need, search_path};
@@ -125,6 +126,11 @@ impl Hosts {
             home,
             sandbox: Arc::clone(sandbox),
         })
+    }
+
+    /// The name of a host that leads to its IPv6 address, and to nothing else.
+    pub fn name_of_ipv6(host: &str) -> String {
+        six::name(host)
     }
 
     /// The names of the client hosts, in order.

@@ -1,6 +1,6 @@
 //! One host: its namespaces, its settings and its link to the switch.
 
-use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, ssh};
+use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, six, ssh};
 use crate::daemon::Daemon;
 use crate::processes;
 use crate::tools::{last_words, write};
@@ -66,6 +66,7 @@ impl Settings {
             .map(|(name, address)| (name.as_str(), *address));
         for (name, address) in fixed.into_iter().chain(clients) {
             let _ = writeln!(hosts, "{address} {name}");
+            let _ = writeln!(hosts, "{} {}", six::address(address), six::name(name));
         }
         let config = ssh.config();
         let init = write(dir.join("host-init"), INIT)?;
@@ -108,8 +109,9 @@ impl Place {
     ) -> Result<Place> {
         let dir = settings.make(name, address)?.display().to_string();
         let (address_arg, gateway) = (prefixed(address), FILER_ADDRESS.to_string());
+        let six_arg = format!("{}/64", six::address(address));
         let mut args = vec!["--net", "--uts", "--ipc", "--", "sh", &settings.init];
-        args.extend([name, &address_arg, &gateway, &settings.home, &dir]);
+        args.extend([name, &address_arg, &six_arg, &gateway, &settings.home, &dir]);
         args.extend(settings.visible.iter().map(String::as_str));
         let daemon = Daemon::start(sandbox, name, "unshare", &args)?;
         Ok(Place {
@@ -149,7 +151,8 @@ impl Place {
     pub(super) fn wait(&mut self, limit: Duration) -> Result<()> {
         let prime = self.name == PRIME;
         self.daemon.wait_for("its SSH server", limit, |said| {
-            let serves = prime || said.contains("Server listening on");
+            // At both of its addresses.
+            let serves = prime || said.matches("Server listening on").count() > 1;
             (serves && said.contains("testbed: ready")).then_some(())
         })?;
         self.own = self.settled(limit)?;

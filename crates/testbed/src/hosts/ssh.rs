@@ -1,5 +1,6 @@
 //! Keys and configuration of the hosts' SSH: Debian's server, the user's client.
 
+use super::six;
 use crate::tools::{search_path, write};
 use crate::{Error, Result};
 use std::net::Ipv4Addr;
@@ -54,7 +55,8 @@ impl Client {
     /// of what was known of it. `key` is the path of the private key.
     pub(super) fn know(&self, name: &str, address: Ipv4Addr, key: &Path) -> Result<()> {
         let public = read(&key.with_extension("pub"))?;
-        let start = format!("{name},{address} ");
+        let (name6, address6) = (six::name(name), six::address(address));
+        let start = format!("{name},{address},{name6},{address6} ");
         let mut text: String = read(&self.known_hosts)?
             .lines()
             .filter(|line| !line.starts_with(&start))
@@ -68,9 +70,11 @@ impl Client {
 
 /// The server's configuration, as a host sees its own files.
 pub(super) fn server_config(address: Ipv4Addr) -> String {
+    let address6 = six::address(address);
     // UsePAM no: PAM would ask for services of the machine, and log there.
     format!(
         "ListenAddress {address}\n\
+         ListenAddress {address6}\n\
          Port 22\n\
          HostKey /run/testbed/host_key\n\
          PidFile /run/sshd/sshd.pid\n\
