@@ -190,7 +190,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
     if words.first().is_some_and(|w| w.starts_with('#')) {
         return Err((
             "a comment that does not begin in the first column".into(),
-            "move the # to the begin of the line".into(),
+            "move the # to the beginning of the line".into(),
         ));
     }
     let [name, share] = words.as_slice() else {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum WriteError {
     /// There is one already.
     #[error(
-        "{0} exists already: a run record is never overwritten; choose another suffix (-s; netmist: --suffix) or directory (-d; --dir), or move it away"
+        "{0} exists already: a run record is never overwritten; choose another directory (-d; netmist: --dir), or another suffix (-s; netmist: --suffix), or move it away. A file set that was kept is used again under its own suffix alone"
     )]
     Exists(PathBuf),
     /// Another run is at work under this name.

@@ -106,6 +106,11 @@ const KNOWN: &[(&str, Sentence)] = &[
     }),
     ("Could not resolve hostname", |_, _, line| {
         let name = between(line, "hostname ", ":").unwrap_or("the host");
+        if line.contains("Address family") {
+            return format!(
+                "the name {name} has no address of the IP version that is asked for; change IPV6_ENABLE (netmist: -y), or add one to the name service or /etc/hosts"
+            );
+        }
         format!(
             "the name {name} cannot be resolved; correct CLIENTS, or add it to the name service, /etc/hosts or SSH's configuration"
         )

@@ -131,6 +131,10 @@ fn hosts_that_cannot_be_reached_are_told_apart() {
             &["nohost.invalid cannot be resolved"],
         ),
         (
+            "ssh: Could not resolve hostname h1: Address family for hostname not supported",
+            &["h1 has no address of the IP version", "IPV6_ENABLE"],
+        ),
+        (
             "Unable to negotiate with 127.0.0.1 port 2299: no matching key exchange method found. Their offer: sntrup761x25519-sha512",
             &["no key exchange method in common"],
         ),

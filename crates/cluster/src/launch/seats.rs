@@ -200,7 +200,7 @@ impl Seats {
     }
 
     /// Waits until the agent of a client is there and hands it over; at most `limit`
-    /// from the begin or the first call on: those asked for last need not wait for the missing ones
+    /// from the beginning or the first call on: those asked for last need not wait for the missing ones
     /// among the first. `look` is asked now and then whether there is a reason to give
     /// up.
     pub fn take(

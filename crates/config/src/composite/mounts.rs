@@ -127,6 +127,17 @@ fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<Co
         let mut complain = |(message, hint): Wrong| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
+        // Words as CLIENT_MOUNTPOINTS itself has them are taken, too.
+        if client.contains(":/") {
+            for word in std::iter::once(client).chain(words) {
+                let taken =
+                    split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
+                if let Err(wrong) = taken {
+                    complain(wrong);
+                }
+            }
+            continue;
+        }
         let mut paths = Vec::new();
         let mut any = false;
         for path in words {
@@ -304,6 +315,10 @@ mod tests {
             texts.join(" "),
             "localhost/a localhost/b localhost/c ::1/d c1/e c1/f c2/e c2/f"
         );
+        found.mounts.clear();
+        parse_file("f", "c1:/a [::1]:/b\nc2:/a\n", &mut found, &mut errors);
+        let texts: Vec<_> = found.mounts.iter().map(text).collect();
+        assert_eq!(texts.join(" "), "c1/a ::1/b c2/a");
         let text = "localhost\nlocalhost x\n-nv3 /mnt\nc[1-3 /x\n";
         parse_file("f", text, &mut found, &mut errors);
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();

@@ -97,7 +97,8 @@ pub const FLAGS: &[Flag] = &[
     ),
     switch('k', "kill", Effect::Own, "Stop what is left of a test on all clients; runs nothing").help(
         "On the clients of the token file; only what belongs to Filermark and to the user. The \
-         same as 'filermark stop'.",
+         same as 'filermark stop'. What -K has left is removed with the flags of that run, or \
+         with --force.",
     ),
     switch('v', "version-info", Effect::Own, "Show the version, and end"),
     switch('D', "install", Effect::Own, "Install the program on the clients; runs nothing").help(
@@ -114,7 +115,7 @@ pub const FLAGS: &[Flag] = &[
     value('U', "client-logs", "DIR", Effect::Parameter("NETMIST_LOGS"), "Directory of the clients' logs [default: beside the results]"),
     value('l', "log", "FILE", Effect::Own, "Send a copy of the output to this file"),
     switch('K', "keep", Effect::Sets(&[("UNLINK_FILES", "off"), ("KEEP", "on")]), "Leave the files, for the next run to use").help(
-        "The next run has to have the same suffix; files that have the right size already are not made anew.",
+        "The next run has to have the same suffix and another --dir; files that have the right size already are not made anew.",
     ),
     switch('u', "rsh", Effect::Idle, "Use rsh and rcp; without effect").help(
         "SSH is used instead, by the user's own client and configuration.",

@@ -80,7 +80,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "Longest that the agent on a client may take to start",
     )
     .default("60")
-    .help("From the begin of its launch to its first word; a Slurm allocation that is still to be made takes its time."),
+    .help("From the beginning of its launch to its first word; a Slurm allocation that is still to be made takes its time."),
     p(
         "SECRET_FILE",
         Kind::Path,

@@ -68,7 +68,7 @@ impl Written {
     }
 
     /// Whether the word that a byte lies in, or the part of it between two cuts, may be
-    /// the begin of one generation and the end of another one.
+    /// the beginning of one generation and the end of another one.
     fn is_split(&self, at: usize, images: &[Vec<u8>]) -> bool {
         let from = *self.cuts.iter().rfind(|cut| **cut <= at).unwrap();
         let to = *self.cuts.iter().find(|cut| **cut > at).unwrap();

@@ -2,7 +2,7 @@
 //! itself, with lines that stay printed above it. Pure text; who writes it is not
 //! known here.
 //!
-//! The cursor rests at the begin of the last line, so that what the terminal echoes
+//! The cursor rests at the beginning of the last line, so that what the terminal echoes
 //! (`^C`) is drawn over, and no line reaches the right edge, so that none is wrapped.
 
 use super::text::columns;
@@ -52,7 +52,7 @@ impl Block {
         self.drawn.clear();
     }
 
-    /// To the begin of the first line. Where the terminal has become narrower, it has
+    /// To the beginning of the first line. Where the terminal has become narrower, it has
     /// wrapped the longer lines.
     fn to_begin(&self, width: usize) -> String {
         let Some((_, above)) = self.drawn.split_last() else {

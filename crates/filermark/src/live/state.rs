@@ -73,7 +73,7 @@ pub struct State {
 }
 
 impl State {
-    /// At the begin of a run.
+    /// At the beginning of a run.
     pub fn new(facts: Facts) -> Self {
         Self {
             guess: Guess::default(),
