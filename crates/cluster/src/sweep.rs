@@ -25,7 +25,7 @@ use filermark_results::record::{
 };
 use filermark_results::{
     Environment, RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences,
-    judge_stalls, read_record,
+    judge_stalls, read_record, settle_rate,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -485,6 +485,7 @@ impl<'a> Sweep<'a> {
         let silences = |stats| judge_silences(&m.clients, &m.stalls, stats);
         findings.extend(stats.as_ref().and_then(silences));
         findings.extend(judge_client_reads(&m.reads, &self.clients_here()));
+        settle_rate(&mut findings);
         findings.extend(m.noticed);
         if stats.is_some() {
             let lost = agents.losses().iter();

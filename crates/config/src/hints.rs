@@ -54,17 +54,23 @@ pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) ->
 
 /// What to try in place of a parameter that there is not.
 pub(crate) fn parameter(name: &str) -> String {
+    parameter_near(name).unwrap_or_else(|| {
+        "'filermark params' lists all that there are; 'filermark import' makes an rc file \
+         without those of other programs, IGNORE_UNKNOWN=on leaves them out"
+            .to_owned()
+    })
+}
+
+/// The parameter that may be meant by a name that none has, as a question.
+pub(crate) fn parameter_near(name: &str) -> Option<String> {
     if TRANSPORTS.iter().any(|t| t.eq_ignore_ascii_case(name)) {
-        return "did you mean TCP (off: UDP)?".to_owned();
+        return Some("did you mean TCP (off: UDP)?".to_owned());
     }
     let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
     // Of a short name nearly every other short one is near.
-    match nearest(name, names).filter(|near| name.len() > 3 || near.len() == name.len() + 1) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "'filermark params' lists all that there are; 'filermark import' makes an rc file \
-                 without those of other programs, IGNORE_UNKNOWN=on leaves them out"
-            .to_owned(),
-    }
+    let near =
+        nearest(name, names).filter(|near| name.len() > 3 || near.len() == name.len() + 1)?;
+    Some(format!("did you mean {near}?"))
 }
 
 /// What to write in place of a value that a parameter cannot have, where more can be said

@@ -37,7 +37,10 @@ pub(crate) fn asked(
     let mut loads = Vec::new();
     let before = errors.len();
     let list = values.list("LOAD");
-    let words = list.iter().flat_map(|word| word.split(','));
+    let words = list.iter().flat_map(|word| match is_grouped(word) {
+        true => vec![word.as_str()],
+        false => word.split(',').collect(),
+    });
     for word in words.filter(|word| !word.is_empty()) {
         match whole_number(word, unit) {
             Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
@@ -46,6 +49,9 @@ pub(crate) fn asked(
                 format!("load '{}' in LOAD is impossible", quoted(word)),
                 match range_words(word) {
                     Some(hint) => hint,
+                    None if is_grouped(word) => {
+                        "write one number without the comma, or several with blanks".to_owned()
+                    }
                     None => format!(
                         "give whole numbers from 1 to {LOAD_MAX} {}, blanks between them",
                         plural(unit)
@@ -71,6 +77,19 @@ pub(crate) fn asked(
             loads
         }
     }
+}
+
+/// Whether a word may be one number with its thousands set off: `1,200`. As a list it would
+/// be two load points far apart.
+fn is_grouped(word: &str) -> bool {
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    let mut parts = word.split(',');
+    let first = parts.next().unwrap_or_default();
+    let mut rest = parts.peekable();
+    (1..=2).contains(&first.len())
+        && digits(first)
+        && rest.peek().is_some()
+        && rest.all(|part| part.len() == 3 && digits(part))
 }
 
 /// What to write for a range, such as `100-1000`.
@@ -245,6 +264,26 @@ mod tests {
         let points = round(asked, procs, &Place::Missing, &mut errors);
         assert_eq!(errors, []);
         points.iter().map(|p| p.requested.0).collect()
+    }
+
+    #[test]
+    fn a_thousands_separator_is_no_list() {
+        for (word, grouped) in [
+            ("1,200", true),
+            ("12,000,000", true),
+            ("100,200,400", false),
+            ("1,2", false),
+            ("1000", false),
+            ("1,", false),
+        ] {
+            assert_eq!(is_grouped(word), grouped, "{word}");
+        }
+        let hint = range_words("100-1000").unwrap();
+        assert!(
+            hint.contains("LOAD=100 INCR_LOAD=100 NUM_RUNS=10"),
+            "{hint}"
+        );
+        assert_eq!(range_words("1000-100"), None);
     }
 
     #[test]

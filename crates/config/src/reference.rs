@@ -145,8 +145,10 @@ pub fn reference_markdown() -> String {
          <!-- Made from crates/config/src/params; a test of that crate keeps the two equal. -->\n\n\
          Parameters stand in the rc file as `NAME=value` and on the command line as\n\
          `-o NAME=VALUE`; the command line wins. In the rc file lists stand in double quotes and\n\
-         may run over several lines, `#` begins a comment, an empty value counts as not set, and\n\
-         the last of several assignments counts. Nothing is expanded as a shell would.\n\n\
+         may run over several lines (on one line they may do without), `#` begins a comment, an\n\
+         empty value counts as not set, and the last of several assignments counts. Numbers may\n\
+         have a unit: `RUNTIME=5m`, `BLOCK_SIZE=32k`, `LOAD=10k`. Nothing is expanded as a shell\n\
+         would.\n\n\
          **Standard** is what a standard run of the benchmark `general-nfs3` has (of `SWBUILD`,\n\
          where a parameter is for composites only): `free` may be anything; any other value than\n\
          the one named becomes a finding in the result (\"not standard: RUNTIME=5\"). Other\n\

@@ -307,7 +307,12 @@ fn units(unit: &str) -> &'static [(&'static str, f64)] {
             ("m", 60.0),
             ("h", 3600.0),
         ],
-        "ms" => &[("ms", 1.0), ("s", 1000.0), ("min", 60_000.0)],
+        "ms" => &[
+            ("ms", 1.0),
+            ("s", 1000.0),
+            ("min", 60_000.0),
+            ("m", 60_000.0),
+        ],
         "KB" => &[
             ("k", 1.0),
             ("kb", 1.0),
@@ -326,7 +331,7 @@ fn units(unit: &str) -> &'static [(&'static str, f64)] {
 fn units_words(unit: &str) -> String {
     match units(unit) {
         [] => ", digits only".to_owned(),
-        [("k", _)] => ", a number such as 10 or 10k".to_owned(),
+        [("k", _)] => String::new(),
         units => {
             let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
             format!(", as a number; {} may stand behind it", names.join(", "))
@@ -335,7 +340,7 @@ fn units_words(unit: &str) -> String {
 }
 
 /// A number, with or without one of the units that its parameter takes: `60`, `60s`, `1m`.
-fn number(text: &str, unit: &str) -> Option<f64> {
+pub(crate) fn number(text: &str, unit: &str) -> Option<f64> {
     if let Ok(x) = text.parse::<f64>() {
         return Some(x);
     }

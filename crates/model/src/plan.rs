@@ -4,7 +4,7 @@
 //! fingerprint) and sent to agents. Nothing below this border sees a string
 //! that still wants parsing.
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Headline};
 use crate::composite::DataSet;
 use crate::finding::Finding;
 use crate::secret::Secret;
@@ -72,6 +72,11 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    /// Which figure is the run's result, under its own response limit.
+    pub fn headline(&self) -> Headline {
+        self.benchmark.headline(self.limits.response_ms)
+    }
+
     /// Procs in the whole run.
     pub fn proc_count(&self) -> u32 {
         match (&self.slice, self.procs.len()) {

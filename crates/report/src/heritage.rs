@@ -27,7 +27,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
 
 /// Whether the classical result is the headline figure of the run's benchmark.
 pub fn is_headline(record: &RunRecord) -> bool {
-    record.run.plan.benchmark.headline() == Headline::AtLimit
+    record.run.plan.headline() == Headline::AtLimit
 }
 
 /// What the headline figure of the run's benchmark is, in a sentence.

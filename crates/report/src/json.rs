@@ -38,7 +38,7 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "peak_mib_per_sec": peak.map(words::mib_per_sec),
         "ort_ms": record.ort_ms(),
         "knee": knee(record),
-        "headline": run.plan.benchmark.headline().name(),
+        "headline": run.plan.headline().name(),
         "classical": ClassicalResult::of_record(record),
         "heritage": run.plan.benchmark.heritage,
         "findings": record.run_findings().collect::<Vec<_>>(),

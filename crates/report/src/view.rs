@@ -151,8 +151,13 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
         let place = if is_headline { 0 } else { figures.len() - 1 };
         figures.insert(place, classical_figure(&result, is_headline));
     }
+    let at_limit = ClassicalResult::of_record(record).filter(|_| heritage::is_headline(record));
     if let Some(first) = figures.first_mut() {
-        first.note = format!("the result of this benchmark; {}", first.note);
+        let what = match at_limit.is_some_and(|result| result.is_lower_bound()) {
+            true => "less than the result of this benchmark",
+            false => "the result of this benchmark",
+        };
+        first.note = format!("{what}; {}", first.note);
     }
     figures
 }

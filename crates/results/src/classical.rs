@@ -111,7 +111,7 @@ impl ClassicalResult {
                 "the peak, load point {point}: throughput falls off below the limit of {limit} ms"
             ),
             Basis::LastPoint { point } if self.above_left_out => format!(
-                "load point {point}, the last that takes part: what was measured above the limit of {limit} ms is invalid for other reasons; a lower bound, not a result in the classical sense, until that is mended"
+                "load point {point}, the last that takes part: what was measured above the limit of {limit} ms is invalid for other reasons; a lower bound, not a result in the classical sense, until that is corrected"
             ),
             Basis::LastPoint { point } => format!(
                 "load point {point}, the last that takes part: the limit of {limit} ms is not reached and throughput still rises; a lower bound, not a result in the classical sense, until load points just above it are added"
@@ -166,7 +166,7 @@ pub const NO_RESULT: &str = "none: no load point within the response limit takes
 /// its benchmark or an additional one; `None` where its benchmark has no limit.
 pub fn line(record: &RunRecord) -> Option<String> {
     limit_ms(record)?;
-    let what = match record.run.plan.benchmark.headline() {
+    let what = match record.run.plan.headline() {
         Headline::AtLimit => "Result",
         _ => "Additional figure, at the response limit",
     };

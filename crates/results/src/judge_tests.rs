@@ -74,12 +74,45 @@ fn too_few_operations_warn_in_classical_benchmarks() {
     let short = |stats: &mut PointStats| stats.window_ns = stats.window_ns * 100 / 94;
     let found = after(|stats, _| short(stats));
     assert_eq!(found, [(Rule::AchievedRate, Severity::Warning)]);
+    // With open pacing, and with a stricter limit of the run's own, it is no row.
+    for change in [
+        (|plan: &mut RunPlan| plan.pacing.mode = PacingMode::Open) as fn(&mut RunPlan),
+        |plan| plan.limits.achieved_pcnt_min = 97.0,
+    ] {
+        let found = after(|stats, plan| {
+            short(stats);
+            change(plan);
+        });
+        assert!(found.contains(&(Rule::AchievedRate, Severity::Invalid)));
+    }
     // What is missing while the server was gone says nothing of the load that it carries.
     let found = after(|stats, _| {
         short(stats);
         stats.counters.insert("reconnects".into(), 1);
     });
     assert!(found.contains(&(Rule::AchievedRate, Severity::Invalid)));
+}
+
+/// A pause of the server, or a client at its limit, explains what is missing.
+#[test]
+fn a_point_below_its_rate_for_another_reason_does_not_count() {
+    let below = Finding::new(Rule::AchievedRate, Severity::Warning, "94 %");
+    let with = |rule, severity| {
+        let mut findings = vec![below.clone(), Finding::new(rule, severity, "x")];
+        settle_rate(&mut findings);
+        (findings[0].severity, findings[0].message.clone())
+    };
+    for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
+        let (severity, message) = with(rule, Severity::Warning);
+        assert_eq!(severity, Severity::Invalid, "{rule}");
+        assert!(message.contains(rule.name()), "{message}");
+    }
+    for (rule, severity) in [
+        (Rule::NoReply, Severity::Note),
+        (Rule::Unsteady, Severity::Warning),
+    ] {
+        assert_eq!(with(rule, severity), (Severity::Warning, "94 %".to_owned()));
+    }
 }
 
 #[test]

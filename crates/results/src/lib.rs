@@ -56,7 +56,7 @@ pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
-pub use judge::{is_valid, judge, judge_client_reads, judge_silences, judge_stalls};
+pub use judge::{is_valid, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,

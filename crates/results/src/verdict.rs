@@ -5,6 +5,7 @@
 //! nothing else: whoever wants another verdict adds a finding
 //! (docs/src/reference/rules.md#the-verdict).
 
+use crate::judge::lost_the_server;
 use crate::record::{End, Outcome, PointRecord, RunRecord};
 use crate::text::one_line;
 use filermark_model::units::counted;
@@ -36,6 +37,8 @@ pub struct Verdict {
     cached_pcnt: Option<f64>,
     /// Load points that do not count because the server was overloaded there.
     overloaded: Vec<u32>,
+    /// Whether connections to the server were lost in one of these.
+    lost: bool,
     valid_count: usize,
     planned_count: usize,
     /// What the words rest on.
@@ -93,6 +96,7 @@ impl Verdict {
             match highest {
                 Some(highest) if is_overloaded(point) && by_load(point, highest).is_gt() => {
                     self.overloaded.push(number);
+                    self.lost |= point.measured().is_some_and(lost_the_server);
                 }
                 Some(_) if is_overloaded(point) => self.invalid.push(format!(
                     "load point {number} does not count ({rules}), though one of a higher load does"
@@ -193,6 +197,9 @@ impl Verdict {
         let said = format!("{valid} of {planned} load points count");
         match (self.is_valid(), self.overloaded.is_empty()) {
             (true, true) => None,
+            (true, false) if self.lost => Some(format!(
+                "{said}; above them the server is overloaded, and connections to it were lost"
+            )),
             (true, false) => Some(format!("{said}; the server is overloaded above them")),
             (false, _) => (valid > 0).then_some(said),
         }

@@ -3,7 +3,7 @@
 use super::{Run, State, Verification};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::{
-    PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls,
+    PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +60,7 @@ fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     made.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
     made.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
     made.extend(of_client_reads(point));
+    settle_rate(&mut made);
     made
 }
 

@@ -53,7 +53,9 @@ fn only_done(mut outcomes: Vec<HostOutcome>) -> Result<Vec<HostOutcome>, String>
     if let Some(first) = failed.clone().next() {
         let more = match failed.count() - 1 {
             0 => String::new(),
-            n => format!(" (and {n} more: `filermark install -r RC`, or `filermark netmist -D -g FILE`, tells all)"),
+            n => format!(
+                " (and {n} more: `filermark install -r RC`, or `filermark netmist -D -g FILE`, tells all)"
+            ),
         };
         return Err(format!("{}: {}{more}", first.host, first.detail));
     }

@@ -35,8 +35,7 @@ pub(crate) fn check_user(user: &str) -> Result<(), Wrong> {
 /// # Errors
 /// (what is wrong, what to try).
 pub(crate) fn check_program(path: &str) -> Result<(), Wrong> {
-    let hint =
-        "give a path of letters, digits and / . _ - + @ % : , (~/ at its beginning is the user's home)";
+    let hint = "give a path of letters, digits and / . _ - + @ % : , (~/ at its beginning is the user's home)";
     let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
     if path.starts_with('-') {
         return wrong("begins with '-', as options do");

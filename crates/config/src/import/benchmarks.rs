@@ -6,15 +6,21 @@ use super::{Made, MadeForm, one_line};
 use crate::composite::choose::shipped_registry;
 use crate::error::{ConfigError, Place, quoted};
 use crate::params::Parameter;
-use crate::values::parse_size;
+use crate::rc::may_be_secret;
+use crate::values::{number, parse_size};
 use filermark_model::Registry;
 use filermark_model::composite::Component;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Directories and files of a workload that says nothing, as in the rc files of 2014
 /// (docs/src/reference/parameters.md, DIR_COUNT and FILES_PER_DIR).
 const DIR_COUNT_2014: &str = "10";
 const FILES_PER_DIR_2014: &str = "100";
+
+/// The most notes that are made, and the most benchmarks that are read.
+const NOTES_MAX: usize = 1_000;
+const BENCHMARKS_MAX: usize = 1_000;
 
 /// Thresholds and the figures here that they are.
 const THRESHOLDS: [(&str, &str); 3] = [
@@ -29,6 +35,7 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
     let mut found = Vec::new();
     benchmarks(&root, &mut found);
     if found.is_empty() {
+        let root = root.children.first().unwrap_or(&root);
         let message = format!(
             "the XML has a root <{}> and no <benchmark> in it",
             quoted(&root.name)
@@ -43,10 +50,16 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
             hint,
         ));
     }
+    if found.len() > BENCHMARKS_MAX {
+        let message = format!("{} benchmarks; {BENCHMARKS_MAX} are the most", found.len());
+        let place = Place::File(file.to_owned());
+        return Err(ConfigError::new(place, message, "divide the file"));
+    }
     let registry = shipped_registry();
     let mut writer = Writer {
         file,
         registry: &registry,
+        shipped: shipped_components(&registry),
         notes: Vec::new(),
         out: String::new(),
     };
@@ -54,7 +67,7 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
     for benchmark in found {
         names.push(writer.benchmark(benchmark)?);
     }
-    writer.check();
+    let unusable = writer.unusable();
     let head = match writer.notes.is_empty() {
         true => String::new(),
         false => {
@@ -76,7 +89,21 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
             writer.out
         ),
         notes: writer.notes,
+        unusable,
     })
+}
+
+/// The first component of each workload in the shipped composites.
+fn shipped_components(registry: &Registry) -> BTreeMap<String, Component> {
+    let mut found = BTreeMap::new();
+    for name in registry.composite_names() {
+        let benchmark = registry.composite(name).ok();
+        let work = benchmark.as_ref().and_then(|b| b.composite());
+        for c in work.map_or(&[][..], |w| &w.components) {
+            found.entry(c.workload.name.clone()).or_insert(c.clone());
+        }
+    }
+    found
 }
 
 /// All `<benchmark>` elements, however they are wrapped.
@@ -90,6 +117,8 @@ fn benchmarks<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
 struct Writer<'a> {
     file: &'a str,
     registry: &'a Registry,
+    /// The components that ship, by workload, for what the file does not say.
+    shipped: BTreeMap<String, Component>,
     notes: Vec<String>,
     out: String,
 }
@@ -101,8 +130,13 @@ macro_rules! line {
 
 impl Writer<'_> {
     fn note(&mut self, line: usize, text: impl std::fmt::Display) {
-        self.notes
-            .push(one_line(&format!("{}:{line}: {text}", self.file)));
+        if self.notes.len() < NOTES_MAX {
+            let text = format!("{}:{line}: {text}", self.file);
+            self.notes.push(one_line(&text));
+        } else if self.notes.len() == NOTES_MAX {
+            let text = format!("more than {NOTES_MAX} notes; the others are left out");
+            self.notes.push(text);
+        }
     }
 
     fn wrong(&self, line: usize, what: impl Into<String>, hint: &str) -> ConfigError {
@@ -129,12 +163,16 @@ impl Writer<'_> {
         line!(self.out, "title = \"{name}, converted\"\nunit = \"{unit}\"");
         self.memory(&name, node.line);
         self.standard(node);
+        let mut common = Parts::default();
+        for child in node.children.iter().filter(|c| c.name == "override_parm") {
+            self.part(child, &mut common, false);
+        }
         let mut any = false;
         for child in &node.children {
             match child.name.as_str() {
                 "workload" => {
                     any = true;
-                    self.component(child, node)?;
+                    self.component(child, &common)?;
                 }
                 "name" | "business_metric" | "override_parm" | "threshold" => {}
                 other => self.note(
@@ -185,7 +223,7 @@ impl Writer<'_> {
                             continue;
                         }
                     };
-                    if let Some(value) = self.number(child, &name) {
+                    if let Some(value) = self.number(child, &name, "seconds") {
                         line!(lines, "{key} = {value}");
                     }
                 }
@@ -193,8 +231,9 @@ impl Writer<'_> {
                     let kind = child.attribute("type").unwrap_or_default().to_lowercase();
                     match THRESHOLDS.iter().find(|(name, _)| *name == kind) {
                         Some((_, key)) => {
-                            if let Some(value) = self.number(child, &kind) {
+                            if let Some(value) = self.number(child, &kind, "percent") {
                                 line!(lines, "{key} = {value}");
+                                self.low_threshold(child, &kind, &value);
                             }
                         }
                         None => self.note(
@@ -211,14 +250,22 @@ impl Writer<'_> {
         }
     }
 
-    fn component(&mut self, node: &Node, benchmark: &Node) -> Result<(), ConfigError> {
+    /// Thresholds are in percent; a share of 1 is probably meant otherwise.
+    fn low_threshold(&mut self, node: &Node, kind: &str, value: &str) {
+        if value.parse::<f64>().is_ok_and(|x| x > 0.0 && x <= 1.0) {
+            let text = format!("threshold '{kind}' of {value} is taken as percent; check it");
+            self.note(node.line, text);
+        }
+    }
+
+    fn component(&mut self, node: &Node, common: &Parts) -> Result<(), ConfigError> {
         let Some(name) = node.title().map(name_of) else {
             let hint = "write <workload name=\"NAME\">";
             return Err(self.wrong(node.line, "a workload without a name", hint));
         };
         line!(self.out, "[[benchmark.component]]\nworkload = \"{name}\"");
-        let parts = self.parts(node, benchmark);
-        let shipped = self.shipped_component(&name);
+        let parts = self.parts(node).or(common.clone());
+        let shipped = self.shipped.get(&name).cloned();
         if self.registry.workload(&name).is_err() {
             let text = format!(
                 "workload {name} does not ship with Filermark; define it: 'filermark workload \
@@ -265,24 +312,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The component that ships with this workload, for what the file does not say.
-    fn shipped_component(&self, workload: &str) -> Option<Component> {
-        let mut names = self.registry.composite_names().into_iter();
-        names.find_map(|name| {
-            let benchmark = self.registry.composite(name).ok()?;
-            let components = &benchmark.composite()?.components;
-            let found = components.iter().find(|c| c.workload.name == workload);
-            found.cloned()
-        })
-    }
-
     /// The figures of a workload; what it does not override, its benchmark may.
-    fn parts(&mut self, node: &Node, benchmark: &Node) -> Parts {
+    fn parts(&mut self, node: &Node) -> Parts {
         let mut parts = Parts::default();
         for child in &node.children {
             match child.name.as_str() {
-                "oprate" => parts.rate = self.number(child, "oprate"),
-                "instances" => parts.instances = self.number(child, "instances"),
+                "oprate" => parts.rate = self.number(child, "oprate", "op/s"),
+                "instances" => parts.instances = self.count(child, "instances"),
                 "override_parm" => self.part(child, &mut parts, true),
                 "name" => {}
                 other => self.note(
@@ -291,15 +327,7 @@ impl Writer<'_> {
                 ),
             }
         }
-        let mut common = Parts::default();
-        for child in benchmark
-            .children
-            .iter()
-            .filter(|c| c.name == "override_parm")
-        {
-            self.part(child, &mut common, false);
-        }
-        parts.or(common)
+        parts
     }
 
     /// Takes one override in; of a benchmark's own, others are told elsewhere.
@@ -307,10 +335,10 @@ impl Writer<'_> {
         let name = child.title().unwrap_or_default().to_ascii_uppercase();
         match name.as_str() {
             "FILE_SIZE" => parts.file_kib = self.kib(child),
-            "FILES_PER_DIR" => parts.files_per_dir = self.number(child, &name),
-            "DIR_COUNT" => parts.dir_count = self.number(child, &name),
-            "OPRATE" => parts.rate = self.number(child, &name),
-            "INSTANCES" => parts.instances = self.number(child, &name),
+            "FILES_PER_DIR" => parts.files_per_dir = self.count(child, &name),
+            "DIR_COUNT" => parts.dir_count = self.count(child, &name),
+            "OPRATE" => parts.rate = self.number(child, &name, "op/s"),
+            "INSTANCES" => parts.instances = self.count(child, &name),
             _ if tell => self.no_equivalent(child, &name),
             _ => {}
         }
@@ -318,8 +346,16 @@ impl Writer<'_> {
 
     /// Says what to do with an override that definitions have no place for.
     fn no_equivalent(&mut self, child: &Node, name: &str) {
-        let value = quoted(child.value());
         let shown = quoted(name);
+        if may_be_secret(name) {
+            let text = format!("{shown} is not copied; see PASSWORD_FILE");
+            return self.note(child.line, text);
+        }
+        // Of an unknown name nobody knows whether its value is a secret.
+        let value = match Parameter::find(name) {
+            Some(_) => quoted(child.value()),
+            None => "...".to_owned(),
+        };
         let text = match Parameter::find(name) {
             Some(p) => format!(
                 "{shown}={value} has no place in a definition; in the rc file: {}={value}",
@@ -330,21 +366,31 @@ impl Writer<'_> {
         self.note(child.line, text);
     }
 
-    /// A number as TOML has it; a note where there is none.
-    fn number(&mut self, node: &Node, what: &str) -> Option<String> {
-        let text = node.value().trim_end_matches('%').trim();
-        match text.parse::<f64>() {
-            Ok(x) if x.is_finite() && x >= 0.0 => Some(x.to_string()),
-            _ => {
-                let text = format!(
-                    "{}='{}' is no number, and left out",
-                    quoted(what),
-                    quoted(text)
-                );
-                self.note(node.line, text);
-                None
-            }
+    /// A number as TOML has it, in the parameter's unit (as in rc files: `5m` are 300
+    /// seconds); a note where there is none.
+    fn number(&mut self, node: &Node, what: &str, unit: &str) -> Option<String> {
+        let text = node.value().trim();
+        match number(text, unit) {
+            Some(x) if x.is_finite() && x >= 0.0 => Some(x.to_string()),
+            _ => self.no_number(node, what, "number"),
         }
+    }
+
+    /// The same of what is counted.
+    fn count(&mut self, node: &Node, what: &str) -> Option<String> {
+        match node.value().trim().parse::<u32>() {
+            Ok(n) if n > 0 => Some(n.to_string()),
+            _ => self.no_number(node, what, "whole number from 1 on"),
+        }
+    }
+
+    fn no_number(&mut self, node: &Node, what: &str, kind: &str) -> Option<String> {
+        let (what, text) = (quoted(what), quoted(node.value()));
+        self.note(
+            node.line,
+            format!("{what}='{text}' is no {kind}, and left out"),
+        );
+        None
     }
 
     /// A file size in KiB; a bare number is in bytes, as netmist's own.
@@ -359,12 +405,11 @@ impl Writer<'_> {
         None
     }
 
-    /// Reads back what was written, so that what is wrong with it is said at once.
-    fn check(&mut self) {
+    /// Reads back what was written; gives what is wrong with it.
+    fn unusable(&self) -> Vec<String> {
         let mut registry = self.registry.clone();
-        if let Err(e) = registry.take_toml("the result", &self.out) {
-            self.notes.push(one_line(&format!("still to do: {e}")));
-        }
+        let taken = registry.take_toml("the new file", &self.out);
+        taken.err().map(|e| e.to_string()).into_iter().collect()
     }
 }
 
@@ -377,7 +422,7 @@ const PER_COMPONENT: [&str; 5] = [
     "INSTANCES",
 ];
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Parts {
     rate: Option<String>,
     instances: Option<String>,

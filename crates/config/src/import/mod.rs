@@ -31,6 +31,9 @@ pub struct Made {
     pub text: String,
     /// What has no equivalent, and what was assumed; with file and line.
     pub notes: Vec<String>,
+    /// Why what was made cannot be used as it is; empty: it can, or it is an rc file, which
+    /// may lack what the command line gives.
+    pub unusable: Vec<String>,
 }
 
 /// What a conversion makes.

@@ -9,7 +9,7 @@ use crate::rc::{Assignment, may_be_secret, parse_rc};
 use crate::values::check;
 
 /// Parameters by which the rc files of the 2020 generation are known.
-const OF_2020: [&str; 4] = ["UNIX_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
+const OF_2020: [&str; 4] = ["UNIX_CLIENT_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
 
 /// What becomes of an assignment.
 enum Fate {
@@ -34,7 +34,10 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
                 let before = kept.iter().position(|(name, _)| *name == p.name);
                 let value = taken(p, a, &mut notes);
                 match before.and_then(|at| kept.get_mut(at)) {
-                    Some(earlier) => earlier.1 = value,
+                    Some(earlier) => {
+                        notes.push(format!("{}: replaces an earlier {}", a.place, p.name));
+                        earlier.1 = value;
+                    }
                     None => kept.push((p.name, value)),
                 }
             }
@@ -58,12 +61,17 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
         form: MadeForm::Rc,
         text: out,
         notes,
+        unusable: Vec::new(),
     }
 }
 
 /// The value that is written: lists on one line, benchmarks by their present name.
 fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
-    let value = a.value.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Blanks matter in paths and arguments, and not in lists, which may go over several lines.
+    let value = match p.kind {
+        Kind::List => a.value.split_whitespace().collect::<Vec<_>>().join(" "),
+        _ => a.value.trim().to_owned(),
+    };
     if p.name != "BENCHMARK" {
         return value;
     }
@@ -98,11 +106,13 @@ fn fate(a: &Assignment) -> Fate {
             ));
         }
     }
-    let shown = format!("{name}={}", quoted(a.value.trim()));
     let Some(p) = Parameter::find(&name) else {
-        let hint = hints::parameter(&name);
-        return Fate::Drop(format!("{shown} is not known here, and left out; {hint}"));
+        // Its value is not shown: nobody knows whether it is a secret.
+        let hint = hints::parameter_near(&name).map_or(String::new(), |h| format!("; {h}"));
+        let name = quoted(&name);
+        return Fate::Drop(format!("{name} is not known here, and left out{hint}"));
     };
+    let shown = format!("{name}={}", quoted(a.value.trim()));
     match p.standard {
         Standard::NoEffect => Fate::Drop(format!("{shown} is left out. {}", p.one_line)),
         Standard::Refused => Fate::Drop(format!("{shown} is left out: {}", p.one_line)),

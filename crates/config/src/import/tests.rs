@@ -44,7 +44,7 @@ fn xml_definitions_become_a_definition_file_with_the_same_figures() {
     let notes = made.notes.join("\n");
     for part in [
         "old:18: SHARING_MODE=1 has no place in a definition; in the rc file: SHARING_MODE=1",
-        "old:21: COOKIES=7 has no equivalent",
+        "old:21: COOKIES=... has no equivalent",
         "old:25: threshold 'luck' is not known",
     ] {
         assert!(notes.contains(part), "{part}: {notes}");
@@ -65,11 +65,11 @@ fn what_the_xml_does_not_say_is_named() {
         "EDA_BACKEND has no oprate; its procs run as fast as they can",
         "EDA_BACKEND has no FILE_SIZE; the shipped one is taken",
         "workload MINE does not ship with Filermark; define it",
-        "still to do",
     ] {
         assert!(notes.contains(part), "{part}: {notes}");
     }
     assert!(made.text.contains("file_kib = 4\n"), "{}", made.text);
+    assert!(made.unusable[0].contains("MINE"), "{:?}", made.unusable);
 }
 
 #[test]
@@ -84,6 +84,7 @@ fn what_cannot_be_converted_is_refused_with_the_reason() {
         ),
         ("<!DOCTYPE x><a/>", "old:1:1: a document type declaration"),
         ("<a>\n&x;</a>", "old:2:1: the entity &x; is not known"),
+        ("<a>&#1114112;</a>", "is not known"),
         ("<specSFS4_0Info/>", "subedit"),
         ("<html/>", "no <benchmark> in it"),
         ("<benchmark/>", "a benchmark without a name"),
@@ -177,7 +178,8 @@ fn what_an_rc_file_loses_is_told_with_its_line_and_no_password() {
     let notes = made.notes.join("\n");
     for part in [
         "old:2:1: RSH=rsh is left out. No effect: clients are reached by ssh",
-        "old:3:1: FROB=1 is not known here",
+        "old:3:1: FROB is not known here, and left out",
+        "old:7:1: replaces an earlier LOAD",
         "old:4:1: PASSWORD is not copied",
         "old:5:1: RUNTIME=x is not a number, and is left out",
         "old:6:1: 'X Y' has no '='",
@@ -204,4 +206,62 @@ proptest! {
         let _ = import("old", &xml);
         let _ = import("old", &format!("A={text}"));
     }
+}
+
+#[test]
+fn figures_of_xml_are_checked_and_secrets_not_copied() {
+    let text = "<benchmark name='A' business_metric='AS'><workload name='EDA_BACKEND'>\
+                <oprate>1&#48;</oprate><instances>1.5</instances></workload>\
+                <override_parm name='RUNTIME' value='5m'/>\
+                <override_parm name='PASSWORD'>geheim</override_parm>\
+                <override_parm name='TOKEN'>geheim</override_parm>\
+                <threshold type='global oprate'>0.95</threshold></benchmark>\
+                <benchmark name='B' business_metric='&#66;S'><workload name='EDA_BACKEND'/></benchmark>";
+    let made = made(text);
+    assert_eq!(made.unusable, Vec::<String>::new());
+    let notes = made.notes.join("\n");
+    for part in [
+        "instances='1.5' is no whole number from 1 on, and left out",
+        "PASSWORD is not copied",
+        "TOKEN=... has no equivalent",
+        "threshold 'global oprate' of 0.95 is taken as percent; check it",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    let mut registry = shipped_registry();
+    registry.take_toml("new", &made.text).unwrap();
+    let a = registry.composite("A").unwrap();
+    assert_eq!(a.standard.runtime_s, 300.0);
+    let parts = &a.composite().unwrap().components;
+    assert_eq!((parts[0].instances, parts[0].ops_per_proc), (1, Some(10.0)));
+    assert_eq!(registry.composite("B").unwrap().unit, "B");
+    assert!(!format!("{made:?}").contains("geheim"));
+    let secret = super::import("old", "LOAD=1\nSMB_PASS=geheim\nTOKEN=geheim\n");
+    assert!(!format!("{secret:?}").contains("geheim"));
+}
+
+#[test]
+fn blanks_of_arguments_are_kept() {
+    assert_eq!(
+        lines("LOAD=1\nWORK_DIR=\"a   b\"\nUNIX_USER=me\nRSH=r\n"),
+        [
+            "BENCHMARK=nfs3-2001",
+            "LOAD=1",
+            "WORK_DIR=\"a   b\"",
+            "USER=me"
+        ]
+    );
+}
+
+/// Time and notes stay within bounds, whatever a file repeats.
+#[test]
+fn a_large_file_gives_no_more_than_its_share_of_notes() {
+    let overrides = "<override_parm name='FILE_SIZE'>x</override_parm>".repeat(2000);
+    let workloads = "<workload name='EDA_BACKEND'/>".repeat(2000);
+    let text =
+        format!("<benchmark name='A' business_metric='AS'>{overrides}{workloads}</benchmark>");
+    assert!(made(&text).notes.len() <= 1001);
+    let many = "<benchmark name='A'><workload name='EDA_BACKEND'/></benchmark>".repeat(1001);
+    let error = super::import("old", &many).unwrap_err().to_string();
+    assert!(error.contains("1000 are the most"), "{error}");
 }

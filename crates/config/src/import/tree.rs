@@ -49,7 +49,8 @@ impl Node {
     }
 }
 
-/// Reads a whole document; gives its root.
+/// Reads a whole document; gives an element without a name that holds its root, or all
+/// elements of a file that has several.
 pub(super) fn read(file: &str, text: &str) -> Result<Node, ConfigError> {
     let mut parser = Parser {
         file,
@@ -61,8 +62,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<Node, ConfigError> {
     };
     parser.whole()?;
     let document = parser.open.pop().unwrap_or_default();
-    let root = document.children.into_iter().next();
-    root.ok_or_else(|| parser.error("there is no element in the file"))
+    match document.children.is_empty() {
+        true => Err(parser.error("there is no element in the file")),
+        false => Ok(document),
+    }
 }
 
 struct Parser<'a> {
@@ -176,28 +179,38 @@ impl Parser<'_> {
     }
 }
 
-/// The five entities of XML itself.
+/// The five entities of XML itself, and characters by number.
 fn entity(name: &str) -> Option<char> {
+    let number = |text: &str| match text.strip_prefix('x') {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
     match name {
         "amp" => Some('&'),
         "lt" => Some('<'),
         "gt" => Some('>'),
         "quot" => Some('"'),
         "apos" => Some('\''),
-        _ => None,
+        _ => char::from_u32(number(name.strip_prefix('#')?)?),
     }
 }
 
-/// An attribute's value with these entities written out.
+/// An attribute's value with its entities written out; what is none stays as it is.
 fn plain(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (entity, c) in [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-    ] {
-        text = text.replace(entity, c);
+    let mut pieces = text.split('&');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let known = piece.split_once(';');
+        match known.and_then(|(name, rest)| Some((entity(name)?, rest))) {
+            Some((c, rest)) => {
+                out.push(c);
+                out.push_str(rest);
+            }
+            None => {
+                out.push('&');
+                out.push_str(piece);
+            }
+        }
     }
-    text.replace("&amp;", "&")
+    out
 }

@@ -293,8 +293,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "ACHIEVED_PCNT_MIN",
         Group::Limits,
         Kind::Real(0.0, 100.0, "percent"),
-        "Least share of the requested load that must be achieved",
+        "Least share of the requested load that is to be achieved",
     )
+    .help("Below it a load point of a composite does not count. In the classical benchmarks it counts with what it achieved, and a warning; a value above the standard one holds there, too. See the rule achieved-rate.")
     .standard(Standard::Benchmark(|b| b.standard.achieved_pcnt_min)),
     p(
         "PROC_PCNT_MIN",

@@ -35,7 +35,12 @@ pub fn import(args: &ImportArgs) -> Ended {
                 None => product::print(&made.text),
             }
             tell(&file, &made, args.output.as_deref());
-            Ok(ExitCode::SUCCESS)
+            match made.unusable.first() {
+                None => Ok(ExitCode::SUCCESS),
+                Some(why) => Err(Failure::Failed(format!(
+                    "what was made of {file} cannot be used as it is: {why}"
+                ))),
+            }
         }
     }
 }
@@ -57,6 +62,7 @@ fn tell(file: &str, made: &Made, out: Option<&Path>) {
             }
             say_line(format!("next: filermark plan -r {name}"));
         }
+        MadeForm::Definitions(_) if !made.unusable.is_empty() => {}
         MadeForm::Definitions(names) => {
             let benchmark = names.first().map_or("NAME", String::as_str);
             say_line(format!(

@@ -29,11 +29,11 @@ impl Headline {
 
 impl Benchmark {
     /// The headline figure: of benchmarks after the generations before 2008 that at the
-    /// limit, where there is one.
-    pub fn headline(&self) -> Headline {
+    /// limit. `limit_ms` is the response limit of the run; 0: none, and the peak it is.
+    pub fn headline(&self, limit_ms: f64) -> Headline {
         match (self.classic(), &self.heritage) {
             (None, _) => Headline::PeakLoad,
-            (Some(_), Some(_)) if self.standard.response_limit_ms > 0.0 => Headline::AtLimit,
+            (Some(_), Some(_)) if limit_ms > 0.0 => Headline::AtLimit,
             (Some(_), _) => Headline::Peak,
         }
     }
@@ -45,16 +45,18 @@ impl Benchmark {
             true => format!(" within {limit_ms} ms"),
             false => String::new(),
         };
-        match self.headline() {
+        match self.headline(limit_ms) {
+            Headline::Peak if self.heritage.is_some() => {
+                "peak: this run has no response limit".to_owned()
+            }
             Headline::Peak => {
                 format!(
                     "peak: op/s achieved at the highest measured load point that counts{within}"
                 )
             }
-            Headline::AtLimit if limit_ms > 0.0 => format!(
+            Headline::AtLimit => format!(
                 "throughput at the response limit of {limit_ms} ms; the peak where throughput falls off below it"
             ),
-            Headline::AtLimit => "peak: this run has no response limit".to_owned(),
             Headline::PeakLoad => {
                 format!(
                     "peak: highest load point that counts{within}, in {}s",
@@ -81,12 +83,14 @@ mod tests {
                 ),
                 false => (Headline::AtLimit, "at the response limit of "),
             };
-            assert_eq!(b.headline(), wanted, "{name}");
-            let said = b.headline_words(b.standard.response_limit_ms);
+            let limit_ms = b.standard.response_limit_ms;
+            assert_eq!(b.headline(limit_ms), wanted, "{name}");
+            let said = b.headline_words(limit_ms);
             assert!(said.contains(words), "{name}: {said}");
         }
         let old = Benchmark::shipped("nfs2-1993").expect("a shipped one");
         assert!(old.headline_words(50.0).contains("of 50 ms"));
         assert!(old.headline_words(0.0).starts_with("peak"));
+        assert_eq!(old.headline(0.0), Headline::Peak);
     }
 }

@@ -7,6 +7,7 @@
 
 use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
+use crate::judge::lost_the_server;
 use crate::record::PointRecord;
 use crate::text::one_line;
 use filermark_model::{Finding, Rule};
@@ -85,7 +86,12 @@ pub(super) fn standing(point: Option<&PointRecord>) -> Standing {
     rules.dedup();
     let names: Vec<&str> = rules.iter().map(|r| r.name()).collect();
     let why = names.join(", ");
-    match rules.iter().all(|r| slow.contains(r)) {
+    // Lost connections and the clients' own limits say nothing of the server's speed.
+    let said = |rule: Rule| point.findings.iter().any(|f| f.rule == rule);
+    let lost = point.measured().is_some_and(lost_the_server);
+    let other = rules.contains(&Rule::AchievedRate)
+        && (lost || said(Rule::GeneratorBusy) || said(Rule::Lateness));
+    match !other && rules.iter().all(|r| slow.contains(r)) {
         true => Standing::TooSlow { why },
         false => Standing::Invalid { why },
     }
