@@ -10,13 +10,9 @@ use crate::message::FreeSpace;
 use filermark_engine::driver::ClaimReport;
 use filermark_engine::name::MARKER;
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_model::{Bytes, RunPlan};
+use filermark_model::{Bytes, OpsPerSec, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// By how much the file set of a classical benchmark may grow during RUN (seed 001,
-/// section 2.2: 10 % of free space beside it).
-const CLASSIC_GROWTH: f64 = 1.1;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,9 +70,11 @@ pub(crate) fn need_bytes(plan: &RunPlan) -> u64 {
 /// What the file set of a classical benchmark's largest load point takes at first, and
 /// with the room by which it grows, in bytes.
 fn classic_bytes(plan: &RunPlan) -> (u64, u64) {
-    let sizes = plan.points.iter().map(|p| plan.io_bytes(p.requested));
-    let bytes = sizes.max().unwrap_or(0);
-    (bytes, (bytes as f64 * CLASSIC_GROWTH) as u64)
+    let most = |bytes: fn(&RunPlan, OpsPerSec) -> u64| {
+        let of_points = plan.points.iter().map(|p| bytes(plan, p.requested));
+        of_points.max().unwrap_or(0)
+    };
+    (most(RunPlan::io_bytes), most(RunPlan::io_space_bytes))
 }
 
 /// The needs of the largest load point, by file system.

@@ -6,6 +6,7 @@ mod composite;
 use crate::nfs::transfer_limit;
 use crate::reference::wrapped;
 use crate::resolve::Resolved;
+use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
 use filermark_model::plan::{Connections, DriverPlan, MonitorMode, NfsPlan, PacingMode, Transport};
@@ -14,9 +15,6 @@ use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Room for what appends add while the load points run (seed 001, section 4.4:
-/// the accessed part grows while it is worked on).
-const GROWTH: f64 = 1.10;
 /// Columns of what is said of an older generation, beside its names.
 const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
@@ -205,12 +203,7 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "point", "asked", "requested", "per proc", "files", "file set", "accessed"
     )?;
     for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
-        let bytes = plan.io_bytes(load);
-        let access_pcnt = plan
-            .benchmark
-            .classic()
-            .map_or(0.0, |c| c.fileset.access_pcnt);
-        let accessed = plan.io_bytes(p.requested) as f64 * access_pcnt / 100.0;
+        let accessed = plan.io_sums(p.requested).accessed_bytes;
         writeln!(
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
@@ -219,8 +212,8 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
             p.requested.0,
             plan.rate_per_proc(p.requested).0,
             plan.io_file_count(load),
-            Bytes(bytes).to_string(),
-            Bytes(accessed as u64).to_string(),
+            Bytes(plan.io_bytes(load)).to_string(),
+            Bytes(accessed).to_string(),
         )?;
     }
     let mut both = plan.points.iter().zip(fileset_loads(plan));
@@ -250,7 +243,17 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         let places = places.map(|(mount, procs)| (format!("on {mount}"), procs));
         (client.name.as_str(), places.collect())
     });
-    clients::work(out, work)
+    clients::work(out, work)?;
+    let Some(access) = Access::of(plan) else {
+        return Ok(());
+    };
+    let words = wrapped(&access.words(), HERITAGE_WIDTH).join("\n            ");
+    writeln!(out, "Access      {words}")?;
+    let judged = match access.findings().is_empty() {
+        true => "uniform as far as MNT_POINTS tells; which hosts are one server it does not tell",
+        false => "not uniform, see the notes (uniform-access)",
+    };
+    writeln!(out, "            {judged}")
 }
 
 fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
@@ -266,11 +269,13 @@ fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         .map(|p| plan.io_file_count(p.requested))
         .max();
     let files = files.unwrap_or(0).saturating_add(other_count(plan));
-    let space = (largest as f64 * GROWTH) as u64;
+    let space = plan.points.iter().map(|p| plan.io_space_bytes(p.requested));
+    let space = space.max().unwrap_or(0);
     writeln!(
         out,
-        "\nSpace on the server   {} (10% for growth included), {files} files, links and directories",
-        Bytes(space)
+        "\nSpace on the server   {} ({} for growth included), {files} files, links and directories",
+        Bytes(space),
+        Bytes(space.saturating_sub(largest))
     )?;
     let procs = u64::from(plan.proc_count()).saturating_mul(memory::CLASSIC_PROC_BYTES);
     let memory = files

@@ -39,6 +39,7 @@ mod space;
 mod stop_command;
 mod stop_if;
 mod template;
+mod trial;
 mod values;
 mod workload;
 

@@ -12,7 +12,7 @@ use crate::sources::Sources;
 use crate::space;
 use crate::stop_command::stop_command;
 use crate::values::{Given, Value, Values, check};
-use crate::{layout, loads, nfs, protocol, smb, workload};
+use crate::{layout, loads, nfs, protocol, smb, trial, workload};
 use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
@@ -73,6 +73,8 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
         Some(mut resolved) if errors.is_empty() => {
             let fits = space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
+            let more = trial::findings(&resolved.plan);
+            resolved.plan.findings.extend(more);
             resolved.inputs = sources.take_inputs();
             Ok(resolved)
         }

@@ -34,10 +34,7 @@ pub(crate) fn memory_note(plan: &RunPlan) -> Option<Finding> {
 /// The part of the file set that RUN accesses, in bytes; of a composite all of it.
 fn working_set_bytes(plan: &RunPlan, point: LoadPoint) -> u64 {
     match plan.benchmark.classic() {
-        Some(classic) => {
-            let all = plan.io_bytes(point.requested) as f64;
-            (all * classic.fileset.access_pcnt / 100.0) as u64
-        }
+        Some(_) => plan.io_sums(point.requested).accessed_bytes,
         None => plan.data_set(point).start_bytes,
     }
 }

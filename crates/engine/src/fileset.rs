@@ -1,70 +1,7 @@
-//! The file set: which files there are, how large, and which of them are touched.
-//!
-//! A pure function of (seed, file number); the number of files follows from the
-//! load. Neither procs nor clients enter, which is the defect that withdrew
-//! SFS 2.0 (facts.md 1.6). A larger load's file set begins with the smaller
-//! one's, so a sweep can grow it from point to point.
-//!
-//! Files are numbered 0, 1, 2 ... over the whole run and dealt to the procs in
-//! turn. Sizes are stratified: each block of 256 files holds one file from every
-//! 256th part of the size distribution, in an order that differs from block to
-//! block, so that any proc's hand is a fair sample. Within a stratum the
-//! accessed files are spread evenly over the blocks, so that 30 % of the files
-//! are also 30 % of the bytes.
+//! The files of a proc: which of the run's files it is dealt, and which of these are accessed.
+//! What files there are is [`filermark_model::fileset`].
 
-use filermark_model::SizeDistribution;
-use filermark_model::rng::{hash3, unit_interval};
-
-const STRATA: u64 = 256;
-/// Fractional parts of the golden ratio and of the square root of two: steps of
-/// two sequences that fill the unit interval evenly and independently.
-const GOLDEN: f64 = 0.618_033_988_749_894_8;
-const ROOT_TWO: f64 = 0.414_213_562_373_095_05;
-
-/// The rule by which the files of a run are made.
-#[derive(Clone, Debug)]
-pub struct FileSet {
-    seed: u64,
-    sizes: SizeDistribution,
-    access_share: f64,
-}
-
-impl FileSet {
-    /// The file set of the run with this `seed`; `access_pcnt` of it is touched.
-    pub fn new(seed: u64, sizes: SizeDistribution, access_pcnt: f64) -> Self {
-        Self {
-            seed,
-            sizes,
-            access_share: access_pcnt / 100.0,
-        }
-    }
-
-    /// The size of file number `file` when it is made, in bytes.
-    pub fn size_bytes(&self, file: u64) -> u64 {
-        let (block, stratum) = self.place(file);
-        let offset = unit_interval(hash3(self.seed, stratum, 1));
-        let within = (block as f64 * GOLDEN + offset).fract();
-        let quantile = (stratum as f64 + within) / STRATA as f64;
-        self.sizes.quantile(quantile).0
-    }
-
-    /// Whether RUN reads and writes file number `file`.
-    pub fn is_accessed(&self, file: u64) -> bool {
-        let (block, stratum) = self.place(file);
-        let offset = unit_interval(hash3(self.seed, stratum, 2));
-        (block as f64 * ROOT_TWO + offset).fract() < self.access_share
-    }
-
-    /// Block and stratum of a file: an affine permutation per block, with an odd
-    /// factor so that it is one.
-    fn place(&self, file: u64) -> (u64, u64) {
-        let block = file / STRATA;
-        let key = hash3(self.seed, block, 0);
-        let factor = key | 1;
-        let stratum = (file % STRATA).wrapping_mul(factor).wrapping_add(key >> 32) % STRATA;
-        (block, stratum)
-    }
-}
+pub use filermark_model::fileset::{Choice, FileSet};
 
 /// How the files of a run are dealt to its procs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,14 +28,20 @@ impl Deal {
 
 /// The files of one proc that RUN touches.
 ///
-/// Takes 20 bytes per accessed file, nothing for the others.
-#[derive(Clone, Debug, Default)]
+/// Takes 20 bytes per accessed file, nothing for the others. Where load points have so few
+/// files that each makes its own choice, 4 more.
+#[derive(Clone, Debug)]
 pub struct AccessedFiles {
+    /// All that any load point so far has accessed, in the order in which they were taken in:
+    /// an index stays a file's for good.
     files: Vec<AccessedFile>,
-    /// How many of them belong to the present load: the first ones.
-    active: usize,
-    /// Sizes at creation, rising, and beside each the index of its file.
+    /// Those of the present load: sizes at creation, rising, and beside each the index of its
+    /// file.
     by_size: Vec<(u32, u32)>,
+    /// Indices in the order of `local`, where `files` is not in that order.
+    by_local: Vec<u32>,
+    /// Whether every load point so far took the rule's choice.
+    by_rule: bool,
     /// How many of the proc's files have been looked at.
     scanned: u32,
 }
@@ -114,31 +57,79 @@ pub struct AccessedFile {
     pub end_bytes: u32,
 }
 
+impl Default for AccessedFiles {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            by_size: Vec::new(),
+            by_local: Vec::new(),
+            by_rule: true,
+            scanned: 0,
+        }
+    }
+}
+
 impl AccessedFiles {
-    /// Makes the proc's first `count` files the ones to work on: takes in what is
-    /// new, and leaves alone what a larger load has left. So the same load always
-    /// meets the same files, whatever was measured before.
-    pub fn fit(&mut self, set: &FileSet, deal: Deal, count: u32) {
-        for local in self.scanned..count {
-            let last_chance = local + 1 == count && self.files.is_empty();
-            if set.is_accessed(deal.file(local)) || last_chance {
-                let bytes = clamp_u32(set.size_bytes(deal.file(local)));
-                self.files.push(AccessedFile {
-                    local,
-                    stable_bytes: bytes,
-                    end_bytes: bytes,
-                });
+    /// Makes those of the proc's first `count` files that are in `choice` the ones to work on:
+    /// takes in what is new, and leaves alone what another load has left. So the same load
+    /// always meets the same files, whatever was measured before.
+    pub fn fit(&mut self, set: &FileSet, choice: &Choice, deal: Deal, count: u32) {
+        let is_wanted = |local: u32| set.is_accessed(choice, deal.file(local));
+        let keeps_order = self.by_rule && choice.is_by_rule();
+        self.by_rule = keeps_order;
+        self.sort();
+        let first = if keeps_order { self.scanned } else { 0 };
+        for local in first..count {
+            if is_wanted(local) && (keeps_order || self.position(local).is_none()) {
+                self.take_in(set, deal, local);
             }
         }
         self.scanned = self.scanned.max(count);
-        let of_load = self.files.partition_point(|f| f.local < count);
-        self.active = of_load.max(1).min(self.files.len());
+        self.sort();
         let created = |f: &AccessedFile| clamp_u32(set.size_bytes(deal.file(f.local)));
-        let active = self.files[..self.active].iter();
         self.by_size.clear();
-        self.by_size
-            .extend(active.zip(0..).map(|(f, at)| (created(f), at)));
+        let of_load = self
+            .files
+            .iter()
+            .zip(0..)
+            .filter(|(f, _)| is_wanted(f.local));
+        self.by_size.extend(of_load.map(|(f, at)| (created(f), at)));
+        if self.by_size.is_empty() && count > 0 {
+            self.take_last(set, deal, count - 1);
+        }
         self.by_size.sort_unstable();
+    }
+
+    fn take_in(&mut self, set: &FileSet, deal: Deal, local: u32) {
+        let bytes = clamp_u32(set.size_bytes(deal.file(local)));
+        self.files.push(AccessedFile {
+            local,
+            stable_bytes: bytes,
+            end_bytes: bytes,
+        });
+    }
+
+    /// A proc of whose files none is accessed works on its last one.
+    fn take_last(&mut self, set: &FileSet, deal: Deal, local: u32) {
+        if self.position(local).is_none() {
+            self.take_in(set, deal, local);
+            // A larger load may have files before this one.
+            self.by_rule = false;
+            self.sort();
+        }
+        if let Some(at) = self.position(local) {
+            let bytes = clamp_u32(set.size_bytes(deal.file(local)));
+            self.by_size.push((bytes, at as u32));
+        }
+    }
+
+    fn sort(&mut self) {
+        self.by_local.clear();
+        if !self.by_rule {
+            self.by_local.extend(0..self.files.len() as u32);
+            let files = &self.files;
+            self.by_local.sort_by_key(|at| files[*at as usize].local);
+        }
     }
 
     /// Forgets all files.
@@ -146,9 +137,14 @@ impl AccessedFiles {
         *self = Self::default();
     }
 
-    /// How many there are.
+    /// How many there are, of all load points so far.
     pub fn len(&self) -> usize {
         self.files.len()
+    }
+
+    /// How many belong to the present load.
+    pub fn active_len(&self) -> usize {
+        self.by_size.len()
     }
 
     /// Whether there are none.
@@ -171,9 +167,14 @@ impl AccessedFiles {
         self.files.iter()
     }
 
-    /// The position of the proc's file `local`, if it is accessed.
+    /// The index of the proc's file `local`, if a load point so far has accessed it.
     pub fn position(&self, local: u32) -> Option<usize> {
-        self.files.binary_search_by_key(&local, |f| f.local).ok()
+        let order = &self.by_local;
+        if order.is_empty() {
+            return self.files.binary_search_by_key(&local, |f| f.local).ok();
+        }
+        let at = order.binary_search_by_key(&local, |at| self.files[*at as usize].local);
+        at.ok().map(|at| order[at] as usize)
     }
 
     /// Picks a file that held at least `length` bytes when it was made, each of
@@ -190,12 +191,12 @@ impl AccessedFiles {
         Some(self.by_size[at].1 as usize)
     }
 
-    /// Picks any file.
+    /// Picks any file of the present load.
     #[inline]
     pub fn pick(&self, rng: &mut filermark_model::Rng) -> Option<usize> {
-        match self.active {
+        match self.by_size.len() {
             0 => None,
-            n => Some(rng.below(n as u64) as usize),
+            n => Some(self.by_size[rng.below(n as u64) as usize].1 as usize),
         }
     }
 
@@ -228,10 +229,8 @@ impl AccessedFiles {
 
     /// The size now of those that belong to the present load, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.files[..self.active]
-            .iter()
-            .map(|f| u64::from(f.end_bytes))
-            .sum()
+        let of_load = self.by_size.iter().map(|(_, at)| self.files[*at as usize]);
+        of_load.map(|f| u64::from(f.end_bytes)).sum()
     }
 }
 
@@ -251,7 +250,7 @@ mod tests {
             .classic()
             .unwrap()
             .clone();
-        (FileSet::new(11, b.file_sizes.clone(), 30.0), b)
+        (FileSet::new(11, &b), b)
     }
 
     #[test]
@@ -262,7 +261,8 @@ mod tests {
         let mean = total as f64 / n as f64;
         let want = b.file_sizes.mean_bytes();
         assert!((mean / want - 1.0).abs() < 0.01, "{mean} for {want}");
-        let accessed: Vec<u64> = (0..n).filter(|f| set.is_accessed(*f)).collect();
+        let choice = set.choice(n);
+        let accessed: Vec<u64> = (0..n).filter(|f| set.is_accessed(&choice, *f)).collect();
         let files = accessed.len() as f64 / n as f64;
         let bytes = accessed.iter().map(|f| set.size_bytes(*f)).sum::<u64>() as f64 / total as f64;
         assert!((files - 0.30).abs() < 0.003, "{files}");
@@ -275,6 +275,7 @@ mod tests {
     fn the_touched_files_do_not_depend_on_the_number_of_procs() {
         let (set, b) = set();
         let total = 384_000u64; // 1,000 op/s
+        let choice = set.choice(total);
         let reads = 200_000u32;
         let profile = |procs: u32| {
             let mut counts = vec![0u16; total as usize];
@@ -286,7 +287,7 @@ mod tests {
                     proc,
                 };
                 let mut files = AccessedFiles::default();
-                files.fit(&set, deal, deal.count(total));
+                files.fit(&set, &choice, deal, deal.count(total));
                 accessed_files += files.len();
                 accessed_bytes += files.bytes();
                 let mut rng = Rng::new(5, u64::from(proc));
@@ -326,6 +327,16 @@ mod tests {
         }
     }
 
+    /// The file numbers of the present load, and what picks find.
+    fn picked(files: &AccessedFiles) -> Vec<u32> {
+        let mut rng = Rng::new(1, 2);
+        let lengths = [1, 5_000, 100_000, 1 << 20].into_iter().cycle().take(400);
+        let fitting = lengths.filter_map(|n| files.pick_fitting(n, &mut rng));
+        fitting.map(|at| files.get(at).local).collect()
+    }
+
+    /// Large loads take the rule's choice, small ones a choice of their own: whatever was
+    /// measured before, a load meets the files that it would meet alone.
     #[test]
     fn a_larger_set_begins_with_the_smaller_one() {
         let (set, _) = set();
@@ -333,30 +344,69 @@ mod tests {
             proc_count: 7,
             proc: 3,
         };
+        let counts = [150u64, 700, 3_000, 90_000, 9_000, 150, 700];
+        assert!(counts.iter().any(|n| !set.choice(*n).is_by_rule()));
         let mut grown = AccessedFiles::default();
-        grown.fit(&set, deal, deal.count(3_000));
-        let small: Vec<_> = grown.iter().copied().collect();
-        grown.fit(&set, deal, deal.count(9_000));
-        assert_eq!(
-            grown.iter().copied().take(small.len()).collect::<Vec<_>>(),
-            small
-        );
-        assert_eq!(grown.scanned(), deal.count(9_000));
-        // Back to the smaller load: the very files that it would meet alone.
-        grown.fit(&set, deal, deal.count(3_000));
-        let mut alone = AccessedFiles::default();
-        alone.fit(&set, deal, deal.count(3_000));
-        assert_eq!(grown.bytes(), alone.bytes());
-        for length in [1, 5_000, 100_000, 1 << 20] {
-            let (mut a, mut b) = (Rng::new(1, 2), Rng::new(1, 2));
-            for _ in 0..100 {
-                assert_eq!(
-                    grown.pick_fitting(length, &mut a),
-                    alone.pick_fitting(length, &mut b)
-                );
-                assert_eq!(grown.pick(&mut a), alone.pick(&mut b));
+        for count in counts {
+            let choice = set.choice(count);
+            let before: Vec<_> = grown.iter().copied().collect();
+            grown.fit(&set, &choice, deal, deal.count(count));
+            // An index stays a file's for good: the driver's handles go by it.
+            assert!(grown.iter().copied().take(before.len()).eq(before));
+            let mut alone = AccessedFiles::default();
+            alone.fit(&set, &choice, deal, deal.count(count));
+            assert_eq!(
+                (grown.bytes(), grown.active_len()),
+                (alone.bytes(), alone.active_len())
+            );
+            let locals = |files: &AccessedFiles| {
+                let mut all: Vec<u32> = files
+                    .by_size
+                    .iter()
+                    .map(|(_, at)| files.get(*at as usize).local)
+                    .collect();
+                all.sort_unstable();
+                all
+            };
+            assert_eq!(locals(&grown), locals(&alone));
+            let wanted: Vec<u32> = (0..deal.count(count))
+                .filter(|n| set.is_accessed(&choice, deal.file(*n)))
+                .collect();
+            assert_eq!(locals(&grown), wanted);
+            assert_eq!(picked(&grown).len(), 400);
+            for (at, file) in grown.iter().enumerate() {
+                assert_eq!(grown.position(file.local), Some(at));
             }
         }
+    }
+
+    /// What the plan adds up is what the procs have.
+    #[test]
+    fn the_sums_of_a_plan_are_those_of_the_procs() {
+        let (set, b) = set();
+        for (total, procs) in [(20u64, 8u32), (150, 8), (700, 3), (3_000, 16)] {
+            let choice = set.choice(total);
+            let hands = (0..procs).map(|proc| {
+                let deal = Deal {
+                    proc_count: procs,
+                    proc,
+                };
+                let mut files = AccessedFiles::default();
+                files.fit(&set, &choice, deal, deal.count(total));
+                (files.active_len() as u64, files.bytes())
+            });
+            let all = hands.fold((0, 0), |sum, hand| (sum.0 + hand.0, sum.1 + hand.1));
+            let sums = set.sums(total, procs, &b.read_sizes);
+            assert_eq!(
+                (sums.accessed_count, sums.accessed_bytes),
+                all,
+                "{total} for {procs}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_files_are_dealt() {
         let dealt: u32 = (0..7)
             .map(|proc| {
                 Deal {
@@ -377,7 +427,7 @@ mod tests {
             proc: 0,
         };
         let mut files = AccessedFiles::default();
-        files.fit(&set, deal, 10);
+        files.fit(&set, &set.choice(10), deal, 10);
         let base = files.get(0).end_bytes;
         let first = files.begin_append(0, 100);
         let second = files.begin_append(0, 50);

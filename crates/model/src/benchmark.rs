@@ -160,6 +160,9 @@ pub struct Standard {
     pub runtime_s: f64,
     /// Fewest evenly spaced load points.
     pub load_points_min: u32,
+    /// Fewest clients that make load.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients_min: u32,
     /// Largest mean service time, in milliseconds; 0: no limit.
     #[serde(default)]
     pub response_limit_ms: f64,
@@ -188,6 +191,14 @@ pub struct Standard {
     /// its target, in percent of the target; 0: no limit.
     #[serde(default)]
     pub component_variance_pcnt_max: f64,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
 }
 
 const fn invalid() -> Severity {

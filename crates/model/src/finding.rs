@@ -99,6 +99,14 @@ pub enum Rule {
     SpaceUsed,
     /// The working set fits into the server's memory.
     ServerMemory,
+    /// The accessed files hold another share of the bytes than the benchmark asks for.
+    AccessedShare,
+    /// Reads are longer than any accessed file of their proc.
+    CutReads,
+    /// Procs are spread unevenly over file systems or servers.
+    UniformAccess,
+    /// Fewer clients make load than the benchmark asks for.
+    LoadGenerators,
 }
 
 impl Rule {
@@ -145,6 +153,10 @@ impl Rule {
             Self::DataUnchecked => "data-unchecked",
             Self::SpaceUsed => "space-used",
             Self::ServerMemory => "server-memory",
+            Self::AccessedShare => "accessed-share",
+            Self::CutReads => "cut-reads",
+            Self::UniformAccess => "uniform-access",
+            Self::LoadGenerators => "load-generators",
         }
     }
 }

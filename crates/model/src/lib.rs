@@ -4,12 +4,14 @@
 //! This room does no I/O, reads no clock and knows no protocol bytes. Every
 //! other room may look down into it; it looks at nobody.
 
+pub mod access;
 pub mod benchmark;
 pub mod bucket;
 pub mod client_reads;
 pub mod composite;
 pub mod dist;
 pub mod figure;
+pub mod fileset;
 pub mod finding;
 pub mod input;
 pub mod latency;

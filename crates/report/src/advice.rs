@@ -117,6 +117,18 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::SpaceUsed => {
             "See whether the server compresses or deduplicates, and whether others use the same file system; state it beside the result."
         }
+        Rule::AccessedShare => {
+            "Raise LOAD or FILESET_MB_PER_OP until there are some hundred files; a standard file set has them."
+        }
+        Rule::CutReads => {
+            "Raise LOAD or FILESET_MB_PER_OP, or lower PROCS, until each proc has files as large as its reads."
+        }
+        Rule::UniformAccess => {
+            "List each file system equally often in MNT_POINTS, for every client and in all; choose PROCS accordingly."
+        }
+        Rule::LoadGenerators => {
+            "Name more clients in CLIENTS; state it beside the result where there is only one."
+        }
         Rule::ServerMemory => {
             "Raise LOAD or the file set until the working set is several times the server's memory, if the result is to show its disks."
         }

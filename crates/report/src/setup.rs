@@ -3,6 +3,7 @@
 
 use crate::composite;
 use crate::format::seconds;
+use filermark_model::access::Access;
 use filermark_model::{Rule, Severity};
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
@@ -103,6 +104,9 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
             rule.mb_per_op, rule.access_pcnt, rule.append_pcnt
         );
         rows.insert(rows.len() - 1, ("File set", text));
+    }
+    if let Some(access) = Access::of(plan) {
+        rows.insert(2, ("Access", one_line(&access.words())));
     }
     match &plan.driver {
         DriverPlan::Posix(_) => {

@@ -28,15 +28,15 @@ pub fn measure(_: u32) -> Measured {
 fn books() -> Measured {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
     let classic = benchmark.classic().ok_or("a classical benchmark")?;
-    let share = classic.fileset.access_pcnt;
-    let set = FileSet::new(1, classic.file_sizes.clone(), share);
+    let set = FileSet::new(1, classic);
+    let choice = set.choice(FILES as u64);
     let deal = Deal {
         proc_count: 1,
         proc: 0,
     };
     let before = alloc::held_bytes();
     let mut files = AccessedFiles::default();
-    files.fit(&set, deal, FILES as u32);
+    files.fit(&set, &choice, deal, FILES as u32);
     let accessed = files.len();
     let held = (alloc::held_bytes() - before) as f64;
     Ok(vec![

@@ -10,6 +10,7 @@ mod never_panics;
 mod plans;
 mod refusals;
 mod smb;
+mod trial;
 
 use filermark_config::{Host, InputLog, RcFile, Resolved, Sources, resolve};
 use filermark_model::secret::Secret;

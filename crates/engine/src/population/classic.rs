@@ -23,6 +23,8 @@ enum Stage {
     Small,
     Symlinks,
     Churn,
+    /// Files that were made for an earlier load point and are accessed only now.
+    Known,
     Restore,
     Files,
     Barrier,
@@ -53,6 +55,7 @@ const FILL: &[Stage] = &[
     Stage::Small,
     Stage::Symlinks,
     Stage::Churn,
+    Stage::Known,
     Stage::Restore,
     Stage::Files,
 ];
@@ -188,7 +191,7 @@ impl ClassicWalk {
             Stage::Small => first_time * layout.small,
             Stage::Symlinks => first_time * layout.symlinks,
             Stage::Churn => first_time * u32::from(layout.churn),
-            Stage::Restore => made * proc.files.len() as u32,
+            Stage::Known | Stage::Restore => made * proc.files.len() as u32,
             Stage::Files => proc.files.scanned(),
             Stage::UnmakePools => self.pool_names.get(at).map_or(0, |n| n.len() as u32),
             Stage::UnmakeSmall => layout.small,
@@ -249,6 +252,7 @@ impl ClassicWalk {
                 let (object, name) = proc.pool_name(PoolId::Churn, slot, layout);
                 empty_file(proc, name, object)
             }
+            Stage::Known => find(item as usize, proc, set)?,
             Stage::Restore => return restore(at, item as usize, proc, set),
             Stage::Files => return fill_file(at, item, proc, set),
             Stage::UnmakePools => {
@@ -340,6 +344,20 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
         hold: Hold::None,
         may_fail: false,
         removes: None,
+    })
+}
+
+/// A driver that works on handles has to look up a file that it made without one. Over SMB
+/// files are opened by name.
+fn find(index: usize, proc: &ClassicSlice, set: &ClassicSet) -> Option<Action> {
+    let local = proc.files.get(index).local;
+    if index < proc.files_known || local >= proc.files_made || set.walk.is_some() {
+        return None;
+    }
+    Some(Action::Lookup {
+        dir: set.layout.dir_of(local),
+        name: Name::new(NameKind::File, local),
+        object: set.layout.file(index),
     })
 }
 

@@ -51,15 +51,17 @@ impl Shard {
         window: usize,
         limit: Nanos,
     ) -> Result<TaskReport, PhaseError> {
+        let mut choice = None;
         for proc in &mut self.procs {
             let Slice::Classic(set, slice) = &mut proc.slice else {
                 continue;
             };
+            let choice = choice.get_or_insert_with(|| set.files.choice(total_files));
             let count = slice.deal.count(total_files);
-            slice.files.fit(&set.files, slice.deal, count);
+            slice.files.fit(&set.files, choice, slice.deal, count);
             if slice.deal.proc == WATCHED_PROC {
                 tracing::debug!(target: "filermark_engine::setup", proc = slice.deal.proc,
-                    files = count, accessed = slice.files.len(),
+                    files = count, accessed = slice.files.active_len(),
                     accessed_bytes = slice.files.bytes(), "file set");
             }
         }
@@ -70,6 +72,9 @@ impl Shard {
         for proc in &mut self.procs {
             if let Some(slice) = proc.slice.classic_mut() {
                 slice.populated = true;
+                if report.is_ok() {
+                    slice.files_known = slice.files.len();
+                }
             }
         }
         match report {

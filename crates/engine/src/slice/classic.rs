@@ -39,7 +39,7 @@ impl ClassicSet {
             read_sizes: classic.read_sizes.clone(),
             write_sizes: classic.write_sizes.clone(),
             append_pcnt: rule.append_pcnt,
-            files: FileSet::new(seed, classic.file_sizes.clone(), rule.access_pcnt),
+            files: FileSet::new(seed, classic),
             walk: classic.sequence.as_ref().map(Walk::new),
             layout: match &classic.sequence {
                 None => Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
@@ -140,6 +140,8 @@ pub struct ClassicSlice {
     pub populated: bool,
     /// I/O files that were made or begun, from the first on.
     pub files_made: u32,
+    /// How many of the accessed files, from the first on, the driver knows.
+    pub files_known: usize,
     /// CLEANUP: directories that could not be removed: its own (`None`), or one in it.
     pub dirs_left: Vec<Option<u32>>,
     /// Bytes of these when they were made.
@@ -166,6 +168,7 @@ impl ClassicSlice {
             files: AccessedFiles::default(),
             populated: false,
             files_made: 0,
+            files_known: 0,
             dirs_left: Vec::new(),
             created_bytes: 0,
             pools: std::array::from_fn(|_| Pool::new(0, 0)),
@@ -181,6 +184,7 @@ impl ClassicSlice {
         self.files.clear();
         self.populated = false;
         self.files_made = 0;
+        self.files_known = 0;
         self.dirs_left.clear();
         self.created_bytes = 0;
         self.walkers.forget();
@@ -504,7 +508,9 @@ mod tests {
             proc: 0,
         };
         let mut slice = ClassicSlice::new(deal, &set);
-        slice.files.fit(&set.files, deal, 400);
+        slice
+            .files
+            .fit(&set.files, &set.files.choice(400), deal, 400);
         (slice, set, Rng::new(1, 0))
     }
 

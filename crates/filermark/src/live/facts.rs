@@ -94,10 +94,7 @@ impl PointFacts {
     fn of(plan: &RunPlan, point: LoadPoint, there_bytes: u64) -> Self {
         let planned = Planned::of(plan, point);
         let own_bytes = match plan.benchmark.classic() {
-            Some(classic) => {
-                let files = plan.io_file_count(point.requested) as f64;
-                (files * classic.file_sizes.mean_bytes()) as u64
-            }
+            Some(_) => plan.io_bytes(point.requested),
             None => planned.data.start_bytes,
         };
         let fileset_bytes = own_bytes.max(there_bytes);

@@ -260,6 +260,7 @@ impl From<StandardTable> for Standard {
             warmup_s: t.warmup_s,
             runtime_s: t.runtime_s,
             load_points_min: t.load_points_min,
+            clients_min: 1,
             response_limit_ms: t.response_limit_ms,
             ops_per_proc_max: 1e12,
             ops_per_proc_min: 0.0,

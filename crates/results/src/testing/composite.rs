@@ -124,6 +124,7 @@ fn benchmark(name: &str, title: &str, unit: &str, work: CompositeWork) -> Benchm
             warmup_s: 300.0,
             runtime_s: 300.0,
             load_points_min: 10,
+            clients_min: 1,
             response_limit_ms: 0.0,
             ops_per_proc_max: 0.0,
             ops_per_proc_min: 0.0,

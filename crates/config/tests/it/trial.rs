@@ -1,0 +1,131 @@
+//! What plans say of trial sizes, of uniform access and of too few clients.
+
+use crate::{LEAST, good};
+use filermark_config::explain;
+use filermark_model::fileset::FileSet;
+use filermark_model::{Finding, Rule, RunPlan, Severity};
+
+fn found(plan: &RunPlan, rule: Rule) -> Vec<&Finding> {
+    plan.findings.iter().filter(|f| f.rule == rule).collect()
+}
+
+/// The sizes that the rows of `plan` name are those that INIT makes, file by file.
+#[test]
+fn the_plan_adds_up_the_real_sizes() {
+    let resolved = good(LEAST, &["FILESET_MB_PER_OP=0.2"]);
+    let plan = &resolved.plan;
+    let classic = plan.benchmark.classic().expect("a classical one");
+    let set = FileSet::new(plan.seed, classic);
+    for point in &plan.points {
+        let count = plan.io_file_count(point.requested);
+        let created: u64 = (0..count).map(|f| set.size_bytes(f)).sum();
+        assert_eq!(plan.io_bytes(point.requested), created);
+        let row = explain(&resolved);
+        let size = filermark_model::Bytes(created).to_string();
+        assert!(row.contains(&size), "{size}: {row}");
+        // What is stated holds the files, and all that can be appended to them.
+        let growth = plan.io_growth_bytes(point.requested);
+        assert!(plan.io_space_bytes(point.requested) >= created + growth);
+        assert!(plan.io_space_bytes(point.requested) >= created + created / 10);
+    }
+}
+
+#[test]
+fn the_accessed_share_is_kept_from_a_hundred_files_on_or_told() {
+    // 0.2 MB per op/s: 51 files at 80 op/s, 512 at 800.
+    for seed in 1..40 {
+        let options = ["FILESET_MB_PER_OP=0.4".to_owned(), format!("SEED={seed}")];
+        let plan = good(LEAST, &[&options[0], &options[1]]).plan;
+        let off = |p: &filermark_model::LoadPoint| {
+            (plan.io_sums(p.requested).accessed_pcnt() - 30.0).abs()
+        };
+        let worst = plan.points.iter().map(off).fold(0.0, f64::max);
+        let told = found(&plan, Rule::AccessedShare);
+        assert_eq!(told.len(), usize::from(worst > 2.0), "seed {seed}: {worst}");
+        for finding in told {
+            assert_eq!((finding.value, finding.limit), (Some(worst), Some(2.0)));
+            assert_eq!(finding.severity, Severity::Note);
+        }
+    }
+    let few = good(LEAST, &["FILESET_MB_PER_OP=0.002", "LOAD=80"]).plan;
+    assert_eq!(found(&few, Rule::AccessedShare).len(), 1);
+    let cut = found(&few, Rule::CutReads);
+    assert!(
+        cut[0]
+            .message
+            .contains("longer than any accessed file of their proc")
+    );
+    let standard = good(LEAST, &[]).plan;
+    for rule in [Rule::AccessedShare, Rule::CutReads] {
+        assert_eq!(found(&standard, rule), [&few.findings[0]; 0], "{rule}");
+    }
+}
+
+/// Seed 001, section 3.3: the uniform access rule.
+#[test]
+fn procs_that_are_spread_unevenly_are_told() {
+    let warnings = |options: &[&str]| -> Vec<String> {
+        let resolved = good(LEAST, options);
+        let told = found(&resolved.plan, Rule::UniformAccess);
+        assert!(told.iter().all(|f| f.severity == Severity::Warning));
+        let text = explain(&resolved);
+        assert_eq!(
+            text.contains("not uniform, see the notes"),
+            !told.is_empty(),
+            "{text}"
+        );
+        told.iter().map(|f| f.message.clone()).collect()
+    };
+    let even = "MNT_POINTS=t:/1 t:/2 t:/3 t:/4 t:/1 t:/2 t:/3 t:/4";
+    assert_eq!(warnings(&[even]), [""; 0]);
+    let three = "MNT_POINTS=t:/1 t:/2 t:/3 t:/1 t:/2 t:/3 t:/1 t:/2";
+    assert_eq!(
+        warnings(&[three]),
+        ["access is not uniform: in all 3 procs work on file system t:/2, 2 procs on t:/3"]
+    );
+    let text = explain(&good(LEAST, &[three]));
+    let said = "Access      in all 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
+    assert!(
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(&said.split_whitespace().collect::<Vec<_>>().join(" ")),
+        "{text}"
+    );
+    // Two clients with two procs each: the first sees only one of the file systems.
+    let two = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=t:/1 t:/1 t:/1 t:/4"];
+    let told = warnings(&two).join("\n");
+    for words in [
+        "in all 3 procs work on file system t:/1, 1 proc on t:/4",
+        "client c1 works on 1 of 2 file systems, client c2 on 2",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    // One client sees one of two servers.
+    let servers = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=a:/1 a:/2 a:/1 b:/2"];
+    let told = warnings(&servers).join("\n");
+    assert!(told.contains("client c1 works on 1 of 2 servers or addresses, client c2 on 2"));
+    let shared = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=a:/1 b:/1"];
+    assert_eq!(warnings(&shared), [""; 0]);
+}
+
+/// Seed 004: at least two NFS clients; its mix and its 50 ms are nfs2-1993's.
+#[test]
+fn the_older_generations_ask_for_two_load_generators() {
+    let one = good(LEAST, &["BENCHMARK=nfs2-1993"]);
+    let told = found(&one.plan, Rule::LoadGenerators);
+    assert_eq!((told[0].value, told[0].limit), (Some(1.0), Some(2.0)));
+    assert!(explain(&one).contains("nfs2-1993 asks for 2 load generators at least"));
+    let two = good(LEAST, &["BENCHMARK=nfs2-1993", "CLIENTS=c1 c2"]);
+    assert!(found(&two.plan, Rule::LoadGenerators).is_empty());
+    assert!(found(&good(LEAST, &[]).plan, Rule::LoadGenerators).is_empty());
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = flat(explain(&one));
+    assert!(said.contains("50 ms of the vendor's guide"), "{said}");
+    assert!(
+        said.contains("are those of this benchmark; nfs2-1997 has others"),
+        "{said}"
+    );
+    let later = flat(explain(&good(LEAST, &["BENCHMARK=nfs2-1997"])));
+    assert!(later.contains("are those of nfs2-1993"), "{later}");
+}
