@@ -52,7 +52,7 @@ impl Access {
     /// The spread in two or three phrases.
     pub fn words(&self) -> String {
         let mut said = format!(
-            "in all {}, {}",
+            "in all: {}, {}",
             spread(&self.file_systems, "file system"),
             spread(&self.hosts, "server or address")
         );

@@ -22,7 +22,18 @@ fn points_off(set: &FileSet, count: u64, wanted_pcnt: f64) -> f64 {
     100.0 * accessed as f64 / created as f64 - wanted_pcnt
 }
 
-/// From 100 files on, unless all files but the largest hold less than the share.
+/// Why no choice gives this share of the bytes: the file for the largest transfer has more
+/// alone, or all files that have no more than the share have too little together.
+fn is_impossible(set: &FileSet, count: u64, wanted: f64) -> bool {
+    let sizes: Vec<u64> = (0..count).map(|f| set.size_bytes(f)).collect();
+    let all = sizes.iter().sum::<u64>() as f64;
+    let pcnt = |bytes: u64| 100.0 * bytes as f64 / all;
+    let holds = sizes.iter().filter(|size| **size >= set.longest).min();
+    let small = sizes.iter().filter(|size| pcnt(**size) <= wanted + 2.0);
+    holds.is_some_and(|size| pcnt(*size) > wanted + 2.0) || pcnt(small.sum()) < wanted - 2.0
+}
+
+/// From 100 files on, unless no choice can.
 #[test]
 fn few_files_have_their_share_of_the_bytes() {
     let mut impossible = 0;
@@ -33,25 +44,16 @@ fn few_files_have_their_share_of_the_bytes() {
             let set = FileSet::new(seed, &work);
             for count in [100, 101, 130, 256, 400, 1_000, 2_400] {
                 let off = points_off(&set, count, wanted);
-                if off.abs() <= 2.0 {
-                    continue;
+                if off.abs() > 2.0 {
+                    let why = format!("{name} seed {seed}, {count} files: {off:.1} points off");
+                    assert!(count < 256 && is_impossible(&set, count, wanted), "{why}");
+                    impossible += 1;
                 }
-                let largest = (0..count).map(|f| set.size_bytes(f)).max().unwrap_or(0);
-                let (created, _) = bytes(&set, count);
-                let others = 100.0 * (created - largest) as f64 / created as f64;
-                let why = format!("{name} seed {seed}, {count} files: {off:.1} points off");
-                assert!(
-                    others < wanted - 2.0,
-                    "{why}, and {others:.1} % beside the largest"
-                );
-                assert!(count < 256, "{why}");
-                impossible += 1;
             }
         }
     }
-    // Of 100 to 130 files of 320 KB one may have 32 MB.
     eprintln!("{impossible} of {} sets cannot", SHIPPED.len() * 700);
-    assert!(impossible < 100, "{impossible}");
+    assert!(impossible < 300, "{impossible}");
 }
 
 /// The rule as it always was, where it is near enough: at all sizes of standard runs.

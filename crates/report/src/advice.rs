@@ -62,7 +62,7 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Raise RUNTIME (-t), or lower the data set, so that the caches are really defeated."
         }
         Rule::Script => {
-            "Run the script by hand with the same argument; it must be executable, end by itself and with status 0."
+            "Run the program by hand with the same arguments; it must be executable. A script of netmist's, and a call of `PRIME_MON_MODE=phases`, must end by itself and with status 0; a program that runs while RUN does must end when it gets SIGTERM. A program that does not know `--phase` wants `PRIME_MON_MODE=program`."
         }
         Rule::Lacking => {
             "Measure on a file system or platform that has it, and compare only with results that lacked the same."

@@ -29,7 +29,7 @@ fn books() -> Measured {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
     let classic = benchmark.classic().ok_or("a classical benchmark")?;
     let set = FileSet::new(1, classic);
-    let choice = set.choice(FILES as u64);
+    let choice = set.choice(FILES);
     let deal = Deal {
         proc_count: 1,
         proc: 0,

@@ -84,7 +84,7 @@ fn procs_that_are_spread_unevenly_are_told() {
         ["access is not uniform: in all 3 procs work on file system t:/2, 2 procs on t:/3"]
     );
     let text = explain(&good(LEAST, &[three]));
-    let said = "Access      in all 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
+    let said = "Access      in all: 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()
