@@ -624,7 +624,10 @@ pub(crate) fn parse_submission(bytes: &[u8]) -> Result<Document, String> {
 
 /// Whether a file belongs to the run of this suffix, by its name.
 fn bears(name: &str, suffix: &str) -> bool {
-    let in_the_middle = |end: &str| name.ends_with(&format!("_{suffix}.{end}"));
+    let in_the_middle = |end: &str| {
+        let middle = ["_", "."].map(|point| format!("{point}{suffix}.{end}"));
+        middle.iter().any(|middle| name.ends_with(middle))
+    };
     name.strip_prefix(suffix)
         .is_some_and(|rest| rest.starts_with('.'))
         || name

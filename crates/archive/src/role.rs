@@ -154,6 +154,8 @@ mod tests {
         let roles = [
             ("mine.run.jsonl", Role::Record),
             ("sfssum.mine", Role::Summary),
+            ("sfssum.mine.txt", Role::Summary),
+            ("sfslog.mine.txt", Role::Log),
             ("sfssum_mine.xml", Role::Summary),
             ("sfsc0001.mine", Role::ClientLog),
             ("client-logs.m/netmist_C0.m.log", Role::ClientLog),

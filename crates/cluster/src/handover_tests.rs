@@ -178,6 +178,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         inputs: Vec::new(),
         goes_on: false,
         client_log_dir: None,
+        heartbeat_log: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };

@@ -20,6 +20,7 @@ pub mod hosts;
 pub mod identity;
 pub mod launch;
 pub mod leftovers;
+mod live_writer;
 mod measure;
 pub mod message;
 mod plausible;

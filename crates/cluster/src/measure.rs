@@ -254,6 +254,10 @@ impl Sweep<'_> {
         let percent = (100.0 * watch.share(now)) as u32;
         while watch.percent + PERCENT_STEP <= percent {
             watch.percent += PERCENT_STEP;
+            let is_fixed = !watch.running || watch.run_length.fixed().is_some();
+            if let Some(open) = &mut watch.open {
+                self.tell_tenth(open, is_fixed);
+            }
             (self.options.observe)(Progress::Percent {
                 point: watch.point,
                 phase: if watch.running {

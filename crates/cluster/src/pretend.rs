@@ -335,6 +335,7 @@ mod tests {
             inputs: Vec::new(),
             goes_on: false,
             client_log_dir: None,
+            heartbeat_log: None,
             stop: StopFlag::new(),
             observe: &mut |progress| {
                 if let Progress::Second(second) = progress {

@@ -31,6 +31,8 @@ pub struct RunOptions<'a> {
     pub dir: PathBuf,
     /// Directory of the procs' logs, where it is another one.
     pub client_log_dir: Option<PathBuf>,
+    /// A further log of all heartbeats (netmist's `-q`).
+    pub heartbeat_log: Option<PathBuf>,
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
     /// Where the agents are to be, and what it means when one is lost.

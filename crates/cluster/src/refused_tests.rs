@@ -65,6 +65,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         inputs: Vec::new(),
         goes_on: false,
         client_log_dir: None,
+        heartbeat_log: None,
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };

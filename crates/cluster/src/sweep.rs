@@ -3,6 +3,7 @@
 
 use crate::agents::{Agents, Heard, Loss, OrderError};
 use crate::identity;
+use crate::live_writer::LiveWriter;
 use crate::measure::Measured;
 use crate::message::{FreeSpace, Left, Order, Report, Share, Tasks};
 use crate::prime::{Progress, RunError, RunOptions, RunOutcome};
@@ -18,7 +19,8 @@ use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LauncherKind, OnLost};
 use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
-use filermark_results::files::write_files_and_logs;
+use filermark_results::files::{write_files_and_logs, write_files_so_far, write_heartbeat_log};
+use filermark_results::live::{LivePlaces, News, OpenPhase as LivePhase};
 use filermark_results::record::{
     End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
     SpaceChange, SpaceUse,
@@ -53,10 +55,14 @@ pub(crate) struct Sweep<'a> {
     pub is_prepared: bool,
     /// Losses that the record has.
     losses_told: usize,
-    /// The first thing that kept a line out of the record.
+    /// The first thing that kept a line out of the record, or a file from being written.
     write_error: Option<String>,
     /// Of a run that goes on: the hosts as they were.
     earlier_hosts: Vec<Environment>,
+    /// Writes the logs of a composite while it runs.
+    live: Option<LiveWriter>,
+    /// The files of the results are this run's.
+    has_results: bool,
 }
 
 impl<'a> Sweep<'a> {
@@ -104,6 +110,8 @@ impl<'a> Sweep<'a> {
             losses_told: 0,
             write_error: None,
             earlier_hosts,
+            live: None,
+            has_results: false,
             options,
         })
     }
@@ -187,8 +195,41 @@ impl<'a> Sweep<'a> {
             let monitor = options.plan.monitor.as_ref();
             self.scripts
                 .begin_monitor(monitor, &options.suffix, &options.dir);
+            self.has_results = true;
+            self.begin_live_logs();
         }
         kept
+    }
+
+    /// The logs of a composite grow while it runs.
+    fn begin_live_logs(&mut self) {
+        let options = &self.options;
+        if options.plan.benchmark.composite().is_none() {
+            return;
+        }
+        let places = LivePlaces {
+            dir: options.dir.clone(),
+            log_dir: self.log_dir().to_owned(),
+            heartbeat_log: options.heartbeat_log.clone(),
+        };
+        match LiveWriter::begin(self.record.clone(), &places) {
+            Ok(live) => self.live = Some(live),
+            Err(why) => {
+                self.write_error.get_or_insert(why);
+            }
+        }
+    }
+
+    fn log_dir(&self) -> &Path {
+        let options = &self.options;
+        options.client_log_dir.as_ref().unwrap_or(&options.dir)
+    }
+
+    /// What the logs of a run under way tell.
+    fn tell_live(&self, news: impl FnOnce() -> News) {
+        if let Some(live) = &self.live {
+            live.tell(news());
+        }
     }
 
     fn greet(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
@@ -383,6 +424,7 @@ impl<'a> Sweep<'a> {
         let measured: BTreeSet<u32> = self.record.points.iter().map(|p| p.load.number).collect();
         for point in points.into_iter().filter(|p| !measured.contains(&p.number)) {
             let began = Timestamp::now();
+            self.tell_live(|| News::Point(point.number, began));
             let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
                 let mut measured = self.measure(agents, point, stop_if)?;
                 measured.noticed.extend(noticed);
@@ -618,9 +660,19 @@ impl<'a> Sweep<'a> {
             phase,
             began: Timestamp::now(),
             since: Instant::now(),
+            percents: Vec::new(),
         };
+        self.tell_live(|| open.news());
         self.tell_monitor(point, phase, true);
         open
+    }
+
+    /// A further tenth of a phase is over.
+    pub fn tell_tenth(&mut self, open: &mut OpenPhase, is_fixed: bool) {
+        if !is_fixed {
+            open.percents.push(Timestamp::now());
+        }
+        self.tell_live(|| open.news());
     }
 
     pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
@@ -644,6 +696,7 @@ impl<'a> Sweep<'a> {
             detail,
             failure: failure.map(ToString::to_string),
             space,
+            percents: open.percents,
         }));
     }
 
@@ -698,17 +751,33 @@ impl<'a> Sweep<'a> {
         if let Err(e) = self.writer.write(&line) {
             self.write_error.get_or_insert(e.to_string());
         }
+        if !matches!(line, Line::Point(_) | Line::End(_)) {
+            self.tell_live(|| News::Line(Box::new(line.clone())));
+        }
         self.record.push(line);
     }
 
+    /// Writes the files of what has been measured so far, or of the whole run.
     fn render(&mut self) {
-        let dir = &self.options.dir;
-        let log_dir = self.options.client_log_dir.as_ref().unwrap_or(dir);
-        match write_files_and_logs(&self.record, dir, log_dir) {
+        let mut trouble = self.live.as_ref().and_then(LiveWriter::settle);
+        let (dir, log_dir) = (&self.options.dir, self.log_dir());
+        let written = match self.record.end {
+            Some(_) => write_files_and_logs(&self.record, dir, log_dir),
+            None => write_files_so_far(&self.record, dir, log_dir),
+        };
+        let beats = self
+            .options
+            .heartbeat_log
+            .as_ref()
+            .filter(|_| self.has_results);
+        let beats = beats.map_or(Ok(()), |path| write_heartbeat_log(&self.record, path));
+        match written {
             Ok(files) => self.files = files,
-            Err(e) => {
-                self.write_error.get_or_insert(e.to_string());
-            }
+            Err(e) => trouble = trouble.or(Some(e.to_string())),
+        }
+        trouble = trouble.or(beats.err().map(|e| e.to_string()));
+        if let Some(trouble) = trouble {
+            self.write_error.get_or_insert(trouble);
         }
     }
 }
@@ -718,6 +787,20 @@ pub(crate) struct OpenPhase {
     phase: Phase,
     began: Timestamp,
     since: Instant,
+    /// As in the record.
+    percents: Vec<Timestamp>,
+}
+
+impl OpenPhase {
+    fn news(&self) -> News {
+        News::Phase(LivePhase {
+            point: self.point.map_or(0, |p| p.number),
+            phase: self.phase,
+            began: self.began,
+            since: self.since,
+            percents: self.percents.clone(),
+        })
+    }
 }
 
 /// The record at `path` as it goes on with this line, and the hosts as they were.

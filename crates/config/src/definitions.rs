@@ -123,9 +123,11 @@ pub fn take_definitions(
     let form = Form::of(text);
     let (workloads, benchmarks) = match form {
         Form::Toml => {
-            let error = |e| vec![registry_error(file, e)];
-            registry.take_toml(file, text).map_err(error)?;
-            Registry::names_in_toml(file, text).map_err(error)?
+            let told = |all: Vec<RegistryError>| -> Vec<ConfigError> {
+                all.into_iter().map(|e| registry_error(file, e)).collect()
+            };
+            registry.take_toml(file, text).map_err(told)?;
+            Registry::names_in_toml(file, text).map_err(told)?
         }
         Form::NetmistText => {
             let objects = parse(file, text)?;

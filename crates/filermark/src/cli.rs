@@ -60,8 +60,8 @@ Examples:
 
 Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
 SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
-sfsc0001.SUFFIX; on mounted file systems sfssum_SUFFIX.txt and .xml,
-sfslog_SUFFIX.log and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl,
+sfsc0001.SUFFIX; on mounted file systems sfssum.SUFFIX.txt, sfssum_SUFFIX.xml,
+sfslog.SUFFIX.txt and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl,
 SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.
 stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;

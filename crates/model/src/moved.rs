@@ -9,7 +9,6 @@ use crate::composite::Component;
 use crate::dist::normal_offset;
 use crate::op::Op;
 use crate::rng::Rng;
-use crate::transfer::TransferTable;
 
 /// The stream of random numbers.
 const SEED: u64 = 0x6d6f_7665;
@@ -65,12 +64,12 @@ impl Component {
         let mut all = Moved::default();
         for (op, percent) in w.mix.shares() {
             let moved = match op {
-                Op::ReadRandom | Op::MmapRead => self.places(&w.read_transfers),
-                Op::WriteRandom | Op::MmapWrite => self.places(&w.write_transfers),
-                Op::Rmw => self.places(&w.write_transfers).times(2.0),
-                Op::Read => self.walks(&w.read_transfers),
+                Op::ReadRandom | Op::MmapRead => self.places(|rng| w.read_length(*op, rng)),
+                Op::WriteRandom | Op::MmapWrite => self.places(|rng| w.write_transfers.draw(rng)),
+                Op::Rmw => self.places(|rng| w.write_transfers.draw(rng)).times(2.0),
+                Op::Read => self.walks(|rng| w.read_length(*op, rng)),
                 // Appended are as many bytes as a file has, then it is cut back.
-                Op::Write | Op::Append => self.walks(&w.write_transfers),
+                Op::Write | Op::Append => self.walks(|rng| w.write_transfers.draw(rng)),
                 Op::ReadFile | Op::WriteFile => self.files(),
                 Op::Copyfile => self.files().times(2.0),
                 _ => continue,
@@ -100,14 +99,14 @@ impl Component {
     }
 
     /// What transfers at places in a file move.
-    fn places(&self, table: &TransferTable) -> Moved {
+    fn places(&self, draw: impl Fn(&mut Rng) -> u32) -> Moved {
         let mut rng = Rng::new(SEED, 1);
-        self.mean(|size| Moved::bytes(u64::from(table.draw(&mut rng)).min(size) as f64))
+        self.mean(|size| Moved::bytes(u64::from(draw(&mut rng)).min(size) as f64))
     }
 
     /// What transfers move that go through a file from its beginning to its end, and
     /// again: all files have as many of them.
-    fn walks(&self, table: &TransferTable) -> Moved {
+    fn walks(&self, draw: impl Fn(&mut Rng) -> u32) -> Moved {
         let mut rng = Rng::new(SEED, 2);
         self.mean(|size| {
             let (mut sum, mut count, mut place) = (Moved::default(), 0, 0);
@@ -115,7 +114,7 @@ impl Component {
                 if place >= size {
                     place = 0;
                 }
-                let length = u64::from(table.draw(&mut rng)).min(size - place);
+                let length = u64::from(draw(&mut rng)).min(size - place);
                 place += length;
                 count += 1;
                 sum.add(Moved::bytes(length as f64), 1.0);

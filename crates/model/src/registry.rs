@@ -82,6 +82,16 @@ pub enum RegistryError {
     },
 }
 
+impl RegistryError {
+    /// Line and column, where it has them.
+    fn place(&self) -> (usize, usize) {
+        match self {
+            Self::Text { line, column, .. } => (*line, *column),
+            _ => (0, 0),
+        }
+    }
+}
+
 impl Registry {
     /// Those that ship with the program.
     pub fn shipped() -> Self {
@@ -179,8 +189,8 @@ impl Registry {
     /// `file` is what messages call it.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
-    pub fn take_toml(&mut self, file: &str, text: &str) -> Result<(), RegistryError> {
+    /// What is wrong with each table, with its line.
+    pub fn take_toml(&mut self, file: &str, text: &str) -> Result<(), Vec<RegistryError>> {
         let taken = Definitions::read(file, text)?;
         let mut next = self.clone();
         for (object, aliases) in taken.workloads {
@@ -192,11 +202,14 @@ impl Registry {
             next.put_composite(composite);
         }
         // Workloads may come later in the file than the composites that name them.
-        for (name, place) in places {
-            if let Err(e) = next.composite(&name) {
-                let hint = "define the workload in this file, or take its definition first";
-                return Err(place.error(file, e.to_string(), hint));
-            }
+        let hint = "define the workload in this file, or take its definition first";
+        let unbuilt = |(name, place): (String, definition::Place)| {
+            let why = next.composite(&name).err()?;
+            Some(place.error(file, why.to_string(), hint))
+        };
+        let errors: Vec<_> = places.into_iter().filter_map(unbuilt).collect();
+        if !errors.is_empty() {
+            return Err(errors);
         }
         *self = next;
         Ok(())
@@ -206,11 +219,11 @@ impl Registry {
     /// nothing is taken.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// What is wrong with each table, with its line.
     pub fn names_in_toml(
         file: &str,
         text: &str,
-    ) -> Result<(Vec<String>, Vec<String>), RegistryError> {
+    ) -> Result<(Vec<String>, Vec<String>), Vec<RegistryError>> {
         Definitions::read(file, text).map(Definitions::into_names)
     }
 

@@ -63,24 +63,30 @@ impl TransferTable {
         if slots.is_empty() || slots.len() > SLOTS_MAX {
             return Err(TransferError::Count(slots.len()));
         }
-        for (slot, s) in slots.iter().enumerate() {
-            let sizes =
-                s.min_bytes >= 1 && s.min_bytes <= s.max_bytes && s.max_bytes <= TRANSFER_BYTES_MAX;
-            let share = (0.0..=100.0).contains(&s.percent);
-            if !share || (s.percent > 0.0 && !sizes) {
-                return Err(TransferError::Slot {
-                    slot,
-                    min_bytes: s.min_bytes,
-                    max_bytes: s.max_bytes,
-                    percent: s.percent,
-                });
-            }
+        if let Some(fault) = Self::slot_faults(&slots).into_iter().next() {
+            return Err(fault);
         }
         let sum: f64 = slots.iter().map(|s| s.percent).sum();
         if (sum - 100.0).abs() > 1e-3 {
             return Err(TransferError::Sum(sum));
         }
         Ok(Self { slots })
+    }
+
+    /// All slots that make no sense.
+    pub fn slot_faults(slots: &[TransferSlot]) -> Vec<TransferError> {
+        let fault = |(slot, s): (usize, &TransferSlot)| {
+            let sizes =
+                s.min_bytes >= 1 && s.min_bytes <= s.max_bytes && s.max_bytes <= TRANSFER_BYTES_MAX;
+            let share = (0.0..=100.0).contains(&s.percent);
+            (!share || (s.percent > 0.0 && !sizes)).then_some(TransferError::Slot {
+                slot,
+                min_bytes: s.min_bytes,
+                max_bytes: s.max_bytes,
+                percent: s.percent,
+            })
+        };
+        slots.iter().enumerate().filter_map(fault).collect()
     }
 
     /// All transfers of one size.

@@ -3,7 +3,8 @@
 
 use crate::mix::{Mix, MixError};
 use crate::op::Op;
-use crate::transfer::{TransferError, TransferTable};
+use crate::rng::Rng;
+use crate::transfer::{TRANSFER_BYTES_MAX, TransferError, TransferTable};
 use serde::{Deserialize, Serialize};
 
 /// A workload object.
@@ -55,6 +56,17 @@ pub struct Attributes {
     /// Where random accesses crowd, if they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hot_spot: Option<HotSpot>,
+    /// Sequential reads have this size in bytes, and the other reads any other size of the
+    /// table; none: all draw from the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequential_read_bytes: Option<u32>,
+    /// The mean service time of random reads, in milliseconds, above which a load point
+    /// does not count; from half of it on it is noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub random_read_limit_ms: Option<f64>,
+    /// The client is to keep no attributes (`noac`), which is noted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_attribute_cache: bool,
 }
 
 impl Default for Attributes {
@@ -73,6 +85,9 @@ impl Default for Attributes {
             fs_type: FsType::Posix,
             random_align_bytes: Self::RANDOM_ALIGN_BYTES,
             hot_spot: None,
+            sequential_read_bytes: None,
+            random_read_limit_ms: None,
+            no_attribute_cache: false,
         }
     }
 }
@@ -189,21 +204,50 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 32 && name.chars().all(plain)
 }
 
+/// Draws until a size is another than that of sequential reads.
+const DRAWS_MAX: usize = 64;
+
 impl WorkloadObject {
     /// Checks what the types do not: the name, the title, the operations, the ranges.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), WorkloadError> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// The size of a read of this kind, in bytes.
+    pub fn read_length(&self, op: Op, rng: &mut Rng) -> u32 {
+        let Some(sequential) = self.attributes.sequential_read_bytes else {
+            return self.read_transfers.draw(rng);
+        };
+        if op == Op::Read {
+            return sequential;
+        }
+        // A table that has that one size only is drawn from all the same.
+        let draws = (0..DRAWS_MAX).map(|_| self.read_transfers.draw(rng));
+        let mut last = sequential;
+        for drawn in draws {
+            last = drawn;
+            if drawn != sequential {
+                break;
+            }
+        }
+        last
+    }
+
+    /// Everything that is wrong with its figures.
+    pub fn faults(&self) -> Vec<WorkloadError> {
+        let mut faults = Vec::new();
         if !is_name(&self.name) {
-            return Err(WorkloadError::Name(self.name.chars().take(40).collect()));
+            faults.push(WorkloadError::Name(self.name.chars().take(40).collect()));
         }
         let title = &self.title;
         if title.chars().count() > 200
             || title.chars().any(char::is_control)
             || title.trim() != title
         {
-            return Err(WorkloadError::Title {
+            faults.push(WorkloadError::Title {
                 workload: self.name.clone(),
             });
         }
@@ -213,7 +257,7 @@ impl WorkloadObject {
             .iter()
             .find(|(op, _)| !Op::POSIX.contains(op));
         if let Some((op, _)) = foreign {
-            return Err(WorkloadError::Op {
+            faults.push(WorkloadError::Op {
                 workload: self.name.clone(),
                 op: *op,
             });
@@ -240,10 +284,22 @@ impl WorkloadObject {
                 1.0,
                 f64::from(1 << 20),
             ),
+            (
+                "sequential read size in bytes",
+                f64::from(a.sequential_read_bytes.unwrap_or(1)),
+                1.0,
+                f64::from(TRANSFER_BYTES_MAX),
+            ),
+            (
+                "random read limit in ms",
+                a.random_read_limit_ms.unwrap_or(1.0),
+                0.001,
+                3.6e6,
+            ),
         ];
         for (attribute, value, min, max) in ranges {
             if !(min..=max).contains(&value) {
-                return Err(WorkloadError::Attribute {
+                faults.push(WorkloadError::Attribute {
                     workload: self.name.clone(),
                     attribute,
                     value,
@@ -252,7 +308,7 @@ impl WorkloadObject {
                 });
             }
         }
-        Ok(())
+        faults
     }
 
     /// The largest transfer that it can draw, in bytes.

@@ -1,6 +1,6 @@
 //! What netmist and the 2014 generation print while they run (seed 002, sections
 //! 13, 14 and 20; seed 003), a text per step: a live console prints them as
-//! things happen, `sfslog_<suffix>.log` has them all.
+//! things happen, `sfslog.<suffix>.txt` has them all.
 //!
 //! Every text ends with a line end. Nothing here looks at a clock.
 
@@ -134,7 +134,7 @@ fn memory_lines(out: &mut String, plan: &RunPlan, planned: &Planned, seen: &[Env
 }
 
 /// A size among the run's parameters, as rc files give it: `1g`, `512MiB`.
-fn parameter_bytes(plan: &RunPlan, name: &str) -> Option<u64> {
+pub(crate) fn parameter_bytes(plan: &RunPlan, name: &str) -> Option<u64> {
     let (_, value) = plan.parameters.iter().find(|(n, _)| n == name)?;
     let value = value.trim();
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());

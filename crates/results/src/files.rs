@@ -1,10 +1,12 @@
 //! Writes the renderings of a record beside it, under their classical names.
 
 use crate::figures::is_composite;
+use crate::live::complete;
 use crate::record::RunRecord;
 use crate::{
     client_log, csv, proc_logs, sfslog, sfslog_txt, sfsres, sfssum, sfssum_txt, sfssum_xml,
 };
+use filermark_model::NOT_A_SPEC_RESULT;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,8 +41,8 @@ pub fn suffix_is_plain(suffix: &str) -> bool {
 /// Writes the files of a record into `dir`; gives the paths. S is the suffix.
 ///
 /// A classical benchmark has `sfssum.S`, `sfslog.S`, `sfsres.S`, `sfsc0001.S` ...
-/// and `S.csv`. A composite one has `sfssum_S.txt`, `sfssum_S.xml`,
-/// `sfslog_S.log`, `S.csv`, `heartbeats_S.log` where there are heartbeats, and,
+/// and `S.csv`. A composite one has `sfssum.S.txt`, `sfssum_S.xml`,
+/// `sfslog.S.txt`, `S.csv`, `heartbeats_S.log` where there are heartbeats, and,
 /// once its run has ended, [`write_proc_logs`].
 ///
 /// # Errors
@@ -62,12 +64,92 @@ pub fn write_files_and_logs(
 ) -> Result<Vec<PathBuf>, FilesError> {
     let mut written = Vec::new();
     for (name, text) in renderings(record)? {
-        written.push(write(dir.join(name), &text)?);
+        let path = dir.join(&name);
+        written.push(match grows(record, &name) {
+            true => finish(path, &text)?,
+            false => write(path, &text)?,
+        });
     }
     if is_composite(record) && record.end.is_some() {
         written.push(write_proc_logs(record, log_dir)?);
     }
     Ok(written)
+}
+
+/// The same of a run that goes on, when a load point has ended: the logs are left open for
+/// the next one, and those of the procs are brought up to here.
+///
+/// # Errors
+/// As [`write_files`].
+pub fn write_files_so_far(
+    record: &RunRecord,
+    dir: &Path,
+    log_dir: &Path,
+) -> Result<Vec<PathBuf>, FilesError> {
+    if !is_composite(record) {
+        return write_files(record, dir);
+    }
+    let logs = logs_so_far(record)?;
+    let mut written = Vec::new();
+    for (name, text) in renderings(record)? {
+        let path = dir.join(&name);
+        written.push(match logs.iter().find(|(log, _)| *log == name) {
+            Some((_, so_far)) => finish(path, so_far)?,
+            None => write(path, &text)?,
+        });
+    }
+    let procs = log_dir.join(proc_log_dir(plain_suffix(record)?));
+    make_dir(&procs)?;
+    for (name, text) in proc_log_files(record)? {
+        finish(procs.join(name), without_notice(&text))?;
+    }
+    Ok(written)
+}
+
+/// The logs that grow while a run goes on, by name, as they are when a load point has
+/// ended; those of the procs are [`proc_log_files`] [`without_notice`].
+///
+/// # Errors
+/// The suffix is no part of a file name.
+pub fn logs_so_far(record: &RunRecord) -> Result<Vec<(String, String)>, FilesError> {
+    let suffix = plain_suffix(record)?;
+    Ok(match is_composite(record) {
+        true => vec![
+            (
+                format!("sfslog.{suffix}.txt"),
+                sfslog_txt::sfslog_so_far(record),
+            ),
+            (
+                format!("heartbeats_{suffix}.log"),
+                proc_logs::heartbeat_lines(record),
+            ),
+        ],
+        false => Vec::new(),
+    })
+}
+
+/// A log without its last line, which says what kind of result it is not.
+pub fn without_notice(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix(NOT_A_SPEC_RESULT).unwrap_or(text)
+}
+
+/// Writes the log of all heartbeats that `-q` asks for, as far as the run has come.
+///
+/// # Errors
+/// The file system says no.
+pub fn write_heartbeat_log(record: &RunRecord, path: &Path) -> Result<(), FilesError> {
+    let text = proc_logs::heartbeat_log(record);
+    let text = match record.end {
+        Some(_) => &text,
+        None => without_notice(&text),
+    };
+    finish(path.to_owned(), text).map(|_| ())
+}
+
+/// Whether a file of a composite is one that grows.
+fn grows(record: &RunRecord, name: &str) -> bool {
+    is_composite(record) && (name.starts_with("sfslog.") || name.starts_with("heartbeats_"))
 }
 
 /// The files of a record that [`write_files`] writes, by name, without the logs of
@@ -100,7 +182,7 @@ fn classical_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
 fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
     let mut files = vec![
         (
-            format!("sfssum_{suffix}.txt"),
+            format!("sfssum.{suffix}.txt"),
             sfssum_txt::sfssum_txt(record),
         ),
         (
@@ -108,7 +190,7 @@ fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
             sfssum_xml::sfssum_xml(record),
         ),
         (
-            format!("sfslog_{suffix}.log"),
+            format!("sfslog.{suffix}.txt"),
             sfslog_txt::sfslog_txt(record),
         ),
         (format!("{suffix}.csv"), csv::csv(record)),
@@ -122,21 +204,24 @@ fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
 
 /// Writes the logs of every proc of a composite into `client-logs.S` below `dir`,
 /// so that thousands of procs do not flood it: `client_<n>.S`,
-/// `Workload_<NAME>_<n>.S` and `netmist_C<n>.S.log`. Gives that directory. There
-/// are three files per proc: too many to write them anew after every load point.
+/// `Workload_<NAME>_<n>.S` and `netmist_C<n>.S.log`. Gives that directory.
 ///
 /// # Errors
 /// As [`write_files`].
 pub fn write_proc_logs(record: &RunRecord, dir: &Path) -> Result<PathBuf, FilesError> {
     let dir = dir.join(proc_log_dir(plain_suffix(record)?));
-    std::fs::create_dir_all(&dir).map_err(|source| FilesError::Io {
-        path: dir.clone(),
-        source,
-    })?;
+    make_dir(&dir)?;
     for (name, text) in proc_log_files(record)? {
-        write(dir.join(name), &text)?;
+        finish(dir.join(name), &text)?;
     }
     Ok(dir)
+}
+
+fn make_dir(dir: &Path) -> Result<(), FilesError> {
+    std::fs::create_dir_all(dir).map_err(|source| FilesError::Io {
+        path: dir.to_owned(),
+        source,
+    })
 }
 
 /// The directory of the logs of the procs.
@@ -177,6 +262,14 @@ fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {
     match suffix_is_plain(suffix) {
         true => Ok(suffix),
         false => Err(FilesError::Suffix(suffix.clone())),
+    }
+}
+
+/// Writes a log that may have grown.
+fn finish(path: PathBuf, text: &str) -> Result<PathBuf, FilesError> {
+    match complete(&path, text) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(FilesError::Io { path, source }),
     }
 }
 
@@ -239,8 +332,8 @@ mod tests {
         write_files(&record, dir.path()).unwrap();
         let files = [
             "heartbeats_vda.log",
-            "sfslog_vda.log",
-            "sfssum_vda.txt",
+            "sfslog.vda.txt",
+            "sfssum.vda.txt",
             "sfssum_vda.xml",
             "vda.csv",
         ];

@@ -172,6 +172,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         mix_deviation,
         composite::component_variance,
         composite::data_touched,
+        composite::random_reads,
         saturated,
         response::open_operations,
         response::missed_load,

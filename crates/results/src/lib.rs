@@ -21,6 +21,7 @@ pub mod files;
 pub mod heartbeat;
 pub mod historical;
 pub mod judge;
+pub mod live;
 mod op_names;
 pub mod ort;
 pub mod proc_logs;

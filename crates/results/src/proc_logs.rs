@@ -4,7 +4,7 @@
 //!
 //! A netmist "client" is one proc; what it did comes from [`ProcOps`].
 
-use crate::console;
+use crate::console::{self, parameter_bytes};
 use crate::figures::{KB, Planned, units};
 use crate::op_names::{CLIENT_NAMES, WORKLOAD_NAMES};
 use crate::record::{Phase, PointRecord, RunRecord};
@@ -14,9 +14,10 @@ use crate::timeline::{Mark, marks};
 use filermark_model::composite::{Component, DataSet};
 use filermark_model::plan::LoadPoint;
 use filermark_model::stats::{ProcOp, ProcOps};
-use filermark_model::{NOT_A_SPEC_RESULT, Op};
+use filermark_model::{NOT_A_SPEC_RESULT, Op, TransferTable};
 use std::fmt::Write as _;
 
+const GIB: u64 = 1 << 30;
 const RULE: &str = "-----------------------------------------------\n";
 
 /// The three logs of one proc.
@@ -72,8 +73,34 @@ pub fn proc_logs(record: &RunRecord, number: u32) -> Option<ProcLogs> {
     Some(logs)
 }
 
+/// The progress of a proc at one load point, as far as it is known; `None`: it does not
+/// take part.
+pub(crate) fn live_progress(record: &RunRecord, point: u32, number: u32) -> Option<String> {
+    let plan = &record.run.plan;
+    let load = *plan.points.iter().find(|p| p.number == point)?;
+    let proc = plan.procs.get(number as usize)?;
+    let component = plan
+        .benchmark
+        .composite()?
+        .components
+        .get(proc.component as usize)?;
+    if number >= plan.proc_count_at(load) {
+        return None;
+    }
+    let mut out = String::new();
+    progress(&mut out, record, load, number, component);
+    Some(out)
+}
+
 /// All heartbeats of all procs, a line each.
 pub fn heartbeat_log(record: &RunRecord) -> String {
+    let mut out = heartbeat_lines(record);
+    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+    out
+}
+
+/// The same of a run that goes on.
+pub(crate) fn heartbeat_lines(record: &RunRecord) -> String {
     let mut out = String::new();
     let mut point = 0;
     for beat in &record.heartbeats {
@@ -83,7 +110,6 @@ pub fn heartbeat_log(record: &RunRecord) -> String {
         }
         out.push_str(&console::all_heartbeats(beat));
     }
-    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
     out
 }
 
@@ -139,12 +165,13 @@ impl Case<'_> {
             "Client {} results:\n\
              Client process has {} initialized directories with a total of {} initialized files.\n\
              Client process total active data space = {} MiBytes\n\
-             Warmup time {:.0} seconds.\n\
+             {}Warmup time {:.0} seconds.\n\
              {} total logical ops. File size {} kbytes, Record size {:.0} kbytes. Runtime {:.0} seconds",
             self.own.proc,
             self.own.dir_count,
             self.own.file_count,
             DataSet::mib(self.own.data_bytes),
+            sizes(self.record, self.own.proc),
             self.point
                 .warmup
                 .map_or(plan.phases.warmup.as_secs_f64(), |w| w.length_ns as f64
@@ -229,6 +256,39 @@ impl Case<'_> {
     }
 }
 
+/// The lines about the client's memory and the aggregate data set, as far as the run
+/// knows them.
+fn sizes(record: &RunRecord, proc: u32) -> String {
+    let plan = &record.run.plan;
+    let here = plan.procs.get(proc as usize).map(|p| p.client as usize);
+    let host = here.and_then(|client| record.environments.get(client));
+    let memory = parameter_bytes(plan, "CLIENT_MEM").or(host.map(|e| e.memory_bytes));
+    let lines = [
+        ("Client memory size", memory.filter(|bytes| *bytes > 0)),
+        (
+            "Adjusted aggregate data set size",
+            parameter_bytes(plan, "AGGR_CAP"),
+        ),
+    ];
+    let mut out = String::new();
+    for (what, bytes) in lines {
+        let Some(bytes) = bytes else { continue };
+        let _ = match bytes >= GIB && bytes % GIB == 0 {
+            true => writeln!(out, "{what} = {} GiBytes", bytes / GIB),
+            false => writeln!(out, "{what} = {} MiBytes", DataSet::mib(bytes)),
+        };
+    }
+    out
+}
+
+/// As many transfers of this mean size as go through all files of a bucket, in whole
+/// transfers per file (seed 002, section 19: files of 352 kbytes and reads of 13 make 27000).
+fn min_ops(component: &Component, table: &TransferTable) -> u64 {
+    let mean = (table.mean_bytes() / KB).round().max(1.0) as u64;
+    let per_file = component.file_bytes / 1024 / mean;
+    component.files_per_bucket().saturating_mul(per_file)
+}
+
 fn progress(
     out: &mut String,
     record: &RunRecord,
@@ -241,7 +301,7 @@ fn progress(
     if marks.is_empty() {
         return;
     }
-    let mean = |table: &filermark_model::TransferTable| table.mean_bytes() / KB;
+    let mean = |table: &TransferTable| table.mean_bytes() / KB;
     let workload = &component.workload;
     let _ = write!(
         out,
@@ -254,7 +314,15 @@ fn progress(
     );
     let mut entries: Vec<(Timestamp, Option<Mark>, String)> = marks
         .into_iter()
-        .filter_map(|(at, mark)| Some((at, Some(mark), mark_text(at, mark)?)))
+        .filter_map(|(at, mark)| {
+            let mut text = mark_text(at, mark)?;
+            if mark == Mark::InitEnds {
+                let reads = min_ops(component, &workload.read_transfers);
+                let writes = min_ops(component, &workload.write_transfers);
+                let _ = write!(text, "Min Read ops  = {reads}\nMin Write ops = {writes}\n");
+            }
+            Some((at, Some(mark), text))
+        })
         .collect();
     let beats = record.heartbeats.iter().filter(|b| b.point == load.number);
     entries.extend(beats.filter_map(|beat| {

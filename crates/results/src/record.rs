@@ -225,6 +225,10 @@ pub struct PhaseRecord {
     /// INIT: what became of the server's free space, where servers state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<SpaceUse>,
+    /// When each further tenth was over, where the phase had no set length: RUN until the
+    /// data set is touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percents: Vec<Timestamp>,
 }
 
 /// Bytes that INIT wrote, and the free space before and after it.

@@ -363,6 +363,7 @@ fn the_published_schema_describes_every_line() {
     all.extend(testing::composite::composite_lines());
     all.extend(testing::composite::stream_lines());
     all.extend(shipped_composites());
+    all.extend(open_ended());
     all.extend(shipped_classics());
     for line in all {
         let mut value = serde_json::to_value(&line).unwrap();
@@ -374,6 +375,19 @@ fn the_published_schema_describes_every_line() {
         assert!(schemas.validate(&value, index).is_err());
     }
     assert_eq!(kinds.len(), 8, "{kinds:?}");
+}
+
+/// Lines of a run of netmist's without a rate.
+fn open_ended() -> [Line; 2] {
+    let record = testing::composite::composite_record();
+    let mut run = record.run;
+    run.plan.phases.runtime_max = Some(filermark_model::Nanos::from_secs(14_400));
+    if let filermark_model::benchmark::Work::Composite(work) = &mut run.plan.benchmark.work {
+        work.components[0].buckets = filermark_model::bucket::MadeBuckets::Reached;
+    }
+    let mut phase = record.phases[0].clone();
+    phase.percents = vec![phase.began, phase.ended];
+    [Line::Run(Box::new(run)), Line::Phase(phase)]
 }
 
 /// The first line of a run that read an rc file with a password, and a mix file.

@@ -1,4 +1,4 @@
-//! `sfslog_<suffix>.log`: everything that the console of a composite's run tells,
+//! `sfslog.<suffix>.txt`: everything that the console of a composite's run tells,
 //! in the order in which it happened, with the lines that tag2014 looks for
 //! (facts.md 3.10).
 
@@ -24,10 +24,31 @@ enum Rank {
 
 /// The whole file.
 pub fn sfslog_txt(record: &RunRecord) -> String {
-    let mut out = console::banner(&record.run.version, &record.run.plan.benchmark);
+    let mut out = sfslog_so_far(record);
+    tail(&mut out, record);
+    out
+}
+
+/// The same of a run that goes on: what has happened.
+pub(crate) fn sfslog_so_far(record: &RunRecord) -> String {
+    console::banner(&record.run.version, &record.run.plan.benchmark) + &entries(record, None)
+}
+
+/// What the record has of the load point under way, which began then; with the head of
+/// the file before the first one.
+pub(crate) fn sfslog_live(record: &RunRecord, under_way: (u32, Timestamp), first: bool) -> String {
+    let banner = || console::banner(&record.run.version, &record.run.plan.benchmark);
+    let mut out = first.then(banner).unwrap_or_default();
+    out.push_str(&entries(record, Some(under_way)));
+    out
+}
+
+/// Everything that happened, in its order.
+fn entries(record: &RunRecord, under_way: Option<(u32, Timestamp)>) -> String {
     let mut entries: Vec<(Timestamp, Rank, String)> = Vec::new();
     for load in &record.run.plan.points {
-        point_entries(record, *load, &mut entries);
+        let began = under_way.filter(|(number, _)| *number == load.number);
+        point_entries(record, *load, began.map(|(_, at)| at), &mut entries);
     }
     for beat in &record.heartbeats {
         // Behind how far the phase is, before what comes next.
@@ -44,20 +65,19 @@ pub fn sfslog_txt(record: &RunRecord) -> String {
         (e.at, Rank::Event, text)
     }));
     entries.sort_by_key(|entry| (entry.0, entry.1));
-    out.extend(entries.into_iter().map(|(.., text)| text));
-    tail(&mut out, record);
-    out
+    entries.into_iter().map(|(.., text)| text).collect()
 }
 
 fn point_entries(
     record: &RunRecord,
     load: LoadPoint,
+    under_way: Option<Timestamp>,
     entries: &mut Vec<(Timestamp, Rank, String)>,
 ) {
     let marks = marks(record, load.number);
     let ended = record.points.iter().find(|p| p.load.number == load.number);
     let first = marks.first().map(|(at, _)| *at);
-    let Some(began) = ended.map(|p| p.began).or(first) else {
+    let Some(began) = ended.map(|p| p.began).or(under_way).or(first) else {
         return;
     };
     let plan = &record.run.plan;

@@ -478,6 +478,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
             detail,
             failure,
             space: None,
+            percents: Vec::new(),
         }));
     };
     let reason = "INIT on client-a: filer: writing /export/filermark-mine/p003/f0000017: no space left (NFS3ERR_NOSPC); free some space or lower LOAD";

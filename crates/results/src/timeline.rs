@@ -52,11 +52,13 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
             }
             Phase::Run => {
                 all.push((phase.began, Mark::RunBegins));
-                let length = match phases.runtime_max {
-                    Some(_) => phase.seconds,
-                    None => phases.runtime.as_secs_f64(),
-                };
-                all.extend(percents(phase, length, Mark::RunPercent));
+                match phases.runtime_max {
+                    Some(_) => all.extend(told(phase)),
+                    None => {
+                        let length = phases.runtime.as_secs_f64();
+                        all.extend(percents(phase, length, Mark::RunPercent));
+                    }
+                }
                 all.extend(whole.then_some((phase.ended, Mark::Finished)));
             }
             Phase::Validate | Phase::Cleanup => {}
@@ -64,6 +66,13 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
     }
     all.sort();
     all
+}
+
+/// The tenths of a RUN that had no set length.
+fn told(phase: &PhaseRecord) -> impl Iterator<Item = (Timestamp, Mark)> {
+    let steps = (PERCENT_STEP..=100).step_by(PERCENT_STEP as usize);
+    let marks = steps.map(Mark::RunPercent);
+    phase.percents.iter().copied().zip(marks)
 }
 
 fn percents(

@@ -2,7 +2,9 @@
 
 use super::{Run, State, Verification};
 use crate::bundle::{Bundle, Member};
-use filermark_results::files::{proc_log_dir, proc_log_files, renderings};
+use filermark_results::files::{
+    logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,
+};
 use filermark_results::{Curve, CurvePoint, RunRecord, parse_sfssum};
 use std::collections::BTreeSet;
 
@@ -45,6 +47,9 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
     if let Some(then) = run.earlier.iter().find(|then| makes(then, name, member)) {
         return told.push(State::Ok, name, run.made_it(then));
     }
+    if grew(run, name, member) {
+        return told.push(State::Skip, name, GREW);
+    }
     let version = &run.record.run.version;
     if version == env!("CARGO_PKG_VERSION") {
         let text = format!("not as {} makes it: {}", run.name, difference(member, made));
@@ -61,6 +66,23 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
         format!("has the figures that {} makes", run.name),
         faults,
     );
+}
+
+/// What is said of a log that goes on behind what can be looked at.
+const GREW: &str = "its run was cut while it was written; it begins as the record makes it";
+
+/// Whether a log of a run that was cut begins as the record made it when its last load
+/// point had ended.
+fn grew(run: &Run<'_>, name: &str, member: &Member) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let then = run.earlier.last().unwrap_or(&run.record);
+    let logs = logs_so_far(then).unwrap_or_default();
+    let mut logs = logs.iter().filter(|_| run.record.end.is_none());
+    logs.any(|(log, text)| {
+        // Without a load point nothing was settled.
+        let settled = if then.points.is_empty() { "" } else { text };
+        log == base && member.bytes.starts_with(settled.as_bytes())
+    })
 }
 
 /// Whether a file of this name is as a record makes it.
@@ -135,10 +157,16 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
         told.push(State::Skip, dir, text);
         return checked;
     }
-    let faults = proc_log_faults(bundle, &run.record, &front, &there);
-    let is_as_then = |then: &&RunRecord| proc_log_faults(bundle, then, &front, &there).is_empty();
-    match run.earlier.iter().find(is_as_then) {
+    let whole = |record: &RunRecord| proc_log_faults(bundle, record, &front, &there, false);
+    let faults = whole(&run.record);
+    let then = run.earlier.iter().find(|then| whole(then).is_empty());
+    let last = run.earlier.last().unwrap_or(&run.record);
+    let grew = || proc_log_faults(bundle, last, &front, &there, true).is_empty();
+    match then {
         Some(then) if !faults.is_empty() => told.push(State::Ok, &dir, run.made_it(then)),
+        None if !faults.is_empty() && run.record.end.is_none() && grew() => {
+            told.push(State::Skip, &dir, GREW);
+        }
         _ => {
             let count = there.len();
             let good = format!("{count} logs as {} makes them", run.name);
@@ -148,12 +176,14 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
     checked
 }
 
-/// What is not as a record makes it of the logs that are there.
+/// What is not as a record makes it of the logs that are there; logs that `grow` may go on,
+/// and those that have nothing yet are not there.
 fn proc_log_faults(
     bundle: &Bundle,
     record: &RunRecord,
     front: &str,
     there: &BTreeSet<&str>,
+    grow: bool,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rest = there.clone();
@@ -162,6 +192,8 @@ fn proc_log_faults(
         rest.remove(name.as_str());
         match bundle.get(&name) {
             Some(member) if member.bytes == text.as_bytes() => {}
+            Some(member) if grow && member.bytes.starts_with(without_notice(&text).as_bytes()) => {}
+            None if grow => {}
             Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
             None => faults.push(format!("{name} is not there")),
         }

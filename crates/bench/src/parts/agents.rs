@@ -125,6 +125,7 @@ fn one(dir: &Path) -> Result<Watched, String> {
         inputs: Vec::new(),
         goes_on: false,
         client_log_dir: None,
+        heartbeat_log: None,
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {
             Progress::PhaseBegan {

@@ -126,6 +126,7 @@ impl Case {
             inputs: Vec::new(),
             goes_on: false,
             client_log_dir: None,
+            heartbeat_log: None,
             stop: self.stop.clone(),
             observe: &mut |_| {},
         };

@@ -10,7 +10,7 @@ pub(crate) mod choose;
 pub(crate) mod mounts;
 pub(crate) mod procs;
 mod remarks;
-pub(crate) use remarks::idle_with;
+pub(crate) use remarks::{attribute_cache, idle_with};
 pub(crate) mod scale;
 pub(crate) mod settings;
 
@@ -85,6 +85,7 @@ pub(crate) fn build(
     let launch = reach.plan(&clients, &Accounts::new(), &sources.host);
     found.extend(reach::remarks(values, &launch, &sources.host));
     found.extend(remarks::points(&points, &benchmark));
+    found.extend(attribute_cache(&benchmark));
     found.extend(remarks::idle_clients(&procs, clients.len()));
     let here = procs::share_on(&procs, |client| {
         let host = launch.hosts.get(client as usize);

@@ -51,6 +51,20 @@ pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))
 }
 
+/// Workloads that want a client without attribute caching.
+pub(crate) fn attribute_cache(benchmark: &Benchmark) -> Option<Finding> {
+    let components = benchmark.composite()?.components.iter();
+    let wants = components.filter(|c| c.workload.attributes.no_attribute_cache);
+    let names: Vec<&str> = wants.map(|c| c.workload.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let text = format!(
+            "{}: by its description the client keeps no attributes: mount NFS with noac (actimeo=0), SMB with actimeo=0",
+            names.join(", ")
+        );
+        Finding::new(Rule::Lacking, Severity::Note, text)
+    })
+}
+
 /// Too few load points, or not evenly spaced.
 pub(super) fn points(points: &[LoadPoint], benchmark: &Benchmark) -> Vec<Finding> {
     let asked: Vec<f64> = points.iter().map(|p| p.units).collect();

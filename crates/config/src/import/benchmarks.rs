@@ -161,6 +161,8 @@ impl Writer<'_> {
         }
         line!(self.out, "\n[[benchmark]]\nname = \"{name}\"");
         line!(self.out, "title = \"{name}, converted\"\nunit = \"{unit}\"");
+        // File sets of the 2014 generation.
+        line!(self.out, "buckets = \"all\"");
         self.memory(&name, node.line);
         self.standard(node);
         let mut common = Parts::default();
@@ -408,8 +410,9 @@ impl Writer<'_> {
     /// Reads back what was written; gives what is wrong with it.
     fn unusable(&self) -> Vec<String> {
         let mut registry = self.registry.clone();
-        let taken = registry.take_toml("the new file", &self.out);
-        taken.err().map(|e| e.to_string()).into_iter().collect()
+        let wrong = registry.take_toml("the new file", &self.out).err();
+        let told = wrong.into_iter().flatten();
+        told.map(|e| e.to_string()).collect()
     }
 }
 

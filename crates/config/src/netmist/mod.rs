@@ -13,6 +13,7 @@ mod touch;
 
 pub use flags::{Effect, FLAGS, Flag};
 pub use page::netmist_markdown;
+use tokens::parse_known;
 pub use tokens::{TokenLine, parse_tokens};
 
 use crate::composite::choose::shipped_registry;
@@ -90,8 +91,11 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
     let mut errors = Vec::new();
     args.sources.begin_inputs();
     let values = args.values(&mut errors);
+    let before = errors.len();
     let registry = registry(&values, &args.sources, &mut errors);
-    let lines = token_lines(args, &args.sources, &mut errors);
+    // Where a definition file is wrong, the names that it has are not known.
+    let known = (errors.len() == before).then_some(&registry);
+    let lines = token_lines(args, &args.sources, known, &mut errors);
     let resolved = plan::build(args, &values, &registry, lines, &mut errors);
     match resolved {
         Some(mut resolved) if errors.is_empty() => {
@@ -149,6 +153,7 @@ fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -
 fn token_lines(
     args: &NetmistArgs,
     sources: &Sources,
+    registry: Option<&Registry>,
     errors: &mut Vec<ConfigError>,
 ) -> Option<Vec<TokenLine>> {
     let Some(file) = args.value('g') else {
@@ -169,7 +174,8 @@ fn token_lines(
             ));
         })
         .ok()?;
-    parse_tokens(&path, &text)
+    let unknown = |name: &str| Some(registry?.workload(name).err()?.to_string());
+    parse_known(&path, &text, &unknown)
         .map_err(|found| errors.extend(found))
         .ok()
 }

@@ -7,7 +7,8 @@ use super::{Flag, NetmistArgs, output};
 use crate::composite::mounts::ClientMount;
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::composite::{
-    fileset, idle_with, limits, procs, refuse_background_only, refuse_windows, settings,
+    attribute_cache, fileset, idle_with, limits, procs, refuse_background_only, refuse_windows,
+    settings,
 };
 use crate::error::{ConfigError, Place, quoted};
 use crate::hosts::Naming;
@@ -24,11 +25,8 @@ use filermark_model::units::counted;
 use filermark_model::{
     Benchmark, Finding, Nanos, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
 };
-use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// The most unknown workloads that are told.
-const ERRORS_MAX: usize = 50;
 /// Parameters of rc files that the token file takes the place of.
 const BY_TOKENS: [&str; 6] = [
     "LOAD",
@@ -67,7 +65,7 @@ pub(super) fn build(
     let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
     let lines = in_allocation(lines?, &naming, errors);
     findings.extend(passwords(&lines));
-    let objects = objects(&lines, registry, errors)?;
+    let objects = objects(&lines, registry)?;
     if !errors.is_empty() {
         return None;
     }
@@ -100,6 +98,7 @@ pub(super) fn build(
             &mut findings,
         );
     }
+    findings.extend(attribute_cache(&benchmark));
     let launch = reach.plan(&clients, &accounts(&lines), &args.sources.host);
     findings.extend(reach::remarks(values, &launch, &args.sources.host));
     let plan = RunPlan {
@@ -187,27 +186,15 @@ struct Objects {
     of_line: Vec<u32>,
 }
 
-fn objects(
-    lines: &[TokenLine],
-    registry: &Registry,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Objects> {
-    let before = errors.len();
+fn objects(lines: &[TokenLine], registry: &Registry) -> Option<Objects> {
     let mut found = Objects {
         distinct: Vec::new(),
         of_line: Vec::new(),
     };
-    let mut unknown: HashSet<&str> = HashSet::new();
     for line in lines {
-        let object = match registry.workload(&line.workload) {
-            Ok(object) => object,
-            Err(e) => {
-                if unknown.len() < ERRORS_MAX && unknown.insert(&line.workload) {
-                    let place = line.workload_place.clone();
-                    errors.push(ConfigError::new(place, e.to_string(), ""));
-                }
-                continue;
-            }
+        // Told with the mistakes of the token file, or its definition is.
+        let Ok(object) = registry.workload(&line.workload) else {
+            return None;
         };
         let same = |o: &WorkloadObject| o.name == object.name;
         let at = found.distinct.iter().position(same).unwrap_or_else(|| {
@@ -216,7 +203,7 @@ fn objects(
         });
         found.of_line.push(at as u32);
     }
-    (errors.len() == before).then_some(found)
+    Some(found)
 }
 
 /// The clients, and the procs in the order of the lines.

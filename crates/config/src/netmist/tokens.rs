@@ -13,6 +13,7 @@ use crate::hosts::{NO_NAME, Pattern, check_program, check_user};
 use crate::params::PROCS_MAX;
 use lines::{Lines, Parsed};
 use scan::{Scan, Word};
+use std::collections::HashSet;
 
 /// The most mistakes that are told.
 const ERRORS_MAX: usize = 50;
@@ -58,6 +59,15 @@ impl std::fmt::Debug for TokenLine {
 /// # Errors
 /// Everything that is wrong with it, up to 50 mistakes.
 pub fn parse_tokens(file: &str, text: &str) -> Result<Vec<TokenLine>, Vec<ConfigError>> {
+    parse_known(file, text, &|_| None)
+}
+
+/// The same with what is wrong with the name of a workload, which is told once a name.
+pub(super) fn parse_known(
+    file: &str,
+    text: &str,
+    unknown: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<TokenLine>, Vec<ConfigError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut errors = Vec::new();
     let mut entries: Vec<(Place, Vec<Word>)> = Vec::new();
@@ -84,7 +94,14 @@ pub fn parse_tokens(file: &str, text: &str) -> Result<Vec<TokenLine>, Vec<Config
         after_wrong = !sound;
     }
     let mut lines = Lines::default();
+    let mut named = HashSet::new();
     for (place, words) in entries {
+        if let Some(word) = words.iter().find(|w| w.key == "Workload")
+            && named.insert(word.value.clone())
+            && let Some(why) = unknown(&word.value)
+        {
+            errors.push(ConfigError::new(word.place.clone(), why, ""));
+        }
         if let Some(parsed) = line_of(place, words, &mut errors) {
             lines.take(&parsed, &mut errors);
         }

@@ -15,8 +15,10 @@ pub(super) struct Draft {
     pub name: String,
     /// The line of its name, from 1.
     pub line: usize,
-    /// Whether one of its lines is wrong; then its totals say nothing.
-    pub is_bad: bool,
+    /// Its name is wrong; then nothing is said of it as a whole.
+    pub is_unnamed: bool,
+    /// Parts that have a wrong line: their totals say nothing.
+    bad: Vec<Totals>,
     /// The line of each key.
     lines: BTreeMap<Key, usize>,
     shares: Vec<(Op, f64)>,
@@ -25,6 +27,15 @@ pub(super) struct Draft {
     attributes: Attributes,
     spot: HotSpot,
     title: Option<String>,
+}
+
+/// What has a total of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Totals {
+    /// The mix.
+    Mix,
+    /// A table of transfer sizes.
+    Transfers(Table),
 }
 
 /// What is wrong and what to try.
@@ -41,7 +52,8 @@ impl Draft {
         Self {
             name: name.to_owned(),
             line,
-            is_bad: false,
+            is_unnamed: false,
+            bad: Vec::new(),
             lines: BTreeMap::new(),
             shares: Vec::new(),
             read: [EMPTY; SLOTS_MAX],
@@ -54,6 +66,27 @@ impl Draft {
             },
             title: None,
         }
+    }
+
+    /// The line of this key is wrong.
+    pub fn spoil_key(&mut self, key: Key) {
+        match key {
+            Key::Share(_) => self.bad.push(Totals::Mix),
+            Key::Slot(table, ..) => self.bad.push(Totals::Transfers(table)),
+            _ => {}
+        }
+    }
+
+    /// A line that is none begins with this word.
+    pub fn spoil(&mut self, first: &str) {
+        let is = |known: &str| first.eq_ignore_ascii_case(known);
+        let parts = [
+            ("percent", Totals::Mix),
+            ("read", Totals::Transfers(Table::Read)),
+            ("write", Totals::Transfers(Table::Write)),
+        ];
+        let part = parts.iter().find(|(word, _)| is(word));
+        self.bad.extend(part.map(|(_, part)| *part));
     }
 
     /// Takes a line's value.
@@ -95,6 +128,7 @@ impl Draft {
                     Flag::Background => &mut a.background,
                     Flag::Sharemode => &mut a.sharemode,
                     Flag::UniformSize => &mut a.uniform_size_dist,
+                    Flag::NoAttributeCache => &mut a.no_attribute_cache,
                 };
                 *place = whole(value, 0, 1)? == 1;
             }
@@ -103,6 +137,13 @@ impl Draft {
             Key::RandDist => return Err(expected(value, "0, which is uniform")),
             Key::FsType if value.eq_ignore_ascii_case("POSIX") => {}
             Key::FsType => return Err(expected(value, "POSIX")),
+            Key::SequentialRead => {
+                a.sequential_read_bytes = Some(whole(value, 1, TRANSFER_BYTES_MAX)?);
+            }
+            Key::RandomReadLimit => {
+                let limit = number(value).ok_or_else(|| expected(value, "milliseconds"))?;
+                a.random_read_limit_ms = Some(limit);
+            }
             Key::RandomAlign => a.random_align_bytes = whole(value, 1, 1 << 20)?,
             Key::Spot(Spot::Access) => self.spot.access_pcnt = percent(value)?,
             Key::Spot(Spot::Area) => self.spot.area_pcnt = percent(value)?,
@@ -119,12 +160,19 @@ impl Draft {
     pub fn finish(self) -> Result<WorkloadObject, Vec<Wrong>> {
         let name = &self.name;
         let mut wrong = Vec::new();
+        let is_sound = |part| !self.bad.contains(&part);
         let mix = Mix::new(self.shares.iter().copied()).map_err(|e| {
             let hint = "correct the 'Percent' lines of its operations";
-            wrong.push((WorkloadError::of_mix(name, &e).to_string(), hint.into()));
+            let told = (WorkloadError::of_mix(name, &e).to_string(), hint.into());
+            wrong.extend(Some(told).filter(|_| is_sound(Totals::Mix)));
         });
-        let read = self.table(Table::Read).map_err(|w| wrong.push(w));
-        let write = self.table(Table::Write).map_err(|w| wrong.push(w));
+        let mut transfers = |table| {
+            self.table(table).map_err(|all| {
+                let sound = is_sound(Totals::Transfers(table));
+                wrong.extend(all.into_iter().filter(|_| sound));
+            })
+        };
+        let (read, write) = (transfers(Table::Read), transfers(Table::Write));
         let mut attributes = self.attributes.clone();
         attributes.hot_spot = self.hot_spot().unwrap_or_else(|w| {
             wrong.push(w);
@@ -152,7 +200,7 @@ impl Draft {
     }
 
     /// A transfer table: the slots up to the last one that has a line.
-    fn table(&self, table: Table) -> Result<TransferTable, Wrong> {
+    fn table(&self, table: Table) -> Result<TransferTable, Vec<Wrong>> {
         let (slots, word, key) = match table {
             Table::Read => (&self.read, "read", "Read"),
             Table::Write => (&self.write, "write", "Write"),
@@ -162,7 +210,7 @@ impl Draft {
             _ => None,
         });
         let count = numbers.max().unwrap_or(0);
-        TransferTable::new(slots[..count].to_vec()).map_err(|reason| {
+        let tell = |reason: TransferError| {
             let hint = match reason {
                 TransferError::Count(_) => format!("write '{key} elem 0 xfer min size 8192' etc."),
                 TransferError::Slot { slot, .. } => {
@@ -176,7 +224,13 @@ impl Draft {
                 reason,
             };
             (error.to_string(), hint)
-        })
+        };
+        let slots = &slots[..count];
+        let faults = TransferTable::slot_faults(slots);
+        match faults.is_empty() {
+            true => TransferTable::new(slots.to_vec()).map_err(|reason| vec![tell(reason)]),
+            false => Err(faults.into_iter().map(tell).collect()),
+        }
     }
 
     fn hot_spot(&self) -> Result<Option<HotSpot>, Wrong> {

@@ -65,6 +65,15 @@ fn attributes(out: &mut String, a: &Attributes) {
     if a.random_align_bytes != Attributes::RANDOM_ALIGN_BYTES {
         line(out, Key::RandomAlign, a.random_align_bytes);
     }
+    if let Some(bytes) = a.sequential_read_bytes {
+        line(out, Key::SequentialRead, bytes);
+    }
+    if let Some(limit) = a.random_read_limit_ms {
+        line(out, Key::RandomReadLimit, limit);
+    }
+    if a.no_attribute_cache {
+        line(out, Key::Flag(Flag::NoAttributeCache), 1);
+    }
     if let Some(spot) = a.hot_spot {
         line(out, Key::Spot(Spot::Access), spot.access_pcnt);
         line(out, Key::Spot(Spot::Area), spot.area_pcnt);

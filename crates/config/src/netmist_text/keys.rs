@@ -20,6 +20,10 @@ pub(super) enum Key {
     FsType,
     /// `Random align`.
     RandomAlign,
+    /// `Sequential read size`.
+    SequentialRead,
+    /// `Random read limit`.
+    RandomReadLimit,
     /// `Hot spot ...`.
     Spot(Spot),
     /// `Title`, whose value is the rest of the line.
@@ -58,6 +62,7 @@ pub(super) enum Flag {
     Background,
     Sharemode,
     UniformSize,
+    NoAttributeCache,
 }
 
 /// Members of a hot spot.
@@ -113,6 +118,9 @@ const OTHERS: &[(Key, &str)] = &[
     (Key::RandDist, "Rand dist behavior"),
     (Key::FsType, "FS Type"),
     (Key::RandomAlign, "Random align"),
+    (Key::SequentialRead, "Sequential read size"),
+    (Key::RandomReadLimit, "Random read limit"),
+    (Key::Flag(Flag::NoAttributeCache), "No attribute cache"),
     (Key::Spot(Spot::Access), "Hot spot access percent"),
     (Key::Spot(Spot::Area), "Hot spot area percent"),
     (Key::Spot(Spot::Move), "Hot spot move seconds"),

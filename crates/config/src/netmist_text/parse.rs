@@ -52,7 +52,11 @@ impl Reader<'_> {
             |at: usize, known: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(known));
         let wrong = if is(0, "workload") && is(1, "name") {
             self.finish_draft();
-            self.begin(number, line, &words[2..])
+            let begun = self.begin(number, line, &words[2..]);
+            if let (Err(_), Some(draft)) = (&begun, &mut self.draft) {
+                draft.is_unnamed = true;
+            }
+            begun
         } else if is(0, "title") {
             let from = column(line, words, 0) - 1 + words[0].chars().count();
             let title: String = line.chars().skip(from).collect();
@@ -62,9 +66,6 @@ impl Reader<'_> {
         };
         if let Err((column, wrong)) = wrong {
             self.push(number, column, wrong);
-            if let Some(draft) = &mut self.draft {
-                draft.is_bad = true;
-            }
         }
     }
 
@@ -101,7 +102,11 @@ impl Reader<'_> {
         words: &[&str],
     ) -> Result<(), (usize, Wrong)> {
         let (value, key) = words.split_last().unwrap_or((&"", &[]));
-        match Key::find(key) {
+        let found = Key::find(key);
+        if let (Found::SlotNumber | Found::Nothing, Some(draft)) = (&found, &mut self.draft) {
+            draft.spoil(words[0]);
+        }
+        match found {
             Found::Key(key) => self.set(number, line, words, key, value),
             Found::SlotNumber => {
                 let message = format!("'{}' is not a slot", quoted(words[2]));
@@ -129,13 +134,14 @@ impl Reader<'_> {
             return Err((column(line, words, 0), (message, hint)));
         };
         let at = words.len().saturating_sub(1);
-        draft
-            .set(key, value, number)
-            .map_err(|wrong| (column(line, words, at), wrong))
+        draft.set(key, value, number).map_err(|wrong| {
+            draft.spoil_key(key);
+            (column(line, words, at), wrong)
+        })
     }
 
     fn finish_draft(&mut self) {
-        let Some(draft) = self.draft.take().filter(|d| !d.is_bad) else {
+        let Some(draft) = self.draft.take().filter(|d| !d.is_unnamed) else {
             return;
         };
         let line = draft.line;

@@ -81,6 +81,9 @@ fn the_shipped_ones_survive_the_way_out_and_back() {
     assert_eq!(count("Hot spot"), 3);
     assert_eq!(count("Random align"), 2);
     assert_eq!(count("Percent dedupe"), 2);
+    assert_eq!(count("Sequential read size 1048576"), 1);
+    assert_eq!(count("Random read limit 20"), 1);
+    assert_eq!(count("No attribute cache 1"), 2);
     assert_eq!(count("Percent rmdir"), 1);
     assert_eq!(count("Percent custom"), 0);
     assert_eq!(count("Title"), 0);
@@ -248,11 +251,13 @@ fn all_mistakes_are_told_in_order_and_no_endless_list() {
          Workload name A_2\n";
     let errors = parse("w", text).unwrap_err();
     let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
-    // A and A_2 have neither a whole mix nor tables, B has two bad lines.
+    // A and A_2 have neither a whole mix nor tables; B has two bad lines, one of them in
+    // its mix, and no tables.
     assert_eq!(
         lines,
         [
-            "w:1:1", "w:1:1", "w:1:1", "w:4:1", "w:5:12", "w:6:1", "w:6:1", "w:6:1"
+            "w:1:1", "w:1:1", "w:1:1", "w:3:1", "w:3:1", "w:4:1", "w:5:12", "w:6:1", "w:6:1",
+            "w:6:1"
         ]
     );
     let errors = parse("w", &"nonsense 1\n".repeat(100_000)).unwrap_err();
@@ -269,4 +274,55 @@ fn all_mistakes_are_told_in_order_and_no_endless_list() {
             .to_string()
             .starts_with("w:1:1: there is no 'Workload name'")
     );
+}
+
+/// A wrong line of the mix, a slot of the reads and a total of the writes have nothing to
+/// do with each other: all are told, and no total of a part that has a wrong line.
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = export([&shipped("VDI")]);
+    let changed = text
+        .replacen("Percent read 5\n", "Percent raed 5\n", 1)
+        .replacen(
+            "Read elem 6 xfer max size 8192",
+            "Read elem 6 xfer max size 8191",
+            1,
+        )
+        .replacen(
+            "Read elem 8 xfer percent 43",
+            "Read elem 8 xfer percent 430",
+            1,
+        )
+        .replacen(
+            "Write elem 6 xfer percent 45",
+            "Write elem 6 xfer percent 44",
+            1,
+        )
+        .replacen("Percent compress 30", "Percent compress 300", 1);
+    let told = parse("w", &changed).expect_err("five mistakes");
+    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    let with = |what: &str| told.iter().filter(|t| t.contains(what)).count();
+    assert_eq!(with("'Percent raed 5' is not a line"), 1, "{told:#?}");
+    assert_eq!(with("'430' is not a number"), 1, "{told:#?}");
+    assert_eq!(
+        with("write transfer sizes: total 99 percent"),
+        1,
+        "{told:#?}"
+    );
+    assert_eq!(with("'300' is not a number"), 1, "{told:#?}");
+    assert_eq!(told.len(), 4, "{told:#?}");
+    // Slots that make no sense are told all.
+    let changed = text
+        .replacen(
+            "Read elem 6 xfer max size 8192",
+            "Read elem 6 xfer max size 8191",
+            1,
+        )
+        .replacen(
+            "Read elem 8 xfer min size 16384",
+            "Read elem 8 xfer min size 16385",
+            1,
+        );
+    let told = parse("w", &changed).expect_err("two slots");
+    assert_eq!(told.len(), 2, "{told:#?}");
 }

@@ -551,5 +551,5 @@ file_kib = 4
     )
     .unwrap();
     let got = bad(dir.path(), LEAST, &["WORKLOAD_FILE=objects"]);
-    assert!(got[0].contains("objects:2:"), "{got:?}");
+    assert!(got.iter().any(|t| t.contains("objects:2:")), "{got:?}");
 }

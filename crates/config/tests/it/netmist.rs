@@ -556,3 +556,33 @@ fn objects_for_export_are_those_that_ship() {
     let registry = netmist_registry(&args(Path::new("/nowhere"), "netmist -E")).unwrap();
     assert!(registry.workload_names().contains(&"SWBUILD"));
 }
+
+/// Mistakes of the workloads and of the token file, all at once: unknown workloads beside
+/// other mistakes, but not where the file that may define them is wrong.
+#[test]
+fn mistakes_of_all_kinds_are_told_together() {
+    let tokens = "\
+Clientname=a Workdir=mnt Workload=METADTA
+Clientname=b Workdir=/mnt Workload=METADATA Oprate=x
+Clientname=c Workdir=/mnt Workload=METADTA
+";
+    let got = bad(tokens, "netmist -d x -g client_list");
+    let with = |what: &str| got.iter().filter(|t| t.contains(what)).count();
+    assert_eq!(with("client_list:1:"), 2, "{got:#?}");
+    assert_eq!(with("there is no workload 'METADTA'"), 1, "{got:#?}");
+    assert_eq!(with("client_list:2:"), 1, "{got:#?}");
+    assert_eq!(with("'x' is not what -d wants"), 1, "{got:#?}");
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    file(
+        "client_list",
+        "Clientname=a Workdir=/mnt Workload=MINE\nx\n",
+    );
+    file("mine", "Workload name MINE\nPercent read 99\n");
+    let line = "netmist -I mine -g client_list";
+    let got = resolve_netmist(&args(dir.path(), line)).unwrap_err();
+    let got: Vec<String> = got.iter().map(ToString::to_string).collect();
+    assert!(got.iter().any(|t| t.contains("mine:1:1:")), "{got:#?}");
+    assert!(got.iter().any(|t| t.contains("client_list:2:")), "{got:#?}");
+    assert!(!got.iter().any(|t| t.contains("no workload")), "{got:#?}");
+}

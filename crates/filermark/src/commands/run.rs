@@ -3,7 +3,7 @@
 use super::energy::{Beside, Collected};
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
-use crate::copies::{Copy, write_heartbeat_log};
+use crate::copies::Copy;
 use crate::events::{Events, RunEnd, Target};
 use crate::exit::{Ended, Failure};
 use crate::live::{Facts, say_line};
@@ -203,6 +203,7 @@ fn sweep(
         goes_on,
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
+        heartbeat_log: netmist.heartbeat_log.clone(),
         stop,
         observe: &mut |progress| {
             let mut troubles = Vec::new();
@@ -210,8 +211,6 @@ fn sweep(
                 if let Err(Failure::Failed(why)) = product::write_html(record, &dir) {
                     troubles.push(why);
                 }
-                let log = netmist.heartbeat_log.as_ref();
-                troubles.extend(log.and_then(|log| write_heartbeat_log(record, log).err()));
             }
             if let Some(events) = &mut events {
                 events.hear(&progress);

@@ -191,8 +191,13 @@ fn a_composite_of_ones_own_by_rc_file() {
     assert!(said.contains("JOBs=2"), "{said}");
     let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
     assert!(!record.contains("geheim") && record.contains("\"MINE\""));
-    let sum = std::fs::read_to_string(dir.path().join("result/sfssum.mine"));
-    let sum = sum.or_else(|_| std::fs::read_to_string(dir.path().join("result/sfssum_mine.txt")));
+    // The names of the training on the 2014 generation.
+    let sum = std::fs::read_to_string(dir.path().join("result/sfssum.mine.txt"));
+    let log = std::fs::read_to_string(dir.path().join("result/sfslog.mine.txt")).unwrap();
+    assert!(
+        log.contains("Overall Ops/sec") || log.contains("Overall"),
+        "{log}"
+    );
     assert!(
         sum.unwrap().contains("MINE"),
         "the summary names the benchmark"

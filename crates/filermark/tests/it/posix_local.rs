@@ -338,3 +338,71 @@ fn a_mix_is_kept() {
         );
     }
 }
+
+/// Who follows the logs with `tail -f` sees the run go on, and an interrupted run leaves
+/// what they had; what an earlier run had left under their names is gone.
+#[test]
+fn logs_grow_while_a_run_goes_on() {
+    let _turn = beside_others();
+    let work = Sweep::bare().suffix("netmist").command("netmist");
+    let at = work.dir().join("work");
+    std::fs::create_dir(&at).expect("a directory");
+    let line = format!(
+        "Clientname=localhost Workdir={} Workload=METADATA\n",
+        at.display()
+    );
+    work.write("clients", &line);
+    work.write("beats", "old\n");
+    let args = "-d 1 -O 50 -t 3000 -w 0 -T 1 -Q 2 -G -q beats -g clients --exact-time \
+                -o FILE_SIZE=8k -o HEARTBEAT_S=0.5 -o SPACE_CHECK=off";
+    let work = args
+        .split_whitespace()
+        .fold(work, |sweep, arg| sweep.arg(arg));
+    let mut started = work.start();
+    let logs = [
+        (work.result("sfslog.netmist.txt"), "Starting RUN phase"),
+        (
+            work.result("client-logs.netmist/netmist_C0.netmist.log"),
+            "Starting run phase",
+        ),
+        (work.result("heartbeats_netmist.log"), "Ops/sec"),
+        (work.dir().join("beats"), "Ops/sec"),
+    ];
+    let has = |path: &Path, words: &str| {
+        std::fs::read_to_string(path).is_ok_and(|text| text.contains(words))
+    };
+    for (path, words) in &logs {
+        started.wait_until(&format!("{words:?} in {}", path.display()), |_| {
+            has(path, words)
+        });
+    }
+    started.signal(rustix::process::Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    for (path, words) in &logs {
+        assert!(has(path, words), "{}", path.display());
+    }
+    assert!(has(&logs[0].0, "The run was interrupted"));
+    assert!(!has(&logs[3].0, "old"));
+}
+
+/// A file of `-q` that cannot be written is an error, and told.
+#[test]
+fn a_heartbeat_log_that_cannot_be_written_is_an_error() {
+    let _turn = beside_others();
+    let work = Sweep::bare().suffix("netmist").command("netmist");
+    let at = work.dir().join("work");
+    std::fs::create_dir(&at).expect("a directory");
+    let line = format!(
+        "Clientname=localhost Workdir={} Workload=METADATA\n",
+        at.display()
+    );
+    work.write("clients", &line);
+    let args = "-d 1 -O 50 -t 1 -w 0 -T 1 -Q 2 -q /dev/full -g clients --exact-time \
+                -o FILE_SIZE=8k -o SPACE_CHECK=off -o STALL_PCNT_MAX=100";
+    let work = args
+        .split_whitespace()
+        .fold(work, |sweep, arg| sweep.arg(arg));
+    let ended = work.fail(1);
+    assert!(ended.stderr.contains("/dev/full"), "{}", ended.stderr);
+}

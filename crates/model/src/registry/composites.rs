@@ -112,42 +112,43 @@ const fn reached() -> MadeBuckets {
 }
 
 impl BenchmarkTable {
-    /// The composite, or what is wrong with it.
-    pub fn check(self) -> Result<Composite, String> {
+    /// The composite, or everything that is wrong with it.
+    pub fn check(self) -> Result<Composite, Vec<String>> {
         let name = quoted(&self.name);
+        let mut faults = Vec::new();
         if !is_name(&self.name) {
-            return Err(format!(
+            faults.push(format!(
                 "benchmark name '{name}': use 1 to 32 letters, digits and '_'"
             ));
         }
-        let tell = |what: String| format!("benchmark {name}: {what}");
+        let mut tell = |what: String| faults.push(format!("benchmark {name}: {what}"));
         if self.unit.is_empty() || self.unit.len() > 16 || self.unit.contains(char::is_whitespace) {
             let unit = quoted(&self.unit);
-            return Err(tell(format!(
-                "unit '{unit}': use one word of 1 to 16 characters"
-            )));
+            tell(format!("unit '{unit}': use one word of 1 to 16 characters"));
         }
-        if self.component.is_empty() || self.component.len() > COMPONENTS_MAX {
-            let n = self.component.len();
-            return Err(tell(format!(
-                "{n} components; there are 1 to {COMPONENTS_MAX}"
-            )));
+        let count = self.component.len();
+        if !(1..=COMPONENTS_MAX).contains(&count) {
+            tell(format!(
+                "{count} components; there are 1 to {COMPONENTS_MAX}"
+            ));
         }
-        in_range(&[
+        let memory = self.client_mem_mib_per_unit;
+        let figures = in_range(&[
             ("version", f64::from(self.version), 1.0, 1e6),
-            (
-                "client_mem_mib_per_unit",
-                self.client_mem_mib_per_unit,
-                0.0,
-                1e9,
-            ),
-        ])
-        .map_err(tell)?;
-        self.standard.check().map_err(tell)?;
+            ("client_mem_mib_per_unit", memory, 0.0, 1e9),
+        ]);
+        for figures in [figures, self.standard.check()] {
+            figures.unwrap_or_else(&mut tell);
+        }
         let mut components = Vec::new();
         for (i, table) in self.component.into_iter().enumerate() {
-            let part = table.check();
-            components.push(part.map_err(|e| tell(format!("component {}: {e}", i + 1)))?);
+            match table.check() {
+                Ok(part) => components.push(part),
+                Err(e) => tell(format!("component {}: {e}", i + 1)),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults);
         }
         Ok(Composite {
             name: self.name,

@@ -66,34 +66,102 @@ impl Definitions {
     }
 
     /// Reads a file; `file` is what messages call it.
-    pub fn read(file: &str, text: &str) -> Result<Self, RegistryError> {
-        let tables: File = toml::from_str(text).map_err(|e| {
-            let place = Place::of(text, e.span().map_or(0, |s| s.start));
-            let reason = tame(e.message(), REASON_CHARS_MAX);
-            place.error(file, reason, HINT)
-        })?;
-        if tables.workload.is_empty() && tables.benchmark.is_empty() {
-            let reason = "there is no [[workload]] and no [[benchmark]] in it".to_owned();
-            return Err(Place::of(text, 0).error(file, reason, HINT));
+    ///
+    /// # Errors
+    /// Everything that is wrong: in each table the first thing that makes it unreadable,
+    /// or all that is wrong with its figures.
+    pub fn read(file: &str, text: &str) -> Result<Self, Vec<RegistryError>> {
+        let mut all = Self {
+            workloads: Vec::new(),
+            composites: Vec::new(),
+        };
+        let mut errors = Vec::new();
+        match toml::from_str::<File>(text) {
+            Ok(tables) if tables.workload.is_empty() && tables.benchmark.is_empty() => {
+                let reason = "there is no [[workload]] and no [[benchmark]] in it".to_owned();
+                errors.push(Place::of(text, 0).error(file, reason, HINT));
+            }
+            Ok(tables) => all.take(file, text, tables, &mut errors),
+            Err(whole) => {
+                // Each table by itself, so that one wrong does not hide another.
+                for table in tables_alone(text) {
+                    match toml::from_str::<File>(&table) {
+                        Ok(tables) => all.take(file, text, tables, &mut errors),
+                        Err(e) => errors.push(unreadable(file, text, &e)),
+                    }
+                }
+                let whole = unreadable(file, text, &whole);
+                if !errors.contains(&whole) {
+                    errors.push(whole);
+                }
+                errors.sort_by_key(RegistryError::place);
+            }
         }
-        let mut workloads = Vec::new();
+        match errors.is_empty() {
+            true => Ok(all),
+            false => Err(errors),
+        }
+    }
+
+    /// Takes in what tables define, or what is wrong with them.
+    fn take(&mut self, file: &str, text: &str, tables: File, errors: &mut Vec<RegistryError>) {
         for table in tables.workload {
             let place = Place::of(text, table.span().start);
-            let taken = table.into_inner().check();
-            workloads.push(taken.map_err(|e| place.error(file, e.to_string(), HINT))?);
+            match table.into_inner().check() {
+                Ok(taken) => self.workloads.push(taken),
+                Err(all) => errors.extend(
+                    all.into_iter()
+                        .map(|e| place.error(file, e.to_string(), HINT)),
+                ),
+            }
         }
-        let mut composites = Vec::new();
         for table in tables.benchmark {
             let place = Place::of(text, table.span().start);
-            let taken = table.into_inner().check();
-            composites.push((taken.map_err(|e| place.error(file, e, HINT))?, place));
+            match table.into_inner().check() {
+                Ok(taken) => self.composites.push((taken, place)),
+                Err(all) => errors.extend(all.into_iter().map(|e| place.error(file, e, HINT))),
+            }
         }
-        Ok(Self {
-            workloads,
-            composites,
-        })
     }
 }
+
+fn unreadable(file: &str, text: &str, e: &toml::de::Error) -> RegistryError {
+    let place = Place::of(text, e.span().map_or(0, |s| s.start));
+    place.error(file, tame(e.message(), REASON_CHARS_MAX), HINT)
+}
+
+/// The text once for each workload and benchmark in it, the others blank, so that places
+/// are those of the whole text.
+fn tables_alone(text: &str) -> Vec<String> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let begins = ["[[workload]]", "[[benchmark]]"];
+        if begins.iter().any(|b| line.trim_start().starts_with(b)) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let blank = |part: &str| -> String {
+        // A byte for a byte.
+        let byte = |b: u8| if b == b'\n' { '\n' } else { ' ' };
+        part.bytes().map(byte).collect()
+    };
+    let alone = |(from, to): (&usize, usize)| {
+        let (before, table) = (&text[..*from], &text[*from..to]);
+        blank(before) + table
+    };
+    starts
+        .iter()
+        .zip(ends)
+        .take(TABLES_MAX)
+        .map(alone)
+        .collect()
+}
+
+/// Most tables that are looked at one by one.
+const TABLES_MAX: usize = 50;
 
 impl Place {
     fn of(text: &str, offset: usize) -> Self {
@@ -116,27 +184,39 @@ impl Place {
 }
 
 impl WorkloadTable {
-    fn check(self) -> Result<(WorkloadObject, Vec<String>), WorkloadError> {
+    fn check(self) -> Result<(WorkloadObject, Vec<String>), Vec<WorkloadError>> {
         let name = quoted(&self.name);
-        let transfers = |table, slots| {
-            TransferTable::new(slots).map_err(|reason| WorkloadError::Transfers {
+        let mut faults = Vec::new();
+        let mix = Mix::new(self.mix).unwrap_or_else(|e| {
+            faults.push(WorkloadError::of_mix(&name, &e));
+            Mix::none()
+        });
+        let mut transfers = |table, slots: Vec<TransferSlot>| {
+            let mut reasons = TransferTable::slot_faults(&slots);
+            let taken = TransferTable::new(slots);
+            let first = taken.as_ref().err().filter(|_| reasons.is_empty()).cloned();
+            reasons.extend(first);
+            faults.extend(reasons.into_iter().map(|reason| WorkloadError::Transfers {
                 workload: name.clone(),
                 table,
                 reason,
-            })
+            }));
+            taken.unwrap_or_else(|_| TransferTable::fixed(1))
         };
         let object = WorkloadObject {
-            mix: Mix::new(self.mix).map_err(|e| WorkloadError::of_mix(&name, &e))?,
-            read_transfers: transfers("read", self.read_transfers)?,
-            write_transfers: transfers("write", self.write_transfers)?,
+            mix,
+            read_transfers: transfers("read", self.read_transfers),
+            write_transfers: transfers("write", self.write_transfers),
             name: self.name,
             title: self.title,
             attributes: self.attributes,
         };
-        object.check()?;
-        match self.aliases.iter().find(|a| !is_name(a)) {
-            Some(bad) => Err(WorkloadError::Name(quoted(bad))),
-            None => Ok((object, self.aliases)),
+        faults.extend(object.faults());
+        let bad = self.aliases.iter().filter(|a| !is_name(a));
+        faults.extend(bad.map(|bad| WorkloadError::Name(quoted(bad))));
+        match faults.is_empty() {
+            true => Ok((object, self.aliases)),
+            false => Err(faults),
         }
     }
 }

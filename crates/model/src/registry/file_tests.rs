@@ -42,7 +42,7 @@ fn files_of_the_users_are_taken_whole_or_not_at_all() {
     let bad = EDA
         .replace("\"EDA\"", "\"OTHER\"")
         .replace("\"fe\"", "\"f\"");
-    let e = registry.take_toml("mine.toml", &bad).unwrap_err();
+    let e = registry.take_toml("mine.toml", &bad).unwrap_err().remove(0);
     assert_eq!(
         e.to_string(),
         "mine.toml:7:1: benchmark OTHER, component 2: there is no workload 'f'; did you mean \
@@ -56,7 +56,10 @@ fn what_is_wrong_is_told_with_its_place() {
     let change = |from: &str, to: &str| {
         let text = EDA.replacen(from, to, 1);
         assert_ne!(text, EDA, "{from}");
-        let e = Registry::shipped().take_toml("f", &text).unwrap_err();
+        let e = Registry::shipped()
+            .take_toml("f", &text)
+            .unwrap_err()
+            .remove(0);
         e.to_string()
     };
     let cases = [
@@ -121,7 +124,7 @@ fn what_is_wrong_is_told_with_its_place() {
     }
     let empty = Registry::shipped().take_toml("f", "# none\n").unwrap_err();
     assert!(
-        empty
+        empty[0]
             .to_string()
             .starts_with("f:1:1: there is no [[workload]]")
     );
@@ -158,4 +161,37 @@ fn odd_titles_and_shares_survive_the_way_out_and_back() {
     let mut again = Registry::default();
     again.take_toml("odd", &text).unwrap();
     assert_eq!(again.workload("vdi").unwrap(), &odd);
+}
+
+/// Each table tells its own mistakes: one that cannot be read hides no other.
+#[test]
+fn the_mistakes_of_all_tables_are_told() {
+    let told = |text: &str| -> Vec<String> {
+        let all = Registry::shipped().take_toml("f", text).unwrap_err();
+        all.iter().map(ToString::to_string).collect()
+    };
+    let figures = EDA
+        .replace("stat = 100", "stat = 99")
+        .replace("min_bytes = 1,", "min_bytes = 0,")
+        .replace("JOB_SETS", "A B")
+        .replace("instances = 3", "instances = 0")
+        .replace("instances = 2", "instances = 0");
+    let all = told(&figures);
+    assert_eq!(all.len(), 6, "{all:#?}");
+    let with = |what: &str| all.iter().filter(|t| t.contains(what)).count();
+    assert_eq!(with("total 99 percent"), 1);
+    assert_eq!(with("transfer sizes: slot 0"), 2);
+    assert_eq!(with("instances is 0"), 2);
+    let unreadable = EDA.replace("unit =", "units =") + &EDA.replace("mix =", "mixes =");
+    let all = told(&unreadable);
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert!(
+        all[0].starts_with("f:9:1: unknown field `units`"),
+        "{all:#?}"
+    );
+    let line = EDA.lines().count() + 6;
+    assert!(
+        all[1].starts_with(&format!("f:{line}:1: unknown field `mixes`")),
+        "{all:#?}"
+    );
 }

@@ -81,6 +81,15 @@ fn attributes(out: &mut String, a: &Attributes) {
     let FsType::Posix = a.fs_type;
     line!(out, "fs_type = \"POSIX\"");
     line!(out, "random_align_bytes = {}", a.random_align_bytes);
+    if let Some(bytes) = a.sequential_read_bytes {
+        line!(out, "sequential_read_bytes = {bytes}");
+    }
+    if let Some(limit) = a.random_read_limit_ms {
+        line!(out, "random_read_limit_ms = {}", number(limit));
+    }
+    if a.no_attribute_cache {
+        line!(out, "no_attribute_cache = true");
+    }
     if let Some(spot) = a.hot_spot {
         line!(
             out,

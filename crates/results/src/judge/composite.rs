@@ -3,7 +3,7 @@
 use super::{Case, PROC_EDGE_OPS, mix_distance, percent_of};
 use filermark_model::composite::CompositeWork;
 use filermark_model::stats::ComponentStats;
-use filermark_model::{Bytes, Finding, Rule, Severity};
+use filermark_model::{Bytes, Finding, Op, Rule, Severity};
 
 /// The components that count, each with what it did.
 fn counted<'a>(
@@ -71,6 +71,38 @@ pub(super) fn component_variance(case: &Case<'_>) -> Option<Finding> {
         Finding::new(Rule::ComponentVariance, Severity::Invalid, message)
             .with_limit(pcnt, limit, &source)
     })
+}
+
+/// Random reads of a component whose description has a limit for them: the slowest one.
+pub(super) fn random_reads(case: &Case<'_>) -> Option<Finding> {
+    let work = case.plan.benchmark.composite()?;
+    let of = |stats: &ComponentStats| {
+        let workload = &work.components.get(stats.component as usize)?.workload;
+        let limit = workload.attributes.random_read_limit_ms?;
+        let reads = stats.ops.iter().find(|o| o.op == Op::ReadRandom)?;
+        let mean_ms = reads.service.mean_ns() / 1e6;
+        (mean_ms > limit / 2.0).then_some((workload.name.as_str(), mean_ms, limit))
+    };
+    let above = |(_, mean, limit): &(&str, f64, f64)| mean / limit;
+    let (name, mean_ms, limit) = (case.stats.components.iter())
+        .filter_map(of)
+        .max_by(|a, b| above(a).total_cmp(&above(b)))?;
+    let (severity, what) = match mean_ms > limit {
+        true => (Severity::Invalid, format!("above the limit of {limit} ms")),
+        false => (
+            Severity::Note,
+            format!("above half of the limit of {limit} ms"),
+        ),
+    };
+    let message =
+        format!("random reads of {name} take {mean_ms:.1} ms in the mean of service times, {what}");
+    Some(
+        Finding::new(Rule::ResponseLimit, severity, message).with_limit(
+            mean_ms,
+            limit,
+            "random_read_limit_ms of the workload",
+        ),
+    )
 }
 
 /// netmist's minimum run time: as many bytes must be moved as the data set has,

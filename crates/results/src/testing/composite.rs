@@ -282,6 +282,7 @@ impl Builder {
             detail: String::new(),
             failure: failure.map(Into::into),
             space: None,
+            percents: Vec::new(),
         }));
     }
 

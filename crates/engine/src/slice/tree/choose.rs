@@ -56,8 +56,8 @@ impl TreeSlice {
         match op {
             Op::Read | Op::ReadRandom => {
                 let (offset, length) = match op {
-                    Op::Read => self.in_sequence(rng, false, bucket, number, size),
-                    _ => self.at_random(rng, false, now, size),
+                    Op::Read => self.in_sequence(rng, op, bucket, number, size),
+                    _ => self.at_random(rng, op, now, size),
                 };
                 let io = self.read_io(rng);
                 FileAction::Read {
@@ -70,8 +70,8 @@ impl TreeSlice {
             }
             Op::Write | Op::WriteRandom => {
                 let (offset, length) = match op {
-                    Op::Write => self.in_sequence(rng, true, bucket, number, size),
-                    _ => self.at_random(rng, true, now, size),
+                    Op::Write => self.in_sequence(rng, op, bucket, number, size),
+                    _ => self.at_random(rng, op, now, size),
                 };
                 let io = self.write_io(rng);
                 FileAction::Write {
@@ -83,7 +83,7 @@ impl TreeSlice {
                 }
             }
             Op::Rmw => {
-                let (offset, length) = self.at_random(rng, true, now, size);
+                let (offset, length) = self.at_random(rng, op, now, size);
                 let io = self.write_io(rng);
                 FileAction::Rmw {
                     file,
@@ -114,7 +114,7 @@ impl TreeSlice {
                 }
             }
             Op::MmapRead => {
-                let length = self.setup.workload.read_transfers.draw(rng);
+                let length = self.draw_length(rng, op);
                 let (offset, length) = range(rng, size, length, PAGE, None);
                 FileAction::MmapRead {
                     file,
@@ -207,29 +207,30 @@ impl TreeSlice {
     fn in_sequence(
         &mut self,
         rng: &mut Rng,
-        write: bool,
+        op: Op,
         bucket: Bucket,
         number: u64,
         size: u64,
     ) -> (u64, u32) {
-        let length = self.draw_length(rng, write);
-        let lane = usize::from(bucket.number() / 2) * 2 + usize::from(write);
+        let length = self.draw_length(rng, op);
+        let lane = usize::from(bucket.number() / 2) * 2 + usize::from(op == Op::Write);
         let key = number as usize * 4 + lane;
         self.books.advance(key, size, length)
     }
 
-    fn at_random(&self, rng: &mut Rng, write: bool, now: Nanos, size: u64) -> (u64, u32) {
-        let length = self.draw_length(rng, write);
+    fn at_random(&self, rng: &mut Rng, op: Op, now: Nanos, size: u64) -> (u64, u32) {
+        let length = self.draw_length(rng, op);
         let workload = &self.setup.workload;
         let align = u64::from(workload.attributes.random_align_bytes.max(1));
         let spot = workload.attributes.hot_spot.map(|s| (s, now));
         range(rng, size, length, align, spot)
     }
 
-    fn draw_length(&self, rng: &mut Rng, write: bool) -> u32 {
-        match write {
-            true => self.setup.workload.write_transfers.draw(rng),
-            false => self.setup.workload.read_transfers.draw(rng),
+    fn draw_length(&self, rng: &mut Rng, op: Op) -> u32 {
+        let workload = &self.setup.workload;
+        match op {
+            Op::Read | Op::ReadRandom | Op::MmapRead => workload.read_length(op, rng),
+            _ => workload.write_transfers.draw(rng),
         }
     }
 

@@ -199,12 +199,14 @@ fn is_record(path: &Path) -> Result<bool, Failure> {
 /// The run record of the same run, where it lies beside the summary.
 fn record_beside(summary: &Path) -> Option<PathBuf> {
     let name = summary.file_name()?.to_str()?;
-    let suffix = name.strip_prefix("sfssum.").or_else(|| {
-        let rest = name.strip_prefix("sfssum_")?;
-        rest.strip_suffix(".txt")
-    })?;
-    let path = summary.with_file_name(format!("{suffix}.run.jsonl"));
-    path.is_file().then_some(path)
+    let rest = name.strip_prefix("sfssum.");
+    let rest = rest.or_else(|| name.strip_prefix("sfssum_"))?;
+    // A suffix may have points: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
+    let suffixes = [rest.strip_suffix(".txt"), Some(rest)]
+        .into_iter()
+        .flatten();
+    let mut paths = suffixes.map(|suffix| summary.with_file_name(format!("{suffix}.run.jsonl")));
+    paths.find(|path| path.is_file())
 }
 
 /// Reads a record. One beside a summary that cannot be read is a doubt: the summary is

@@ -180,6 +180,25 @@ fn attributes(out: &mut String, w: &WorkloadObject) {
         "  random places: multiples of {} bytes",
         a.random_align_bytes
     );
+    if let Some(bytes) = a.sequential_read_bytes {
+        line!(
+            out,
+            "  sequential reads: {bytes} bytes each; other reads have the other sizes"
+        );
+    }
+    if let Some(limit) = a.random_read_limit_ms {
+        line!(
+            out,
+            "  random reads: {limit} ms in the mean at most; noted from {} ms on",
+            limit / 2.0
+        );
+    }
+    if a.no_attribute_cache {
+        line!(
+            out,
+            "  the client is to keep no attributes (mount with noac)"
+        );
+    }
     if let Some(spot) = a.hot_spot {
         line!(
             out,
