@@ -48,7 +48,8 @@ impl LiveWriter {
         }
     }
 
-    /// Waits until everything is written. Gives what went wrong.
+    /// Waits until everything is written; nothing more is until the next load point
+    /// begins. Gives what went wrong.
     pub fn settle(&self) -> Option<String> {
         let gone = || Some("the thread that writes logs has ended".to_owned());
         let Some(words) = &self.words else {
@@ -89,6 +90,7 @@ fn write(mut logs: LiveLogs, heard: &Receiver<Word>) {
             trouble.get_or_insert(e.to_string());
         }
         for answer in answers {
+            logs.rest();
             let _ = answer.send(trouble.take());
         }
     }

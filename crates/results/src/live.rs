@@ -60,6 +60,8 @@ pub struct LiveLogs {
     point: Option<(u32, Timestamp)>,
     open: Option<OpenPhase>,
     is_first: bool,
+    /// A load point has ended: others write the files until the next one begins.
+    is_resting: bool,
     log: LiveFile,
     heartbeats: Vec<LiveFile>,
     procs: Vec<LiveFile>,
@@ -93,6 +95,7 @@ impl LiveLogs {
             point: None,
             open: None,
             is_first: true,
+            is_resting: false,
             log: LiveFile::new(places.dir.join(format!("sfslog.{suffix}.txt"))),
             heartbeats: heartbeats
                 .into_iter()
@@ -107,14 +110,7 @@ impl LiveLogs {
     pub fn hear(&mut self, news: News) {
         match news {
             News::Point(number, began) => {
-                // The files have been brought up to the end of the load point before.
-                if self.point.is_some() {
-                    self.is_first = false;
-                    let record = &mut self.record;
-                    record.phases.clear();
-                    record.events.clear();
-                    record.heartbeats.clear();
-                    record.scripts.clear();
+                if std::mem::take(&mut self.is_resting) {
                     for file in self.files() {
                         file.settle();
                     }
@@ -131,12 +127,26 @@ impl LiveLogs {
         }
     }
 
+    /// A load point has ended, and its files are made from the record. What comes until the
+    /// next one begins is shown with that one.
+    pub fn rest(&mut self) {
+        if self.point.is_some() {
+            self.is_resting = true;
+            self.is_first = false;
+        }
+        let record = &mut self.record;
+        record.phases.clear();
+        record.events.clear();
+        record.heartbeats.clear();
+        record.scripts.clear();
+    }
+
     /// Writes what is new.
     ///
     /// # Errors
     /// The file system says no; the other files are written all the same.
     pub fn show(&mut self) -> Result<(), FilesError> {
-        let Some((number, began)) = self.point else {
+        let Some((number, began)) = self.point.filter(|_| !self.is_resting) else {
             return Ok(());
         };
         let closed = self.record.phases.len();

@@ -384,6 +384,11 @@ fn logs_grow_while_a_run_goes_on() {
     }
     assert!(has(&logs[0].0, "The run was interrupted"));
     assert!(!has(&logs[3].0, "old"));
+    // A run that is refused leaves them as they are.
+    let texts = || logs.each_ref().map(|(path, _)| std::fs::read(path).ok());
+    let before = texts();
+    assert_eq!(work.run().code, 2);
+    assert_eq!(texts(), before);
 }
 
 /// A file of `-q` that cannot be written is an error, and told.

@@ -150,6 +150,34 @@ fn the_data_set_must_be_touched_where_the_run_asks_for_it() {
     assert!(found[0].message.contains("would not help"), "{}", found[0]);
 }
 
+/// DATABASE by the prose of seed 002: above the limit "you fail", from half of it on maybe.
+#[test]
+fn random_reads_have_a_limit_of_their_own() {
+    let with = |share: f64| {
+        after(|stats, plan| {
+            let reads = stats.components[1]
+                .ops
+                .iter()
+                .find(|o| o.op == Op::ReadRandom);
+            let mean_ms = reads.expect("random reads").service.mean_ns() / 1e6;
+            let Work::Composite(work) = &mut plan.benchmark.work else {
+                panic!("a composite");
+            };
+            let limit = Some(mean_ms / share);
+            work.components[1].workload.attributes.random_read_limit_ms = limit;
+        })
+    };
+    assert_eq!(rules(&with(0.45)), []);
+    assert_eq!(rules(&with(0.55)), [(Rule::ResponseLimit, Severity::Note)]);
+    let found = with(1.1);
+    assert_eq!(rules(&found), [(Rule::ResponseLimit, Severity::Invalid)]);
+    assert!(
+        found[0].message.contains("random reads of VDA2"),
+        "{}",
+        found[0]
+    );
+}
+
 #[test]
 fn what_the_file_system_lacks_is_told() {
     let found = after(|stats, _| {

@@ -220,7 +220,12 @@ fn own_suffix(path: &Path, name: &str, why: &ForeignError) -> Option<String> {
     let mut first = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LOOK_LEN).read_to_end(&mut first));
     let is_ours = read.is_ok() && String::from_utf8_lossy(&first).contains("Filermark");
-    let record = path.with_file_name(format!("{suffix}.run.jsonl"));
+    let record_of = |suffix: &str| path.with_file_name(format!("{suffix}.run.jsonl"));
+    let stem = suffix.strip_suffix(".txt");
+    let suffix = stem
+        .filter(|stem| record_of(stem).is_file())
+        .unwrap_or(suffix);
+    let record = record_of(suffix);
     (is_ours || record.is_file()).then(|| suffix.to_owned())
 }
 
