@@ -207,10 +207,10 @@ fn sweep(
         stop,
         observe: &mut |progress| {
             let mut troubles = Vec::new();
-            if let Progress::PointEnded(record, _) = &progress {
-                if let Err(Failure::Failed(why)) = product::write_html(record, &dir) {
-                    troubles.push(why);
-                }
+            if let Progress::PointEnded(record, _) = &progress
+                && let Err(Failure::Failed(why)) = product::write_html(record, &dir)
+            {
+                troubles.push(why);
             }
             if let Some(events) = &mut events {
                 events.hear(&progress);
