@@ -9,13 +9,15 @@ use crate::resolve::Resolved;
 use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{Connections, DriverPlan, MonitorMode, NfsPlan, PacingMode, Transport};
+use filermark_model::plan::{
+    Connections, DriverPlan, MonitorMode, NfsPlan, NfsVersion, PacingMode, Transport,
+};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns of what is said of an older generation, beside its names.
+/// Columns of what is said of an older generation, or of COMMIT, beside its names.
 const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
@@ -77,6 +79,12 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         b.headline_words(plan.limits.response_ms)
     )?;
     writeln!(out, "Driver      {}", driver(plan))?;
+    if let DriverPlan::Nfs(nfs) = &plan.driver
+        && nfs.version == NfsVersion::V3
+    {
+        let lines = wrapped(&nfs.commit.to_string(), HERITAGE_WIDTH).join("\n            ");
+        writeln!(out, "COMMIT      {lines}")?;
+    }
     if let DriverPlan::Smb(smb) = &plan.driver {
         for (name, text) in smb.rows() {
             writeln!(out, "{name:<11} {text}")?;

@@ -50,6 +50,7 @@ pub(crate) fn nfs(
         true => Transport::Tcp,
         false => Transport::Udp,
     };
+    let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
     let block_size_max = cut(asked, version, transport, findings);
@@ -65,6 +66,7 @@ pub(crate) fn nfs(
         block_size_max,
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),
+        commit: classic.and_then(|c| c.commit).unwrap_or_default(),
         nfs_port: network::port("NFS_PORT", layout, values, errors),
         mount_port: port("MOUNT_PORT"),
         portmap_port: port("PORTMAP_PORT").unwrap_or(111),

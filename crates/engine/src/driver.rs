@@ -69,7 +69,8 @@ pub enum Action {
         offset: u64,
         length: u32,
     },
-    /// Writes a range; complete only when it is stable.
+    /// Writes a range; complete when it is stable, or when the driver sees to it that it
+    /// will be (see [`ShardDriver::make_stable`]).
     Write {
         object: ObjectId,
         file: u64,
@@ -560,6 +561,15 @@ pub trait ShardDriver {
     /// The trees cannot be listed.
     fn drop_caches(&mut self) -> Result<u64, DriverError> {
         Ok(0)
+    }
+
+    /// RUN is over: asks the server to make stable what it has only promised, and waits for
+    /// that until `deadline`. What it does not confirm is counted.
+    ///
+    /// # Errors
+    /// Only what makes the whole shard useless.
+    fn make_stable(&mut self, _deadline: Nanos) -> Result<(), DriverError> {
+        Ok(())
     }
 
     /// Adds its counters since the last call to `into` and begins anew.

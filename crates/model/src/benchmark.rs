@@ -1,5 +1,6 @@
 //! Benchmarks: named, versioned definitions that ship as data files.
 
+mod commit;
 mod definition;
 mod headline;
 mod heritage;
@@ -13,6 +14,7 @@ use crate::plan::NfsVersion;
 use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 
+pub use commit::{CommitPolicy, Deferral};
 pub use definition::DefinitionError;
 pub use headline::Headline;
 pub use heritage::HERITAGE_NOTICE;
@@ -101,6 +103,10 @@ pub struct ClassicWork {
     pub read_sizes: SizeDistribution,
     /// Sizes of logical writes.
     pub write_sizes: SizeDistribution,
+    /// NFSv3: when COMMIT is called for what was written; `None`: the definition does not
+    /// say, see [`CommitPolicy::at_once`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitPolicy>,
     /// The order in which operations come, where they cannot come in any order
     /// (protocols with state); its stationary mix is the benchmark's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 //! fingerprint) and sent to agents. Nothing below this border sees a string
 //! that still wants parsing.
 
-use crate::benchmark::{Benchmark, Headline};
+use crate::benchmark::{Benchmark, CommitPolicy, Headline};
 use crate::composite::DataSet;
 use crate::fileset::{FileSet, FileSums};
 use crate::finding::Finding;
@@ -554,6 +554,9 @@ pub struct NfsPlan {
     pub biod_max_reads: u32,
     /// Physical writes outstanding per logical write (BIOD_MAX_WRITES, 0 to 32; 0 works as 1).
     pub biod_max_writes: u32,
+    /// When COMMIT is called for what was written; follows from the benchmark.
+    #[serde(default)]
+    pub commit: CommitPolicy,
     /// Port of the NFS program; `None`: ask the portmapper.
     pub nfs_port: Option<u16>,
     /// Port of the MOUNT program; `None`: ask the portmapper.

@@ -34,6 +34,7 @@ fn plan(port: u16) -> NfsPlan {
         block_size_max: None,
         biod_max_reads: 2,
         biod_max_writes: 2,
+        commit: Default::default(),
         nfs_port: Some(port),
         mount_port: Some(port),
         portmap_port: port,

@@ -72,6 +72,7 @@ fn plan() -> NfsPlan {
         block_size_max: None,
         biod_max_reads: 2,
         biod_max_writes: 2,
+        commit: Default::default(),
         nfs_port: None,
         mount_port: None,
         portmap_port: 111,

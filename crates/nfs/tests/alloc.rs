@@ -6,6 +6,7 @@ use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
+use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::NfsDriver;
 use filermark_server::{EXPORT, Server, ServerOptions};
@@ -18,7 +19,7 @@ static ALLOCATOR: Counting = Counting;
 const PROCS: u32 = 4;
 const FILE_BYTES: u64 = 600_000;
 
-fn plan(port: u16, version: NfsVersion, transport: Transport) -> NfsPlan {
+fn plan(port: u16, (version, commit): (NfsVersion, CommitPolicy), transport: Transport) -> NfsPlan {
     NfsPlan {
         version,
         transport,
@@ -31,6 +32,7 @@ fn plan(port: u16, version: NfsVersion, transport: Transport) -> NfsPlan {
         block_size_max: Some(32768),
         biod_max_reads: 4,
         biod_max_writes: 4,
+        commit,
         nfs_port: Some(port),
         mount_port: Some(port),
         portmap_port: port,
@@ -136,13 +138,20 @@ fn run(shard: &mut dyn ShardDriver, actions: &[Action], done: &mut Vec<Completio
 /// One test, since the allocator counts for the whole program.
 #[test]
 fn nothing_is_allocated_per_operation() {
+    let deferred = CommitPolicy::Deferred(Deferral {
+        writes: 3,
+        mib: 1,
+        files: 1,
+    });
     for transport in [Transport::Tcp, Transport::Udp] {
-        count_in(NfsVersion::V3, transport);
-        count_in(NfsVersion::V2, transport);
+        count_in((NfsVersion::V3, CommitPolicy::at_once()), transport);
+        count_in((NfsVersion::V3, deferred), transport);
+        count_in((NfsVersion::V3, CommitPolicy::PerWrite), transport);
+        count_in((NfsVersion::V2, CommitPolicy::at_once()), transport);
     }
 }
 
-fn count_in(version: NfsVersion, transport: Transport) {
+fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport) {
     let server = Server::start(ServerOptions {
         unstable: "on".parse().expect("sound"),
         udp: true,
@@ -153,7 +162,7 @@ fn count_in(version: NfsVersion, transport: Transport) {
         host: "127.0.0.1".to_owned(),
         path: EXPORT.to_owned(),
     };
-    let driver = NfsDriver::new(plan(server.addrs()[0].port(), version, transport));
+    let driver = NfsDriver::new(plan(server.addrs()[0].port(), (version, commit), transport));
     let claim = Claim {
         dir_name: "filermark.alloc".to_owned(),
         run_id: "alloc".to_owned(),
@@ -188,7 +197,28 @@ fn count_in(version: NfsVersion, transport: Transport) {
         shard.flush();
         shard.poll(Nanos::MAX, &mut done).expect("sockets work");
     }
-    let actions = round(version == NfsVersion::V3);
+    let mut actions = round(version == NfsVersion::V3);
+    if let CommitPolicy::Deferred(Deferral { writes: 3, .. }) = commit {
+        // Two files are filled once, then what is written to them gathers.
+        run(&mut *shard, &actions[..1], &mut done);
+        let (other, second) = (ObjectId(3), 100);
+        let mut fill = actions.remove(0);
+        if let Action::Fill {
+            name, object, file, ..
+        } = &mut fill
+        {
+            (name.number, *object, *file) = (2, Some(other), second);
+        }
+        run(&mut *shard, &[fill], &mut done);
+        for offset in [0, 400_000] {
+            actions.push(Action::Write {
+                object: other,
+                file: second,
+                offset,
+                length: 60_000,
+            });
+        }
+    }
     for _ in 0..100 {
         run(&mut *shard, &actions, &mut done);
     }

@@ -91,6 +91,21 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "times the server's write verifier changed (it restarted, or lost unstable data), and the writes went again",
     ),
     (
+        "lost_writes",
+        Severity::Warning,
+        "writes that the server had answered UNSTABLE were lost before their COMMIT, and went again",
+    ),
+    (
+        "uncommitted_writes",
+        Severity::Warning,
+        "writes that the server had answered UNSTABLE were confirmed by no COMMIT: it was refused, or not answered in time",
+    ),
+    (
+        "excused_reads",
+        Severity::Note,
+        "reads showed what was there before writes that the server had lost and that had not gone again yet",
+    ),
+    (
         "timeouts",
         Severity::Warning,
         "times a reply was so late that its connection was given up",

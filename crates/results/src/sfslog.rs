@@ -5,6 +5,7 @@
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
+use filermark_model::plan::DriverPlan;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
@@ -132,6 +133,7 @@ fn section(out: &mut String, record: &RunRecord, point: &PointRecord) {
             op_table(out, record, stats);
             summary(out, record, point, stats);
             percentiles(out, record, stats);
+            commits(out, record, stats);
             remarks(out, point, stats);
         }
         None => {
@@ -336,6 +338,32 @@ fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
         line(&op_name(record, o.op), &o.service, &o.response);
     }
     line("ALL", &stats.service(), &stats.response());
+}
+
+/// NFSv3: the COMMITs of what was written, apart from those that the mix asks for. Records
+/// of definitions that say nothing of COMMIT did not count them so.
+fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
+    let plan = &record.run.plan;
+    let policy = plan.benchmark.classic().and_then(|c| c.commit);
+    let (Some(_), DriverPlan::Nfs(nfs)) = (policy, &plan.driver) else {
+        return;
+    };
+    let counted = |name: &str| stats.counters.get(name).copied().unwrap_or(0);
+    let written = counted("write_commits");
+    let _ = writeln!(out, "\nCOMMIT POLICY: {}", nfs.commit);
+    let _ = writeln!(
+        out,
+        "COMMITS: {written} for what was written, {} of them after the end of RUN; {} of the mix",
+        counted("end_commits"),
+        counted("COMMIT").saturating_sub(written),
+    );
+    let (lost, left) = (counted("lost_writes"), counted("uncommitted_writes"));
+    if lost > 0 || left > 0 {
+        let _ = writeln!(
+            out,
+            "UNSTABLE WRITES: {lost} lost by the server and sent again, {left} not confirmed by a COMMIT"
+        );
+    }
 }
 
 fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {

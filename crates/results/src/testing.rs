@@ -18,6 +18,7 @@ use crate::record::{
     RunHeader, RunRecord, SCHEMA_VERSION, fingerprint,
 };
 use crate::time::Timestamp;
+use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::{
     Arrivals, ClientPlan, Connections, DriverPlan, FileSetPlan, IpChoice, Limits, LoadPoint,
     MountPoint, NfsPlan, NfsVersion, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan, SpacePlan,
@@ -62,7 +63,7 @@ pub fn plan() -> RunPlan {
             Severity::Warning,
             format!("not standard: {name}={value}"),
         )
-        .with_limit(value, standard, "benchmark general-nfs3 version 1")
+        .with_limit(value, standard, "benchmark general-nfs3 version 2")
     };
     RunPlan {
         points: (1..=12).map(load_point).collect(),
@@ -162,6 +163,7 @@ fn nfs3_plan() -> NfsPlan {
         block_size_max: None,
         biod_max_reads: 2,
         biod_max_writes: 2,
+        commit: CommitPolicy::at_once(),
         nfs_port: None,
         mount_port: None,
         portmap_port: 111,

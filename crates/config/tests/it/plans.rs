@@ -210,7 +210,7 @@ fn changed_standard_parameters_are_findings_with_their_figures() {
         (runtime.rule, runtime.value, runtime.limit),
         (Rule::NotStandard, Some(5.0), Some(300.0))
     );
-    assert_eq!(runtime.source.as_deref(), Some("general-nfs3 version 1"));
+    assert_eq!(runtime.source.as_deref(), Some("general-nfs3 version 2"));
 }
 
 #[test]

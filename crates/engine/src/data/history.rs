@@ -82,6 +82,13 @@ pub struct WriteMark {
     oldest: u64,
 }
 
+impl WriteMark {
+    /// Data of this generation goes again while the write is under way.
+    pub fn lower(&mut self, generation: u64) {
+        self.oldest = self.oldest.min(generation);
+    }
+}
+
 /// The writes of a proc.
 #[derive(Clone, Copy, Debug, Default)]
 struct Writes {
@@ -220,6 +227,30 @@ impl History {
                 event: self.event,
             };
             sector += step;
+        }
+    }
+
+    /// Data of a write of a proc that was over goes again, since the server lost it: until
+    /// [`Self::end_again`] it counts as under way, and those that are must be
+    /// [lowered](WriteMark::lower).
+    pub fn begin_again(&mut self, proc: u32, generation: u64) {
+        self.may_tear = true;
+        let Some(writes) = self.procs.get_mut(proc as usize) else {
+            return;
+        };
+        writes.oldest = match writes.open_count {
+            0 => generation,
+            _ => writes.oldest.min(generation),
+        };
+        writes.open_count += 1;
+    }
+
+    /// It is there again; `certain`: nothing of it is still on its way.
+    pub fn end_again(&mut self, proc: u32, certain: bool) {
+        if let Some(writes) = self.procs.get_mut(proc as usize)
+            && certain
+        {
+            writes.open_count = writes.open_count.saturating_sub(1);
         }
     }
 

@@ -9,6 +9,8 @@ use filermark_model::{Nanos, Op};
 
 /// How long replies are waited for when RUN is over.
 pub const DRAIN: Nanos = Nanos::from_secs(15);
+/// How long the server may take after RUN to make stable what it has only promised.
+const STABLE_MAX: Nanos = Nanos::from_secs(60);
 /// Work that was due in RUN is still started for this part of RUN after its end, and
 /// not longer than replies are waited for: enough for the starts that the last
 /// operations of RUN delayed, and a run takes at most a tenth longer.
@@ -34,7 +36,15 @@ impl Shard {
         if closed.is_ok() {
             self.count_unseen(load, catch_up_end);
         }
-        self.drain(self.clock.now());
+        let left_over = self.drain(self.clock.now());
+        if closed.is_ok() {
+            // A server that leaves operations open is not waited for once more.
+            let limit = match left_over {
+                0 => STABLE_MAX,
+                _ => DRAIN,
+            };
+            self.driver.make_stable(self.clock.now() + limit)?;
+        }
         closed
     }
 

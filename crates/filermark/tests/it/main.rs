@@ -29,6 +29,7 @@ mod clients_faults;
 mod clients_refused;
 mod clients_stopped;
 mod clients_ways;
+mod commit;
 mod compare;
 mod counts;
 mod disclosure;

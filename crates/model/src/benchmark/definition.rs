@@ -1,5 +1,6 @@
 //! Classical definition files: TOML in, a checked benchmark out.
 
+use super::commit::CommitTable;
 use super::{Benchmark, ClassicWork, FileSetRule, Heritage, Protocol, Standard, Work};
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
@@ -58,6 +59,8 @@ struct ClassicDefinition {
     read_sizes: SizeDistribution,
     write_sizes: SizeDistribution,
     #[serde(default)]
+    commit: Option<Spanned<CommitTable>>,
+    #[serde(default)]
     sequence: Option<SequenceTable>,
 }
 
@@ -94,6 +97,17 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         let text = format!("{} has no operation {op}", protocol.sfssum_name());
         return Err(wrong(d.mix.span(), &text));
     }
+    let commit = match &d.commit {
+        Some(table) if protocol != Protocol::Nfs3 => {
+            let text = "NFSv3 alone has COMMIT; leave [commit] out";
+            return Err(wrong(table.span(), text));
+        }
+        Some(table) => {
+            let policy = table.get_ref().policy();
+            Some(policy.map_err(|why| wrong(table.span(), &why))?)
+        }
+        None => None,
+    };
     if protocol == Protocol::Nfs2 && d.file_sizes.get_ref().max().0 > NFS2_FILE_BYTES_MAX {
         let text = "a file of NFS version 2 ends at 2 GiB: leave larger ones out";
         return Err(wrong(d.file_sizes.span(), text));
@@ -111,6 +125,7 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
             file_sizes: d.file_sizes.into_inner(),
             read_sizes: d.read_sizes,
             write_sizes: d.write_sizes,
+            commit,
             sequence,
         }),
         heritage: d.heritage,

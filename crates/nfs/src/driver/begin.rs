@@ -31,9 +31,12 @@ impl Core {
                 logical.end = offset.saturating_add(u64::from(length));
                 self.transfer_more(op);
             }
-            Action::Commit { .. } => {
-                self.ops.get_mut(op).step = Step::Commit;
-                self.call(op, Procedure::Commit, Span::NONE);
+            Action::Commit { object } => {
+                self.commit_file(op, object);
+                if self.ops.get(op).outstanding == 0 {
+                    self.ops.get_mut(op).step = Step::Commit;
+                    self.call(op, Procedure::Commit, Span::NONE);
+                }
             }
             Action::Readdir { dir, plus } => self.list(op, dir, plus),
             action => self.call(op, first_call(action), Span::NONE),

@@ -7,6 +7,7 @@ use super::calls::Calls;
 use super::counters::Counters;
 use super::departed::Departed;
 use super::handles::Handles;
+use super::held::Gather;
 use super::ops::Ops;
 use super::retry::Waits;
 use filermark_engine::clock::Clock;
@@ -15,6 +16,7 @@ use filermark_engine::driver::{Completion, ObjectId, StopFlag};
 use filermark_engine::marker::OwnerTexts;
 use filermark_engine::net::BufferSizes;
 use filermark_model::Nanos;
+use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 use filermark_onc::template::CallTemplate;
@@ -35,6 +37,8 @@ pub(crate) struct Settings {
     /// READs and WRITEs of one operation under way at once.
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,
+    /// When COMMIT is called for what logical writes wrote.
+    pub(crate) commit: CommitPolicy,
     pub(crate) rpc_timeout: Nanos,
     /// How long a reply may take, by how often the call went out.
     pub(crate) waits: Waits,
@@ -68,6 +72,8 @@ pub(crate) struct Proc {
     pub(crate) file_system: u32,
     pub(crate) conn: u32,
     pub(crate) handles: Handles,
+    /// A COMMIT of the driver's own is under way for it.
+    pub(crate) settling: bool,
 }
 
 /// Something that is to happen later.
@@ -113,6 +119,8 @@ pub(crate) struct Core {
     pub(crate) file_systems: Vec<FileSystem>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
+    /// What was answered UNSTABLE and waits for a COMMIT.
+    pub(crate) gather: Gather,
     pub(crate) calls: Calls,
     /// Calls that are over and to which more replies may come.
     pub(crate) departed: Departed,

@@ -22,6 +22,11 @@ tallies! {
     ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
     VerifierChanges = "verifier_changes", "Times that a write verifier was not the one before.";
     Rewrites = "rewrites", "WRITEs that went again because of that.";
+    WriteCommits = "write_commits", "COMMITs of what was written, as against those that the mix asks for.";
+    EndCommits = "end_commits", "Of these, those after the end of RUN.";
+    LostWrites = "lost_writes", "Writes that the server had answered UNSTABLE and lost before their COMMIT; they went again.";
+    UncommittedWrites = "uncommitted_writes", "Writes that the server had answered UNSTABLE and that no COMMIT confirmed.";
+    ExcusedReads = "excused_reads", "READ replies that showed what was there before writes that the server had lost, and that had not gone again yet.";
     ReaddirRestarts = "readdir_restarts", "Listings begun anew because the cookie was stale.";
     ReplaysAccepted = "replays_accepted", "Retransmitted calls whose refusal shows that they had been executed.";
     StaleReplies = "stale_replies", "Replies that nobody waited for any more.";

@@ -8,6 +8,7 @@ use super::core::Core;
 use super::ops::LogicalOp;
 use filermark_engine::driver::{Action, ObjectId, PROC_DIR};
 use filermark_engine::name::{Name, NameText};
+use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::Encoder;
@@ -128,6 +129,14 @@ impl Core {
     /// The file that data goes to or comes from: its handle, and its number for what is
     /// written.
     fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
+        let of_another = match call.procedure {
+            Procedure::Write if op.resending => op.target.object,
+            Procedure::Commit => op.target.object,
+            _ => None,
+        };
+        if let Some(object) = of_another {
+            return (self.handle(op.proc, object), op.target.file);
+        }
         let file = match op.action {
             Action::Fill { .. } => self.ops.handle(call.op),
             _ => None,
@@ -154,7 +163,7 @@ impl Core {
         e.put(&file);
         e.u64(call.offset);
         e.u32(call.length);
-        e.put(&StableHow::Unstable);
+        e.put(&self.asked_stability(call));
         e.u32(call.length);
         let length = call.length as usize;
         self.append_contents(call, number, out);
@@ -162,12 +171,25 @@ impl Core {
         record.finish(out)
     }
 
+    /// What INIT writes is committed at its end, whatever becomes of the writes of the mix.
+    fn asked_stability(&self, call: &Call) -> StableHow {
+        let is_fill = matches!(self.ops.get(call.op).action, Action::Fill { .. });
+        match self.settings.commit {
+            CommitPolicy::FileSync if !is_fill => StableHow::FileSync,
+            _ => StableHow::Unstable,
+        }
+    }
+
     /// What is written: the contents of a file, or an owner file.
     fn append_contents(&self, call: &Call, number: u64, out: &mut Vec<u8>) {
         let op = self.ops.get(call.op);
         match op.action.fills_owner() {
             false => {
-                let (generation, length) = (op.mark.generation, call.length as usize);
+                let generation = match op.resending {
+                    true => op.target.generation,
+                    false => op.mark.generation,
+                };
+                let length = call.length as usize;
                 (self.history.data()).append(number, call.offset, generation, length, out);
             }
             true => self

@@ -7,6 +7,7 @@ use super::core::{Core, FileSystem, Proc, Settings};
 use super::counters::Counters;
 use super::departed::Departed;
 use super::handles::Handles;
+use super::held::Gather;
 use super::ops::Ops;
 use super::records::Records;
 use super::retry::Waits;
@@ -17,7 +18,8 @@ use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::marker::OwnerTexts;
 use filermark_engine::net::{Arrivals, BATCH, BufferPool, BufferSizes, Reactor, open_files_limit};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, MountPoint, NfsPlan, Transport};
+use filermark_model::benchmark::CommitPolicy;
+use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_onc::nfs3::{Fh, PROGRAM};
 use filermark_onc::template::CallTemplate;
@@ -74,6 +76,11 @@ impl Settings {
             version: plan.version,
             reads_max: plan.biod_max_reads.max(1),
             writes_max: plan.biod_max_writes.max(1),
+            // Version 2 writes at once and has no COMMIT.
+            commit: match plan.version {
+                NfsVersion::V2 => CommitPolicy::at_once(),
+                NfsVersion::V3 => plan.commit,
+            },
             rpc_timeout,
             waits: match plan.transport {
                 Transport::Tcp => Waits::constant(rpc_timeout),
@@ -161,6 +168,7 @@ impl NfsDriver {
                 file_system,
                 conn: spread.next(address),
                 handles: Handles::default(),
+                settling: false,
             });
         }
         // Servers may remember xids of an earlier run from the same port.
@@ -214,6 +222,7 @@ fn assemble(
         stopping: false,
         stopping_at: Nanos::ZERO,
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
+        gather: Gather::new(plan.commit, procs.len()),
         file_systems,
         procs,
         ops: Ops::default(),

@@ -1,13 +1,16 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
+use super::held::List;
 use filermark_engine::data::WriteMark;
-use filermark_engine::driver::{Action, Completion, Outcome, Request, Status};
+use filermark_engine::driver::{Action, Completion, ObjectId, Outcome, Request, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Verf};
 
 /// Most operations under way in a shard.
 const OPS_MAX: usize = 1 << 17;
+/// The token of operations of the driver's own, of which nobody is told.
+pub(crate) const SETTLING: u32 = u32::MAX;
 /// Stands for "nothing sent yet".
 const NOT_SENT: Nanos = Nanos::MAX;
 
@@ -41,12 +44,32 @@ impl Reach {
         self.from > self.to
     }
 
+    /// Whether there is no byte in it.
+    pub(crate) fn is_empty(self) -> bool {
+        self.from >= self.to
+    }
+
+    /// Whether both have a byte in common.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.from < other.to && other.from < self.to
+    }
+
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             from: self.from.min(other.from),
             to: self.to.max(other.to),
         }
     }
+}
+
+/// Whose data goes again, and what is committed, where it is not the operation's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Target {
+    pub(crate) object: Option<ObjectId>,
+    /// Its number, for its contents.
+    pub(crate) file: u64,
+    /// What the range under way was made with.
+    pub(crate) generation: u64,
 }
 
 /// An operation under way.
@@ -79,6 +102,18 @@ pub(crate) struct LogicalOp {
     pub(crate) resent: bool,
     /// READ: the writes that were over when it began.
     pub(crate) since: u64,
+    /// READ: what it failed with, if the server's verifier does not excuse it.
+    pub(crate) suspect: Option<Status>,
+    /// COMMIT: what it covers, and what of that was lost and has to go again.
+    pub(crate) sent: List,
+    pub(crate) lost: List,
+    /// A range of `target` goes again.
+    pub(crate) resending: bool,
+    /// `sent` and `lost` are of a file of the table, `target`.
+    pub(crate) commits_file: bool,
+    /// Data of acknowledged writes went again.
+    pub(crate) again: bool,
+    pub(crate) target: Target,
 }
 
 impl LogicalOp {
@@ -87,6 +122,16 @@ impl LogicalOp {
         if self.outcome.status == Status::Ok {
             self.outcome.status = status;
         }
+    }
+
+    /// Whether it commits a file of the table that it does not work on itself.
+    pub(crate) fn commits_other(&self) -> bool {
+        let is_own = match self.action {
+            Action::Write { object, .. } => Some(object) == self.target.object,
+            Action::Commit { .. } => self.token != SETTLING,
+            _ => false,
+        };
+        self.commits_file && !is_own
     }
 }
 
@@ -132,6 +177,13 @@ impl Ops {
             mark: WriteMark::default(),
             resent: false,
             since: 0,
+            suspect: None,
+            sent: List::EMPTY,
+            lost: List::EMPTY,
+            resending: false,
+            commits_file: false,
+            again: false,
+            target: Target::default(),
         };
         match self.free.pop() {
             Some(slot) => {
@@ -154,6 +206,13 @@ impl Ops {
     #[inline]
     pub(crate) fn get_mut(&mut self, op: u32) -> &mut LogicalOp {
         &mut self.slots[op as usize]
+    }
+
+    /// Writes of this proc that are under way may be overtaken by data of this generation.
+    pub(crate) fn lower_marks(&mut self, proc: u32, generation: u64) {
+        for op in self.slots.iter_mut().filter(|op| op.proc == proc) {
+            op.mark.lower(generation);
+        }
     }
 
     /// The handle of the file that this operation fills.
@@ -183,6 +242,7 @@ impl Core {
 
     /// Ends an operation that has no call under way any more.
     pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
+        self.end_commit(op);
         let ended = self.ops.get_mut(op);
         if ended.outcome.sent == NOT_SENT {
             ended.outcome.sent = now;
@@ -204,10 +264,13 @@ impl Core {
             self.history
                 .end_write(ended.proc, ended.mark, range, certain);
         }
-        self.done.push(Completion {
-            token: ended.token,
-            outcome: ended.outcome,
-        });
+        match ended.token {
+            SETTLING => self.procs[ended.proc as usize].settling = false,
+            token => self.done.push(Completion {
+                token,
+                outcome: ended.outcome,
+            }),
+        }
         self.ops.end(op);
     }
 }

@@ -123,7 +123,10 @@ impl Core {
         Ok(match procedure {
             Procedure::Null => Verdict::Good,
             Procedure::Getattr => verdict(&GetattrRes::decode(d)?),
-            Procedure::Setattr => verdict(&SetattrRes::decode(d)?),
+            Procedure::Setattr => {
+                let verdict = verdict(&SetattrRes::decode(d)?);
+                self.resized(slot, verdict)
+            }
             Procedure::Access => verdict(&AccessRes::decode(d)?),
             Procedure::Readlink => verdict(&ReadlinkRes::decode(d)?),
             Procedure::Fsstat => verdict(&FsstatRes::decode(d)?),
@@ -181,6 +184,22 @@ impl Core {
         if verdict == Verdict::Failed(replayed) && self.calls.get(slot).retransmitted {
             self.counters.add(Tally::ReplaysAccepted);
             return Verdict::Good;
+        }
+        verdict
+    }
+
+    /// SETATTR: what is held behind a new end of a file is gone.
+    fn resized(&mut self, slot: u32, verdict: Verdict) -> Verdict {
+        let logical = self.ops.get(self.calls.get(slot).op);
+        if let (
+            Verdict::Good,
+            Action::Setattr {
+                object,
+                size: Some(from),
+            },
+        ) = (verdict, logical.action)
+        {
+            self.cut_at(logical.proc, object, from);
         }
         verdict
     }
@@ -244,6 +263,11 @@ impl Core {
             _ => None,
         };
         if let Some(object) = object {
+            let logical = self.ops.get(op);
+            // A new file under an old number.
+            if matches!(logical.action, Action::Create { .. } | Action::Fill { .. }) {
+                self.forget_held(logical.proc, object);
+            }
             self.proc_of(op).handles.set(object, handle.as_bytes());
         }
     }
@@ -260,6 +284,9 @@ impl Core {
         {
             self.copy_handle(op, object, new_object);
             if object != new_object {
+                let proc = self.ops.get(op).proc;
+                self.forget_held(proc, new_object);
+                self.gather.rename(proc, object, new_object);
                 self.proc_of(op).handles.clear(object);
             }
         }

@@ -12,10 +12,11 @@ use super::calls::{Call, STAGES};
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::departed::Fate;
+use super::ops::SETTLING;
 use super::reply::Verdict;
-use filermark_engine::driver::Status;
+use filermark_engine::driver::{Action, Status};
 use filermark_model::Nanos;
-use filermark_onc::nfs3::Nfsstat3;
+use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use std::cmp::Reverse;
 
 /// How long replies are waited for after the wish to stop.
@@ -82,10 +83,24 @@ impl Core {
             call.first = self.now;
             tracing::trace!(target: "filermark_nfs::rpc", conn, xid = call.xid, procedure = call.procedure.name(), "sent");
             self.counters.call(call.procedure);
-            let op = call.op;
+            let (op, procedure) = (call.op, call.procedure);
+            if procedure == Procedure::Commit {
+                self.count_commit(op);
+            }
             self.stamp_sent(op, self.now);
             // The time for the reply begins here, however long it waited before.
             self.calls.renew(slot, self.now);
+        }
+    }
+
+    /// A COMMIT goes out: counts it, unless the mix asks for it.
+    fn count_commit(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        let is_at_end = logical.token == SETTLING;
+        if is_at_end || !matches!(logical.action, Action::Commit { .. }) {
+            self.counters.add(Tally::WriteCommits);
+            self.counters
+                .add_many(Tally::EndCommits, u64::from(is_at_end));
         }
     }
 

@@ -179,6 +179,25 @@ impl ShardDriver for Shard {
         }
     }
 
+    fn make_stable(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        loop {
+            self.core.now = self.core.clock.now();
+            self.run_timers();
+            self.heed_stop();
+            let is_held = self.core.settle();
+            if !is_held {
+                return Ok(());
+            }
+            if self.core.now >= deadline || self.core.stopping {
+                self.core.give_up_held();
+                return Ok(());
+            }
+            self.send_dirty();
+            let until = deadline.min(self.core.next_wake());
+            self.turn(until)?;
+        }
+    }
+
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
         self.core.counters.take(into);
     }
@@ -194,6 +213,7 @@ impl ShardDriver for Shard {
         self.core
             .cursors
             .retain(|(of, dir, _), _| *of != proc || *dir < from);
+        self.core.forget_all_held(proc, from);
         if let Some(proc) = self.core.procs.get_mut(proc as usize) {
             proc.handles.forget(from);
         }

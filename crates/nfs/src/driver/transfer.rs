@@ -1,13 +1,13 @@
-//! READ, WRITE and COMMIT: one operation as a window of physical calls.
+//! READ and WRITE: one operation as a window of physical calls.
 //!
-//! WRITEs are sent UNSTABLE. Where the server took them so, a COMMIT ends the
-//! operation, and its verifier must be that of all the WRITEs: otherwise the
-//! server may have forgotten what it answered with another verifier, and that
-//! goes again.
+//! Where the verifier changes between the WRITEs of one operation, the server may have
+//! forgotten what it answered with the earlier one, and that goes again. What follows when
+//! all data has been answered is in [`commit`](super::commit).
 
+use super::commit::REWRITES_MAX;
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::ops::{Reach, Step};
+use super::ops::Reach;
 use super::reply::Verdict;
 use super::status::VERIFIER_RESTLESS;
 use filermark_engine::driver::{Action, Status};
@@ -18,12 +18,10 @@ const FILL_WINDOW: u32 = 16;
 /// The same over UDP: what a server's socket has no room for is lost, and nothing
 /// slows the sender down but its own time-outs.
 const FILL_WINDOW_DATAGRAMS: u32 = 1;
-/// How often the data of one operation goes again because the verifier changed.
-const REWRITES_MAX: u8 = 32;
 
 /// How an action moves data.
 #[derive(Clone, Copy)]
-struct Transfer {
+pub(super) struct Transfer {
     procedure: Procedure,
     window: u32,
     size_max: u32,
@@ -31,7 +29,7 @@ struct Transfer {
 }
 
 impl Core {
-    fn transfer(&self, op: u32) -> Transfer {
+    pub(super) fn transfer(&self, op: u32) -> Transfer {
         let settings = &self.settings;
         let op = self.ops.get(op);
         let file_system = self.file_system(op.proc);
@@ -60,8 +58,8 @@ impl Core {
         }
     }
 
-    /// Fills the window; when all data has been answered, commits what is unstable
-    /// or begins again where the verifier has changed.
+    /// Fills the window; when all data has been answered, sends again what another verifier
+    /// affects, or goes on to the COMMIT.
     pub(crate) fn transfer_more(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let transfer = self.transfer(op);
@@ -78,13 +76,8 @@ impl Core {
         }
         if !logical.affected.is_none() {
             self.write_again(op, transfer);
-        } else if !logical.unstable.is_none() {
-            logical.step = Step::Commit;
-            let span = match logical.action {
-                Action::Write { offset, length, .. } => Span { offset, length },
-                _ => Span::NONE,
-            };
-            self.call(op, Procedure::Commit, span);
+        } else {
+            self.data_answered(op);
         }
     }
 
@@ -102,7 +95,7 @@ impl Core {
         self.fill_window(op, transfer);
     }
 
-    fn fill_window(&mut self, op: u32, transfer: Transfer) {
+    pub(super) fn fill_window(&mut self, op: u32, transfer: Transfer) {
         loop {
             let logical = self.ops.get_mut(op);
             let left = logical.end.saturating_sub(logical.next);
@@ -130,8 +123,9 @@ impl Core {
             Err(failed) => return Verdict::Failed(failed.status),
         };
         let call = self.calls.get(slot);
-        let (offset, asked) = (call.offset, call.length);
-        let logical = self.ops.get_mut(call.op);
+        let (op, offset, length) = (call.op, call.offset, call.length);
+        let asked = length;
+        let logical = self.ops.get_mut(op);
         let count = read.count;
         let endless = count == 0 && asked > 0 && !read.eof;
         if read.data.len() != count as usize || count > asked || endless {
@@ -147,15 +141,14 @@ impl Core {
             self.counters
                 .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
             if !checked.good {
-                self.counters.add(Tally::VerifyErrors);
-                if self.history.fails_reads() {
-                    return Verdict::Ends(Status::Corrupt);
+                let verdict = self.doubt(op, Span { offset, length }, Status::Corrupt);
+                if verdict != Verdict::Good {
+                    return verdict;
                 }
             }
         }
         if lost {
-            self.counters.add(Tally::EarlyEofs);
-            return Verdict::Ends(Status::Lost);
+            return self.doubt(op, Span { offset, length }, Status::Lost);
         }
         if count < asked {
             self.counters.add(Tally::ShortReads);
@@ -197,22 +190,6 @@ impl Core {
         if count < asked {
             self.counters.add(Tally::ShortWrites);
             return Verdict::Again(rest(offset, asked, count));
-        }
-        Verdict::Good
-    }
-
-    pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> Verdict {
-        let committed = match results {
-            Ok(committed) => committed,
-            Err(failed) => return Verdict::Failed(failed.status),
-        };
-        let logical = self.ops.get_mut(self.calls.get(slot).op);
-        let ends_data = !matches!(logical.action, Action::Commit { .. });
-        if ends_data && committed.verf != logical.verf {
-            logical.affected = logical.unstable;
-            logical.unstable = Reach::NONE;
-            logical.step = Step::Data;
-            self.counters.add(Tally::VerifierChanges);
         }
         Verdict::Good
     }

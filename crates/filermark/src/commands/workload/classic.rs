@@ -205,6 +205,9 @@ fn file_set(out: &mut String, work: &ClassicWork) {
             sizes.max()
         );
     }
+    if let Some(commit) = work.commit {
+        line!(out, "  COMMIT {commit}");
+    }
 }
 
 fn rules(out: &mut String, b: &Benchmark) {

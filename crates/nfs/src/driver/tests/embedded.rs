@@ -153,6 +153,11 @@ fn the_server_counts_what_the_driver_counts() {
     bench.counters();
     work(&mut bench, 3);
     let mut counters = bench.counters();
+    // The mix of this test asks for none.
+    assert_eq!(
+        counters.remove("write_commits"),
+        counters.get("COMMIT").copied()
+    );
     let after = world.server.stats();
     for procedure in Procedure::ALL {
         let served = after.of(*procedure) - before.of(*procedure);

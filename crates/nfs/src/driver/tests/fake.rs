@@ -144,6 +144,8 @@ impl Drop for Fake {
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for (conn, stream) in listener.incoming().enumerate() {
         let Ok(stream) = stream else { return };
+        // Replies to calls that came together do not wait for each other.
+        let _ = stream.set_nodelay(true);
         if shared.script.lock().map_or(true, |s| s.0 == usize::MAX) {
             return;
         }

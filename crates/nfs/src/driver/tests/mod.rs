@@ -4,6 +4,7 @@
 mod actions;
 mod embedded;
 mod fake;
+mod gathering;
 mod hostile;
 mod lost;
 mod transfers;
@@ -20,6 +21,7 @@ use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
+use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_onc::nfs3::Fh;
 use std::collections::BTreeMap;
@@ -43,6 +45,7 @@ fn plan() -> NfsPlan {
         block_size_max: None,
         biod_max_reads: 2,
         biod_max_writes: 2,
+        commit: CommitPolicy::at_once(),
         nfs_port: None,
         mount_port: None,
         portmap_port: 111,

@@ -237,7 +237,10 @@ fn unstable_writes_are_committed_inside_the_operation() {
     );
     let written = written.lock().expect("ok").clone();
     assert!(covers(&written, 10, 10 + u64::from(BIG)), "{written:?}");
-    assert_eq!(bench.counters(), counted(&[("WRITE", 6), ("COMMIT", 1)]));
+    assert_eq!(
+        bench.counters(),
+        counted(&[("WRITE", 6), ("COMMIT", 1), ("write_commits", 1)])
+    );
 }
 
 #[test]
@@ -284,6 +287,7 @@ fn a_verifier_that_changes_between_writes_makes_them_go_again() {
     let expected = counted(&[
         ("WRITE", 9),
         ("COMMIT", 1),
+        ("write_commits", 1),
         ("verifier_changes", 1),
         ("rewrites", 3),
     ]);
@@ -309,7 +313,9 @@ fn a_verifier_that_changes_before_the_commit_makes_all_go_again() {
         ("CREATE", 1),
         ("WRITE", 12),
         ("COMMIT", 2),
+        ("write_commits", 2),
         ("verifier_changes", 1),
+        ("lost_writes", 1),
         ("rewrites", 6),
     ]);
     assert_eq!(bench.counters(), expected);

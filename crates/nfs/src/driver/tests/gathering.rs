@@ -1,0 +1,539 @@
+//! COMMIT by policy: how often it is called, and that nothing is lost where a server
+//! forgets what no COMMIT covered.
+
+use super::fake::{Act, commit_reply, good, read_reply, refusal, reply, write_reply};
+use super::*;
+use filermark_model::Rng;
+use filermark_onc::nfs3::{
+    Args, Nfsstat3, ReadOk, ReadRes, SetattrArgs, StableHow, WccData, WriteOk, WriteRes,
+};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// The seed whose server's restarts break connections: each of them takes a second.
+const BREAKING: u64 = 1;
+const LIMITS: Deferral = Deferral {
+    writes: 4,
+    mib: 1,
+    files: 2,
+};
+
+fn policy(commit: CommitPolicy, transport: Transport) -> NfsPlan {
+    NfsPlan {
+        commit,
+        transport,
+        udp_timeout_ms: 5_000,
+        ..plan()
+    }
+}
+
+fn deferred(limits: Deferral) -> NfsPlan {
+    policy(CommitPolicy::Deferred(limits), Transport::Tcp)
+}
+
+/// Answers WRITE with UNSTABLE and one verifier.
+fn unstable(heard: &Heard<'_>) -> Vec<Act> {
+    match heard.args {
+        Args::Write(args) => vec![Act::Send(write_reply(
+            heard.xid,
+            args.count,
+            StableHow::Unstable,
+            1,
+        ))],
+        _ => good(heard),
+    }
+}
+
+fn write_to(object: u32, offset: u64, length: u32) -> Action {
+    Action::Write {
+        object: ObjectId(object),
+        file: object.into(),
+        offset,
+        length,
+    }
+}
+
+fn settle(bench: &mut Bench) {
+    let soon = bench.shard.core.clock.now() + Nanos::from_secs(20);
+    bench.shard.make_stable(soon).expect("sockets work");
+    assert!(bench.shard.core.gather.is_empty());
+    assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+}
+
+/// A bench whose first proc has files with these objects.
+fn with_files(
+    plan: NfsPlan,
+    objects: u32,
+    script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
+) -> Bench {
+    let mut bench = Bench::with(plan, 1, Checking::Nothing, script);
+    for object in 1..=objects {
+        let handle = format!("file {object}");
+        let handles = &mut bench.shard.core.procs[0].handles;
+        handles.set(ObjectId(object), handle.as_bytes());
+    }
+    bench
+}
+
+#[test]
+fn a_file_is_committed_after_so_many_writes_or_bytes_and_at_the_end() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let plan = policy(CommitPolicy::Deferred(LIMITS), transport);
+        let mut bench = with_files(plan, 9, unstable);
+        for n in 0..10 {
+            assert_eq!(bench.run(write_to(1, n * 100, 100)).physical, 1);
+        }
+        let expected = [("WRITE", 10), ("COMMIT", 2), ("write_commits", 2)];
+        assert_eq!(bench.counters(), counted(&expected));
+        settle(&mut bench);
+        let at_end = [("COMMIT", 1), ("write_commits", 1), ("end_commits", 1)];
+        assert_eq!(bench.counters(), counted(&at_end));
+        // By bytes: a MiB is reached with the second one.
+        for n in 0..2 {
+            bench.run(write_to(2, n << 19, 1 << 19));
+        }
+        assert_eq!(bench.counters()["COMMIT"], 1);
+        // By files: each one beyond two pushes out the oldest.
+        for object in 1..=9 {
+            bench.run(write_to(object, 0, 10));
+            assert!(bench.shard.core.gather.file_count(0) <= 2);
+        }
+        assert_eq!(bench.counters()["write_commits"], 7);
+        settle(&mut bench);
+        assert_eq!(bench.counters()["end_commits"], 2);
+    }
+}
+
+#[test]
+fn a_commit_belongs_to_the_write_that_triggers_it() {
+    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
+        Args::Commit(_) => {
+            let mut acts = vec![Act::Sleep(Duration::from_millis(30))];
+            acts.extend(good(heard));
+            acts
+        }
+        _ => unstable(heard),
+    });
+    for _ in 0..3 {
+        bench.run(write_to(1, 0, 10));
+    }
+    let fourth = bench.run(write_to(1, 0, 10));
+    assert!(fourth.done.since(fourth.sent) >= Nanos::from_millis(30));
+    assert_eq!((fourth.physical, fourth.written_bytes), (1, 10));
+}
+
+#[test]
+fn per_write_commits_whatever_the_server_answered() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let plan = policy(CommitPolicy::PerWrite, transport);
+        let mut bench = with_files(plan, 1, good);
+        assert_eq!(bench.run(write(0, 3 * SIZE)).physical, 3);
+        assert_eq!(bench.run(write(7, 0)).physical, 1);
+        bench.run(Action::Commit { object: FILE });
+        let expected = [("WRITE", 4), ("COMMIT", 3), ("write_commits", 2)];
+        assert_eq!(bench.counters(), counted(&expected));
+    }
+}
+
+#[test]
+fn file_sync_asks_for_it_and_commits_nothing() {
+    let plan = policy(CommitPolicy::FileSync, Transport::Tcp);
+    let mut bench = with_files(plan, 1, |heard| {
+        if let Args::Write(args) = heard.args {
+            assert_eq!(args.stable, StableHow::FileSync);
+        }
+        good(heard)
+    });
+    assert_eq!(bench.run(write(0, 3 * SIZE)).physical, 3);
+    settle(&mut bench);
+    assert_eq!(bench.counters(), counted(&[("WRITE", 3)]));
+}
+
+#[test]
+fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
+    let (mut held, mut commits): (Vec<Act>, u32) = (Vec::new(), 0);
+    // The fifth WRITE is answered before the COMMIT that the fourth has triggered.
+    let mut bench = with_files(deferred(LIMITS), 1, move |heard| {
+        let mut acts = unstable(heard);
+        commits += u32::from(matches!(heard.args, Args::Commit(_)));
+        match heard.args {
+            Args::Commit(_) if commits == 1 => held.append(&mut acts),
+            _ => acts.append(&mut held),
+        }
+        acts
+    });
+    for n in 0..4 {
+        bench.submit(0, write_to(1, n * 10, 10));
+        if n < 3 {
+            bench.wait(1);
+        }
+    }
+    // The COMMIT goes out once the fourth WRITE is answered.
+    let mut none = Vec::new();
+    while bench.shard.core.gather.idle(0).is_some() {
+        let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+        bench.shard.flush();
+        bench.shard.poll(soon, &mut none).expect("sockets work");
+    }
+    assert!(none.is_empty());
+    bench.submit(0, write_to(1, 40, 10));
+    bench.wait(2);
+    assert_eq!(bench.counters()["COMMIT"], 1);
+    assert!(bench.shard.core.gather.idle(0).is_some(), "the fifth");
+    settle(&mut bench);
+    assert_eq!(bench.counters()["COMMIT"], 1);
+}
+
+#[test]
+fn what_a_file_held_goes_with_the_file() {
+    let gone = |heard: &Heard<'_>| match heard.args {
+        Args::Commit(args) if args.file.as_bytes() == b"file 2" => refusal(heard, Nfsstat3::Stale),
+        _ => unstable(heard),
+    };
+    let mut bench = with_files(deferred(LIMITS), 5, gone);
+    // Made anew, cut, forgotten: nothing is committed.
+    bench.run(write_to(1, 0, 10));
+    let fill = Action::Fill {
+        dir: PROC_DIR,
+        name: name(NameKind::File, 1),
+        object: Some(ObjectId(1)),
+        file: 1,
+        size: 0,
+    };
+    bench.run(fill);
+    bench.run(write_to(1, 50, 10));
+    let cut = Action::Setattr {
+        object: ObjectId(1),
+        size: Some(50),
+    };
+    bench.run(cut);
+    bench.run(write_to(5, 50, 10));
+    bench.shard.forget_objects(0, ObjectId(5));
+    settle(&mut bench);
+    assert_eq!(bench.counters().get("COMMIT"), None);
+    // Removed by somebody: counted, and no failure of the write that pushed it out.
+    for object in [2, 1, 4] {
+        assert_eq!(bench.status(write_to(object, 0, 10)), Status::Ok);
+    }
+    assert_eq!(bench.counters()["uncommitted_writes"], 1);
+    // Its own COMMIT fails it.
+    for n in 0..4 {
+        let refused = Status::Refused(Nfsstat3::Stale.to_u32());
+        let expected = if n < 3 { Status::Ok } else { refused };
+        assert_eq!(bench.status(write_to(2, 0, 10)), expected);
+    }
+    settle(&mut bench);
+}
+
+#[test]
+fn a_wrong_read_is_excused_by_a_restart_alone() {
+    for (restarts, status) in [(true, Status::Ok), (false, Status::Lost)] {
+        let mut bench = Bench::with(deferred(LIMITS), 1, Checking::All, move |heard| {
+            match heard.args {
+                // The end of the file comes too early.
+                Args::Read(args) => vec![Act::Send(read_reply(heard.xid, args.offset, 0, true))],
+                Args::Commit(_) if restarts => vec![Act::Send(commit_reply(heard.xid, 2))],
+                _ => unstable(heard),
+            }
+        });
+        bench.run(write(0, 100));
+        assert_eq!(bench.status(read(0, 100)), status);
+        let counters = bench.counters();
+        let excused = counters.get("excused_reads").copied().unwrap_or(0);
+        assert_eq!(excused, u64::from(restarts), "{counters:?}");
+        // Where nothing is held there is no excuse.
+        assert_eq!(bench.status(read(100, 100)), Status::Lost);
+    }
+}
+
+/// A server that forgets at any moment what was not committed.
+#[derive(Debug)]
+struct Forgetful {
+    rng: Rng,
+    /// Restarts in percent of the calls, and whether connections break with them.
+    restart_pcnt: f64,
+    breaks: bool,
+    verf: u8,
+    restarts: u32,
+    commits: u64,
+    /// By handle: what is stable, and what is shown.
+    files: BTreeMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
+}
+
+impl Forgetful {
+    fn restart(&mut self) {
+        self.verf = self.verf.wrapping_add(1);
+        self.restarts += 1;
+        for (stable, shown) in self.files.values_mut() {
+            shown.clone_from(stable);
+        }
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>) -> Vec<Act> {
+        if self.rng.percent(self.restart_pcnt) {
+            self.restart();
+            if self.breaks {
+                return vec![Act::Close];
+            }
+        }
+        let verf = [self.verf; 8];
+        vec![Act::Send(match heard.args {
+            Args::Create(args) => {
+                self.files
+                    .insert(args.location.name.to_vec(), Default::default());
+                return good(heard);
+            }
+            Args::Setattr(SetattrArgs {
+                object,
+                new_attributes,
+                ..
+            }) => {
+                let file = self.files.get_mut(object.as_bytes());
+                if let (Some((stable, shown)), Some(size)) = (file, new_attributes.size) {
+                    stable.resize(size as usize, 0);
+                    shown.resize(size as usize, 0);
+                }
+                return good(heard);
+            }
+            Args::Write(args) => {
+                let (stable, shown) = self.files.get_mut(args.file.as_bytes()).expect("made");
+                // Half of a large transfer at times.
+                let count = match self.rng.percent(3.0) && args.count > 1024 {
+                    true => args.count / 2 / 512 * 512,
+                    false => args.count,
+                };
+                let data = &args.data[..count as usize];
+                put(shown, args.offset, data);
+                let committed = match self.rng.percent(10.0) {
+                    true => {
+                        put(stable, args.offset, data);
+                        StableHow::FileSync
+                    }
+                    false => StableHow::Unstable,
+                };
+                let file_wcc = WccData::default();
+                let written: WriteRes = Ok(WriteOk {
+                    file_wcc,
+                    count,
+                    committed,
+                    verf,
+                });
+                reply(heard.xid, &written)
+            }
+            Args::Commit(args) => {
+                self.commits += 1;
+                let (stable, shown) = self.files.get_mut(args.file.as_bytes()).expect("made");
+                stable.clone_from(shown);
+                commit_reply(heard.xid, self.verf)
+            }
+            Args::Read(args) => {
+                let (_, shown) = &self.files[args.file.as_bytes()];
+                let from = (args.offset as usize).min(shown.len());
+                let to = (from + args.count as usize).min(shown.len());
+                let read: ReadRes<'_> = Ok(ReadOk {
+                    file_attributes: None,
+                    count: (to - from) as u32,
+                    eof: to == shown.len(),
+                    data: &shown[from..to],
+                });
+                reply(heard.xid, &read)
+            }
+            _ => return good(heard),
+        })]
+    }
+}
+
+fn put(file: &mut Vec<u8>, offset: u64, data: &[u8]) {
+    let (from, to) = (offset as usize, offset as usize + data.len());
+    file.resize(file.len().max(to), 0);
+    file[from..to].copy_from_slice(data);
+}
+
+/// What the engine knows of a file: where it surely holds data.
+#[derive(Clone, Copy)]
+struct Known {
+    proc: u32,
+    object: ObjectId,
+    /// The end of what was acknowledged, and of what was begun.
+    stable: u64,
+    end: u64,
+}
+
+impl Known {
+    fn number(&self) -> u64 {
+        u64::from(self.object.0) * 10 + u64::from(self.proc)
+    }
+
+    fn write(&mut self, rng: &mut Rng) -> Action {
+        let length = 1 + rng.below(3 * u64::from(SIZE)) as u32;
+        let offset = match rng.percent(60.0) {
+            true => self.end,
+            // As the engine does it: a read that meets a write sees whole sectors of it.
+            false => rng.below(self.stable) / u64::from(SIZE) * u64::from(SIZE),
+        };
+        self.end = self.end.max(offset + u64::from(length));
+        Action::Write {
+            object: self.object,
+            file: self.number(),
+            offset,
+            length,
+        }
+    }
+
+    fn read(&self, rng: &mut Rng) -> Action {
+        let offset = rng.below(self.stable);
+        let length = (1 + rng.below(3 * u64::from(SIZE))).min(self.stable - offset);
+        Action::Read {
+            object: self.object,
+            file: self.number(),
+            offset,
+            length: length as u32,
+        }
+    }
+
+    fn whole(&self) -> Action {
+        Action::Read {
+            object: self.object,
+            file: self.number(),
+            offset: 0,
+            length: self.stable as u32,
+        }
+    }
+
+    /// A write is over; appends are confirmed in order.
+    fn confirm(&mut self, action: Action, rest: &mut Vec<(u64, u64)>) {
+        let Action::Write { offset, length, .. } = action else {
+            return;
+        };
+        rest.push((offset, offset + u64::from(length)));
+        while let Some(at) = rest.iter().position(|(from, _)| *from <= self.stable) {
+            self.stable = self.stable.max(rest.swap_remove(at).1);
+        }
+    }
+}
+
+/// Random writes, reads and COMMITs, several under way, on a server that restarts at random:
+/// no read is wrong, and in the end everything is stable.
+fn survive(seed: u64) {
+    const PROCS: u32 = 2;
+    const FILES: u32 = 4;
+    let mut rng = Rng::new(seed, 0);
+    let server = Arc::new(Mutex::new(Forgetful {
+        rng: Rng::new(seed, 1),
+        restart_pcnt: 0.0,
+        breaks: seed == BREAKING,
+        verf: 1,
+        restarts: 0,
+        commits: 0,
+        files: BTreeMap::new(),
+    }));
+    let of_server = server.clone();
+    let limits = Deferral {
+        writes: 2 + rng.below(6) as u32,
+        mib: 1,
+        files: 1 + rng.below(3) as u32,
+    };
+    let plan = NfsPlan {
+        rpc_retries: 100,
+        ..deferred(limits)
+    };
+    let mut bench = Bench::with(plan, PROCS, Checking::All, move |heard| {
+        of_server.lock().expect("no panic").hear(heard)
+    });
+    let mut files = Vec::new();
+    for (proc, object) in (0..PROCS).flat_map(|p| (1..=FILES).map(move |o| (p, o))) {
+        let mut file = Known {
+            proc,
+            object: ObjectId(object),
+            stable: 10_000,
+            end: 10_000,
+        };
+        let fill = Action::Fill {
+            dir: PROC_DIR,
+            name: name(NameKind::File, proc * 100 + object),
+            object: Some(file.object),
+            file: file.number(),
+            size: file.stable,
+        };
+        bench.submit(proc, fill);
+        assert_eq!(
+            bench.wait(1).values().next().map(|o| o.status),
+            Some(Status::Ok)
+        );
+        file.end = file.stable;
+        files.push((file, Vec::new()));
+    }
+    bench.counters();
+    server.lock().expect("ok").commits = 0;
+    server.lock().expect("ok").restart_pcnt = match seed {
+        BREAKING => 0.5,
+        _ => 3.0,
+    };
+    let mut open = BTreeMap::new();
+    let window = 1 + rng.below(6) as usize;
+    let (mut done, mut started) = (Vec::new(), 0);
+    while started < 400 || !open.is_empty() {
+        while started < 400 && open.len() < window {
+            let at = rng.below(files.len() as u64) as usize;
+            let (file, _) = &mut files[at];
+            let action = match rng.below(100) {
+                0..60 => file.write(&mut rng),
+                60..98 => file.read(&mut rng),
+                _ => Action::Commit {
+                    object: file.object,
+                },
+            };
+            open.insert(bench.submit(file.proc, action), (at, action));
+            started += 1;
+        }
+        bench.shard.flush();
+        let soon = bench.shard.core.clock.now() + Nanos::from_secs(20);
+        bench.shard.poll(soon, &mut done).expect("sockets work");
+        assert!(bench.shard.core.clock.now() < soon, "seed {seed}: it hangs");
+        for completion in done.drain(..) {
+            let (at, action) = open.remove(&completion.token).expect("known");
+            let status = completion.outcome.status;
+            assert_eq!(status, Status::Ok, "seed {seed}: {action:?}");
+            let (file, rest) = &mut files[at];
+            file.confirm(action, rest);
+        }
+    }
+    settle(&mut bench);
+    {
+        let mut server = server.lock().expect("ok");
+        server.restart_pcnt = 0.0;
+        server.restart();
+        assert!(server.restarts > 2, "seed {seed}");
+    }
+    let mut counters = bench.counters();
+    for never in ["verify_errors", "early_eofs", "uncommitted_writes"] {
+        assert_eq!(counters.remove(never), None, "seed {seed}: {never}");
+    }
+    assert!(
+        seed == BREAKING || counters["lost_writes"] > 0,
+        "seed {seed}: {counters:?}"
+    );
+    let commits = server.lock().expect("ok").commits;
+    let counted = counters["COMMIT"];
+    // With broken connections some are heard twice, or not at all.
+    assert!(
+        seed == BREAKING || commits == counted,
+        "seed {seed}: {commits} of {counted}"
+    );
+    // Everything is stable: what is shown now, after one more restart, is what was written.
+    for (file, rest) in files {
+        assert!(rest.is_empty() && file.stable == file.end);
+        let outcome = bench.submit(file.proc, file.whole());
+        let outcome = bench.wait(1)[&outcome];
+        assert_eq!(outcome.status, Status::Ok, "seed {seed}");
+        assert_eq!(outcome.read_bytes, file.stable);
+    }
+    assert_eq!(bench.counters().get("excused_reads"), None, "seed {seed}");
+}
+
+#[test]
+fn nothing_is_lost_however_often_the_server_restarts() {
+    for seed in BREAKING..BREAKING + 24 {
+        survive(seed);
+    }
+}
