@@ -59,7 +59,7 @@ fn deferred_commits_come_after_so_many_writes() {
             let full = calls / 64;
             assert_eq!(
                 (commits - at_end, at_end),
-                (full, u64::from(calls % 64 > 0))
+                (full, u64::from(!calls.is_multiple_of(64)))
             );
         }
         assert!(
