@@ -13,7 +13,7 @@ pub const fn advice(rule: Rule) -> &'static str {
             "The server is past its useful load here; the result at the response limit is drawn to this point. Lower LOAD, or find the bottleneck (disk, network, processor) at it. Where calls went again (retransmits), the network is the first to look at."
         }
         Rule::AchievedRate => {
-            "The server, the network or the client could not carry the load. Where calls went again (retransmits), mend the network first. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
+            "The server, the network or the client could not carry the load. Where calls went again (retransmits), correct the network first. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
         }
         Rule::ProcRate => {
             "One proc's mount point, connection or directory is slower than the others: look at its line in the client log, and at how MNT_POINTS spreads the procs."

@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(value["classical"]["below_point"], 9);
         let rate = value["classical"]["ops_per_sec"].as_f64().unwrap();
         assert!((rate - 928.4).abs() < 0.5, "{rate}");
-        assert_eq!(value["heritage"]["caveats"].as_array().unwrap().len(), 3);
+        assert_eq!(value["heritage"]["caveats"].as_array().unwrap().len(), 4);
         let general = json_summary(&testing::record());
         assert!(general["heritage"].is_null());
         assert_eq!(general["classical"]["basis"], "interpolated");

@@ -323,7 +323,13 @@ fn a_second_init_only_grows_and_restores() {
         .count();
     assert_eq!(fills, 100);
     assert!(cuts > 0, "files that had grown are cut back");
-    assert_eq!(report.task_count as usize, fills + cuts);
+    // Files that become accessed with the larger load were made without a handle.
+    let found = actions
+        .iter()
+        .filter(|a| matches!(a.2, Action::Lookup { .. }))
+        .count();
+    assert!(found > 0);
+    assert_eq!(report.task_count as usize, fills + cuts + found);
 }
 
 #[test]
