@@ -4,7 +4,6 @@
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::sweep::{Ended, PROGRAM};
 use crate::turns::beside_others;
-use std::process::{Child, Stdio};
 
 /// The run came to its end with these clients.
 #[track_caller]
@@ -73,50 +72,19 @@ fn the_prime_itself_may_be_a_client_beside_others() {
     field.assert_clean();
 }
 
-/// The prime and the host `h1` get addresses of IPv6; the host has an SSH server there.
-fn ipv6(field: &Field) -> Child {
-    let add = "ip -6 address add $1 dev eth0 nodad";
-    let on_prime = field
-        .hosts
-        .command("sh")
-        .args(["-c", add, "sh", "fd77::2/64"])
-        .status();
-    assert!(on_prime.expect("start ip").success());
-    let listens = "fd77::11";
-    let done = field
-        .hosts
-        .run_on("h1", &add.replace("$1", "fd77::11/64"))
-        .expect("h1");
-    assert_eq!(done.status, 0, "{}", done.output);
-    let mut sshd = field.hosts.command_on("h1", "/usr/sbin/sshd").expect("h1");
-    sshd.args([
-        "-D",
-        "-e",
-        "-f",
-        "/run/testbed/sshd_config",
-        "-o",
-        "PidFile=none",
-        "-o",
-    ])
-    .arg(format!("ListenAddress=[{listens}]:22"))
-    .stderr(Stdio::null());
-    sshd.spawn().expect("start sshd")
-}
-
 #[test]
 fn a_host_is_reached_over_ipv6() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(1) else {
         return;
     };
-    let mut sshd = ipv6(&field);
     // No name, brackets around it, and the key is known by another name.
-    let sweep = field.sweep("[fd77::11]").set(
+    let address = field.hosts.address_of_ipv6("h1").expect("h1").to_string();
+    let sweep = field.sweep(&format!("[{address}]")).set(
         "SSH_COMMAND",
         "ssh -o HostKeyAlias=h1 -o ConnectionAttempts=5",
     );
     let ended = sweep.run();
-    assert_done(&ended, &["fd77::11"]);
-    sshd.kill().and_then(|()| sshd.wait()).expect("end sshd");
+    assert_done(&ended, &[&address]);
     field.assert_clean();
 }

@@ -175,11 +175,11 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
     assert!(server.stats().nfs[7] < 8, "{:?}", server.stats().nfs);
     assert_empty(&server);
 
-    // The reserve alone is in the way: 3 MiB fit 8 MiB, not 8 MiB less 75 %.
+    // The reserve alone is in the way: 1.9 MiB fit 8 MiB, not 8 MiB less 88 %.
     let tight = Sweep::on(&server)
-        .set("LOAD", 30)
+        .set("LOAD", 60)
         .set("FILESET_MB_PER_OP", 0.1)
-        .set("SPACE_RESERVE", 75);
+        .set("SPACE_RESERVE", 88);
     assert_failed(&tight.run(), &["have to stay free (SPACE_RESERVE)"]);
 }
 

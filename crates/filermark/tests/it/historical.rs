@@ -213,8 +213,7 @@ fn the_rc_files_of_the_older_generations_are_plans() {
         let args = ["plan", "-r", rc.to_str().expect("a path")];
         let (code, out, err) = run(dir.path(), &args);
         assert_eq!(code, Some(0), "{file}: {err}");
-        let version = if name.starts_with("nfs3") { 2 } else { 1 };
-        let benchmark = format!("Benchmark   {name} version {version}");
+        let benchmark = format!("Benchmark   {name} version 2");
         assert!(out.starts_with(&benchmark), "{out}");
         assert!(
             out.contains("Comparable  no. ") && !out.contains("not standard"),

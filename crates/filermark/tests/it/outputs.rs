@@ -48,7 +48,7 @@ fn write_record(mut record: RunRecord, suffix: &str, dir: &Path) {
 }
 
 /// Subcommands that need no server.
-const ALONE: [&[&str]; 25] = [
+const ALONE: [&[&str]; 26] = [
     &["--version"],
     &["--help"],
     &["plan", "-r", "sfs_rc"],
@@ -59,6 +59,7 @@ const ALONE: [&[&str]; 25] = [
     &["stop", "-r", "sfs_rc", "-s", "nobody"],
     &["workload", "list"],
     &["params"],
+    &["import", "sfs_rc"],
     &["template"],
     &["netmist", "-v"],
     &["netmist", "-E"],

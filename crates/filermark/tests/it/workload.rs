@@ -174,7 +174,7 @@ fn a_sequence_of_ones_own_is_checked() {
     let mine = text.replace("name = \"general-smb2\"", "name = \"mine\"");
     write(&mine.replace("stream = 87,", "stream = 95,"));
     let shown = product(dir, &["show", "mine", "-f", "own.toml"]);
-    assert!(shown.contains("Benchmark mine, version 1"));
+    assert!(shown.contains("Benchmark mine, version 2"));
     assert!(product(dir, &["list", "-f", "own.toml"]).contains("\nmine "));
     let line = mine
         .lines()

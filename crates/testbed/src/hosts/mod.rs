@@ -21,7 +21,7 @@ use crate::{Error, Export, Result, Sandbox, ScriptOutput};
 use place::Place;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -148,6 +148,15 @@ impl Hosts {
             return Ok(FILER_ADDRESS);
         }
         self.place(host).map(|place| place.address)
+    }
+
+    /// The same of IPv6.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such host.
+    pub fn address_of_ipv6(&self, host: &str) -> Result<Ipv6Addr> {
+        self.address(host).map(six::address)
     }
 
     /// A configuration for `ssh -F`: user root, the user's key, the hosts' keys;
