@@ -13,7 +13,7 @@
 //! Every such call is a thread, so that the prime's loop never waits for one while load
 //! is made. What a call leaves running (a monitor that writes a file) goes on after
 //! it till the run ends; a call that takes longer than the limit is ended with all that
-//! it started. PRIME_MON_SCRIPT is called in the same way, by [`monitor`]'s one thread.
+//! it started. PRIME_MON_SCRIPT is called in the same way, by `monitor`'s one thread.
 
 mod call;
 mod groups;

@@ -25,7 +25,7 @@ const STRATA: u64 = 256;
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 const ROOT_TWO: f64 = 0.414_213_562_373_095_05;
 /// Above so many files the rule needs no correction: a test holds its share of the bytes
-/// within [`RULE_POINTS_MAX`].
+/// within `RULE_POINTS_MAX`.
 pub const CHOSEN_FILES_MAX: u64 = 65_536;
 /// The rule's share of the bytes may be off by so much, in percentage points.
 const RULE_POINTS_MAX: f64 = 1.0;

@@ -555,7 +555,8 @@ pub struct NfsPlan {
     /// Physical writes outstanding per logical write (BIOD_MAX_WRITES, 0 to 32; 0 works as 1).
     pub biod_max_writes: u32,
     /// When COMMIT is called for what was written; follows from the benchmark.
-    #[serde(default)]
+    /// Not written where it is that of before: earlier records keep their fingerprint.
+    #[serde(default, skip_serializing_if = "CommitPolicy::is_at_once")]
     pub commit: CommitPolicy,
     /// Port of the NFS program; `None`: ask the portmapper.
     pub nfs_port: Option<u16>,

@@ -9,8 +9,9 @@ use filermark_model::{Nanos, Op};
 
 /// How long replies are waited for when RUN is over.
 pub const DRAIN: Nanos = Nanos::from_secs(15);
-/// How long the server may take after RUN to make stable what it has only promised.
-const STABLE_MAX: Nanos = Nanos::from_secs(60);
+/// How long the server may take after RUN to make stable what it has only promised. With
+/// [`DRAIN`] it is less than the minute that the prime waits for the figures of RUN.
+const STABLE_MAX: Nanos = Nanos::from_secs(40);
 /// Work that was due in RUN is still started for this part of RUN after its end, and
 /// not longer than replies are waited for: enough for the starts that the last
 /// operations of RUN delayed, and a run takes at most a tenth longer.

@@ -49,6 +49,11 @@ impl CommitPolicy {
             files: 1,
         })
     }
+
+    /// Whether it is that.
+    pub fn is_at_once(&self) -> bool {
+        *self == Self::at_once()
+    }
 }
 
 impl Default for CommitPolicy {

@@ -266,8 +266,11 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<State, Failur
             path.display()
         )));
     }
-    if matches!(&record.end, Some(end) if end.outcome == Outcome::Complete) {
-        return Ok(State::Done);
+    match record.end.as_ref().map(|end| &end.outcome) {
+        Some(Outcome::Complete) => return Ok(State::Done),
+        // What made it fail stays in its record; all of it is measured anew.
+        Some(Outcome::Failed { .. }) => return Ok(State::Cut),
+        Some(Outcome::Interrupted) | None => {}
     }
     let measured = record.points.iter().filter(|p| p.measured().is_some());
     let measured = measured.count();
