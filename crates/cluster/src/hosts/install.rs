@@ -54,7 +54,7 @@ fn only_done(mut outcomes: Vec<HostOutcome>) -> Result<Vec<HostOutcome>, String>
         let more = match failed.count() - 1 {
             0 => String::new(),
             n => format!(
-                " (and {n} more: `filermark install -r RC`, or `filermark netmist -D -g FILE`, tells all)"
+                " (and {n} more: `filermark install -r RC`, or `filermark netmist -D -g FILE`, lists all)"
             ),
         };
         return Err(format!("{}: {}{more}", first.host, first.detail));

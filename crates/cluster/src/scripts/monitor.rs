@@ -55,7 +55,8 @@ pub(super) struct Planned {
     pub argument: String,
     pub number: u32,
     pub wish: Arc<Wish>,
-    /// Whether its end is waited for before the run goes on.
+    /// Whether it ends by itself, as a call of the phase mode does; a program that runs
+    /// beside RUN is ended.
     pub is_short: bool,
     job: Job,
 }

@@ -401,7 +401,7 @@ fn disclosure(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     if !missing.is_empty() {
         let message = format!(
-            "a worksheet asks for what nobody said: {}; write it into the setup (energy-setup.md) and merge with --energy FILE",
+            "the worksheet lacks: {}; write it into the setup (energy-setup.md) and merge with --energy FILE",
             missing.join(", ")
         );
         found.push(finding(EnergyRule::Disclosure, Severity::Note, message));

@@ -197,10 +197,7 @@ fn netmist_s_command_line_works() {
     );
     work.write("clients", &line.repeat(2));
     let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time -o STALL_PCNT_MAX=100";
-    let ended = args
-        .split(' ')
-        .fold(work, |sweep, arg| sweep.arg(arg))
-        .succeed();
+    let ended = work.args(args).succeed();
     ended.assert_tame();
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
@@ -222,10 +219,7 @@ fn a_run_as_long_as_the_plan_says_touches_its_data_set() {
     );
     work.write("clients", &line);
     let args = "-b 128k -B 128k -T 2 -Q 8 -O 500 -t 1 -w 0 -g clients -o STALL_PCNT_MAX=100";
-    let ended = args
-        .split(' ')
-        .fold(work, |sweep, arg| sweep.arg(arg))
-        .run();
+    let ended = work.args(args).run();
     ended.assert_tame();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
     let seconds = plan.phases.runtime.as_secs_f64();
@@ -281,10 +275,7 @@ Uniform size dist 1
     );
     work.write("clients", &line);
     let args = "-I mine -T 1 -Q 4 -t 1 -w 0 -g clients -o FILE_SIZE=16k -o STALL_PCNT_MAX=100";
-    let ended = args
-        .split(' ')
-        .fold(work, |sweep, arg| sweep.arg(arg))
-        .succeed();
+    let ended = work.args(args).succeed();
     ended.assert_tame();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
     let set = plan.data_set(point.load);

@@ -205,6 +205,11 @@ impl Sweep {
         self
     }
 
+    /// The same with several arguments, blanks between them.
+    pub fn args(self, line: &str) -> Self {
+        line.split_whitespace().fold(self, Self::arg)
+    }
+
     /// Writes an rc file with this text and uses it; gives its path too.
     pub fn rc(self, text: &str) -> Self {
         let path = self.write("sfs_rc", text);

@@ -152,7 +152,6 @@ fn outside(text: &str) -> String {
     }
 }
 
-/// All digits of a figure; nothing where there is none.
 /// Every source of which something is said: `wt310: make Yokogawa, model WT310E`.
 fn instruments(run: &WorkloadReduction) -> String {
     let one = |source: &filermark_energy::reduce::SourceView| {
@@ -165,6 +164,7 @@ fn instruments(run: &WorkloadReduction) -> String {
     all.join("; ")
 }
 
+/// All digits of a figure; nothing where there is none.
 fn number(value: Option<f64>) -> String {
     sound(value).map_or(String::new(), |v| v.to_string())
 }
