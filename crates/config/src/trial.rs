@@ -32,10 +32,11 @@ fn accessed_share(plan: &RunPlan) -> Option<Finding> {
     (off > SHARE_POINTS_MAX).then(|| {
         let sums = plan.io_sums(point.requested);
         let message = format!(
-            "the accessed files hold {:.1} % of the bytes at load point {} instead of {wanted} %: of {} one large one decides it; raise LOAD or FILESET_MB_PER_OP",
+            "the accessed files hold {:.1} % of the bytes at load point {} instead of {wanted} %: with {} for {} the choice comes no nearer to it; raise LOAD or FILESET_MB_PER_OP",
             sums.accessed_pcnt(),
             point.number,
             counted(sums.file_count, "file"),
+            counted(u64::from(plan.proc_count()), "proc"),
         );
         Finding::new(Rule::AccessedShare, Severity::Note, message).with_limit(
             off,

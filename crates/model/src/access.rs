@@ -75,8 +75,8 @@ impl Access {
         let mut found = Vec::new();
         found.extend(uneven("in all", &self.file_systems, "file system"));
         found.extend(uneven("in all", &self.hosts, "server or address"));
-        found.extend(self.unlike("file systems", |c| &c.1));
-        found.extend(self.unlike("servers or addresses", |c| &c.2));
+        found.extend(self.unequal_clients("file systems", |c| &c.1));
+        found.extend(self.unequal_clients("servers or addresses", |c| &c.2));
         if found.is_empty() {
             // Clients that are uneven each may be even together.
             let first = self.clients.iter().find_map(|(name, file_systems, _)| {
@@ -88,7 +88,11 @@ impl Access {
     }
 
     /// Clients that work on more or fewer of them than others.
-    fn unlike(&self, what: &str, of: fn(&(String, Counts, Counts)) -> &Counts) -> Option<Finding> {
+    fn unequal_clients(
+        &self,
+        what: &str,
+        of: fn(&(String, Counts, Counts)) -> &Counts,
+    ) -> Option<Finding> {
         let seen = |c: &&(String, Counts, Counts)| of(c).len();
         let few = self.clients.iter().min_by_key(seen)?;
         let many = self.clients.iter().max_by_key(seen)?;

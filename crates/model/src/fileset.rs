@@ -1,9 +1,10 @@
 //! The classical file set: which files there are, how large, and which of them are accessed.
 //!
-//! A pure function of (seed, file number, number of files); the number of files follows from
-//! the load. Neither procs nor clients enter, which is the defect that withdrew SFS 2.0
-//! (facts.md 1.6). A larger load's file set begins with the smaller one's, so a sweep can grow
-//! it from point to point.
+//! A file's size is a function of (seed, file number); whether it is accessed is one of (seed,
+//! file number, number of files); the number of files follows from the load. Neither procs
+//! nor clients enter, which is the defect that withdrew SFS 2.0 (facts.md 1.6). The files that
+//! a larger load creates begin with those of the smaller one, so a sweep can grow them from
+//! point to point; with few files the accessed ones of two loads differ.
 //!
 //! Files are numbered 0, 1, 2 ... over the whole run and dealt to the procs in turn. Sizes are
 //! stratified: each block of 256 files holds one file from every 256th part of the size
@@ -34,6 +35,8 @@ const RULE_POINTS_MAX: f64 = 1.0;
 const THRESHOLDS: [f64; 6] = [0.5, 1.0, 0.75, 0.25, 0.9, 0.1];
 /// Above so many files sums go on with the mean size: a test holds that within 0.5 %.
 const SUMMED_FILES_MAX: u64 = 1 << 16;
+/// Above so many files only some of the procs are looked at, with all of their files.
+const DEALT_FILES_MAX: u64 = 1 << 18;
 
 /// The rule by which the files of a run are made.
 #[derive(Clone, Debug)]
@@ -219,43 +222,75 @@ impl FileSet {
     pub fn sums(&self, file_count: u64, proc_count: u32, reads: &SizeDistribution) -> FileSums {
         let choice = self.choice(file_count);
         let summed = file_count.min(SUMMED_FILES_MAX);
-        let procs = u64::from(proc_count.max(1));
         let mut sums = FileSums {
             file_count,
             ..FileSums::default()
         };
-        // Of each proc the largest accessed file and the last file.
-        let mut hands = vec![(0u64, 0u64); procs.min(summed) as usize];
         for file in 0..summed {
             let size = self.size_bytes(file);
-            let hand = &mut hands[(file % procs) as usize];
-            hand.1 = size;
             sums.created_bytes += size;
             if self.is_accessed(&choice, file) {
                 sums.accessed_count += 1;
                 sums.accessed_bytes += size;
-                hand.0 = hand.0.max(size);
             }
         }
-        for hand in hands.iter_mut().filter(|hand| hand.0 == 0) {
-            // A proc has one file to work on at least: its last.
-            hand.0 = hand.1;
-            sums.accessed_count += 1;
-            sums.accessed_bytes += hand.1;
-        }
-        let cut = |largest: u64| -> f64 {
-            let longer = reads.rows().iter().filter(|row| row.bytes() > largest);
-            longer.map(|row| row.percent).sum()
-        };
-        let all: f64 = hands.iter().map(|hand| cut(hand.0)).sum();
-        sums.cut_reads_pcnt = all / (hands.len().max(1) as f64);
         let more = (file_count - summed) as f64;
         let bytes = more * self.sizes.mean_bytes();
         sums.created_bytes = sums.created_bytes.saturating_add(bytes as u64);
         let accessed = bytes * self.access_share;
         sums.accessed_bytes = sums.accessed_bytes.saturating_add(accessed as u64);
         sums.accessed_count += (more * self.access_share) as u64;
+        self.add_procs(&mut sums, &choice, u64::from(proc_count.max(1)), reads);
         sums
+    }
+
+    /// What depends on how the files are dealt: procs without an accessed file have their
+    /// last one, and reads are cut to the largest that a proc has. With many files it is
+    /// taken from some of the procs, evenly spread over all.
+    fn add_procs(
+        &self,
+        sums: &mut FileSums,
+        choice: &Choice,
+        proc_count: u64,
+        reads: &SizeDistribution,
+    ) {
+        // Procs beyond the number of files have none.
+        let procs = proc_count.min(sums.file_count);
+        if procs == 0 {
+            return;
+        }
+        let looked_at = match sums.file_count <= DEALT_FILES_MAX {
+            true => procs,
+            false => (procs * DEALT_FILES_MAX / sums.file_count).max(1),
+        };
+        let longest = reads.max().0;
+        let (mut cut_pcnt, mut without, mut without_bytes) = (0.0, 0u64, 0u64);
+        for at in 0..looked_at {
+            let proc = at * procs / looked_at;
+            let mut largest = None;
+            let mut own = (proc..sums.file_count).step_by(proc_count as usize);
+            while largest.is_none_or(|bytes| bytes < longest)
+                && let Some(file) = own.next()
+            {
+                if self.is_accessed(choice, file) {
+                    largest = largest.max(Some(self.size_bytes(file)));
+                }
+            }
+            let largest = largest.unwrap_or_else(|| {
+                let last = proc + (sums.file_count - 1 - proc) / proc_count * proc_count;
+                let bytes = self.size_bytes(last);
+                without += 1;
+                without_bytes += bytes;
+                bytes
+            });
+            let longer = reads.rows().iter().filter(|row| row.bytes() > largest);
+            cut_pcnt += longer.map(|row| row.percent).sum::<f64>();
+        }
+        sums.cut_reads_pcnt = cut_pcnt / looked_at as f64;
+        let scale = procs as f64 / looked_at as f64;
+        sums.accessed_count += (without as f64 * scale) as u64;
+        let bytes = (without_bytes as f64 * scale) as u64;
+        sums.accessed_bytes = sums.accessed_bytes.saturating_add(bytes);
     }
 }
 

@@ -141,3 +141,22 @@ fn sums_go_on_with_the_mean() {
     assert!((0.0..=100.0).contains(&few.cut_reads_pcnt));
     assert_eq!(set.sums(0, 1, &work.read_sizes), FileSums::default());
 }
+
+/// Standard loads of 10 op/s and more per proc: each proc has more than a thousand accessed
+/// files, so none of its reads is cut, however many procs there are.
+#[test]
+fn many_procs_of_a_standard_load_cut_no_reads() {
+    let work = classic("general-nfs3");
+    let set = FileSet::new(1, &work);
+    for procs in [1_600, 3_200, 6_400] {
+        let count = 6_144_000;
+        let sums = set.sums(count, procs, &work.read_sizes);
+        assert!(sums.cut_reads_pcnt < 0.01, "{procs}: {sums:?}");
+        let share = sums.accessed_count as f64 / count as f64;
+        assert!((share - 0.3).abs() < 0.001, "{procs}: {sums:?}");
+    }
+    // Fewer files than procs, and many: what each of some procs has stands for all.
+    let few = set.sums(300_000, 200_000, &work.read_sizes);
+    assert!((110_000..300_000).contains(&few.accessed_count), "{few:?}");
+    assert!(few.cut_reads_pcnt > 5.0, "{few:?}");
+}
