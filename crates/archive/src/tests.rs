@@ -8,8 +8,8 @@ use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{
-    Curve, Line, PointRecord, PointStatus, RunRecord, judge_client_reads, judge_silences,
-    judge_stalls, testing,
+    Curve, Line, PointRecord, PointStatus, RunRecord, judge, judge_client_reads, judge_silences,
+    judge_stalls, settle_rate, testing,
 };
 use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
 use proptest::prelude::*;
@@ -585,6 +585,37 @@ fn a_point_below_its_rate_is_judged_by_the_records_own_definition() {
         forged.points[9].findings = other.points[9].findings.clone();
         assert!(findings(&forged), "{}", wrong_with(&forged));
     }
+}
+
+/// A point below its rate that another cause explains is in order as the prime settled it, and
+/// not as the rules alone say; without the cause it is the other way round.
+#[test]
+fn a_point_that_another_cause_explains_is_settled_again() {
+    let sweep = |reconnects: u64| {
+        let mut record = testing::smb::sweep_record(|_, _| {});
+        let plan = record.run.plan.clone();
+        let point = &mut record.points[9];
+        let stats = point.stats.as_mut().unwrap();
+        if reconnects > 0 {
+            stats.counters.insert("reconnects".into(), reconnects);
+        }
+        point.findings = judge(stats, point.load, &plan, 8);
+        let unsettled = point.findings.clone();
+        settle_rate(&mut point.findings, stats, point.load, &plan);
+        (record, unsettled)
+    };
+    let wrong = |record: &RunRecord| wrong_with(record).contains("load point 10: it ");
+    let (lost, unsettled) = sweep(1);
+    assert!(!wrong(&lost), "{}", wrong_with(&lost));
+    assert_ne!(lost.points[9].findings, unsettled);
+    let mut forged = lost.clone();
+    forged.points[9].findings = unsettled;
+    assert!(wrong(&forged), "{}", wrong_with(&forged));
+    let (mut sound, same) = sweep(0);
+    assert_eq!(sound.points[9].findings, same);
+    assert!(!wrong(&sound), "{}", wrong_with(&sound));
+    sound.points[9].findings = lost.points[9].findings.clone();
+    assert!(wrong(&sound), "{}", wrong_with(&sound));
 }
 
 /// The first load point of the synthetic run, with what a run sees of its clients.

@@ -527,7 +527,9 @@ impl<'a> Sweep<'a> {
         let silences = |stats| judge_silences(&m.clients, &m.stalls, stats);
         findings.extend(stats.as_ref().and_then(silences));
         findings.extend(judge_client_reads(&m.reads, &self.clients_here()));
-        settle_rate(&mut findings);
+        if let Some(stats) = &stats {
+            settle_rate(&mut findings, stats, load, plan);
+        }
         findings.extend(m.noticed);
         if stats.is_some() {
             let lost = agents.losses().iter();

@@ -95,6 +95,8 @@ pub enum Rule {
     DataLost,
     /// Most of the data that was to be compared was not.
     DataUnchecked,
+    /// Writes that were answered UNSTABLE were not made stable, or not in RUN.
+    Uncommitted,
     /// The server's free space changed otherwise than the bytes written.
     SpaceUsed,
     /// The working set fits into the server's memory.
@@ -151,6 +153,7 @@ impl Rule {
             Self::EmergencyStop => "emergency-stop",
             Self::DataLost => "data-lost",
             Self::DataUnchecked => "data-unchecked",
+            Self::Uncommitted => "uncommitted",
             Self::SpaceUsed => "space-used",
             Self::ServerMemory => "server-memory",
             Self::AccessedShare => "accessed-share",

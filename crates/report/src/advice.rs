@@ -114,6 +114,9 @@ pub const fn advice(rule: Rule) -> &'static str {
         Rule::DataUnchecked => {
             "Let the workload read and write at least 64 bytes at a time; or say beside the result that its data was not compared."
         }
+        Rule::Uncommitted => {
+            "See why the server refuses COMMIT or takes so long for it: its log, its disks. Where RUN had no COMMIT, raise RUNTIME or LOAD, so that the cost of stable storage is in the times."
+        }
         Rule::SpaceUsed => {
             "See whether the server compresses or deduplicates, and whether others use the same file system; state it beside the result."
         }

@@ -7,11 +7,12 @@
 //! What is not said there is decided here, and told in `docs/src/reference/formats.md`:
 //! which points take part, and what comes of curves that are not smooth.
 
-use crate::judge;
+use crate::judge::rate::{is_missed, other_cause};
 use crate::ort;
 use crate::record::{PointRecord, RunRecord};
+use filermark_model::Rule;
 use filermark_model::benchmark::Headline;
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::plan::RunPlan;
 use serde::Serialize;
 
 /// A load point, as far as a classical result needs it.
@@ -90,7 +91,11 @@ impl ClassicalResult {
     /// Of a run. `None`: its benchmark is a composite, it has no response limit, or no
     /// load point within the limit takes part.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        let samples: Vec<Sample> = record.points.iter().filter_map(sample).collect();
+        let samples: Vec<Sample> = record
+            .points
+            .iter()
+            .filter_map(|point| sample(&record.run.plan, point))
+            .collect();
         classical(&samples, limit_ms(record)?)
     }
 
@@ -184,7 +189,7 @@ pub fn limit_ms(record: &RunRecord) -> Option<f64> {
     (plan.benchmark.classic().is_some() && limit > 0.0 && limit.is_finite()).then_some(limit)
 }
 
-fn sample(point: &PointRecord) -> Option<Sample> {
+fn sample(plan: &RunPlan, point: &PointRecord) -> Option<Sample> {
     let stats = point.measured()?;
     let requested = point.load.requested.0;
     Some(Sample {
@@ -195,34 +200,21 @@ fn sample(point: &PointRecord) -> Option<Sample> {
         },
         achieved: stats.achieved_ops_per_sec(),
         mean_ms: stats.service().mean_ns() / 1e6,
-        takes_part: takes_part(point),
+        takes_part: takes_part(plan, point),
         counts: point.is_valid(),
-        overloaded: point.findings.iter().any(misses_the_rate),
+        overloaded: point.findings.iter().any(is_missed),
         generator_busy: point.findings.iter().any(|f| f.rule == Rule::GeneratorBusy),
     })
 }
 
 /// A point above the limit is INVALID, and one that missed its rate may be. The one is what
 /// one interpolates to; the other is what "throughput falls off" looks like when procs wait
-/// for their answers: its throughput is what was achieved.
-fn takes_part(point: &PointRecord) -> bool {
+/// for their answers: its throughput is what was achieved. Where something else than the
+/// server's speed explains what is missing, it is no figure of the server.
+fn takes_part(plan: &RunPlan, point: &PointRecord) -> bool {
     let mut against = point.findings.iter().filter(|f| f.invalidates());
-    against.all(|f| f.rule == Rule::ResponseLimit || misses_the_rate(f)) && !lost_the_server(point)
-}
-
-/// Whether the point missed its rate while the server, or the way to it, was gone.
-fn lost_the_server(point: &PointRecord) -> bool {
-    let missed = point.findings.iter().any(misses_the_rate);
-    missed && point.stats.as_ref().is_some_and(judge::lost_the_server)
-}
-
-/// Of a benchmark in which such a point counts, `achieved-rate` is a warning.
-fn misses_the_rate(finding: &Finding) -> bool {
-    let rate = matches!(
-        finding.rule,
-        Rule::AchievedRate | Rule::ProcRate | Rule::Saturated
-    );
-    rate && finding.severity >= Severity::Warning
+    against.all(|f| f.rule == Rule::ResponseLimit || is_missed(f))
+        && other_cause(plan, point).is_none()
 }
 
 /// The classical result of these load points; they may come in any order.

@@ -173,7 +173,8 @@ fn what_counts_takes_part_although_it_missed_its_rate() {
 
 #[test]
 fn what_only_limit_or_rate_speak_against_takes_part() {
-    let mut point = testing::record().points[0].clone();
+    let record = testing::record();
+    let (plan, mut point) = (&record.run.plan, record.points[0].clone());
     let with = |rules: &[Rule]| {
         let finding = |r: &Rule| Finding::new(*r, Severity::Invalid, "x");
         rules.iter().map(finding).collect::<Vec<_>>()
@@ -187,7 +188,7 @@ fn what_only_limit_or_rate_speak_against_takes_part() {
         (&[Rule::DataVerify], false, false),
     ] {
         point.findings = with(rules);
-        let sample = sample(&point).expect("measured");
+        let sample = sample(plan, &point).expect("measured");
         assert_eq!(
             (sample.takes_part, sample.overloaded),
             (expected, overloaded),
@@ -196,15 +197,24 @@ fn what_only_limit_or_rate_speak_against_takes_part() {
     }
     // Of a benchmark in which it counts, it is a warning.
     point.findings = vec![Finding::new(Rule::AchievedRate, Severity::Warning, "x")];
-    let counted = sample(&point).expect("measured");
+    let counted = sample(plan, &point).expect("measured");
     assert!(counted.takes_part && counted.counts && counted.overloaded);
     // Where the server was gone, what is missing says nothing of load.
     point.findings = with(&[Rule::AchievedRate]);
     let counters = &mut point.stats.as_mut().expect("measured").counters;
     counters.insert("port_unreachable".into(), 1);
-    assert!(!takes_part(&point));
+    assert!(!takes_part(plan, &point));
     point.findings = vec![Finding::new(Rule::Errors, Severity::Warning, "x")];
-    assert!(takes_part(&point));
+    assert!(takes_part(plan, &point));
+    // So it is where the server paused, or the client was at its limit.
+    point.stats.as_mut().expect("measured").counters.clear();
+    for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
+        for (severity, expected) in [(Severity::Note, true), (Severity::Warning, false)] {
+            point.findings = with(&[Rule::AchievedRate]);
+            point.findings.push(Finding::new(rule, severity, "x"));
+            assert_eq!(takes_part(plan, &point), expected, "{rule}");
+        }
+    }
 }
 
 #[test]

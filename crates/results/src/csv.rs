@@ -5,14 +5,14 @@
 
 use crate::figures::{Planned, plain};
 use crate::record::{PointRecord, RunRecord};
-use crate::sfssum::reasons;
+use crate::sfssum::{below_rate, reasons};
 use crate::text::one_line;
 use filermark_model::composite::CompositeWork;
 use filermark_model::stats::ComponentStats;
 use filermark_model::{Latency, Op, OpStats};
 use std::fmt::Write as _;
 
-const HEAD: &str = "point,requested_ops_per_s,achieved_ops_per_s,verdict,ops,physical_ops,errors,window_s,service_ms_mean,service_ms_p50,service_ms_p95,service_ms_p99,service_ms_p999,service_ms_max,response_ms_mean,response_ms_p99,response_at_least,read_mib_per_s,written_mib_per_s,fileset_kib,reasons";
+const HEAD: &str = "point,requested_ops_per_s,achieved_ops_per_s,verdict,ops,physical_ops,errors,window_s,service_ms_mean,service_ms_p50,service_ms_p95,service_ms_p99,service_ms_p999,service_ms_max,response_ms_mean,response_ms_p99,response_at_least,read_mib_per_s,written_mib_per_s,fileset_kib,reasons,below_rate";
 /// The last column: the verdict of the run.
 const TAIL: &str = ",run_verdict";
 /// Figures between the verdict and the reasons.
@@ -31,7 +31,8 @@ pub fn csv(record: &RunRecord) -> String {
             Some(reason) => reason.to_owned(),
             None => reasons(point),
         };
-        let _ = write!(out, ",{}", field(&reasons));
+        let below = below_rate(point).unwrap_or_default();
+        let _ = write!(out, ",{},{}", field(&reasons), field(&below));
         if let Some(composite) = &composite {
             composite.columns(&mut out, record, point);
         }
@@ -185,9 +186,9 @@ mod tests {
     #[test]
     fn every_line_has_every_column() {
         for (record, columns) in [
-            (testing::record(), 22),
-            (testing::composite::composite_record(), 23 + 5 + 2 * 9),
-            (testing::composite::stream_record(), 23 + 2 * 5 + 2 * 7),
+            (testing::record(), 23),
+            (testing::composite::composite_record(), 24 + 5 + 2 * 9),
+            (testing::composite::stream_record(), 24 + 2 * 5 + 2 * 7),
         ] {
             for line in csv(&record).lines() {
                 // Commas within quotes are no borders.

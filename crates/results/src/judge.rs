@@ -8,15 +8,18 @@
 mod client_cache;
 mod composite;
 mod data;
+pub(crate) mod rate;
 mod response;
 mod silent;
+mod stable;
 mod stalled;
 
 pub use client_cache::judge_client_reads;
+pub use rate::settle_rate;
 pub use silent::judge_silences;
 pub use stalled::judge_stalls;
 
-use crate::figures::{Planned, is_background};
+use crate::figures::is_background;
 use crate::steadiness::{self, Change};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::{ComponentStats, PointStats, ProcStats};
@@ -96,11 +99,6 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "writes that the server had answered UNSTABLE were lost before their COMMIT, and went again",
     ),
     (
-        "uncommitted_writes",
-        Severity::Warning,
-        "writes that the server had answered UNSTABLE were confirmed by no COMMIT: it was refused, or not answered in time",
-    ),
-    (
         "excused_reads",
         Severity::Note,
         "reads showed what was there before writes that the server had lost and that had not gone again yet",
@@ -178,11 +176,13 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         data::verify,
         data::lost,
         data::unchecked,
+        stable::uncommitted,
+        stable::no_commit_in_run,
         errors,
         response_limit,
-        nothing_measured,
+        rate::nothing_measured,
         background,
-        achieved_rate,
+        rate::achieved,
         proc_rate,
         mix_deviation,
         composite::component_variance,
@@ -244,14 +244,6 @@ fn response_limit(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Nothing measured is no result, whatever rate was asked for.
-fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
-    (case.stats.success_count() == 0).then(|| {
-        let message = "not one operation succeeded in the window; see the errors, or raise RUNTIME where operations take so long";
-        Finding::new(Rule::AchievedRate, Severity::Invalid, message).with_limit(0.0, 1.0, OWN)
-    })
-}
-
 /// A background component is in no figure; that it did its part is seen to here.
 fn background(case: &Case<'_>) -> Option<Finding> {
     let work = case.plan.benchmark.composite()?;
@@ -272,78 +264,6 @@ fn background(case: &Case<'_>) -> Option<Finding> {
         c.wanted_count
     );
     Some(Finding::new(Rule::Errors, Severity::Warning, message))
-}
-
-/// Whether connections to the server were lost, refused or given up: what is missing then
-/// says nothing of the load that it carries.
-pub(crate) fn lost_the_server(stats: &PointStats) -> bool {
-    const GONE: [&str; 4] = [
-        "reconnects",
-        "connect_failures",
-        "port_unreachable",
-        "timeouts",
-    ];
-    let count = |name: &str| stats.counters.get(name).copied().unwrap_or_default();
-    GONE.iter().any(|name| count(name) > 0)
-}
-
-/// Rules that explain a load point below its rate by something else than the time that the
-/// server takes for an operation: pauses, and limits of the clients.
-const OTHER_CAUSES: [Rule; 3] = [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy];
-
-/// A load point below its rate does not count where another finding explains what is
-/// missing: the figure would not be what the server carries. To be asked when all other
-/// findings of the point are there.
-pub fn settle_rate(findings: &mut [Finding]) {
-    let explains = |f: &&Finding| OTHER_CAUSES.contains(&f.rule) && f.severity >= Severity::Warning;
-    let Some(cause) = findings.iter().find(explains).map(|f| f.rule.name()) else {
-        return;
-    };
-    let below = |f: &&mut Finding| f.rule == Rule::AchievedRate && f.severity == Severity::Warning;
-    for finding in findings.iter_mut().filter(below) {
-        finding.severity = Severity::Invalid;
-        let message = &mut finding.message;
-        message.push_str(&format!(
-            "; it does not count, since {cause} explains what is missing"
-        ));
-    }
-}
-
-/// In the classical benchmarks a load point below its rate counts with what it achieved
-/// (seed 001, section 4.4), with closed pacing and unless connections were lost. A stricter
-/// limit of the run's own holds as it was set.
-fn achieved_rate(case: &Case<'_>) -> Option<Finding> {
-    if case.stats.success_count() == 0 {
-        return None; // `nothing_measured` speaks.
-    }
-    let limit = case.plan.limits.achieved_pcnt_min;
-    let achieved = case.stats.achieved_ops_per_sec();
-    let requested = Planned::of(case.plan, case.load).requested?;
-    let pcnt = percent_of(achieved, requested);
-    (pcnt < limit).then(|| {
-        let standard = &case.plan.benchmark.standard;
-        let (severity, remark) = match standard.achieved_severity {
-            Severity::Invalid => (Severity::Invalid, format!("the least is {limit} %")),
-            _ if limit > standard.achieved_pcnt_min || case.plan.pacing.mode == PacingMode::Open => {
-                (Severity::Invalid, format!("the least is {limit} %"))
-            }
-            _ if lost_the_server(case.stats) => {
-                let why = format!("below {limit} % while connections to the server were lost");
-                (Severity::Invalid, why)
-            }
-            counts => {
-                let why = format!(
-                    "below {limit} %: the procs waited for replies all the time; the figure is what was achieved, and more PROCS may achieve more"
-                );
-                (counts, why)
-            }
-        };
-        let message = format!(
-            "{achieved:.1} op/s were achieved of {requested:.1} requested, {pcnt:.1} %; {remark}"
-        );
-        let source = case.source("ACHIEVED_PCNT_MIN", limit, standard.achieved_pcnt_min);
-        Finding::new(Rule::AchievedRate, severity, message).with_limit(pcnt, limit, &source)
-    })
 }
 
 /// What one proc was wanted to do in the window; 0: as much as it can, or nothing

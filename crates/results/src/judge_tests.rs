@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::{plan, quiet_point};
-use filermark_model::plan::Limits;
+use filermark_model::benchmark::{CommitPolicy, Deferral};
+use filermark_model::plan::{DriverPlan, Limits};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, Op, OpsPerSec};
 
@@ -84,34 +85,6 @@ fn too_few_operations_warn_in_classical_benchmarks() {
             change(plan);
         });
         assert!(found.contains(&(Rule::AchievedRate, Severity::Invalid)));
-    }
-    // What is missing while the server was gone says nothing of the load that it carries.
-    let found = after(|stats, _| {
-        short(stats);
-        stats.counters.insert("reconnects".into(), 1);
-    });
-    assert!(found.contains(&(Rule::AchievedRate, Severity::Invalid)));
-}
-
-/// A pause of the server, or a client at its limit, explains what is missing.
-#[test]
-fn a_point_below_its_rate_for_another_reason_does_not_count() {
-    let below = Finding::new(Rule::AchievedRate, Severity::Warning, "94 %");
-    let with = |rule, severity| {
-        let mut findings = vec![below.clone(), Finding::new(rule, severity, "x")];
-        settle_rate(&mut findings);
-        (findings[0].severity, findings[0].message.clone())
-    };
-    for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
-        let (severity, message) = with(rule, Severity::Warning);
-        assert_eq!(severity, Severity::Invalid, "{rule}");
-        assert!(message.contains(rule.name()), "{message}");
-    }
-    for (rule, severity) in [
-        (Rule::NoReply, Severity::Note),
-        (Rule::Unsteady, Severity::Warning),
-    ] {
-        assert_eq!(with(rule, severity), (Severity::Warning, "94 %".to_owned()));
     }
 }
 
@@ -231,6 +204,46 @@ fn wrong_data_and_server_events_are_told() {
     );
     assert_eq!(count("short_reads"), [(Rule::ServerEvent, Severity::Note)]);
     assert_eq!(count("READ"), []);
+}
+
+/// What the server may still lose. `general-nfs3` lets writes gather; where each write commits
+/// its own data, one that is not confirmed has failed.
+#[test]
+fn writes_that_no_commit_confirmed_invalidate_above_a_share() {
+    let of = |counters: &'static [(&str, u64)], commit: CommitPolicy| {
+        after(move |stats, plan| {
+            let DriverPlan::Nfs(nfs) = &mut plan.driver else {
+                panic!("the synthetic run speaks NFS");
+            };
+            nfs.commit = commit;
+            stats.op_mut(Op::Write).success_count = 2_000;
+            plan.limits.mix_deviation_pcnt_max = 100.0;
+            for (name, count) in counters {
+                stats.counters.insert((*name).into(), *count);
+            }
+        })
+    };
+    let deferred = CommitPolicy::Deferred(Deferral {
+        writes: 64,
+        mib: 4,
+        files: 16,
+    });
+    let warning = [(Rule::Uncommitted, Severity::Warning)];
+    let invalid = [(Rule::Uncommitted, Severity::Invalid)];
+    assert_eq!(of(&[("COMMIT", 9), ("end_commits", 8)], deferred), []);
+    let few = &[("COMMIT", 9), ("uncommitted_writes", 10)];
+    assert_eq!(of(few, deferred), warning);
+    let many = &[("COMMIT", 9), ("uncommitted_writes", 11)];
+    assert_eq!(of(many, deferred), invalid);
+    for own in [CommitPolicy::PerWrite, CommitPolicy::at_once()] {
+        assert_eq!(of(many, own), warning);
+    }
+    // All of them after RUN, or none at all.
+    let late = &[("COMMIT", 8), ("end_commits", 8)];
+    assert_eq!(of(late, deferred), warning);
+    assert_eq!(of(late, CommitPolicy::PerWrite), []);
+    let never = &[("uncommitted_writes", 2_000)];
+    assert_eq!(of(never, deferred), [invalid[0], warning[0]]);
 }
 
 #[test]

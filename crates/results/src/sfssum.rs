@@ -1,13 +1,13 @@
 //! `sfssum`: one line of 14 columns per load point (seed 001, section 4.4).
 //!
 //! What classical parsers cannot take stands in lines that begin with `#`:
-//! a load point that failed, the reasons of one that does not count, the verdict of
-//! the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and the sentence that this is no SPEC result.
+//! a load point that failed, the reasons of one that does not count, what one that counts
+//! is below its rate by, the verdict of the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and the sentence that this is no SPEC result.
 
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{biods, finding_line, ip_version, network, one_line, protocol_name};
 use filermark_model::benchmark::HERITAGE_NOTICE;
-use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
+use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Rule};
 use std::fmt::Write as _;
 
 /// Column 14. It names the version of the *format*, which parsers check; it is
@@ -26,6 +26,9 @@ pub fn sfssum(record: &RunRecord) -> String {
                 let _ = writeln!(out, "{}", row(record, point, stats));
                 if !point.is_valid() {
                     let _ = writeln!(out, "# INVALID: {}", reasons(point));
+                }
+                if let Some(below) = below_rate(point) {
+                    let _ = writeln!(out, "# BELOW RATE: {below}");
                 }
             }
             None => {
@@ -57,6 +60,13 @@ pub(crate) fn reasons(point: &PointRecord) -> String {
     let invalid = point.findings.iter().filter(|f| f.invalidates());
     let reasons: Vec<_> = invalid.map(finding_line).collect();
     reasons.join("; ")
+}
+
+/// What a point that is below its rate achieved, where that finding does not invalidate it
+/// and is not among the [`reasons`].
+pub(crate) fn below_rate(point: &PointRecord) -> Option<String> {
+    let is_told = |f: &&Finding| f.rule == Rule::AchievedRate && !f.invalidates();
+    point.findings.iter().find(is_told).map(finding_line)
 }
 
 fn row(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {

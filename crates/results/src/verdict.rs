@@ -5,7 +5,7 @@
 //! nothing else: whoever wants another verdict adds a finding
 //! (docs/src/reference/rules.md#the-verdict).
 
-use crate::judge::lost_the_server;
+use crate::judge::rate::{Cause, other_cause};
 use crate::record::{End, Outcome, PointRecord, RunRecord};
 use crate::text::one_line;
 use filermark_model::units::counted;
@@ -37,8 +37,9 @@ pub struct Verdict {
     cached_pcnt: Option<f64>,
     /// Load points that do not count because the server was overloaded there.
     overloaded: Vec<u32>,
-    /// Whether connections to the server were lost in one of these.
-    lost: bool,
+    /// Load points above all that count that missed their rate, and what else than the
+    /// server's speed explains it.
+    explained: Vec<(u32, Cause)>,
     valid_count: usize,
     planned_count: usize,
     /// What the words rest on.
@@ -80,8 +81,9 @@ impl Verdict {
         verdict
     }
 
-    /// Points that do not count: with the server overloaded above all that count, a
-    /// sweep is as good as it was; any other makes the run invalid.
+    /// Points that do not count: with the server overloaded above all that count, or the
+    /// rate missed for another cause there, a sweep is as good as it was; any other makes
+    /// the run invalid.
     fn judge_points(&mut self, record: &RunRecord) {
         let highest = record.valid_points().max_by(|a, b| by_load(a, b));
         for point in record.points.iter().filter(|p| !p.is_valid()) {
@@ -95,8 +97,10 @@ impl Verdict {
             let rules = rules(point);
             match highest {
                 Some(highest) if is_overloaded(point) && by_load(point, highest).is_gt() => {
-                    self.overloaded.push(number);
-                    self.lost |= point.measured().is_some_and(lost_the_server);
+                    match other_cause(&record.run.plan, point) {
+                        Some(cause) => self.explained.push((number, cause)),
+                        None => self.overloaded.push(number),
+                    }
                 }
                 Some(_) if is_overloaded(point) => self.invalid.push(format!(
                     "load point {number} does not count ({rules}), though one of a higher load does"
@@ -195,14 +199,16 @@ impl Verdict {
     fn counted(&self) -> Option<String> {
         let (valid, planned) = self.counts();
         let said = format!("{valid} of {planned} load points count");
-        match (self.is_valid(), self.overloaded.is_empty()) {
-            (true, true) => None,
-            (true, false) if self.lost => Some(format!(
-                "{said}; above them the server is overloaded, and connections to it were lost"
-            )),
-            (true, false) => Some(format!("{said}; the server is overloaded above them")),
-            (false, _) => (valid > 0).then_some(said),
+        if !self.is_valid() {
+            return (valid > 0).then_some(said);
         }
+        let overloaded =
+            (!self.overloaded.is_empty()).then(|| "the server is overloaded above them".to_owned());
+        let explained = self.explained.iter().map(|(number, cause)| {
+            format!("load point {number} missed its rate for another reason than the server's speed ({cause})")
+        });
+        let why: Vec<String> = overloaded.into_iter().chain(explained).collect();
+        (!why.is_empty()).then(|| format!("{said}; {}", why.join("; ")))
     }
 }
 
@@ -245,8 +251,8 @@ fn is_cached(finding: &Finding) -> bool {
     finding.rule == Rule::ClientCache && finding.severity == Severity::Warning
 }
 
-/// Whether a measured point does not count for no other reason than that the server
-/// could not carry its load.
+/// Whether a measured point does not count for no other reason than that its load was not
+/// carried: by the server, unless [`other_cause`] names another reason.
 fn is_overloaded(point: &PointRecord) -> bool {
     let mut against = point.findings.iter().filter(|f| f.invalidates());
     let worked = point.measured().is_some_and(|s| s.success_count() > 0);

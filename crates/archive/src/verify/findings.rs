@@ -60,7 +60,9 @@ fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     made.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
     made.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
     made.extend(of_client_reads(point));
-    settle_rate(&mut made);
+    if let Some(stats) = stats {
+        settle_rate(&mut made, stats, point.load, plan);
+    }
     made
 }
 

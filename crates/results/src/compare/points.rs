@@ -122,7 +122,10 @@ fn load_words(plan: &RunPlan, load: LoadPoint) -> String {
 }
 
 fn mark(records: &[&RunRecord], load: &LoadPoint) -> Mark {
-    let of = |r: &&RunRecord| Mark::of(r.points.iter().find(|p| same_load(&p.load, load)));
+    let of = |r: &&RunRecord| {
+        let point = r.points.iter().find(|p| same_load(&p.load, load));
+        Mark::of(&r.run.plan, point)
+    };
     records.iter().map(of).collect()
 }
 
@@ -137,7 +140,7 @@ fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Sta
     };
     for record in records {
         let point = record.points.iter().find(|p| same_load(&p.load, load));
-        let standing = standing(point);
+        let standing = standing(&record.run.plan, point);
         if let Some(point) = point.filter(|_| standing.has_figures())
             && let Some(stats) = point.measured()
         {

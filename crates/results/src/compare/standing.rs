@@ -7,9 +7,10 @@
 
 use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
-use crate::judge::lost_the_server;
+use crate::judge::rate::{Cause, is_missed, other_cause};
 use crate::record::PointRecord;
 use crate::text::one_line;
+use filermark_model::plan::RunPlan;
 use filermark_model::{Finding, Rule};
 use serde::Serialize;
 
@@ -61,7 +62,7 @@ impl Standing {
     }
 }
 
-pub(super) fn standing(point: Option<&PointRecord>) -> Standing {
+pub(super) fn standing(plan: &RunPlan, point: Option<&PointRecord>) -> Standing {
     let Some(point) = point else {
         return Standing::Missing { why: String::new() };
     };
@@ -86,12 +87,8 @@ pub(super) fn standing(point: Option<&PointRecord>) -> Standing {
     rules.dedup();
     let names: Vec<&str> = rules.iter().map(|r| r.name()).collect();
     let why = names.join(", ");
-    // Lost connections and the clients' own limits say nothing of the server's speed.
-    let said = |rule: Rule| point.findings.iter().any(|f| f.rule == rule);
-    let lost = point.measured().is_some_and(lost_the_server);
-    let other = rules.contains(&Rule::AchievedRate)
-        && (lost || said(Rule::GeneratorBusy) || said(Rule::Lateness));
-    match !other && rules.iter().all(|r| slow.contains(r)) {
+    let is_slow = other_cause(plan, point).is_none() && rules.iter().all(|r| slow.contains(r));
+    match is_slow {
         true => Standing::TooSlow { why },
         false => Standing::Invalid { why },
     }
@@ -106,20 +103,30 @@ pub struct Mark {
     of_clients: bool,
     /// Another rule says so, or it was not measured.
     of_others: bool,
-    /// Its achieved rate in op/s, whether it counts or not; mean over the records.
+    /// Its achieved rate in op/s, whether it counts or not, unless something else than the
+    /// server's speed explains it; mean over the records.
     rate: Option<f64>,
 }
 
 impl Mark {
-    pub(super) fn of(point: Option<&PointRecord>) -> Self {
-        let missing = matches!(standing(point), Standing::Missing { .. });
-        let wrong = [Rule::Errors, Rule::DataVerify, Rule::DataLost];
+    pub(super) fn of(plan: &RunPlan, point: Option<&PointRecord>) -> Self {
+        let missing = matches!(standing(plan, point), Standing::Missing { .. });
+        let wrong = [
+            Rule::Errors,
+            Rule::DataVerify,
+            Rule::DataLost,
+            Rule::Uncommitted,
+        ];
         let findings = point.map_or(&[][..], |p| &p.findings);
+        let cause = point.and_then(|point| other_cause(plan, point));
+        let is_client = cause.is_some_and(Cause::is_of_clients);
+        let is_of_clients = |f: &Finding| OF_CLIENTS.contains(&f.rule) || is_client && is_missed(f);
         let mut invalid = findings.iter().filter(|f| f.invalidates());
-        let is_of_clients = |f: &Finding| OF_CLIENTS.contains(&f.rule);
         let of_clients = invalid.clone().any(is_of_clients);
         let of_others = missing || invalid.clone().any(|f| !is_of_clients(f));
-        let stats = point.and_then(PointRecord::measured);
+        let stats = point
+            .filter(|_| cause.is_none())
+            .and_then(PointRecord::measured);
         let rate = stats.map(|s| s.achieved_ops_per_sec());
         Self {
             firm: missing || invalid.any(|f| wrong.contains(&f.rule)),

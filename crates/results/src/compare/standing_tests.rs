@@ -272,3 +272,40 @@ fn data_that_a_slow_server_did_not_touch_is_a_difference() {
         assert!(worse.reasons[0].starts_with("load points 2, 3 count before"));
     }
 }
+
+/// What was achieved there is no figure, whichever side it is on, and one such point makes no
+/// difference. A pause of the server at several points does; what the clients did never does.
+#[test]
+fn a_rate_that_another_cause_explains_is_no_figure() {
+    let good = base()[0].clone();
+    let halved = |points: &[usize], cause: Option<Rule>| {
+        let mut record = invalid(&good, points, Rule::AchievedRate);
+        for point in points {
+            let point = &mut record.points[*point];
+            point.stats.as_mut().unwrap().window_ns *= 2;
+            let cause = cause.map(|rule| Finding::new(rule, Severity::Warning, "x"));
+            point.findings.extend(cause);
+        }
+        record
+    };
+    let (worse, better) = both_ways(&good, &halved(&[4], None));
+    let verdicts = (worse.verdict, better.verdict);
+    assert_eq!(verdicts, (Overall::Slower, Overall::Faster));
+    assert!(!worse.points[4].figures.is_empty());
+    let silent = Overall::NoDifferenceShown;
+    for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
+        let (worse, better) = both_ways(&good, &halved(&[4], Some(rule)));
+        assert_eq!((worse.verdict, better.verdict), (silent, silent), "{rule}");
+        for against in [&worse, &better] {
+            let point = &against.points[4];
+            assert!(point.figures.is_empty() && point.ops.is_empty(), "{rule}");
+        }
+        assert!(matches!(worse.points[4].after, Standing::Invalid { .. }));
+        let (worse, _) = both_ways(&good, &halved(&[3, 4], Some(rule)));
+        let expected = match rule {
+            Rule::NoReply => Overall::Slower,
+            _ => silent,
+        };
+        assert_eq!(worse.verdict, expected, "{rule}");
+    }
+}

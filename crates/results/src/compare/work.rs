@@ -54,9 +54,18 @@ const NAMES: &[(&str, &str)] = &[
     ("driver.biod_max_writes", "BIOD_MAX_WRITES"),
     ("driver.commit", "COMMIT"),
     ("driver.commit.policy", "COMMIT policy"),
-    ("driver.commit.writes", "COMMIT after so many writes"),
-    ("driver.commit.mib", "COMMIT after so many MiB"),
-    ("driver.commit.files", "files that wait for a COMMIT"),
+    (
+        "driver.commit.writes",
+        "logical writes to a file before its COMMIT",
+    ),
+    (
+        "driver.commit.mib",
+        "MiB written to a file before its COMMIT",
+    ),
+    (
+        "driver.commit.files",
+        "most files with uncommitted data per proc",
+    ),
     ("driver.dialects", "SMB_DIALECT"),
     ("driver.signing", "SMB_SIGNING"),
     ("driver.encryption", "SMB_ENCRYPTION"),

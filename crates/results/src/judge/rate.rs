@@ -1,0 +1,219 @@
+//! Load points below their rate: what is missing must be the time that the server took for
+//! its operations. Where something else explains it, what was achieved is no figure of the
+//! server.
+//!
+//! This is the only list of such causes. The findings, the verdict, the result at the
+//! response limit and `compare` all ask here.
+
+use super::{Case, OWN, percent_of};
+use crate::figures::Planned;
+use crate::record::PointRecord;
+use filermark_model::plan::{DriverPlan, LoadPoint, PacingMode, RunPlan, Transport};
+use filermark_model::stats::PointStats;
+use filermark_model::{Finding, Rule, Severity};
+use std::fmt;
+
+/// Findings that explain what is missing, from a warning on: pauses of the server, and
+/// limits of the clients.
+const CAUSES: [Rule; 3] = [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy];
+/// Counters that explain it whatever their number: connections to the server were lost,
+/// refused or given up, or this host did not send.
+const COUNTERS: [&str; 6] = [
+    "reconnects",
+    "connect_failures",
+    "port_unreachable",
+    "timeouts",
+    "stream_errors",
+    SEND_ERRORS,
+];
+const SEND_ERRORS: &str = "send_errors";
+const RETRANSMITS: &str = "retransmits";
+/// Over UDP a call that goes again has waited UDP_TIMEOUT_MS at least. These waits explain
+/// what is missing where they are as large a share of the time that the procs lack, in percent.
+const LOST_DATAGRAMS_PCNT_MIN: f64 = 10.0;
+
+/// What explains that a load point is below its rate, other than the time that the server
+/// took for its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Another finding.
+    Finding(Rule),
+    /// A counter of the driver.
+    Counter(&'static str, u64),
+}
+
+impl Cause {
+    /// Whether it is a matter of the clients, and not of the server or the network.
+    pub(crate) fn is_of_clients(self) -> bool {
+        match self {
+            Self::Finding(rule) => rule != Rule::NoReply,
+            Self::Counter(name, _) => name == SEND_ERRORS,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finding(rule) => write!(f, "{rule}"),
+            Self::Counter(name, count) => write!(f, "{name} = {count}"),
+        }
+    }
+}
+
+/// Whether a finding says that a load point missed its rate. Of a benchmark in which such a
+/// point counts it is a warning.
+pub(crate) fn is_missed(finding: &Finding) -> bool {
+    let rate = matches!(
+        finding.rule,
+        Rule::AchievedRate | Rule::ProcRate | Rule::Saturated
+    );
+    rate && finding.severity >= Severity::Warning
+}
+
+/// What else than the server's speed explains that this load point missed its rate; `None`
+/// where nothing does, and where it did not miss it.
+pub(crate) fn other_cause(plan: &RunPlan, point: &PointRecord) -> Option<Cause> {
+    let stats = point.measured()?;
+    let missed = point.findings.iter().any(is_missed);
+    missed
+        .then(|| cause(plan, point.load, stats, &point.findings))
+        .flatten()
+}
+
+fn cause(
+    plan: &RunPlan,
+    load: LoadPoint,
+    stats: &PointStats,
+    findings: &[Finding],
+) -> Option<Cause> {
+    let count = |name: &str| stats.counters.get(name).copied().unwrap_or_default();
+    let counted = COUNTERS.into_iter().find(|name| count(name) > 0);
+    let counter = counted
+        .or_else(|| lost_datagrams(plan, load, stats).then_some(RETRANSMITS))
+        .map(|name| Cause::Counter(name, count(name)));
+    counter.or_else(|| {
+        let mut said = findings.iter().filter(|f| f.severity >= Severity::Warning);
+        said.find(|f| CAUSES.contains(&f.rule))
+            .map(|f| Cause::Finding(f.rule))
+    })
+}
+
+/// Whether calls or replies that UDP lost explain what is missing.
+fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> bool {
+    let DriverPlan::Nfs(nfs) = &plan.driver else {
+        return false;
+    };
+    let Some(shortfall) = Shortfall::of(plan, load, stats) else {
+        return false;
+    };
+    let again = stats.counters.get(RETRANSMITS).copied().unwrap_or_default();
+    let waited_ns = again as f64 * f64::from(nfs.udp_timeout_ms) * 1e6;
+    let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
+    let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);
+    nfs.transport == Transport::Udp
+        && again > 0
+        && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns
+}
+
+/// What was done of what was wanted.
+struct Shortfall {
+    achieved: f64,
+    requested: f64,
+}
+
+impl Shortfall {
+    /// `None`: no rate was asked for.
+    fn of(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<Self> {
+        Some(Self {
+            achieved: stats.achieved_ops_per_sec(),
+            requested: Planned::of(plan, load).requested?,
+        })
+    }
+
+    fn pcnt(&self) -> f64 {
+        percent_of(self.achieved, self.requested)
+    }
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            achieved,
+            requested,
+        } = self;
+        let pcnt = self.pcnt();
+        write!(
+            f,
+            "{achieved:.1} op/s were achieved of {requested:.1} requested, {pcnt:.1} %"
+        )
+    }
+}
+
+/// In the classical benchmarks a load point below its rate counts with what it achieved
+/// (seed 001, section 4.4), with closed pacing and unless something else explains what is
+/// missing ([`settle_rate`]). A stricter limit of the run's own holds as it was set. A lower
+/// one does not hide the point: it is noted.
+pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {
+    if case.stats.success_count() == 0 {
+        return None; // `nothing_measured` speaks.
+    }
+    let shortfall = Shortfall::of(case.plan, case.load, case.stats)?;
+    let (pcnt, standard) = (shortfall.pcnt(), &case.plan.benchmark.standard);
+    let (own, usual) = (
+        case.plan.limits.achieved_pcnt_min,
+        standard.achieved_pcnt_min,
+    );
+    let counts = standard.achieved_severity < Severity::Invalid;
+    let is_row = counts && own <= usual && case.plan.pacing.mode != PacingMode::Open;
+    let (severity, limit, remark) = match pcnt < own {
+        true if is_row => {
+            let why = "the figure is what was achieved, and more PROCS may achieve more";
+            (
+                standard.achieved_severity,
+                own,
+                format!("below {own} %: {why}"),
+            )
+        }
+        true => (Severity::Invalid, own, format!("the least is {own} %")),
+        false if counts && pcnt < usual => {
+            let why = format!("below {usual} %, and not below the {own} % of this run");
+            (Severity::Note, usual, why)
+        }
+        false => return None,
+    };
+    let message = format!("{shortfall}; {remark}");
+    let source = case.source("ACHIEVED_PCNT_MIN", limit, usual);
+    Some(Finding::new(Rule::AchievedRate, severity, message).with_limit(pcnt, limit, &source))
+}
+
+/// A load point below its rate does not count where something else than the server's speed
+/// explains what is missing. To be asked when all other findings of the point are there.
+pub fn settle_rate(findings: &mut [Finding], stats: &PointStats, load: LoadPoint, plan: &RunPlan) {
+    let below = |f: &Finding| f.rule == Rule::AchievedRate && f.severity < Severity::Invalid;
+    if !findings.iter().any(below) {
+        return;
+    }
+    let shortfall = Shortfall::of(plan, load, stats);
+    let cause = cause(plan, load, stats, findings);
+    let (Some(shortfall), Some(cause)) = (shortfall, cause) else {
+        return;
+    };
+    for finding in findings.iter_mut().filter(|f| below(f)) {
+        finding.severity = Severity::Invalid;
+        finding.message =
+            format!("{shortfall}; it does not count, since {cause} explains what is missing");
+    }
+}
+
+/// Nothing measured is no result, whatever rate was asked for.
+pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
+    (case.stats.success_count() == 0).then(|| {
+        let message = "not one operation succeeded in the window; see the errors, or raise RUNTIME where operations take so long";
+        Finding::new(Rule::AchievedRate, Severity::Invalid, message).with_limit(0.0, 1.0, OWN)
+    })
+}
+
+#[cfg(test)]
+#[path = "rate_tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Load points below their rate, and what becomes of them everywhere.
+
+use super::*;
+use crate::ClassicalResult;
+use crate::judge::judge;
+use crate::record::RunRecord;
+use crate::testing::{self, plan, quiet_point};
+use filermark_model::OpsPerSec;
+
+const LOAD: LoadPoint = LoadPoint {
+    number: 1,
+    asked: OpsPerSec(1000.0),
+    requested: OpsPerSec(1000.0),
+    units: 0.0,
+    proc_count: 0,
+};
+
+/// The finding of a point of which 80 % of 1,000 op/s were achieved, with something changed
+/// and other findings beside it.
+fn settled(
+    change: impl FnOnce(&mut PointStats, &mut RunPlan),
+    others: &[(Rule, Severity)],
+) -> Option<Finding> {
+    let (mut stats, mut plan) = (quiet_point(1000.0, 30), plan());
+    stats.window_ns = stats.window_ns * 100 / 80;
+    change(&mut stats, &mut plan);
+    let mut findings = judge(&stats, LOAD, &plan, 4);
+    findings.extend(others.iter().map(|(rule, s)| Finding::new(*rule, *s, "x")));
+    settle_rate(&mut findings, &stats, LOAD, &plan);
+    findings.into_iter().find(|f| f.rule == Rule::AchievedRate)
+}
+
+fn counted(name: &str, count: u64) -> Option<Finding> {
+    settled(
+        |stats, _| {
+            stats.counters.insert(name.into(), count);
+        },
+        &[],
+    )
+}
+
+#[test]
+fn what_another_cause_explains_does_not_count() {
+    let unexplained = settled(|_, _| {}, &[]).expect("below");
+    assert_eq!(unexplained.severity, Severity::Warning);
+    let remark = "the figure is what was achieved";
+    assert!(unexplained.message.contains(remark), "{unexplained}");
+    let by_counter = COUNTERS.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
+    let by_rule = CAUSES.map(|rule| {
+        let beside = [(rule, Severity::Warning)];
+        (settled(|_, _| {}, &beside), format!("{rule} explains"))
+    });
+    for (finding, told) in by_counter.into_iter().chain(by_rule) {
+        let finding = finding.expect("below");
+        assert_eq!(finding.severity, Severity::Invalid, "{told}");
+        assert!(finding.message.contains(&told), "{told}: {finding}");
+        assert!(!finding.message.contains(remark), "{finding}");
+        assert_eq!((finding.value, finding.limit), (Some(80.0), Some(95.0)));
+    }
+    for beside in [
+        (Rule::NoReply, Severity::Note),
+        (Rule::Unsteady, Severity::Warning),
+    ] {
+        assert_eq!(settled(|_, _| {}, &[beside]), Some(unexplained.clone()));
+    }
+    assert_eq!(counted("jukebox_waits", 9), Some(unexplained));
+}
+
+/// Each waits UDP_TIMEOUT_MS at least, 1.1 s. 20 procs lack a fifth of 37.5 s each, 150 s:
+/// a tenth of that is 14 waits.
+#[test]
+fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
+    let of = |transport: Transport, again: u64| {
+        let change = |stats: &mut PointStats, plan: &mut RunPlan| {
+            let DriverPlan::Nfs(nfs) = &mut plan.driver else {
+                panic!("the synthetic run speaks NFS");
+            };
+            (nfs.transport, nfs.udp_timeout_ms) = (transport, 1_100);
+            assert_eq!(plan.proc_count(), 20);
+            stats.counters.insert(RETRANSMITS.into(), again);
+        };
+        settled(change, &[]).map(|f| f.severity)
+    };
+    assert_eq!(of(Transport::Udp, 13), Some(Severity::Warning));
+    assert_eq!(of(Transport::Udp, 14), Some(Severity::Invalid));
+    assert_eq!(of(Transport::Tcp, 14), Some(Severity::Warning));
+}
+
+/// Neither that the point is below its rate, nor why.
+#[test]
+fn a_lower_limit_of_the_run_hides_nothing() {
+    let own = |limit: f64, severity: Severity, counter: u64| {
+        let change = move |stats: &mut PointStats, plan: &mut RunPlan| {
+            plan.limits.achieved_pcnt_min = limit;
+            plan.benchmark.standard.achieved_severity = severity;
+            stats.counters.insert("reconnects".into(), counter);
+        };
+        settled(change, &[]).map(|f| f.severity)
+    };
+    assert_eq!(own(50.0, Severity::Warning, 0), Some(Severity::Note));
+    assert_eq!(own(50.0, Severity::Warning, 1), Some(Severity::Invalid));
+    assert_eq!(own(85.0, Severity::Warning, 0), Some(Severity::Warning));
+    assert_eq!(own(50.0, Severity::Invalid, 1), None, "a composite");
+}
+
+/// A sweep of which the uppermost point did 80 % of its rate, with this counter there.
+fn sweep(counter: &str, count: u64) -> RunRecord {
+    let mut record = testing::record();
+    record.points.truncate(10);
+    record.run.plan.points.truncate(10);
+    record.run.plan.findings.clear();
+    let plan = record.run.plan.clone();
+    let last = record.points.last_mut().expect("ten points");
+    let stats = last.stats.as_mut().expect("measured");
+    stats.window_ns = stats.window_ns * 100 / 80;
+    stats.counters.insert(counter.into(), count);
+    let mut findings = judge(stats, last.load, &plan, 8);
+    settle_rate(&mut findings, stats, last.load, &plan);
+    last.findings = findings;
+    record
+}
+
+/// Settled before, and asked again by those who read the record.
+#[test]
+fn a_point_that_is_explained_is_no_figure_and_no_overload() {
+    let (counts, voided) = (sweep("reconnects", 0), sweep("reconnects", 1));
+    assert_eq!(counts.verdict().line(), "VALID");
+    assert_eq!(
+        voided.verdict().line(),
+        "VALID: 9 of 10 load points count; load point 10 missed its rate for another reason than the server's speed (reconnects = 1)"
+    );
+    let without = |record: &RunRecord| {
+        let mut cut = record.clone();
+        cut.points.pop();
+        ClassicalResult::of_record(&cut)
+    };
+    let all = ClassicalResult::of_record(&voided);
+    assert!(all.is_some());
+    assert_eq!(all, without(&voided), "the point is left out");
+    assert_ne!(ClassicalResult::of_record(&counts), without(&counts));
+    // With an overloaded one beside it both are told.
+    let mut both = voided;
+    let slow = Finding::new(Rule::ResponseLimit, Severity::Invalid, "slow");
+    both.points[8].findings.push(slow);
+    assert_eq!(
+        both.verdict().line(),
+        "VALID: 8 of 10 load points count; the server is overloaded above them; load point 10 missed its rate for another reason than the server's speed (reconnects = 1)"
+    );
+}

@@ -1,0 +1,67 @@
+//! Whether what the server answered UNSTABLE became stable, and whether RUN paid for it.
+
+use super::{Case, OWN, percent_of};
+use filermark_model::benchmark::CommitPolicy;
+use filermark_model::plan::DriverPlan;
+use filermark_model::units::counted;
+use filermark_model::{Finding, Op, Rule, Severity};
+
+/// Share of the logical writes of RUN that no COMMIT may have confirmed, in percent: above
+/// it the time of WRITE is that of another operation than the benchmark's.
+const UNCOMMITTED_PCNT_MAX: f64 = 0.5;
+
+/// Whether writes succeed before their COMMIT.
+fn is_deferred(case: &Case<'_>) -> bool {
+    match &case.plan.driver {
+        DriverPlan::Nfs(nfs) => {
+            matches!(nfs.commit, CommitPolicy::Deferred(limits) if limits.writes > 1)
+        }
+        _ => false,
+    }
+}
+
+fn count(case: &Case<'_>, name: &str) -> u64 {
+    case.stats.counters.get(name).copied().unwrap_or_default()
+}
+
+fn write_count(case: &Case<'_>) -> u64 {
+    case.stats.op(Op::Write).map_or(0, |op| op.success_count)
+}
+
+/// Writes that the server may still lose. Where each write commits its own data, one that is
+/// not confirmed has failed, and is among the errors.
+pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
+    let (open, writes) = (count(case, "uncommitted_writes"), write_count(case));
+    if open == 0 {
+        return None;
+    }
+    let pcnt = percent_of(open as f64, writes as f64);
+    let severity = match is_deferred(case) && pcnt > UNCOMMITTED_PCNT_MAX {
+        true => Severity::Invalid,
+        false => Severity::Warning,
+    };
+    let message = format!(
+        "{} that the server had answered UNSTABLE {} confirmed by no COMMIT, {pcnt:.2} % of the {writes} of RUN (the most is {UNCOMMITTED_PCNT_MAX} %): it was refused, or not answered in time",
+        counted(open, "write"),
+        if open == 1 { "was" } else { "were" },
+    );
+    Some(
+        Finding::new(Rule::Uncommitted, severity, message).with_limit(
+            pcnt,
+            UNCOMMITTED_PCNT_MAX,
+            OWN,
+        ),
+    )
+}
+
+/// Nothing was committed in RUN: its times have no cost of stable storage in them.
+pub(super) fn no_commit_in_run(case: &Case<'_>) -> Option<Finding> {
+    let after = count(case, "end_commits");
+    let had_unstable = after > 0 || count(case, "uncommitted_writes") > 0;
+    let in_run = count(case, "COMMIT").saturating_sub(after);
+    let is_missing = is_deferred(case) && write_count(case) > 0 && had_unstable && in_run == 0;
+    is_missing.then(|| {
+        let message = "the server answered writes UNSTABLE, and RUN had not one COMMIT: the time of WRITE contains no cost of stable storage; raise RUNTIME or LOAD";
+        Finding::new(Rule::Uncommitted, Severity::Warning, message).with_limit(0.0, 1.0, OWN)
+    })
+}
