@@ -20,6 +20,8 @@ pub mod verify;
 mod zipfile;
 
 #[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
 mod gather_tests;
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,7 @@ pub enum OrderError {
         reason: String,
     },
     /// The user wished to stop.
-    #[error("stopped on request")]
+    #[error("{}", filermark_results::record::STOPPED)]
     Stopped,
     /// Agents are lost.
     #[error("{}", told(.0))]

@@ -145,6 +145,18 @@ impl Scripts {
         scripts
     }
 
+    /// What went wrong in the pieces before of a run that goes on, by the calls that its
+    /// record keeps.
+    pub fn take_earlier(&mut self, calls: &[ScriptRecord]) {
+        for call in calls.iter().filter(|call| !call.status.is_ok()) {
+            let (shown, argument) = match call.call {
+                Some(_) => (monitor::shown(&call.script), ""),
+                None => (call.script.clone(), call.argument.as_str()),
+            };
+            self.trouble(&shown, argument, &call.status.to_string(), call.point);
+        }
+    }
+
     /// From now on PRIME_MON_SCRIPT is called, where the plan has one; what it prints goes
     /// to `sfsmon.SUFFIX` in `dir`, too.
     pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, suffix: &str, dir: &Path) {

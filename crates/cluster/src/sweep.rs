@@ -26,7 +26,7 @@ use filermark_results::record::{
     SpaceChange, SpaceUse,
 };
 use filermark_results::{
-    Environment, RecordWriter, RunRecord, Timestamp, judge, judge_client_reads, judge_silences,
+    RecordWriter, RunRecord, Timestamp, hosts_changed, judge, judge_client_reads, judge_silences,
     judge_stalls, read_record, settle_rate,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,6 @@ pub(crate) struct Sweep<'a> {
     losses_told: usize,
     /// The first thing that kept a line out of the record, or a file from being written.
     write_error: Option<String>,
-    /// Of a run that goes on: the hosts as they were.
-    earlier_hosts: Vec<Environment>,
     /// Writes the logs of a composite while it runs.
     live: Option<LiveWriter>,
     /// The files of the results are this run's.
@@ -88,20 +86,22 @@ impl<'a> Sweep<'a> {
             false => {
                 let is_taken = has_files_of(dir, &options.suffix);
                 RecordWriter::create(&path, is_taken)
-                    .map(|writer| (writer, RunRecord::new(header), Vec::new()))
+                    .map(|writer| (writer, RunRecord::new(header)))
                     .map_err(|e| e.to_string())
             }
         };
-        let (mut writer, record, earlier_hosts) = opened.map_err(RunError::Record)?;
+        let (mut writer, record) = opened.map_err(RunError::Record)?;
         writer
             .write(&line)
             .map_err(|e| RunError::Record(e.to_string()))?;
-        let scripts = Scripts::new(options.plan.scripts.as_ref());
+        let mut scripts = Scripts::new(options.plan.scripts.as_ref());
+        scripts.take_earlier(&record.scripts);
+        let findings = record.warnings_of_events();
         Ok(Self {
             writer,
             record,
             scripts,
-            findings: Vec::new(),
+            findings,
             files: Vec::new(),
             began: Instant::now(),
             core_counts: BTreeMap::new(),
@@ -109,7 +109,6 @@ impl<'a> Sweep<'a> {
             is_prepared: false,
             losses_told: 0,
             write_error: None,
-            earlier_hosts,
             live: None,
             has_results: false,
             options,
@@ -274,10 +273,10 @@ impl<'a> Sweep<'a> {
                 },
             )?;
             for (at, report) in ready {
-                self.same_host(&report)?;
                 self.take_ready(at, report);
             }
         }
+        self.same_hosts()?;
         if let Some(message) = unwatched(&plan, &self.free) {
             self.warn("prime", Rule::Lacking, message);
         }
@@ -288,27 +287,18 @@ impl<'a> Sweep<'a> {
     }
 
     /// A run goes on with the hosts that it was begun with, or not at all.
-    fn same_host(&self, report: &Report) -> Result<(), OrderError> {
-        let Report::Ready { environment, .. } = report else {
+    fn same_hosts(&self) -> Result<(), OrderError> {
+        let Some(restart) = self.record.restarts.last() else {
             return Ok(());
         };
-        if self.record.restarts.is_empty() {
+        let changes = hosts_changed(&restart.environments, &self.record.environments);
+        if changes.is_empty() {
             return Ok(());
         }
-        let earlier = self.earlier_hosts.iter();
-        let changes: Vec<Vec<String>> = earlier
-            .filter(|earlier| earlier.host == environment.host)
-            .map(|earlier| environment.changes_since(earlier))
-            .collect();
-        let host = &environment.host;
-        let change = match changes.iter().min_by_key(|changes| changes.len()) {
-            None => "it made no load in the pieces before".to_owned(),
-            Some(changes) if changes.is_empty() => return Ok(()),
-            Some(changes) => changes.join("; "),
-        };
         Err(OrderError::Failed {
             reason: format!(
-                "{host}: the run cannot go on, since this host has changed: {change}; undo that, or move {} away and measure all of it again",
+                "the run cannot go on, since its hosts have changed: {}; undo that, or move {} away and measure all of it again",
+                changes.join(", "),
                 self.writer.path().display()
             ),
         })
@@ -379,8 +369,12 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// netmist's power script measures the idle system, before anything is made.
+    /// netmist's power script measures the idle system, before anything is made: of a run
+    /// that goes on that was in its first piece.
     fn measure_baseline(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        if !self.record.restarts.is_empty() {
+            return Ok(());
+        }
         self.scripts.call(Call {
             script: Script::Power,
             argument: "Baseline",
@@ -722,6 +716,10 @@ impl<'a> Sweep<'a> {
     }
 
     pub fn remark(&mut self, host: &str, message: String) {
+        self.push_event(host, message, None);
+    }
+
+    fn push_event(&mut self, host: &str, message: String, rule: Option<Rule>) {
         let several = self.options.plan.clients.len() > 1;
         match several && host != "prime" && !message.contains(host) {
             true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
@@ -731,6 +729,7 @@ impl<'a> Sweep<'a> {
             at: Timestamp::now(),
             host: host.into(),
             message,
+            rule,
         }));
     }
 
@@ -745,7 +744,7 @@ impl<'a> Sweep<'a> {
         }
         self.findings
             .push(Finding::new(rule, Severity::Warning, message.clone()));
-        self.remark(host, message);
+        self.push_event(host, message, Some(rule));
     }
 
     /// Into the file first, then into memory.
@@ -805,11 +804,10 @@ impl OpenPhase {
     }
 }
 
-/// The record at `path` as it goes on with this line, and the hosts as they were.
-fn continued(
-    path: &Path,
-    header: RunHeader,
-) -> Result<(RecordWriter, RunRecord, Vec<Environment>), String> {
+/// The record at `path` as it goes on with this line.
+fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord), String> {
+    // What another run has written until then is in the record.
+    let writer = RecordWriter::go_on(path).map_err(|e| e.to_string())?;
     let mut record = read_record(path).map_err(|e| e.to_string())?;
     if record.run.fingerprint != header.fingerprint || record.run.version != header.version {
         return Err(format!(
@@ -817,10 +815,14 @@ fn continued(
             path.display()
         ));
     }
-    let hosts = record.environments.clone();
+    if matches!(&record.end, Some(end) if end.outcome == Outcome::Complete) {
+        return Err(format!(
+            "{}: this run is complete meanwhile; start the command again",
+            path.display()
+        ));
+    }
     record.go_on(&header);
-    let writer = RecordWriter::go_on(path).map_err(|e| e.to_string())?;
-    Ok((writer, record, hosts))
+    Ok((writer, record))
 }
 
 /// Whether a run of this suffix has left files in a result directory, whatever became of

@@ -1,11 +1,18 @@
 //! How fine figures are: what their digits can tell apart.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Digits behind which an `f64` has nothing of a meter.
 const DIGITS_MAX: usize = 9;
 /// So many figures tell how fine a column is, where its text is not known.
 const FIGURES_MIN: usize = 10;
+
+/// A column is as fine as at least one figure in so many: a single cell that has more
+/// digits than the others does not decide.
+const FIGURES_PER_FINE: u64 = 10;
+/// Most different forms of figures that are counted of a column.
+const FORMS_MAX: usize = 1024;
 
 /// How fine the figures of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,9 +113,96 @@ impl Digits {
     }
 }
 
+/// The forms of the figures of a column, as they are written.
+#[derive(Clone, Debug, Default)]
+pub struct Forms {
+    /// How many figures have a form: with an exponent or without, digits, place.
+    counts: BTreeMap<(bool, u32, i32), u64>,
+}
+
+impl Forms {
+    /// Takes in one more figure; `has_exponent`: it is written as `5.35E+02`.
+    pub fn add(&mut self, digits: Digits, has_exponent: bool) {
+        let form = (has_exponent, digits.count, digits.place);
+        if self.counts.len() < FORMS_MAX || self.counts.contains_key(&form) {
+            *self.counts.entry(form).or_default() += 1;
+        }
+    }
+
+    /// How fine the column is. Figures with an exponent have a fixed number of digits, those
+    /// without a fixed number of decimals; the form of most figures decides. `None`: there
+    /// are no figures.
+    pub fn digits(&self) -> Option<Digits> {
+        let of = |exponent: bool| {
+            let forms = self
+                .counts
+                .iter()
+                .filter(move |(form, _)| form.0 == exponent);
+            forms.map(|((_, count, place), figures)| (*count, *place, *figures))
+        };
+        let total = |exponent| of(exponent).map(|(.., figures)| figures).sum::<u64>();
+        let has_exponent = total(true) > total(false);
+        let forms = || of(has_exponent);
+        let enough = total(has_exponent).div_ceil(FIGURES_PER_FINE);
+        if has_exponent {
+            let most = |least: u32| -> u64 {
+                let such = forms().filter(|(count, ..)| *count >= least);
+                such.map(|(.., figures)| figures).sum()
+            };
+            let count = (forms()
+                .map(|(count, ..)| count)
+                .filter(|c| most(*c) >= enough))
+            .max()?;
+            let within = forms().filter(|(own, ..)| *own <= count);
+            let place = within.map(|(_, place, _)| place).min()?;
+            return Some(Digits { count, place });
+        }
+        let most = |finest: i32| -> u64 {
+            let such = forms().filter(|(_, place, _)| *place <= finest);
+            such.map(|(.., figures)| figures).sum()
+        };
+        let place = (forms()
+            .map(|(_, place, _)| place)
+            .filter(|p| most(*p) >= enough))
+        .min()?;
+        let within = forms().filter(|(_, own, _)| *own >= place);
+        let count = within.map(|(count, ..)| count).max()?;
+        Some(Digits { count, place })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The digits of a column of these figures, so many of each.
+    fn column(figures: &[(&str, usize)]) -> Option<Digits> {
+        let mut forms = Forms::default();
+        for (text, count) in figures {
+            for _ in 0..*count {
+                forms.add(Digits::of_text(text).expect("digits"), text.contains('E'));
+            }
+        }
+        forms.digits()
+    }
+
+    #[test]
+    fn a_single_figure_does_not_decide_how_fine_a_column_is() {
+        let digits = |count, place| Some(Digits { count, place });
+        assert_eq!(column(&[]), None);
+        assert_eq!(column(&[("5.35E+02", 50), ("1.50E+03", 50)]), digits(3, 0));
+        for stray in ["535.25", "1.50012E+03", "1500"] {
+            let all = [("5.35E+02", 50), ("1.50E+03", 50), (stray, 1)];
+            let found = column(&all).expect("digits");
+            assert_eq!(found.step_at(1500.0), 10.0, "{stray}: {found:?}");
+        }
+        // Decimals are fixed, also where few figures are as large as the largest.
+        assert_eq!(column(&[("99.5", 98), ("1000.5", 2)]), digits(5, -1));
+        assert_eq!(column(&[("99.5", 98), ("99.5123", 1)]), digits(3, -1));
+        // Zeros at the end that are not written.
+        assert_eq!(column(&[("230.3", 10), ("230.25", 90)]), digits(5, -2));
+        assert_eq!(column(&[("535.2", 1)]), digits(4, -1));
+    }
 
     #[test]
     fn digits_are_those_of_the_text() {

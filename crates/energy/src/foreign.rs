@@ -122,6 +122,7 @@ pub fn read_sfslog(
             // Set when the first load point has begun.
             began: Timestamp::from_unix_seconds(0.0),
             ended: None,
+            cut_after: Vec::new(),
             points: Vec::new(),
         },
     };

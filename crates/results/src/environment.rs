@@ -5,13 +5,19 @@
 
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
 
 /// Longest file that is read to learn about the host, in bytes.
 const FILE_LEN_MAX: usize = 1 << 20;
+/// Memory is the same where it differs by less than one part in so many.
+const MEMORY_SHARE: u64 = 100;
+/// Facts of a mount that make it another one.
+const MOUNT_FACTS: [&str; 4] = ["file system", "source", "mount point", "mount options"];
+/// Options of a mount that follow from a start of the server, not from the client.
+const FREE_OPTIONS: [&str; 1] = ["mountport="];
 
 /// A host that made load, and the servers it saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,7 +75,7 @@ pub struct ServerAddresses {
 
 impl Environment {
     /// What makes this host another one than it was, in words; empty: nothing. Load, clock
-    /// source and what servers say of themselves may change.
+    /// source and what servers say of themselves may change; what is mounted may not.
     pub fn changes_since(&self, earlier: &Self) -> Vec<String> {
         let texts = [
             ("the host", &self.host, &earlier.host),
@@ -93,7 +99,14 @@ impl Environment {
         };
         let servers = addresses(self) != addresses(earlier);
         let servers = servers.then(|| "its servers have other addresses".to_owned());
-        texts.chain(cores).chain(servers).collect()
+        let (memory, had) = (self.memory_bytes, earlier.memory_bytes);
+        let shown = filermark_model::Bytes;
+        // What the kernel takes for itself differs a little from boot to boot.
+        let memory = (memory.abs_diff(had) > had / MEMORY_SHARE)
+            .then(|| format!("it has {} of memory, had {}", shown(memory), shown(had)));
+        let mounts = mounts_changed(&earlier.mounts, &self.mounts);
+        let hardware = texts.chain(cores).chain(memory);
+        hardware.chain(servers).chain(mounts).collect()
     }
 
     /// Looks at this host; `program_build` says what the program is.
@@ -181,6 +194,74 @@ impl Environment {
     }
 }
 
+/// What makes these hosts others than those of the piece before, in words; empty: nothing.
+/// Hosts are compared by name. Each earlier client is compared once: two clients that share
+/// a host now, and had one each before, are a change.
+pub fn hosts_changed(earlier: &[Environment], now: &[Environment]) -> Vec<String> {
+    let mut rest: BTreeMap<&str, Vec<&Environment>> = BTreeMap::new();
+    for host in earlier {
+        rest.entry(&host.host).or_default().push(host);
+    }
+    let mut told = Vec::new();
+    for host in now {
+        let name = &host.host;
+        let Some(candidates) = rest.get_mut(name.as_str()) else {
+            told.push(format!("{name}: it made no load in the pieces before"));
+            continue;
+        };
+        let changes = candidates.iter().map(|was| host.changes_since(was));
+        let best = changes.enumerate().min_by_key(|(_, changes)| changes.len());
+        match best {
+            None => told.push(format!(
+                "{name}: more clients run on it than in the pieces before"
+            )),
+            Some((at, changes)) => {
+                candidates.swap_remove(at);
+                if !changes.is_empty() {
+                    told.push(format!("{name}: {}", changes.join("; ")));
+                }
+            }
+        }
+    }
+    told
+}
+
+/// What differs between mounts, in words.
+fn mounts_changed(earlier: &[MountFacts], now: &[MountFacts]) -> Vec<String> {
+    let names: BTreeSet<&str> = (earlier.iter().chain(now))
+        .map(|mount| mount.mount.as_str())
+        .collect();
+    let fact = |mounts: &[MountFacts], mount: &str, name: &str| -> Option<String> {
+        let mount = mounts.iter().find(|m| m.mount == mount)?;
+        let (_, value) = mount.facts.iter().find(|(fact, _)| fact == name)?;
+        Some(value.clone())
+    };
+    let mut told = Vec::new();
+    for mount in names {
+        for name in MOUNT_FACTS {
+            let (was, is) = (fact(earlier, mount, name), fact(now, mount, name));
+            if was.as_deref().map(options) != is.as_deref().map(options) {
+                let shown = |value: Option<String>| match value {
+                    Some(value) => format!("{value:?}"),
+                    None => "unknown".to_owned(),
+                };
+                told.push(format!(
+                    "{mount}: the {name} is {}, was {}",
+                    shown(is),
+                    shown(was)
+                ));
+            }
+        }
+    }
+    told
+}
+
+/// The options of a mount in any order.
+fn options(value: &str) -> BTreeSet<&str> {
+    let counts = |option: &&str| !FREE_OPTIONS.iter().any(|free| option.starts_with(free));
+    value.split(',').filter(counts).collect()
+}
+
 /// A small file's text; empty when it cannot be read.
 fn text_of(path: &str) -> String {
     let mut text = fs::read(Path::new(path)).unwrap_or_default();
@@ -249,6 +330,89 @@ mod tests {
         assert_eq!(here.servers.len(), 1);
         assert_eq!(here.servers[0].addresses, ["127.0.0.1"]);
         assert!(here.rows().iter().all(|(_, v)| !v.is_empty()));
+    }
+
+    /// A client on a host, with one mount point.
+    fn client(host: &str, facts: &[(&str, &str)]) -> Environment {
+        let facts = facts
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        Environment {
+            host: host.into(),
+            memory_bytes: 8 << 30,
+            mounts: vec![MountFacts {
+                mount: "/mnt/a".into(),
+                facts: facts.collect(),
+            }],
+            ..Environment::default()
+        }
+    }
+
+    const MOUNTED: [(&str, &str); 4] = [
+        ("file system", "nfs4"),
+        ("source", "server:/export"),
+        ("mount point", "/mnt/a"),
+        ("mount options", "rw,relatime,vers=4.2,mountport=1000"),
+    ];
+
+    #[test]
+    fn a_host_with_another_mount_or_memory_has_changed() {
+        let was = client("a", &MOUNTED);
+        let with = |name: &str, value: &str| {
+            let facts = MOUNTED.map(|(n, v)| (n, if n == name { value } else { v }));
+            client("a", &facts).changes_since(&was)
+        };
+        let free = [
+            ("mount options", "relatime,rw,mountport=2000,vers=4.2"),
+            ("source", "server:/export"),
+        ];
+        for (name, value) in free {
+            assert_eq!(with(name, value), [""; 0], "{name} {value}");
+        }
+        for (name, value) in [
+            ("file system", "ext4"),
+            ("source", "other:/export"),
+            ("mount point", "/"),
+            ("mount options", "rw,sync,relatime,vers=4.2"),
+        ] {
+            let told = with(name, value).join("; ");
+            assert!(
+                told.starts_with(&format!("/mnt/a: the {name} is ")),
+                "{told}"
+            );
+        }
+        // No longer mounted: the file system of the directory is another one.
+        let told = client("a", &MOUNTED[..0]).changes_since(&was).join("; ");
+        assert!(told.contains("is unknown, was \"nfs4\""), "{told}");
+        let memory = |bytes: u64| {
+            let now = Environment {
+                memory_bytes: bytes,
+                ..was.clone()
+            };
+            now.changes_since(&was).join("; ")
+        };
+        assert_eq!(memory((8 << 30) - 4096), "");
+        assert_eq!(memory(4 << 30), "it has 4.0 GiB of memory, had 8.0 GiB");
+    }
+
+    #[test]
+    fn each_client_of_the_piece_before_is_compared_once() {
+        let (a, b) = (client("a", &MOUNTED), client("b", &MOUNTED));
+        let of = |earlier: &[&Environment], now: &[&Environment]| {
+            let all = |hosts: &[&Environment]| -> Vec<Environment> {
+                hosts.iter().map(|host| (*host).clone()).collect()
+            };
+            hosts_changed(&all(earlier), &all(now)).join("; ")
+        };
+        assert_eq!(of(&[&a, &b], &[&b, &a]), "");
+        let told = of(&[&a, &b], &[&a, &a]);
+        assert_eq!(told, "a: more clients run on it than in the pieces before");
+        let told = of(&[&a], &[&b]);
+        assert_eq!(told, "b: it made no load in the pieces before");
+        // Two clients of one host with a mount point each, in any order.
+        let mut other = a.clone();
+        other.mounts[0].mount = "/mnt/b".into();
+        assert_eq!(of(&[&a, &other], &[&other, &a]), "");
     }
 
     #[test]

@@ -54,7 +54,7 @@ mod seed_tests;
 
 pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};
-pub use environment::{Environment, MountFacts};
+pub use environment::{Environment, MountFacts, hosts_changed};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
 pub use judge::{is_valid, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};

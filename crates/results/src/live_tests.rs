@@ -52,6 +52,7 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
         at: whole.points[0].ended.plus_seconds(0.25),
         host: "prime".into(),
         message: "between two load points".into(),
+        rule: None,
     };
     whole.push(Line::Event(between.clone()));
     let suffix = whole.run.suffix.clone();

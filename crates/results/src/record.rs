@@ -14,7 +14,7 @@ use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::silence::Silence;
 use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
-use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op};
+use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Rule, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -262,7 +262,17 @@ pub struct Event {
     pub host: String,
     /// What.
     pub message: String,
+    /// The rule of the warning about the whole run that this is: a run that is resumed has
+    /// no end line of its earlier pieces to take it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
 }
+
+/// What is said of a run of several pieces with REUSE=on.
+const REUSED: &str = "; the first load point of a further piece had a file set that was made anew, and not that of the load point before (REUSE=on)";
+
+/// Why a load point failed that was under way when the user ended the run.
+pub const STOPPED: &str = "stopped on request";
 
 /// Whether a load point was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -516,6 +526,8 @@ pub struct Restart {
     pub point_count: usize,
     /// How long the pieces before it took, in seconds, as far as the record tells.
     pub seconds_before: f64,
+    /// The hosts of the piece before it.
+    pub environments: Vec<Environment>,
 }
 
 impl RunRecord {
@@ -538,7 +550,7 @@ impl RunRecord {
     /// The run goes on, as this line says. What was measured stays; what belongs to load
     /// points that were not measured to their end is left out, since they are measured
     /// again: failed points, their phases, heartbeats and calls of scripts. The hosts are
-    /// told anew.
+    /// told anew; events stay.
     pub fn go_on(&mut self, run: &RunHeader) {
         let seconds_before = self.seconds_worked();
         self.points.retain(|point| point.measured().is_some());
@@ -547,7 +559,6 @@ impl RunRecord {
         self.phases.retain(|phase| stays(phase.point));
         self.heartbeats.retain(|beat| stays(beat.point));
         self.scripts.retain(|script| stays(script.point));
-        self.environments.clear();
         self.end = None;
         self.cut = None;
         self.restarts.push(Restart {
@@ -555,6 +566,7 @@ impl RunRecord {
             version: run.version.clone(),
             point_count: self.points.len(),
             seconds_before,
+            environments: std::mem::take(&mut self.environments),
         });
     }
 
@@ -594,9 +606,13 @@ impl RunRecord {
             format!("went on {behind} at {}", restart.at.readable())
         });
         let said: Vec<String> = said.collect();
+        let reuse = match self.run.plan.fileset.reuse {
+            true => REUSED,
+            false => "",
+        };
         (count > 1).then(|| {
             format!(
-                "measured in {count} pieces: began at {}, was cut, and {}, until load point {last}; no load point was measured in two pieces",
+                "measured in {count} pieces: began at {}, was cut, and {}, until load point {last}; no load point was measured in two pieces{reuse}",
                 self.run.started.readable(),
                 said.join(", was cut, and ")
             )
@@ -622,6 +638,15 @@ impl RunRecord {
             }
             Line::End(end) => self.end = Some(end),
         }
+    }
+
+    /// The load points that failed, not those that the user ended.
+    pub fn failed_points(&self) -> impl Iterator<Item = &PointRecord> {
+        let failed = |point: &&PointRecord| match &point.status {
+            PointStatus::Failed { reason } => reason != STOPPED,
+            PointStatus::Measured => false,
+        };
+        self.points.iter().filter(failed)
     }
 
     /// The load points that count.
@@ -655,6 +680,20 @@ impl RunRecord {
             _ => None,
         };
         ort::ort_2020(&points).or(only)
+    }
+
+    /// Warnings about the run as a whole that its events tell, each once: those of all
+    /// pieces, also of one that was killed.
+    pub fn warnings_of_events(&self) -> Vec<Finding> {
+        let mut found: Vec<Finding> = Vec::new();
+        for event in &self.events {
+            let Some(rule) = event.rule else { continue };
+            let known = |f: &Finding| f.rule == rule && f.message == event.message;
+            if !found.iter().any(known) {
+                found.push(Finding::new(rule, Severity::Warning, event.message.clone()));
+            }
+        }
+        found
     }
 
     /// What was noticed about the run as a whole: by the plan, and at the end.

@@ -1,10 +1,11 @@
 //! Writing and reading records, and the schema that describes them.
 
 use crate::reader::{ReadError, read_from, read_record};
-use crate::record::{End, Phase, PointStatus};
+use crate::record::{End, Event, Phase, PointStatus};
 use crate::record::{Line, Outcome, RunRecord, SCHEMA};
 use crate::testing;
 use crate::writer::{RecordWriter, WriteError, check_record_place};
+use filermark_model::Rule;
 use filermark_model::plan::{DriverPlan, PosixPlan, Transport};
 use std::io::BufReader;
 use std::path::Path;
@@ -123,6 +124,44 @@ fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
 }
 
 #[test]
+fn of_several_that_go_on_with_a_record_at_once_one_does() {
+    let whole = text();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.run.jsonl");
+    let cut = &whole[..whole.len() - 40];
+    let kept = &cut[..=cut.rfind('\n').unwrap()];
+    for _ in 0..20 {
+        std::fs::write(&path, cut).unwrap();
+        let barrier = std::sync::Barrier::new(8);
+        let writers: Vec<_> = std::thread::scope(|scope| {
+            let begin = || {
+                barrier.wait();
+                RecordWriter::go_on(&path)
+            };
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(begin)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        let (good, refused): (Vec<_>, Vec<_>) = writers.into_iter().partition(Result::is_ok);
+        assert_eq!((good.len(), refused.len()), (1, 7));
+        let in_use = |one: &Result<_, _>| matches!(one, Err(WriteError::InUse(_)));
+        assert!(refused.iter().all(in_use));
+        for mut writer in good.into_iter().flatten() {
+            writer.keep().unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+    // One that is written under its own name is not gone on with, and no draft stays.
+    let writer = std::fs::File::open(&path).unwrap();
+    writer.try_lock().unwrap();
+    assert!(matches!(
+        RecordWriter::go_on(&path),
+        Err(WriteError::InUse(_))
+    ));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn other_versions_and_nonsense_are_refused_with_a_sentence() {
     let other = text().replacen("\"schema\":1", "\"schema\":2", 1);
     let message = read(&other).unwrap_err().to_string();
@@ -224,6 +263,14 @@ fn resumed() -> Vec<Line> {
     early.outcome = Outcome::Interrupted;
     early.wall_seconds = 100.0;
     let at = early.at;
+    for message in ["too little memory", "too little memory", "no room"] {
+        all.push(Line::Event(Event {
+            at,
+            host: "client-a".into(),
+            message: message.into(),
+            rule: Some(Rule::Resources),
+        }));
+    }
     all.push(Line::End(early));
     let mut again = testing::record().run;
     again.started = at.plus_seconds(60.0);
@@ -248,6 +295,12 @@ fn a_run_that_goes_on_keeps_what_was_measured_and_nothing_else() {
     assert_eq!(record.restarts.len(), 1);
     assert_eq!(record.restarts[0].point_count, 2);
     assert_eq!(record.restarts[0].seconds_before, 100.0);
+    // The hosts of the first piece, and what was said of the run in it.
+    let hosts = &record.restarts[0].environments;
+    assert_eq!(*hosts, testing::record().environments);
+    let warnings = record.warnings_of_events();
+    let warnings: Vec<&str> = warnings.iter().map(|f| f.message.as_str()).collect();
+    assert_eq!(warnings, ["too little memory", "no room"]);
     let pieces = record.pieces().unwrap();
     assert!(pieces.contains("2 pieces"), "{pieces}");
     assert!(pieces.contains("behind load point 2"), "{pieces}");

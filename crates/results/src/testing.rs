@@ -504,6 +504,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
             host: "client-b".into(),
             message: "proc 13: connection to filer lost <reset>; connected again after 12 ms"
                 .into(),
+            rule: None,
         }));
     }
     let (began, ended) = (

@@ -2,7 +2,7 @@
 //! line that was being written.
 
 use crate::record::Line;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -135,19 +135,40 @@ impl RecordWriter {
     /// stays as it is. A last line that was cut (it has no line end) is left out of the
     /// draft; whole lines are taken over as they are.
     ///
+    /// Of several that try it at once, one gets the draft. What is in the record is read
+    /// behind this call: nobody else goes on with it from then on.
+    ///
     /// # Errors
     /// A run is writing the record, or the file system says no.
     pub fn go_on(path: &Path) -> Result<Self, WriteError> {
         let draft = draft_of(path).unwrap_or_else(|| path.into());
-        if is_being_written(path) || is_being_written(&draft) {
-            return Err(WriteError::InUse(path.into()));
-        }
         let failed = |e| io_error(path, "continue", e);
-        std::fs::copy(path, &draft).map_err(failed)?;
-        let open = OpenOptions::new().read(true).write(true).open(&draft);
+        let open = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&draft);
         let mut file = open.map_err(failed)?;
         // Held as long as the record is open; see `is_being_written`.
-        let _ = file.try_lock();
+        let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        // The run that had the lock may have given the draft its own name meanwhile, or
+        // removed it.
+        let is_draft = !is_taken && is_at(&file, &draft);
+        if !is_draft || is_being_written(path) {
+            if is_draft {
+                let _ = std::fs::remove_file(&draft);
+            }
+            return Err(WriteError::InUse(path.into()));
+        }
+        let copied = File::open(path).and_then(|mut record| {
+            file.set_len(0)?;
+            io::copy(&mut record, &mut file)
+        });
+        if let Err(e) = copied {
+            let _ = std::fs::remove_file(&draft);
+            return Err(failed(e));
+        }
         let whole = end_of_whole_lines(&mut file)
             .and_then(|end| file.set_len(end).map(|()| end))
             .and_then(|end| file.seek(SeekFrom::Start(end)));
@@ -219,11 +240,30 @@ fn holds_no_point(path: &Path) -> bool {
     crate::read_record(path).is_ok_and(|record| record.points.is_empty())
 }
 
+/// Whether an open file is the one of this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let same = |one: &Metadata, other: &Metadata| -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            (one.dev(), one.ino()) == (other.dev(), other.ino())
+        }
+        #[cfg(not(unix))]
+        {
+            one.created().ok() == other.created().ok()
+        }
+    };
+    let found = file.metadata().and_then(|one| {
+        let other = std::fs::symlink_metadata(path)?;
+        Ok(same(&one, &other))
+    });
+    found.unwrap_or(false)
+}
+
 /// Whether a run that is still under way writes this record: then it is no
 /// leftover, however little is in it yet.
 fn is_being_written(path: &Path) -> bool {
-    File::open(path)
-        .is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// The offset behind the last line end, found from the end of the file.

@@ -7,7 +7,9 @@ use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
 use filermark_results::record::Outcome;
-use filermark_results::{ClientSummary, Phase, PointRecord, Timestamp, fingerprint};
+use filermark_results::{
+    ClientSummary, Phase, PointRecord, RunRecord, Timestamp, fingerprint, hosts_changed,
+};
 use std::collections::BTreeMap;
 
 /// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
@@ -75,6 +77,7 @@ fn pieces_apart(run: &Run<'_>) -> Vec<String> {
         }
         before = restart.at;
     }
+    faults.extend(hosts_apart(record));
     let Some(end) = &record.end else {
         return faults;
     };
@@ -88,6 +91,32 @@ fn pieces_apart(run: &Run<'_>) -> Vec<String> {
             "its first lines do not agree with the finding `resumed`: one of them was changed"
                 .into(),
         );
+    }
+    faults
+}
+
+/// What the hosts of a piece are otherwise than those of the piece before it.
+fn hosts_apart(record: &RunRecord) -> Vec<String> {
+    let hosts = record.restarts.iter().map(|restart| &restart.environments);
+    let mut hosts = hosts.chain(std::iter::once(&record.environments));
+    let mut earlier = hosts.next();
+    let mut faults = Vec::new();
+    for now in hosts {
+        // A piece that was cut before its clients were ready has none.
+        let Some(was) = earlier.filter(|_| !now.is_empty()) else {
+            continue;
+        };
+        let changes = match was.is_empty() {
+            true => Vec::new(),
+            false => hosts_changed(was, now),
+        };
+        if !changes.is_empty() {
+            faults.push(format!(
+                "was resumed on other hosts than it was begun on: {}",
+                changes.join(", ")
+            ));
+        }
+        earlier = Some(now);
     }
     faults
 }

@@ -1,6 +1,6 @@
 //! Files that are rendered from a record, rendered again.
 
-use super::{Run, State, Verification};
+use super::{EARLIER_MAX, Run, State, Verification};
 use crate::bundle::{Bundle, Member};
 use filermark_results::files::{
     logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,
@@ -47,8 +47,8 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
     if let Some(then) = run.earlier.iter().find(|then| makes(then, name, member)) {
         return told.push(State::Ok, name, run.made_it(then));
     }
-    if grew(run, name, member) {
-        return told.push(State::Skip, name, GREW);
+    if let Some((state, words)) = checked_until(run, name, member) {
+        return told.push(state, name, words);
     }
     let version = &run.record.run.version;
     if version == env!("CARGO_PKG_VERSION") {
@@ -68,20 +68,44 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
     );
 }
 
-/// What is said of a log that goes on behind what can be looked at.
-const GREW: &str = "its run was cut while it was written; it begins as the record makes it";
+/// The ends of load points up to which the logs of a run that was cut may be complete, the
+/// last one first; `None`: no load point is complete in them. What stands behind was
+/// written while the run went on, and no record makes it again.
+fn settled<'a>(run: &'a Run<'_>) -> Vec<Option<&'a RunRecord>> {
+    if run.record.end.is_some() {
+        return Vec::new();
+    }
+    let mut ends: Vec<_> = run.earlier.iter().map(Some).collect();
+    if ends.len() < EARLIER_MAX {
+        ends.push(None);
+    }
+    ends
+}
 
-/// Whether a log of a run that was cut begins as the record made it when its last load
-/// point had ended.
-fn grew(run: &Run<'_>, name: &str, member: &Member) -> bool {
+/// What is told of logs that are as the record made them up to this end of a load point.
+fn not_checked(then: Option<&RunRecord>) -> String {
+    match then.and_then(|then| then.points.last()) {
+        Some(point) => format!(
+            "as the record makes it until load point {} had ended; what follows is not checked: the run was cut while it was written",
+            point.load.number
+        ),
+        None => "not checked: the run was cut while it was written, before a load point had ended"
+            .into(),
+    }
+}
+
+/// Of a log that grew until its run was cut: how far it is checked. `None`: it is no such
+/// log, or does not begin as the record makes it.
+fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(State, String)> {
     let base = name.rsplit('/').next().unwrap_or(name);
-    let then = run.earlier.last().unwrap_or(&run.record);
-    let logs = logs_so_far(then).unwrap_or_default();
-    let mut logs = logs.iter().filter(|_| run.record.end.is_none());
-    logs.any(|(log, text)| {
-        // Without a load point nothing was settled.
-        let settled = if then.points.is_empty() { "" } else { text };
-        log == base && member.bytes.starts_with(settled.as_bytes())
+    settled(run).into_iter().find_map(|then| {
+        let logs = logs_so_far(then.unwrap_or(&run.record)).unwrap_or_default();
+        let (_, text) = logs.into_iter().find(|(log, _)| log == base)?;
+        match then {
+            Some(then) if member.bytes == text.as_bytes() => Some((State::Ok, run.made_it(then))),
+            Some(_) if !member.bytes.starts_with(text.as_bytes()) => None,
+            then => Some((State::Skip, not_checked(then))),
+        }
     })
 }
 
@@ -157,43 +181,70 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
         told.push(State::Skip, dir, text);
         return checked;
     }
-    let whole = |record: &RunRecord| proc_log_faults(bundle, record, &front, &there, false);
-    let faults = whole(&run.record);
-    let then = run.earlier.iter().find(|then| whole(then).is_empty());
-    let last = run.earlier.last().unwrap_or(&run.record);
-    let grew = || proc_log_faults(bundle, last, &front, &there, true).is_empty();
-    match then {
-        Some(then) if !faults.is_empty() => told.push(State::Ok, &dir, run.made_it(then)),
-        None if !faults.is_empty() && run.record.end.is_none() && grew() => {
-            told.push(State::Skip, &dir, GREW);
+    let faults_of = |record: &RunRecord, extent: Extent| {
+        proc_log_faults(bundle, record, (&front, &there), extent)
+    };
+    let faults = faults_of(&run.record, Extent::Whole);
+    if faults.is_empty() {
+        let count = there.len();
+        told.push(
+            State::Ok,
+            &dir,
+            format!("{count} logs as {} makes them", run.name),
+        );
+        return checked;
+    }
+    let is_as_then = |then: &&RunRecord| faults_of(then, Extent::Whole).is_empty();
+    if let Some(then) = run.earlier.iter().find(is_as_then) {
+        told.push(State::Ok, &dir, run.made_it(then));
+        return checked;
+    }
+    let until = settled(run).into_iter().find(|then| {
+        match then {
+            Some(then) => faults_of(then, Extent::Begin),
+            None => faults_of(&run.record, Extent::Names),
         }
-        _ => {
-            let count = there.len();
-            let good = format!("{count} logs as {} makes them", run.name);
-            told.conclude(&dir, good, faults);
+        .is_empty()
+    });
+    match until {
+        Some(then) => told.push(State::Skip, &dir, not_checked(then)),
+        None => {
+            let last = run.earlier.first();
+            let faults = last.map_or(faults, |then| faults_of(then, Extent::Begin));
+            told.conclude(&dir, String::new(), faults);
         }
     }
     checked
 }
 
-/// What is not as a record makes it of the logs that are there; logs that `grow` may go on,
-/// and those that have nothing yet are not there.
+/// How much of the procs' logs is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it.
+    Whole,
+    /// What the record has; the log may go on behind it.
+    Begin,
+    /// Their names alone; any of them may be missing.
+    Names,
+}
+
+/// What is not as a record makes it of the logs that are there, which are in a folder.
 fn proc_log_faults(
     bundle: &Bundle,
     record: &RunRecord,
-    front: &str,
-    there: &BTreeSet<&str>,
-    grow: bool,
+    (front, there): (&str, &BTreeSet<&str>),
+    extent: Extent,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rest = there.clone();
     for (name, text) in proc_log_files(record).into_iter().flatten() {
         let name = format!("{front}{name}");
         rest.remove(name.as_str());
+        let is_begin = |member: &Member| member.bytes.starts_with(without_notice(&text).as_bytes());
         match bundle.get(&name) {
+            _ if extent == Extent::Names => {}
             Some(member) if member.bytes == text.as_bytes() => {}
-            Some(member) if grow && member.bytes.starts_with(without_notice(&text).as_bytes()) => {}
-            None if grow => {}
+            Some(member) if extent == Extent::Begin && is_begin(member) => {}
             Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
             None => faults.push(format!("{name} is not there")),
         }

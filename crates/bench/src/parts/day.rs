@@ -173,6 +173,7 @@ fn run() -> MergedRun {
         load_unit: "op/s".into(),
         began: at(0.0),
         ended: Some(at(SECONDS as f64)),
+        cut_after: Vec::new(),
         points: (1..=POINTS).map(point).collect(),
     }
 }

@@ -91,7 +91,7 @@ impl Monitor {
 
     /// Its name in messages.
     pub fn shown(&self) -> String {
-        format!("PRIME_MON_SCRIPT {}", self.name())
+        shown(&self.name())
     }
 
     /// Its name in the record.
@@ -198,4 +198,8 @@ impl Monitor {
         let limit = self.plan.limit.unwrap_or(super::LIMIT_DEFAULT);
         std::time::Duration::from_nanos(limit.0)
     }
+}
+/// The name of a program monitor in a finding.
+pub(super) fn shown(name: &str) -> String {
+    format!("PRIME_MON_SCRIPT {name}")
 }

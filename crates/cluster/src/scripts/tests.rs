@@ -87,6 +87,41 @@ fn a_failing_script_is_told_once_with_its_load_points() {
     );
 }
 
+/// What went wrong in an earlier piece of a run is told at its end, as if it were in this one.
+#[test]
+fn troubles_of_the_pieces_before_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), Script::Stat, "#!/bin/sh\nexit 4\n");
+    let mut first = scripts(&dir, Nanos::from_secs(30));
+    call(&mut first, Script::Stat, "ZERO");
+    let mut calls = wait(&mut first);
+    let told = messages(&first, Severity::Warning);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let of_monitor = ScriptRecord {
+        script: "watch.sh".into(),
+        call: Some(1),
+        point: 3,
+        ..calls[0].clone()
+    };
+    calls.push(of_monitor);
+    let good = ScriptRecord {
+        status: ScriptStatus::Exited { code: 0 },
+        ..calls[0].clone()
+    };
+    calls.push(good);
+    let mut second = scripts(&dir, Nanos::from_secs(30));
+    second.take_earlier(&calls);
+    let again = messages(&second, Severity::Warning);
+    assert_eq!(again.len(), 2, "{again:?}");
+    assert_eq!(again[0], told[0]);
+    let monitor = &again[1];
+    assert!(
+        monitor.starts_with("PRIME_MON_SCRIPT watch.sh: "),
+        "{monitor}"
+    );
+    assert!(monitor.ends_with("(load point 3)"), "{monitor}");
+}
+
 #[test]
 fn a_sleeping_script_is_ended_with_its_children() {
     let dir = tempfile::tempdir().unwrap();

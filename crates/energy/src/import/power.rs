@@ -220,11 +220,13 @@ impl Import<'_, '_> {
                 continue;
             }
             let read = rows.read(&row);
-            if self.out.source.is_some() {
-                self.out.digits.clone_from(&rows.digits);
-            }
             match read {
-                Row::Good(at, values) => self.good(lines.number, at, values)?,
+                Row::Good(at, values) => {
+                    if self.out.source.is_some() {
+                        self.out.digits = rows.digits();
+                    }
+                    self.good(lines.number, at, values)?;
+                }
                 Row::PowerOff(at) => self.power_off(lines.number, at)?,
                 Row::Bad(reason) => self.bad(lines.number, reason),
                 Row::NoZone => {

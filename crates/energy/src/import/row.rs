@@ -4,7 +4,7 @@ use super::columns::Pick;
 use super::dates::{self, Fit, Order};
 use super::layout::{Form, Layout, When};
 use super::names;
-use crate::digits::Digits;
+use crate::digits::{Digits, Forms};
 use crate::reading::Quantity;
 use crate::sflow::{LocalTimes, Zone};
 use csv::StringRecord;
@@ -34,8 +34,8 @@ pub(super) struct Rows<'a> {
     layout: &'a Layout,
     order: Order,
     times: LocalTimes,
-    /// How fine the figures are that were read.
-    pub(super) digits: BTreeMap<Quantity, Digits>,
+    /// The forms of the figures of good rows.
+    forms: BTreeMap<Quantity, Forms>,
 }
 
 impl<'a> Rows<'a> {
@@ -44,8 +44,16 @@ impl<'a> Rows<'a> {
             layout,
             order,
             times: LocalTimes::new(zone),
-            digits: BTreeMap::new(),
+            forms: BTreeMap::new(),
         }
+    }
+
+    /// How fine the figures of good rows are.
+    pub(super) fn digits(&self) -> BTreeMap<Quantity, Digits> {
+        let forms = self.forms.iter();
+        forms
+            .filter_map(|(quantity, forms)| Some((*quantity, forms.digits()?)))
+            .collect()
     }
 
     /// The next row.
@@ -65,12 +73,6 @@ impl<'a> Rows<'a> {
             Err(bad) => return bad,
         };
         let mut values = BTreeMap::new();
-        for pick in &self.layout.picks {
-            if let Some(digits) = digits(row, pick) {
-                let known = self.digits.entry(pick.quantity).or_insert(digits);
-                *known = known.finer(digits);
-            }
-        }
         let mut first_missing = None;
         for pick in &self.layout.picks {
             match self.value(row, pick) {
@@ -91,7 +93,22 @@ impl<'a> Rows<'a> {
             _ if self.layout.main().is_some_and(|q| !values.contains_key(&q)) => {
                 Row::Bad("the figure that matters is missing".into())
             }
-            _ => Row::Good(at, values),
+            _ => {
+                self.see(row, &values);
+                Row::Good(at, values)
+            }
+        }
+    }
+
+    /// Counts the forms of the figures that a row gives.
+    fn see(&mut self, row: &StringRecord, values: &BTreeMap<Quantity, f64>) {
+        for pick in &self.layout.picks {
+            if values.contains_key(&pick.quantity)
+                && let Some((digits, has_exponent)) = digits(row, pick)
+            {
+                let forms = self.forms.entry(pick.quantity).or_default();
+                forms.add(digits, has_exponent);
+            }
         }
     }
 
@@ -226,14 +243,15 @@ fn thousands(cell: &str) -> &'static str {
 }
 
 /// How fine a figure is as it is written; of sums, and of columns with a factor that is no
-/// power of ten, nobody can tell by the text.
-fn digits(row: &StringRecord, pick: &Pick) -> Option<Digits> {
+/// power of ten, nobody can tell by the text. Also, whether it has an exponent.
+fn digits(row: &StringRecord, pick: &Pick) -> Option<(Digits, bool)> {
     let [(column, factor)] = pick.terms[..] else {
         return None;
     };
     let cell = names::without_unit(row.get(column)?, pick.quantity).trim();
     let digits = Digits::of_text(&cell.replace(',', "."))?;
-    digits.times(factor).filter(|_| pick.offset == 0.0)
+    let digits = digits.times(factor).filter(|_| pick.offset == 0.0)?;
+    Some((digits, cell.contains(['e', 'E'])))
 }
 
 /// The beginning of a cell, for a message.

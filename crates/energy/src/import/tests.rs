@@ -140,6 +140,34 @@ fn the_trainings_table() {
     );
 }
 
+/// The digits of a column are those of its figures that are used, and no single one decides.
+#[test]
+fn rows_that_are_refused_and_single_cells_do_not_tell_how_fine_a_column_is() {
+    let step = |more: &str| {
+        let mut text = String::from("Time,Power (W),Voltage (V)\n");
+        let mut row = |power: &str| {
+            let second = text.lines().count();
+            text += &format!("2026-11-21T09:00:{second:02}Z,{power},230.1\n");
+        };
+        (0..20).for_each(|_| row("5.35E+02"));
+        if !more.is_empty() {
+            row(more);
+        }
+        (0..20).for_each(|_| row("1.50E+03"));
+        let got = power(&text, "").expect("known");
+        let source = got.lines.iter().find_map(|line| match line {
+            LogLine::Source(source) => Some(source.clone()),
+            _ => None,
+        });
+        let digits = source.expect("a source").digits;
+        assert_eq!(digits[&Quantity::Voltage].step_at(230.0), 0.1);
+        digits[&Quantity::Power].step_at(1500.0)
+    };
+    assert_eq!(step(""), 10.0);
+    assert_eq!(step("9999.9E+99"), 10.0, "out of range");
+    assert_eq!(step("535.25"), 10.0, "one figure of another form");
+}
+
 #[test]
 fn the_same_figures_whatever_the_codes_and_separators() {
     let plain = power(WT, "").expect("plain").values(Quantity::Power);

@@ -477,6 +477,11 @@ pub struct MergedRun {
     /// When it ended, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
+    /// Of a run that was cut and resumed: the ends of what was measured in the pieces
+    /// before the last. What follows such a moment belongs to nothing, until the next load
+    /// point of `points` begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_after: Vec<Timestamp>,
     /// Its load points, by time.
     pub points: Vec<MergedPoint>,
 }

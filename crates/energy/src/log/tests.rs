@@ -372,6 +372,7 @@ proptest! {
                 load_unit: text,
                 began: started,
                 ended: tag.map(|_| started),
+                cut_after: Vec::new(),
                 points,
             })),
             LogLine::Readings(Readings { source: 1, at: started, values, tag }),

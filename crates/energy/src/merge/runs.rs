@@ -3,7 +3,9 @@
 use crate::log::{EnergyPhase, MergedPoint, MergedRun, PhaseBegin};
 use filermark_model::stats::PointStats;
 use filermark_results::figures::{Planned, Throughput, is_composite};
+use filermark_results::record::PhaseRecord;
 use filermark_results::{Phase, PointRecord, RunRecord, Timestamp};
+use std::collections::BTreeMap;
 
 /// Where RUN_TAIL begins: at so much of RUN (facts.md 3.10, "Run 90 percent complete").
 pub const TAIL_BEGINS: f64 = 0.9;
@@ -21,11 +23,17 @@ pub fn merged_run(record: &RunRecord, number: u32, location: &str) -> MergedRun 
         false => "op/s".into(),
     };
     let mut points: Vec<MergedPoint> = record.points.iter().map(|p| point(record, p)).collect();
-    // The first point begins with the run: the checks before INIT are load, too.
-    if let Some(pre) = points.first_mut().and_then(|p| p.phases.first_mut())
-        && pre.phase == EnergyPhase::Pre
-    {
-        pre.at = pre.at.min(record.run.started);
+    // The first point begins with the run, or with its piece: the checks before INIT are
+    // load, too.
+    let mut begins = BTreeMap::from([(0, record.run.started)]);
+    let restarts = record.restarts.iter();
+    begins.extend(restarts.map(|restart| (restart.point_count, restart.at)));
+    for (at, began) in begins {
+        if let Some(pre) = points.get_mut(at).and_then(|p| p.phases.first_mut())
+            && pre.phase == EnergyPhase::Pre
+        {
+            pre.at = pre.at.min(began);
+        }
     }
     MergedRun {
         run: number,
@@ -36,8 +44,28 @@ pub fn merged_run(record: &RunRecord, number: u32, location: &str) -> MergedRun 
         load_unit: unit,
         began: record.run.started,
         ended: record.end.as_ref().map(|end| end.at),
+        cut_after: cut_after(record),
         points,
     }
+}
+
+/// The ends of what was measured in the pieces of a run but the last: of the last load point,
+/// with its CLEANUP.
+fn cut_after(record: &RunRecord) -> Vec<Timestamp> {
+    let restarts = record.restarts.iter();
+    let mut ends: Vec<Timestamp> = restarts
+        .map(|restart| {
+            let mut measured = record.points.iter().take(restart.point_count);
+            let Some(last) = measured.next_back() else {
+                return record.run.started;
+            };
+            let phases = record.phases.iter();
+            let phases = phases.filter(|p| p.point == last.load.number);
+            phases.map(|p| p.ended).fold(last.ended, Timestamp::max)
+        })
+        .collect();
+    ends.dedup();
+    ends
 }
 
 fn point(record: &RunRecord, point: &PointRecord) -> MergedPoint {
@@ -72,21 +100,32 @@ fn phases(record: &RunRecord, point: &PointRecord) -> (Vec<PhaseBegin>, Option<T
             Phase::Init => begins.push(begin(EnergyPhase::Init, phase.began)),
             Phase::Warmup => begins.push(begin(EnergyPhase::Warmup, phase.began)),
             Phase::Run => {
-                let length = phase.ended.seconds_since(phase.began);
+                let ended = run_end(phase, point);
+                let length = ended.seconds_since(phase.began);
                 let tail = phase.began.plus_seconds(length * TAIL_BEGINS);
                 begins.push(begin(EnergyPhase::Run, phase.began));
                 // A RUN that was cut has no tail, and nothing that counts.
                 if phase.failure.is_none() && point.measured().is_some() {
                     begins.push(begin(EnergyPhase::RunTail, tail));
-                    run_ended = Some(phase.ended);
+                    run_ended = Some(ended);
                 }
-                begins.push(begin(EnergyPhase::Post, phase.ended));
+                begins.push(begin(EnergyPhase::Post, ended));
             }
             Phase::Validate | Phase::Cleanup => {}
         }
     }
     begins.sort_by_key(|b| (b.at, b.phase));
     (begins, run_ended)
+}
+
+/// When the load of RUN ended. The record's phase goes on until all clients have answered:
+/// the last replies, COMMITs and figures come behind the load, and the server rests.
+fn run_end(phase: &PhaseRecord, point: &PointRecord) -> Timestamp {
+    let window_ns = point.measured().map_or(0, |stats| stats.window_ns);
+    match window_ns {
+        0 => phase.ended,
+        ns => phase.ended.min(phase.began.plus_seconds(ns as f64 / 1e9)),
+    }
 }
 
 fn begin(phase: EnergyPhase, at: Timestamp) -> PhaseBegin {

@@ -39,6 +39,8 @@ pub struct Merged {
     pub in_run: u64,
     /// Such that lie long before the first run or after the last: left out.
     pub outside: u64,
+    /// Such that lie where a run was cut, up to its next load point: left out.
+    pub cut_off: u64,
     /// First and last time of all samples that were read.
     pub span: Option<(Timestamp, Timestamp)>,
     /// Numbers of runs that go on at the same time.
@@ -259,6 +261,7 @@ impl<W: Write> Tagger<W> {
         let kept = self.kept.is_some_and(|(from, to)| at >= from && at <= to);
         let tag = self.timeline.at(at).filter(|_| kept);
         match tag {
+            None if kept && self.timeline.is_cut(at) => self.merged.cut_off += count,
             None => self.merged.outside += count,
             Some(tag) => {
                 use crate::log::EnergyPhase::{Run, RunTail};

@@ -4,8 +4,9 @@ use crate::log::{
     SourceKind, Tag, Traffic,
 };
 use crate::reading::Quantity;
-use filermark_results::Timestamp;
+use filermark_results::record::PhaseRecord;
 use filermark_results::testing::composite::composite_record;
+use filermark_results::{Phase, Restart, RunRecord, Timestamp};
 use std::path::Path;
 
 /// A log with a meter (a reading a second) and an interface (a sample a second) over
@@ -239,6 +240,95 @@ fn what_lies_far_from_the_run_is_left_out_and_counted() {
     assert_eq!(merged.span.map(|s| s.0), Some(begin));
     let samples = |line: &&LogLine| matches!(line, LogLine::Readings(_) | LogLine::Traffic(_));
     assert_eq!(lines.iter().filter(samples).count(), 0);
+}
+
+/// Shifts the RUN phase of a record's first point, which ends so many seconds later than its
+/// load, and what follows.
+fn with_late_answers(record: &mut RunRecord, seconds: f64) {
+    let run = |p: &&mut PhaseRecord| p.point == 1 && p.phase == Phase::Run;
+    let run = record.phases.iter_mut().find(run).expect("RUN");
+    run.ended = run.ended.plus_seconds(seconds);
+    let point = record.points.first_mut().expect("a point");
+    point.ended = point.ended.max(run.ended);
+}
+
+/// The load of RUN is over when its time is; the server rests while late answers come.
+#[test]
+fn run_ends_with_its_load_and_not_with_the_last_answer() {
+    let plain = merged_run(&composite_record(), 0, "here");
+    let mut record = composite_record();
+    with_late_answers(&mut record, 40.0);
+    let late = merged_run(&record, 0, "here");
+    let (_, plainly) = plain.points[0].measured().expect("RUN");
+    let (began, ended) = late.points[0].measured().expect("RUN");
+    // The synthetic phase is as long as RUN was to be, the window a little longer.
+    let apart = ended.seconds_since(plainly);
+    assert!((0.0..0.01).contains(&apart), "{apart}");
+    let stats = record.points[0].measured().expect("figures");
+    let length = ended.seconds_since(began);
+    assert!(
+        (length - stats.window_ns as f64 / 1e9).abs() < 0.01,
+        "{length}"
+    );
+    let timeline = Timeline::new(&[late]);
+    let phase = |after: f64| timeline.at(ended.plus_seconds(after)).map(|tag| tag.phase);
+    assert_eq!(phase(-length * 0.05), Some(EnergyPhase::RunTail));
+    assert_eq!(phase(0.5), Some(EnergyPhase::Post));
+    // A RUN whose phase was shorter is not made longer.
+    let mut record = composite_record();
+    with_late_answers(&mut record, -10.0);
+    let short = merged_run(&record, 0, "here");
+    let (_, end) = short.points[0].measured().expect("RUN");
+    assert_eq!(end, plainly.plus_seconds(-10.0));
+}
+
+/// The load of a point that was cut is not the POST of the point before.
+#[test]
+fn what_follows_a_cut_until_the_next_load_point_is_left_out_and_counted() {
+    let mut record = composite_record();
+    record.points[0].ended = record.points[0].ended.plus_seconds(1.0);
+    let (first, next) = (record.points[0].ended, record.points[1].began);
+    // Piece two begins 100 s later than the next point did.
+    let later = |at: &mut Timestamp| *at = at.plus_seconds(100.0);
+    for phase in record.phases.iter_mut().filter(|p| p.point != 1) {
+        later(&mut phase.began);
+        later(&mut phase.ended);
+    }
+    for point in record.points.iter_mut().skip(1) {
+        later(&mut point.began);
+        later(&mut point.ended);
+    }
+    record.end.iter_mut().for_each(|end| later(&mut end.at));
+    let restarted = next.plus_seconds(95.0);
+    record.restarts.push(Restart {
+        at: restarted,
+        version: record.run.version.clone(),
+        point_count: 1,
+        seconds_before: 0.0,
+        environments: Vec::new(),
+    });
+    let run = merged_run(&record, 0, "here");
+    let cut = run.cut_after[0];
+    assert!(
+        run.cut_after.len() == 1 && cut >= first && cut <= next,
+        "{cut:?}"
+    );
+    assert_eq!(run.points[1].phases[0].at, restarted);
+    let timeline = Timeline::new(std::slice::from_ref(&run));
+    let at = |at: Timestamp| timeline.at(at).map(|tag| (tag.point, tag.phase));
+    assert_eq!(at(cut.plus_seconds(-0.5)), Some((1, EnergyPhase::Post)));
+    assert_eq!(at(cut.plus_seconds(0.5)), None);
+    assert_eq!(at(restarted.plus_seconds(-0.5)), None);
+    assert_eq!(at(restarted.plus_seconds(0.5)), Some((2, EnergyPhase::Pre)));
+    // A meter and an interface with a sample a second each.
+    let seconds = restarted.seconds_since(cut) as i64;
+    let (merged, _) = merged(&[run], &[log_text(cut, seconds + 50, 0.0)]);
+    assert!(
+        merged.cut_off.abs_diff(2 * seconds as u64) <= 4,
+        "{merged:?} {seconds}"
+    );
+    assert_eq!(merged.outside, 0);
+    assert_eq!(merged.tagged + merged.cut_off, 2 * (seconds as u64 + 50));
 }
 
 #[test]

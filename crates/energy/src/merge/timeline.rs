@@ -6,7 +6,8 @@ use filermark_results::Timestamp;
 /// Moments at which the tag changes, by time.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    changes: Vec<(Timestamp, Tag)>,
+    /// `None`: a run was cut, and nothing that counts follows.
+    changes: Vec<(Timestamp, Option<Tag>)>,
     /// Pairs of runs that go on at the same time.
     overlaps: Vec<(u32, u32)>,
 }
@@ -22,31 +23,44 @@ impl Timeline {
             changes.extend(points.flat_map(|point| {
                 point.phases.iter().map(|begin| {
                     let (number, phase) = (point.number, begin.phase);
-                    (begin.at, tag(run.run, number, phase))
+                    (begin.at, Some(tag(run.run, number, phase)))
                 })
             }));
+            changes.extend(run.cut_after.iter().map(|at| (*at, None)));
             // What follows a run is before the next one.
             if let (Some(ended), Some(next)) = (run.ended, by_time.get(i + 1)) {
-                changes.push((ended, tag(next.run, 0, EnergyPhase::PreTest)));
+                changes.push((ended, Some(tag(next.run, 0, EnergyPhase::PreTest))));
             }
         }
-        changes.sort_by_key(|(at, tag)| (*at, tag.run, tag.point, tag.phase));
+        changes.sort_by_key(|(at, tag)| (*at, tag.map(|tag| (tag.run, tag.point, tag.phase))));
         Self {
             changes,
             overlaps: overlaps(&by_time),
         }
     }
 
-    /// Where a moment lies; before the first change in front of the first run.
+    /// Where a moment lies; before the first change in front of the first run. `None`:
+    /// nowhere, since the run was cut, or since there is no run.
     pub fn at(&self, at: Timestamp) -> Option<Tag> {
-        let after = self.changes.partition_point(|(change, _)| *change <= at);
-        match after.checked_sub(1).and_then(|i| self.changes.get(i)) {
-            Some((_, tag)) => Some(*tag),
+        match self.last_change(at) {
+            Some(tag) => tag,
             None => {
-                let (_, first) = self.changes.first()?;
+                let first = self.changes.iter().find_map(|(_, tag)| *tag)?;
                 Some(tag(first.run, 0, EnergyPhase::PreTest))
             }
         }
+    }
+
+    /// Whether a moment lies between what was measured before a run was cut, and the next
+    /// load point.
+    pub fn is_cut(&self, at: Timestamp) -> bool {
+        self.last_change(at) == Some(None)
+    }
+
+    fn last_change(&self, at: Timestamp) -> Option<Option<Tag>> {
+        let after = self.changes.partition_point(|(change, _)| *change <= at);
+        let last = after.checked_sub(1).and_then(|i| self.changes.get(i))?;
+        Some(last.1)
     }
 
     /// Until when the tag of `at` holds.

@@ -179,6 +179,7 @@ fn run(points: u32) -> MergedRun {
         load_unit: "BUILD".into(),
         began: at(0.0),
         ended: Some(at(POINT_S * f64::from(points))),
+        cut_after: Vec::new(),
         points: (1..=points).map(point).collect(),
     }
 }

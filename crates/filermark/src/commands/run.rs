@@ -97,7 +97,9 @@ pub fn carry_out(
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, Failure> {
             let done = finish(outcome, output, on_stdout)?;
-            if let Some(collected) = collected {
+            if let Some(collected) = collected.as_ref().filter(|_| outcome.earlier_stays) {
+                collected.forget_failed_start();
+            } else if let Some(collected) = collected {
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
             }

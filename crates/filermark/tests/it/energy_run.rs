@@ -321,7 +321,7 @@ fn a_suite_goes_on_where_it_was_cut() {
 }
 
 /// The load points that a record has.
-fn points_of(record: &Path) -> usize {
+pub fn points_of(record: &Path) -> usize {
     let text = std::fs::read_to_string(record).unwrap_or_default();
     let lines = text.lines();
     lines
@@ -405,12 +405,15 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let output = suite(&[]);
     assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
     assert!(
-        talk(&output).contains("this host has changed"),
+        talk(&output).contains("its hosts have changed"),
         "{}",
         talk(&output)
     );
     assert_eq!(std::fs::read_to_string(&record).expect("a record"), other);
     std::fs::write(&record, &first).expect("written");
+    // What was collected beside a piece that did not begin belongs to nothing.
+    assert!(!result.join("one.energy.2.jsonl").exists());
+    assert!(!result.join("one.merged.jsonl").exists());
 
     let dry = suite(&["--dry-run"]);
     let text = String::from_utf8_lossy(&dry.stdout).into_owned();
@@ -451,6 +454,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
 
     // Power was measured beside every piece.
     assert!(result.join("one.energy.3.jsonl").exists());
+    assert!(!result.join("one.energy.4.jsonl").exists());
     let merged = [result.join("one.merged.jsonl")];
     let reduction = reduce_files(&merged, &ReduceOptions::default()).expect("a reduction");
     let run = &reduction.workloads[0];

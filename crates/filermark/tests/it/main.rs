@@ -68,6 +68,7 @@ mod real;
 mod report;
 mod report_browser;
 mod results;
+mod resumed;
 mod scale;
 mod silent;
 mod smb;

@@ -24,6 +24,7 @@ pub struct Beside {
     log: PathBuf,
     /// The logs of the pieces before, where the run goes on.
     earlier: Vec<PathBuf>,
+    goes_on: bool,
     /// The file that says what is collected.
     input: InputFile,
     idle: Duration,
@@ -67,8 +68,13 @@ impl Beside {
             collecting,
             log,
             earlier,
+            goes_on,
             input,
-            idle: setup.idle,
+            // The first piece has measured the server at rest.
+            idle: match goes_on {
+                true => Duration::ZERO,
+                false => setup.idle,
+            },
             told: Cell::new(false),
         })
     }
@@ -131,6 +137,7 @@ impl Beside {
         Collected {
             log: self.log,
             earlier: self.earlier,
+            goes_on: self.goes_on,
             failure,
         }
     }
@@ -177,16 +184,20 @@ pub struct Collected {
     log: PathBuf,
     /// Those of the pieces before.
     earlier: Vec<PathBuf>,
+    /// It is of a further piece of a run.
+    goes_on: bool,
     /// Why it was not written to its end.
     failure: Option<Failure>,
 }
 
 impl Collected {
-    /// Removes the log, which this run has made, if the run never came to a load point: the
-    /// next one may have its name. Otherwise says what can be done with it.
+    /// Of a run that did not begin, or never came to a load point: removes the log, which
+    /// this run has made, and whose name the next one may need. Otherwise says what can be
+    /// done with it.
     pub fn forget_failed_start(&self) {
-        if !self.earlier.is_empty() {
-            // The pieces before have load points; this one may have none.
+        if self.goes_on {
+            // The load points of the record are those of the pieces before.
+            let _ = std::fs::remove_file(&self.log);
             return;
         }
         let record = self.log.with_extension("").with_extension("run.jsonl");

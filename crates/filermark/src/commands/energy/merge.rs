@@ -343,6 +343,12 @@ fn troubles(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
             counted(merged.outside, "sample")
         ));
     }
+    if merged.cut_off > 0 {
+        said.push(format!(
+            "{} between the pieces of a run that was cut left out: they belong to no load point that counts",
+            counted(merged.cut_off, "sample")
+        ));
+    }
     if merged.in_run == 0 {
         let runs = runs.iter().flat_map(|(_, run)| &run.points);
         let begins = runs.filter_map(|p| p.began(EnergyPhase::Run));

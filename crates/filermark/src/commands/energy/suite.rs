@@ -45,6 +45,8 @@ enum State {
     /// A run was cut before a load point was measured: its files are moved away, and it is
     /// run anew.
     Cut,
+    /// A run failed: the same.
+    Failed,
     /// A run was cut behind its load points: it goes on with the next one.
     GoesOn {
         /// Load points that are measured.
@@ -61,6 +63,7 @@ impl State {
         match self {
             Self::ToDo => "to be run".into(),
             Self::Cut => "cut; to be run anew".into(),
+            Self::Failed => "failed; to be run anew".into(),
             Self::GoesOn { measured, of } => {
                 format!("cut; goes on behind load point {measured} of {of}")
             }
@@ -128,10 +131,14 @@ fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
                 None => Ok(()),
             };
         }
-        State::Cut => {
+        State::Cut | State::Failed => {
             let kept = move_away(&part.resolved.work_dir, &suffix)?;
+            let what = match part.state {
+                State::Failed => "failed",
+                _ => "was cut",
+            };
             say_line(format!(
-                "{title}: a run that was cut is kept in {}",
+                "{title}: a run that {what} is kept in {}",
                 kept.display()
             ));
         }
@@ -269,8 +276,12 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<State, Failur
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Complete) => return Ok(State::Done),
         // What made it fail stays in its record; all of it is measured anew.
-        Some(Outcome::Failed { .. }) => return Ok(State::Cut),
+        Some(Outcome::Failed { .. }) => return Ok(State::Failed),
         Some(Outcome::Interrupted) | None => {}
+    }
+    // It was killed behind the load point that failed.
+    if record.failed_points().next().is_some() {
+        return Ok(State::Failed);
     }
     let measured = record.points.iter().filter(|p| p.measured().is_some());
     let measured = measured.count();
