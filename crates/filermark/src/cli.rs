@@ -298,7 +298,8 @@ pub struct ServeArgs {
     /// Lose things: conn@N, reply@1%, call@1/50; or repeat and delay: copy@1%, late@1%:3s
     #[arg(long, value_name = "SPEC")]
     pub drop: Option<DropSpec>,
-    /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs
+    /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs,
+    /// =lose@N also loses what was not committed
     #[arg(long, value_name = "SPEC", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "on")]
     pub unstable: Option<UnstableSpec>,

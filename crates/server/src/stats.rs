@@ -106,6 +106,8 @@ counters! {
     transfers_cut,
     /// Changes of the write verifier.
     verifier_changes,
+    /// WRITEs that were lost with them, on purpose.
+    writes_lost,
     /// Repeated requests that got the first one's reply.
     duplicates_answered,
 }

@@ -90,6 +90,8 @@ pub(crate) struct Faults {
     /// Answer WRITE with UNSTABLE.
     pub(crate) unstable: bool,
     verifier_every: Option<u64>,
+    /// What was not committed is lost when the write verifier changes.
+    pub(crate) loses: bool,
     writes: AtomicU64,
     /// Most bytes of one READ or WRITE.
     pub(crate) short: Option<u32>,
@@ -145,6 +147,7 @@ impl Faults {
             close_after: options.drop.connection_after,
             unstable: options.unstable.enabled,
             verifier_every: options.unstable.verifier_every,
+            loses: options.unstable.loses,
             writes: AtomicU64::new(0),
             short: options.short,
         }

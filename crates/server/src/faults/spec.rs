@@ -79,14 +79,17 @@ pub struct Late {
 }
 
 /// `--unstable`: `on` answers WRITE with UNSTABLE where the client allows it; `verf@N` also
-/// changes the write verifier after every N WRITEs, as restarts would. (A client that sends N
-/// or more WRITEs per COMMIT would never see the same verifier twice: choose N well above.)
+/// changes the write verifier after every N WRITEs, as restarts would; `lose@N` also takes back
+/// what was not committed. (A client that sends N or more WRITEs per COMMIT would never see the
+/// same verifier twice: choose N well above.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnstableSpec {
     /// Answer UNSTABLE.
     pub enabled: bool,
-    /// N of `verf@N`.
+    /// N of `verf@N` and `lose@N`.
     pub verifier_every: Option<u64>,
+    /// What was not committed is lost when the verifier changes.
+    pub loses: bool,
 }
 
 /// Where a part was found, for errors.
@@ -274,21 +277,24 @@ impl FromStr for UnstableSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<UnstableSpec, SpecError> {
-        let hint = "write on, or verf@1000 (a new write verifier after every 1000 writes)";
+        let hint = "write on, verf@1000 (a new write verifier after every 1000 writes) or lose@1000 \
+                    (and what was not committed is lost)";
         let item = Item {
             option: "--unstable",
             text: text.trim(),
             hint,
         };
-        let verifier_every = match item.text.split_once('@') {
-            Some(("verf", count)) => Some(item.count(count)?),
+        let parts = item.text.split_once('@');
+        let verifier_every = match parts {
+            Some(("verf" | "lose", count)) => Some(item.count(count)?),
             None if matches!(item.text, "" | "on") => None,
             None if item.text == "off" => return Ok(UnstableSpec::default()),
-            _ => return Err(item.error("neither on nor verf@N")),
+            _ => return Err(item.error("none of on, verf@N, lose@N")),
         };
         Ok(UnstableSpec {
             enabled: true,
             verifier_every,
+            loses: matches!(parts, Some(("lose", _))),
         })
     }
 }

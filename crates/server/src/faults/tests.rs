@@ -104,6 +104,9 @@ fn errors_name_the_part_and_a_way_out() {
     assert!(drop("call@1/0").contains("above 0"));
     assert!("packet@1%".parse::<DropSpec>().is_err());
     assert!("verf@x".parse::<UnstableSpec>().is_err());
+    assert!("lose".parse::<UnstableSpec>().is_err());
+    let loses = |text: &str| text.parse::<UnstableSpec>().expect("spec").loses;
+    assert!(loses("lose@3") && !loses("verf@3") && !loses("on"));
 }
 
 /// The distribution function of a distribution's draws must be `cdf`: the largest distance between

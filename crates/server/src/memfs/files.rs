@@ -22,12 +22,35 @@ impl MemFs {
             }
             table.check_setattr(id, set, cred)?;
             table.apply_setattr(id, set, cred);
+            table.uncommitted.settle(id);
             Ok(())
         })
     }
 
     /// Stores the data at the offset, all of it or nothing (WRITE).
     pub fn write_file(&self, id: FileId, offset: u64, data: &[u8], cred: &Cred<'_>) -> Changed<()> {
+        self.write(id, offset, data, (cred, true))
+    }
+
+    /// The same; until the file's next COMMIT, stable WRITE or SETATTR,
+    /// [`MemFs::lose_uncommitted`] takes it back.
+    pub fn write_unstable(
+        &self,
+        id: FileId,
+        offset: u64,
+        data: &[u8],
+        cred: &Cred<'_>,
+    ) -> Changed<()> {
+        self.write(id, offset, data, (cred, false))
+    }
+
+    fn write(
+        &self,
+        id: FileId,
+        offset: u64,
+        data: &[u8],
+        (cred, is_stable): (&Cred<'_>, bool),
+    ) -> Changed<()> {
         self.change(id, |table| {
             let inode = table.get(id)?;
             let content = match &inode.body {
@@ -46,6 +69,10 @@ impl MemFs {
                 return Ok(());
             }
             table.charge(content.growth(offset, data.len()))?;
+            match is_stable {
+                true => table.uncommitted.settle(id),
+                false => table.keep_before(id, offset, data.len()),
+            }
             let now = table.now();
             let inode = table.get_mut(id)?;
             if let Body::Regular(content) = &mut inode.body {
@@ -59,8 +86,8 @@ impl MemFs {
         })
     }
 
-    /// Makes sure that written data is safe (COMMIT). In memory it is as safe as it will
-    /// be; what counts is [`MemFs::write_verifier`], which goes back with the answer.
+    /// Makes sure that written data is safe (COMMIT): [`MemFs::lose_uncommitted`] leaves it.
+    /// What counts is [`MemFs::write_verifier`], which goes back with the answer.
     pub fn commit(&self, id: FileId, cred: &Cred<'_>) -> Changed<()> {
         // Not through `change`: nothing changes, so the lock is shared, and a read-only
         // file system has nothing to refuse.
@@ -75,6 +102,11 @@ impl MemFs {
             before: table.pre_attr(id),
             after: table.attr(id),
         };
+        let is_held = table.uncommitted.has(id);
+        drop(table);
+        if is_held && result.is_ok() {
+            self.write_lock().uncommitted.settle(id);
+        }
         Changed { wcc, result }
     }
 }

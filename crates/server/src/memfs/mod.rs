@@ -18,6 +18,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod types;
+mod uncommitted;
 
 pub use rename::Place;
 pub use table::{LINK_MAX, NAME_MAX, PATH_MAX};

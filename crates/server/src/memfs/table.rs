@@ -3,6 +3,7 @@
 use super::dir::{DirData, charge_of_name};
 use super::inode::{Body, Inode};
 use super::types::{Attr, Cred, FileId, FsError, PreAttr, SetAttr, SetTime};
+use super::uncommitted::Uncommitted;
 use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,6 +39,7 @@ pub(super) struct Table {
     pub(super) max_files: u64,
     first_generation: u64,
     last_ns: u64,
+    pub(super) uncommitted: Uncommitted,
 }
 
 /// The system clock in ns since 1970.
@@ -85,6 +87,7 @@ impl Table {
             // Handles of an earlier server are stale to this one.
             first_generation: now,
             last_ns: now,
+            uncommitted: Uncommitted::default(),
         };
         let root = table.blank(Body::Directory(DirData::new(ROOT)), root_mode, (0, 0));
         // The first inode gets number 1; a table of at least one file cannot be full yet.

@@ -36,9 +36,15 @@ pub(super) fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
         .wtmax
         .min(shared.faults.short.unwrap_or(u32::MAX)) as usize;
     let data = &data[..data.len().min(most)];
-    let done = shared
-        .fs
-        .write_file(id, args.offset, data, &cx.caller.cred());
+    let unstable = shared.faults.unstable && args.stable == StableHow::Unstable;
+    // The verifier of the time before the write: what is lost while it is answered has an
+    // earlier one than the COMMIT that follows.
+    let verf = shared.fs.write_verifier().to_be_bytes();
+    let cred = cx.caller.cred();
+    let done = match unstable && shared.faults.loses {
+        true => shared.fs.write_unstable(id, args.offset, data, &cred),
+        false => shared.fs.write_file(id, args.offset, data, &cred),
+    };
     let file_wcc = wcc(&done.wcc, shared.fsid);
     if let Err(error) = done.result {
         return Err(Failed {
@@ -50,12 +56,13 @@ pub(super) fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
     cx.counters
         .transfers_cut
         .add(u64::from(data.len() < wanted));
-    let verf = shared.fs.write_verifier().to_be_bytes();
     if shared.faults.verifier_changes() {
-        shared.fs.change_write_verifier();
+        match shared.faults.loses {
+            true => cx.counters.writes_lost.add(shared.fs.lose_uncommitted()),
+            false => shared.fs.change_write_verifier(),
+        }
         cx.counters.verifier_changes.add(1);
     }
-    let unstable = shared.faults.unstable && args.stable == StableHow::Unstable;
     Ok(WriteOk {
         file_wcc,
         count: data.len() as u32,

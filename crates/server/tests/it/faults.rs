@@ -199,6 +199,45 @@ fn unstable_writes_and_a_changing_verifier() {
 }
 
 #[test]
+fn what_was_not_committed_is_lost() {
+    let server = server(|o| o.unstable = "lose@5".parse().expect("spec"));
+    let (mut client, root) = Client::mounted(&server);
+    let file = client.create(root, "f");
+    let write = |client: &mut Client, at: u64, data: &[u8], how| {
+        client.write(file, at, data, how).expect("write").verf
+    };
+    let verf = write(&mut client, 0, b"abcd", StableHow::Unstable);
+    let commit = CommitArgs {
+        file: file.handle(),
+        offset: 0,
+        count: 0,
+    };
+    let committed = client.call(&commit, |res| res.expect("commit").verf);
+    assert_eq!(committed, verf);
+    for (at, data) in [(2, b"xyz"), (4, b"uvw"), (1, b"123")] {
+        write(&mut client, at, data, StableHow::Unstable);
+    }
+    assert_eq!(client.read(file, 0, 9), Ok((b"a123uvw".to_vec(), true)));
+    // The fifth WRITE: all since the COMMIT is gone, and it too.
+    assert_eq!(write(&mut client, 8, b"9", StableHow::Unstable), verf);
+    assert_eq!(client.read(file, 0, 9), Ok((b"abcd".to_vec(), true)));
+    assert_ne!(client.call(&commit, |res| res.expect("commit").verf), verf);
+    assert_eq!(server.stats().writes_lost, 4);
+    // What is written stable stays, and what was there before it.
+    for (at, how) in [
+        (4, StableHow::Unstable),
+        (5, StableHow::FileSync),
+        (6, StableHow::Unstable),
+        (7, StableHow::Unstable),
+        (8, StableHow::Unstable),
+    ] {
+        write(&mut client, at, b"e", how);
+    }
+    assert_eq!(client.read(file, 0, 9), Ok((b"abcdee".to_vec(), true)));
+    assert_eq!(server.stats().writes_lost, 7);
+}
+
+#[test]
 fn short_transfers() {
     let server = server(|o| o.short = Some(3));
     let (mut client, root) = Client::mounted(&server);
