@@ -564,10 +564,11 @@ pub trait ShardDriver {
     }
 
     /// RUN is over: asks the server to make stable what it has only promised, and waits for
-    /// that until `deadline`. What it does not confirm is counted.
+    /// that until `deadline`. What it does not confirm is counted. Of other events of this
+    /// time nothing is counted: they are not of RUN.
     ///
     /// # Errors
-    /// Only what makes the whole shard useless.
+    /// Only what makes the whole shard useless; what it had not confirmed is counted.
     fn make_stable(&mut self, _deadline: Nanos) -> Result<(), DriverError> {
         Ok(())
     }

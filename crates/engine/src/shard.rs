@@ -12,7 +12,7 @@ mod tally;
 mod tasks;
 
 pub use crate::run_times::{RunTimes, Timetable};
-pub use closing::DRAIN;
+pub use closing::{DRAIN, STABLE_MAX};
 pub use load::SILENCE_MAX;
 pub use tasks::TaskReport;
 

@@ -3,7 +3,7 @@
 
 use super::state::{Mark, SPARK_SECONDS, Stage, State};
 use super::text::{Charset, Line, Paint, clock, ms, number};
-use filermark_engine::shard::{DRAIN, SILENCE_MAX};
+use filermark_engine::shard::SILENCE_MAX;
 use filermark_model::Bytes;
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
@@ -270,7 +270,7 @@ impl State {
         let left = self.left(now.passed);
         let mut line = Line::new(if self.stopping { "stopping" } else { "ends" });
         if !self.stopping && self.is_draining(now.passed) {
-            let seconds = DRAIN.0 / 1_000_000_000;
+            let seconds = self.facts.close_max.as_secs();
             let text = format!("{seconds} s at most for what is open; Ctrl-C ends");
             line.add(Paint::Plain, text);
             return line;

@@ -1,7 +1,8 @@
 //! What is known of a run before it begins, as far as the view and its guesses of
 //! time need it.
 
-use filermark_model::plan::DriverPlan;
+use filermark_engine::shard::{DRAIN, STABLE_MAX};
+use filermark_model::plan::{DriverPlan, NfsVersion};
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
@@ -32,6 +33,8 @@ pub struct Facts {
     pub reuse: bool,
     /// Operations are system calls that block: no server is given up.
     pub blocks: bool,
+    /// How long the end of RUN may take: replies, and over NFSv3 the COMMITs.
+    pub close_max: Duration,
 }
 
 /// A load point, in short.
@@ -72,6 +75,10 @@ impl Facts {
             keep: plan.fileset.keep,
             reuse: plan.fileset.reuse,
             blocks: matches!(plan.driver, DriverPlan::Posix(_)),
+            close_max: match &plan.driver {
+                DriverPlan::Nfs(nfs) if nfs.version == NfsVersion::V3 => span(DRAIN + STABLE_MAX),
+                _ => span(DRAIN),
+            },
         }
     }
 

@@ -204,6 +204,7 @@ mod tests {
             keep: false,
             reuse,
             blocks: false,
+            close_max: Duration::ZERO,
         }
     }
 
