@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The largest figures of a deferred policy.
+/// The largest figures of a deferred policy. The files of a proc are searched one by one.
 const WRITES_MAX: u32 = 4_096;
 const MIB_MAX: u32 = 65_536;
-const FILES_MAX: u32 = 4_096;
+const FILES_MAX: u32 = 256;
+/// Writes of a proc that may wait for a COMMIT: each takes 40 bytes of memory.
+const HELD_MAX: u32 = 16_384;
 
 /// When COMMIT is called for what was written (RFC 1813, sections 3.3.7 and 3.3.21).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,13 @@ pub struct Deferral {
 }
 
 impl Deferral {
+    /// Every logical write is committed at its end.
+    pub const AT_ONCE: Self = Self {
+        writes: 1,
+        mib: 1,
+        files: 1,
+    };
+
     /// Bytes after which a file is committed.
     pub const fn bytes(self) -> u64 {
         (self.mib as u64) << 20
@@ -43,11 +52,7 @@ impl CommitPolicy {
     /// What runs have whose definition says nothing: every logical write that a server
     /// answers UNSTABLE is committed at its end.
     pub const fn at_once() -> Self {
-        Self::Deferred(Deferral {
-            writes: 1,
-            mib: 1,
-            files: 1,
-        })
+        Self::Deferred(Deferral::AT_ONCE)
     }
 
     /// Whether it is that.
@@ -109,11 +114,19 @@ impl CommitTable {
                     }
                 }
                 let figure = |value: Option<u32>| value.unwrap_or(1);
-                return Ok(CommitPolicy::Deferred(Deferral {
+                let deferral = Deferral {
                     writes: figure(self.writes),
                     mib: figure(self.mib),
                     files: figure(self.files),
-                }));
+                };
+                if deferral.writes * deferral.files > HELD_MAX {
+                    return Err(format!(
+                        "writes times files is {} and may be {HELD_MAX} at most: so many writes \
+                         of a proc would be kept in memory",
+                        deferral.writes * deferral.files
+                    ));
+                }
+                return Ok(CommitPolicy::Deferred(deferral));
             }
             _ => return Err("the policy is per-write, deferred or file-sync".into()),
         };
@@ -177,7 +190,11 @@ mod tests {
             ("policy = \"per-write\"\nmib = 3", "has mib"),
             (
                 "policy = \"deferred\"\nwrites = 3\nmib = 2",
-                "files = 1 to 4096",
+                "files = 1 to 256",
+            ),
+            (
+                "policy = \"deferred\"\nwrites = 4096\nmib = 2\nfiles = 5",
+                "writes times files is 20480 and may be 16384 at most",
             ),
             (
                 "policy = \"deferred\"\nwrites = 0\nmib = 2\nfiles = 1",
