@@ -340,24 +340,37 @@ fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
     line("ALL", &stats.service(), &stats.response());
 }
 
-/// NFSv3: the COMMITs of what was written, apart from those that the mix asks for. Records
-/// of definitions that say nothing of COMMIT did not count them so.
+/// NFSv3: the COMMITs of what was written, apart from those that the mix asks for. Earlier
+/// records of definitions that say nothing of COMMIT did not count them so.
 fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     let plan = &record.run.plan;
     let policy = plan.benchmark.classic().and_then(|c| c.commit);
-    let (Some(_), DriverPlan::Nfs(nfs)) = (policy, &plan.driver) else {
+    let DriverPlan::Nfs(nfs) = &plan.driver else {
         return;
     };
     let counted = |name: &str| stats.counters.get(name).copied().unwrap_or(0);
-    let written = counted("write_commits");
+    let (written, of_reads) = (counted("write_commits"), counted("read_commits"));
+    let (lost, left) = (
+        counted("lost_writes") + counted("end_lost_writes"),
+        counted("uncommitted_writes"),
+    );
+    if policy.is_none() && written + of_reads + lost + left == 0 {
+        return;
+    }
     let _ = writeln!(out, "\nCOMMIT POLICY: {}", nfs.commit);
     let _ = writeln!(
         out,
-        "COMMITS: {written} for what was written, {} of them after the end of RUN; {} of the mix",
+        "COMMITS: {written} for what was written, {} of them after the operations of RUN; {} of the mix",
         counted("end_commits"),
-        counted("COMMIT").saturating_sub(written),
+        counted("COMMIT").saturating_sub(written + of_reads),
     );
-    let (lost, left) = (counted("lost_writes"), counted("uncommitted_writes"));
+    let failed = counted("commit_failures");
+    if of_reads > 0 || failed > 0 {
+        let _ = writeln!(
+            out,
+            "COMMITS BESIDE: {of_reads} of reads that asked whether the server had restarted; {failed} failed"
+        );
+    }
     if lost > 0 || left > 0 {
         let _ = writeln!(
             out,

@@ -125,6 +125,36 @@ fn a_changed_write_verifier_makes_the_writes_go_again() {
     assert_empty(&server);
 }
 
+/// A server that really loses what was not committed: whatever is read is what was written,
+/// and in the end nothing is missing.
+#[test]
+fn a_server_that_loses_what_was_not_committed_gets_it_again() {
+    let _turn = beside_others();
+    let unstable = "lose@40".parse().expect("a fault");
+    let server = serve(ServerOptions {
+        unstable,
+        ..ServerOptions::default()
+    });
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 800)
+        .set("RUNTIME", 2)
+        .set("VERIFY", "on")
+        // As in the test before this one.
+        .set("SHARDS", 1)
+        .set("INIT_WINDOW", 1);
+    let ended = sweep.succeed();
+    without_errors(&ended.point(1));
+    assert!(server.stats().writes_lost > 10, "{:?}", server.stats());
+    let lost = ended.counter("lost_writes");
+    assert!(lost > 0 && ended.counter("rewrites") >= lost);
+    for never in ["uncommitted_writes", "verify_errors", "early_eofs"] {
+        assert_eq!(ended.counter(never), 0, "{never}");
+    }
+    // One thread makes the load: it sees each change once.
+    assert!(ended.counter("verifier_changes") <= server.stats().verifier_changes);
+    assert_empty(&server);
+}
+
 #[test]
 fn lost_replies_are_survived() {
     let _turn = beside_others();

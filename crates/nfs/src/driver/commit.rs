@@ -1,44 +1,38 @@
 //! COMMIT: when it is called for what was written, and what follows from its reply.
 //!
-//! A logical write whose data has been answered goes one of three ways: it is over (stable,
-//! or in the [table](super::held) of what gathers), it commits its own data, or it commits
-//! the file that its coming has made due, its own or another one. What is committed is
-//! fixed when the COMMIT is queued: writes that are answered later wait for the next one.
-//! The verifier of the reply must be that of every WRITE: what has another one is lost,
-//! is made anew from its file, place and generation, goes again inside of the same
-//! operation, and is committed again.
+//! When the data of a logical write has been answered, there are three cases. The operation
+//! ends: the data is stable, or is kept in the [table](super::held) of held data. It commits
+//! its own data. Or it commits a file of the table that has reached a limit by this write:
+//! its own file or another one. What is committed is fixed when the COMMIT is queued: writes
+//! that are answered later wait for the next one.
 //!
-//! Between the loss and that, a read may show older data, or the end of the file too early,
-//! and the server be sound. Such a read asks for the verifier, by a COMMIT of its own.
+//! The verifier of the reply must be that of every WRITE. Ranges with another one are lost:
+//! their data is made again from file, place and generation, is sent inside of the same
+//! operation, and is committed again. Ranges whose COMMIT fails return to the table.
 
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::held::{Held, List};
+use super::held::Restored;
 use super::ops::{Reach, SETTLING, Step, Target};
+use super::ranges::{Held, List};
 use super::reply::Verdict;
 use super::status::VERIFIER_RESTLESS;
 use filermark_engine::driver::{Action, ObjectId, Request, Status};
-use filermark_model::benchmark::{CommitPolicy, Deferral};
+use filermark_model::Nanos;
+use filermark_model::benchmark::CommitPolicy;
 use filermark_onc::nfs3::{CommitRes, Nfsstat3, Procedure, Verf};
 
 /// How often the data of one operation goes again because the verifier changed.
 pub(super) const REWRITES_MAX: u8 = 32;
-
-/// Why a read may show what should be there no more.
-enum Excuse {
-    None,
-    /// The server has lost writes there.
-    Known,
-    /// It has if its verifier is not this one any more.
-    Unless(Verf),
-}
 
 impl Core {
     /// All data of an operation has been answered: commits what is to be committed now.
     pub(super) fn data_answered(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         if logical.resending {
-            let reach = std::mem::replace(&mut logical.unstable, Reach::NONE);
+            let unstable = std::mem::replace(&mut logical.unstable, Reach::NONE);
+            // A later write, or a new size, may have taken its place meanwhile.
+            let reach = unstable.within(logical.target.reach);
             if !reach.is_empty() {
                 let held = Held {
                     reach,
@@ -47,9 +41,9 @@ impl Core {
                 };
                 self.gather.ranges.push(&mut logical.sent, held);
             }
-            // A read that went out before may still show that it was not there.
-            self.gather.note_lost_until(logical.proc, self.clock.now());
+            self.note_restored(op);
         }
+        let logical = self.ops.get(op);
         if logical.resending || !logical.lost.is_empty() {
             return self.send_lost(op);
         }
@@ -61,6 +55,22 @@ impl Core {
         }
     }
 
+    /// A lost range of a file of the table was sent again. A read that went out before may
+    /// still show that it was missing, and a write may have been overwritten by it.
+    fn note_restored(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        if !logical.commits_file {
+            return;
+        }
+        let restored = Restored {
+            file: logical.target.file,
+            reach: logical.target.reach,
+            generation: logical.target.generation,
+            until: self.clock.now(),
+        };
+        self.gather.note_restored(logical.proc, restored);
+    }
+
     /// A logical write is on the server.
     fn written(&mut self, op: u32) {
         let logical = self.ops.get(op);
@@ -69,9 +79,12 @@ impl Core {
         };
         let own = Span { offset, length };
         let is_unstable = !logical.unstable.is_none();
+        let is_first = logical.sent_again == Nanos::ZERO;
+        self.counters
+            .add_many(Tally::UnstableWrites, u64::from(is_unstable && is_first));
         match self.settings.commit {
             CommitPolicy::PerWrite => self.commit_own(op, own),
-            CommitPolicy::Deferred(limits) if limits.writes > 1 => self.hold(op, limits),
+            CommitPolicy::Deferred(limits) if limits.writes > 1 => self.hold(op),
             CommitPolicy::Deferred(_) | CommitPolicy::FileSync if is_unstable => {
                 self.commit_own(op, own);
             }
@@ -98,31 +111,64 @@ impl Core {
         })
     }
 
-    /// Lets a logical write gather, and commits the file that is due by that.
-    fn hold(&mut self, op: u32, limits: Deferral) {
+    /// Keeps a logical write in the table, and commits the file that is due by that.
+    fn hold(&mut self, op: u32) {
         let logical = self.ops.get(op);
-        let Action::Write {
-            object,
-            file,
-            offset,
-            length,
-        } = logical.action
-        else {
+        let Action::Write { object, file, .. } = logical.action else {
             return;
         };
         let (proc, generation) = (logical.proc, logical.mark.generation);
-        let reach = Reach {
-            from: offset,
-            to: offset.saturating_add(u64::from(length)),
-        };
-        self.cut_held(proc, object, reach, generation);
-        let Some(held) = self.take_unstable(op) else {
-            self.gather.drop_empty(proc, object);
-            return;
-        };
-        if let Some(due) = self.gather.add(proc, (object, file), held, limits) {
-            self.commit_file(op, due);
+        let since = logical.outcome.sent.max(logical.sent_again);
+        let reach = logical.reach();
+        let is_overwritten = self
+            .gather
+            .was_restored(proc, (file, reach), since, generation);
+        if is_overwritten {
+            return self.write_all_again(op);
         }
+        self.cut_held(proc, object, reach, generation);
+        if let Some(committer) = self.overwriting(op) {
+            // It is sent again behind the older data, and is committed with it.
+            self.ops.get_mut(op).unstable = Reach::NONE;
+            let committer = self.ops.get_mut(committer);
+            let held = Held {
+                reach,
+                generation,
+                verf: committer.target.verf,
+            };
+            self.gather.ranges.push(&mut committer.lost, held);
+        } else if let Some(held) = self.take_unstable(op) {
+            if let Some(due) = self.gather.add(proc, (object, file), held) {
+                self.commit_file(op, due);
+            }
+        } else {
+            self.gather.drop_empty(proc, object);
+        }
+        self.ops.get_mut(op).is_held = true;
+    }
+
+    /// The operation that is sending older data again to where this one has written.
+    fn overwriting(&mut self, op: u32) -> Option<u32> {
+        let logical = self.ops.get(op);
+        let Action::Write { object, .. } = logical.action else {
+            return None;
+        };
+        let (reach, generation) = (logical.reach(), logical.mark.generation);
+        let committer = self.gather.find(logical.proc, object)?.committer()?;
+        let other = self.ops.get(committer);
+        let is_older = other.target.generation < generation;
+        (other.resending && is_older && other.target.reach.meets(reach)).then_some(committer)
+    }
+
+    /// Older data was sent again while this write was under way, and may have overwritten it.
+    fn write_all_again(&mut self, op: u32) {
+        let now = self.clock.now();
+        let transfer = self.transfer(op);
+        let logical = self.ops.get_mut(op);
+        logical.affected = logical.reach();
+        logical.unstable = Reach::NONE;
+        logical.sent_again = now;
+        self.write_again(op, transfer);
     }
 
     /// Commits what is held of a file, if anything is and nobody does so already.
@@ -136,7 +182,7 @@ impl Core {
         logical.target = Target {
             object: Some(object),
             file,
-            generation: 0,
+            ..Target::default()
         };
         self.call_commit(op, Span::NONE);
     }
@@ -146,20 +192,31 @@ impl Core {
         self.call(op, Procedure::Commit, span);
     }
 
-    /// COMMIT was answered: parts what is stable from what is lost.
+    /// A WRITE was answered UNSTABLE, or a COMMIT, with this verifier. Replies of the server's
+    /// time before may still come behind those of its present one.
+    pub(super) fn note_verf(&mut self, proc: u32, verf: Verf) {
+        let file_system = self.procs[proc as usize].file_system;
+        let known = &mut self.verfs[file_system as usize];
+        match *known {
+            [Some(now), _] if now == verf => {}
+            [_, Some(before)] if before == verf => {}
+            [now, _] => {
+                *known = [Some(verf), now];
+                let is_change = u64::from(now.is_some());
+                self.counters.add_many(Tally::VerifierChanges, is_change);
+            }
+        }
+    }
+
+    /// COMMIT was answered: separates what is stable from what is lost.
     pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> Verdict {
         let op = self.calls.get(slot).op;
-        let logical = self.ops.get_mut(op);
         let verf = match results {
             Ok(committed) => committed.verf,
-            // A file that is gone has nothing to lose.
-            Err(failed) if is_gone(failed.status) && logical.commits_other() => {
-                let count = self.gather.ranges.clear(&mut logical.sent);
-                self.counters.add_many(Tally::UncommittedWrites, count);
-                return Verdict::Good;
-            }
             Err(failed) => return Verdict::Failed(failed.status),
         };
+        self.note_verf(self.ops.get(op).proc, verf);
+        let logical = self.ops.get_mut(op);
         if let Some(status) = logical.suspect.take() {
             let is_lost = verf != logical.verf;
             return self.judge_read(is_lost, status);
@@ -171,14 +228,12 @@ impl Core {
         }
         logical.step = Step::Data;
         logical.repeats += 1;
-        let (repeats, proc) = (logical.repeats, logical.proc);
-        let is_first = logical.commits_file && !std::mem::replace(&mut logical.again, true);
-        self.counters.add(Tally::VerifierChanges);
         self.counters.add_many(Tally::LostWrites, count);
-        if repeats > REWRITES_MAX {
+        if logical.repeats > REWRITES_MAX {
             return Verdict::Ends(Status::Refused(VERIFIER_RESTLESS));
         }
-        if is_first {
+        let proc = logical.proc;
+        if logical.commits_file && !std::mem::replace(&mut logical.again, true) {
             // Writes under way may be overtaken by the older data that goes again.
             self.history.begin_again(proc, oldest);
             self.ops.lower_marks(proc, oldest);
@@ -193,7 +248,9 @@ impl Core {
         logical.resending = next.is_some();
         match next {
             Some(held) => {
-                logical.target.generation = held.generation;
+                let target = &mut logical.target;
+                (target.generation, target.reach) = (held.generation, held.reach);
+                target.verf = held.verf;
                 (logical.next, logical.end) = (held.reach.from, held.reach.to);
                 logical.rewrite = true;
                 logical.step = Step::Data;
@@ -204,23 +261,83 @@ impl Core {
         }
     }
 
-    /// The end of an operation: what it was to commit is stable, or is counted.
-    pub(super) fn end_commit(&mut self, op: u32) {
+    /// A COMMIT, or a WRITE of lost data, was refused or not answered. What that is for the
+    /// operation: its own failure only if it is about its own file.
+    pub(super) fn upkeep_failed(&mut self, op: u32, verdict: Verdict) -> Verdict {
+        if let Some(status) = self.ops.get_mut(op).suspect.take() {
+            // Nothing excuses what was read.
+            return self.judge_read(false, status);
+        }
+        self.counters.add(Tally::CommitFailures);
+        let logical = self.ops.get_mut(op);
+        // It may still be executed.
+        logical.resent |= logical.resending && is_unanswered(verdict);
+        let is_resending = logical.resending && logical.commits_file;
+        let is_other = logical.commits_other();
+        if is_other {
+            logical.step = Step::Commit;
+        }
+        if is_resending {
+            self.note_restored(op);
+        }
+        match verdict {
+            _ if !is_other => verdict,
+            // A file that is gone has nothing to lose.
+            Verdict::Failed(Nfsstat3::Stale | Nfsstat3::Noent) => {
+                self.drop_unconfirmed(op);
+                Verdict::Good
+            }
+            _ => Verdict::Good,
+        }
+    }
+
+    /// What an operation was to commit is confirmed by nothing any more.
+    fn drop_unconfirmed(&mut self, op: u32) {
+        let mut left = self.take_left(op);
+        let count = self.gather.ranges.clear(&mut left);
+        self.counters.add_many(Tally::UncommittedWrites, count);
+    }
+
+    /// What an operation was to commit and has not, the oldest first.
+    fn take_left(&mut self, op: u32) -> List {
         let logical = self.ops.get_mut(op);
         let ranges = &mut self.gather.ranges;
-        let mut left = ranges.clear(&mut logical.sent) + ranges.clear(&mut logical.lost);
-        left += u64::from(std::mem::take(&mut logical.resending));
-        if !std::mem::take(&mut logical.commits_file) {
-            return;
+        let mut left = std::mem::replace(&mut logical.sent, List::EMPTY);
+        let target = logical.target;
+        if std::mem::take(&mut logical.resending) && !target.reach.is_empty() {
+            let held = Held {
+                reach: target.reach,
+                generation: target.generation,
+                verf: target.verf,
+            };
+            ranges.push(&mut left, held);
         }
-        let (proc, target, certain) = (logical.proc, logical.target, !logical.resent);
-        self.counters.add_many(Tally::UncommittedWrites, left);
-        if std::mem::take(&mut self.ops.get_mut(op).again) {
+        ranges.append(&mut left, &mut logical.lost);
+        left
+    }
+
+    /// The end of an operation: what it was to commit is stable, is held again, or is counted.
+    pub(super) fn end_commit(&mut self, op: u32) {
+        let logical = self.ops.get_mut(op);
+        if !std::mem::take(&mut logical.commits_file) {
+            return self.drop_unconfirmed(op);
+        }
+        let (proc, object) = (logical.proc, logical.target.object);
+        let (certain, again) = (!logical.resent, std::mem::take(&mut logical.again));
+        if again {
             self.history.end_again(proc, certain);
         }
-        if let Some(object) = target.object {
-            self.gather.give_back(proc, object);
+        let Some(object) = object else {
+            return self.drop_unconfirmed(op);
+        };
+        if self.ops.get(op).token == SETTLING {
+            self.drop_unconfirmed(op);
+        } else {
+            let left = self.take_left(op);
+            let count = self.gather.put_back(proc, object, left);
+            self.counters.add_many(Tally::UncommittedWrites, count);
         }
+        self.gather.give_back(proc, object);
     }
 
     /// A later write, or a new size, takes the place of what is held of a file.
@@ -237,6 +354,10 @@ impl Core {
             let logical = self.ops.get_mut(op);
             self.gather.ranges.cut(&mut logical.sent, reach, before);
             self.gather.ranges.cut(&mut logical.lost, reach, before);
+            let target = &mut logical.target;
+            if logical.resending && reach.to == u64::MAX {
+                target.reach.to = target.reach.to.min(reach.from);
+            }
         }
     }
 
@@ -261,69 +382,6 @@ impl Core {
         while let Some(object) = self.gather.any_from(proc, from) {
             self.forget_held(proc, object);
             self.gather.remove(proc, object);
-        }
-    }
-
-    /// A read shows other data than it should, or an early end: whether it is wrong, is
-    /// excused, or is to be asked about when all of it has come.
-    pub(super) fn doubt(&mut self, op: u32, span: Span, status: Status) -> Verdict {
-        match self.excuse(op, span) {
-            Excuse::None => self.judge_read(false, status),
-            Excuse::Known => self.judge_read(true, status),
-            Excuse::Unless(verf) => {
-                let logical = self.ops.get_mut(op);
-                if logical.suspect.is_none() {
-                    (logical.suspect, logical.verf) = (Some(status), verf);
-                }
-                Verdict::Good
-            }
-        }
-    }
-
-    fn judge_read(&mut self, is_lost: bool, status: Status) -> Verdict {
-        let tally = match status {
-            _ if is_lost => Tally::ExcusedReads,
-            Status::Lost => Tally::EarlyEofs,
-            _ => Tally::VerifyErrors,
-        };
-        self.counters.add(tally);
-        match is_lost || (status == Status::Corrupt && !self.history.fails_reads()) {
-            true => Verdict::Good,
-            false => Verdict::Ends(status),
-        }
-    }
-
-    fn excuse(&mut self, op: u32, span: Span) -> Excuse {
-        let logical = self.ops.get(op);
-        let Action::Read { object, .. } = logical.action else {
-            return Excuse::None;
-        };
-        let (proc, sent) = (logical.proc, logical.outcome.sent);
-        if sent < self.gather.lost_until(proc) {
-            return Excuse::Known;
-        }
-        let Some(entry) = self.gather.find(proc, object) else {
-            return Excuse::None;
-        };
-        let (ranges, committer) = (entry.ranges, entry.committer());
-        let mut sent = List::EMPTY;
-        if let Some(committer) = committer {
-            let committer = self.ops.get(committer);
-            if committer.resending || !committer.lost.is_empty() {
-                return Excuse::Known;
-            }
-            sent = committer.sent;
-        }
-        let reach = Reach {
-            from: span.offset,
-            to: span.offset.saturating_add(u64::from(span.length)),
-        };
-        let all = (self.gather.ranges.iter(ranges)).chain(self.gather.ranges.iter(sent));
-        let mut verfs = all.filter(|h| h.reach.meets(reach)).map(|h| h.verf);
-        match verfs.next() {
-            None => Excuse::None,
-            Some(first) if verfs.any(|verf| verf != first) => Excuse::Known,
-            Some(first) => Excuse::Unless(first),
         }
     }
 
@@ -359,20 +417,28 @@ impl Core {
                 let Some(mut file) = self.gather.remove(proc, object) else {
                     break;
                 };
-                let ranges = &mut self.gather.ranges;
-                let mut left = ranges.clear(&mut file.ranges);
-                if let Some(op) = file.committer() {
-                    let logical = self.ops.get_mut(op);
-                    left += ranges.clear(&mut logical.sent) + ranges.clear(&mut logical.lost);
-                    left += u64::from(logical.resending);
-                    logical.commits_file = false;
-                }
+                let left = self.gather.ranges.clear(&mut file.ranges);
                 self.counters.add_many(Tally::UncommittedWrites, left);
+                if let Some(op) = file.committer() {
+                    self.drop_unconfirmed(op);
+                    self.ops.get_mut(op).commits_file = false;
+                }
             }
         }
     }
 }
 
-fn is_gone(status: Nfsstat3) -> bool {
-    matches!(status, Nfsstat3::Stale | Nfsstat3::Noent)
+/// The bytes that a call transfers.
+pub(super) fn span_reach(span: Span) -> Reach {
+    Reach {
+        from: span.offset,
+        to: span.offset.saturating_add(u64::from(span.length)),
+    }
+}
+
+fn is_unanswered(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Ends(Status::TimedOut | Status::Disconnected)
+    )
 }

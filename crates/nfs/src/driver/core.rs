@@ -117,6 +117,8 @@ pub(crate) struct Core {
     pub(crate) stopping_at: Nanos,
     pub(crate) template: CallTemplate,
     pub(crate) file_systems: Vec<FileSystem>,
+    /// Per file system the last two write verifiers, the present one first.
+    pub(crate) verfs: Vec<[Option<Verf>; 2]>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
     /// What was answered UNSTABLE and waits for a COMMIT.

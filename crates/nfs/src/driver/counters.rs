@@ -20,11 +20,16 @@ tallies! {
     ShortReads = "short_reads", "READ replies with less than was asked, before the end of the file.";
     EarlyEofs = "early_eofs", "READ replies that met the end of the file before bytes that had been written.";
     ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
-    VerifierChanges = "verifier_changes", "Times that a write verifier was not the one before.";
+    VerifierChanges = "verifier_changes", "Changes of a file system's write verifier that were seen.";
     Rewrites = "rewrites", "WRITEs that went again because of that.";
     WriteCommits = "write_commits", "COMMITs of what was written, as against those that the mix asks for.";
-    EndCommits = "end_commits", "Of these, those after the end of RUN.";
+    EndCommits = "end_commits", "Of these, those for what was left when all operations of RUN were over.";
+    ReadCommits = "read_commits", "COMMITs of reads that showed something wrong and asked for the verifier.";
+    CommitFailures = "commit_failures", "COMMITs of what was written, and WRITEs of lost data, that were refused or not answered.";
+    UnstableWrites = "unstable_writes", "Logical writes that the server answered UNSTABLE.";
+    LessStable = "less_stable", "WRITE replies that were less stable than FILE_SYNC, which was asked for.";
     LostWrites = "lost_writes", "Writes that the server had answered UNSTABLE and lost before their COMMIT; they went again.";
+    EndLostWrites = "end_lost_writes", "The same when all operations of RUN were over.";
     UncommittedWrites = "uncommitted_writes", "Writes that the server had answered UNSTABLE and that no COMMIT confirmed.";
     ExcusedReads = "excused_reads", "READ replies that showed what was there before writes that the server had lost, and that had not gone again yet.";
     ReaddirRestarts = "readdir_restarts", "Listings begun anew because the cookie was stale.";
@@ -41,6 +46,13 @@ tallies! {
 #[derive(Debug)]
 pub(crate) struct Counters {
     version: NfsVersion,
+    procedures: [u64; Procedure::COUNT],
+    tallies: [u64; NAMES.len()],
+}
+
+/// The figures of [`Counters`] at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
     procedures: [u64; Procedure::COUNT],
     tallies: [u64; NAMES.len()],
 }
@@ -69,6 +81,33 @@ impl Counters {
     #[inline]
     pub(crate) fn add_many(&mut self, tally: Tally, count: u64) {
         self.tallies[tally as usize] += count;
+    }
+
+    /// What was counted so far.
+    pub(crate) fn so_far(&self) -> Counted {
+        Counted {
+            procedures: self.procedures,
+            tallies: self.tallies,
+        }
+    }
+
+    /// RUN was over at `before`: of what was counted since, only the fate of its writes is
+    /// kept.
+    pub(crate) fn keep_of_end(&mut self, before: &Counted) {
+        let since = std::mem::replace(&mut self.tallies, before.tallies);
+        let commits = self.procedures[Procedure::Commit as usize];
+        self.procedures = before.procedures;
+        self.procedures[Procedure::Commit as usize] = commits;
+        for kept in [
+            Tally::WriteCommits,
+            Tally::EndCommits,
+            Tally::CommitFailures,
+            Tally::UncommittedWrites,
+        ] {
+            self.tallies[kept as usize] = since[kept as usize];
+        }
+        let lost = Tally::LostWrites as usize;
+        self.add_many(Tally::EndLostWrites, since[lost] - before.tallies[lost]);
     }
 
     /// Adds everything that is not zero to `into`, and begins anew.

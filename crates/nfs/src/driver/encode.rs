@@ -172,7 +172,7 @@ impl Core {
     }
 
     /// What INIT writes is committed at its end, whatever becomes of the writes of the mix.
-    fn asked_stability(&self, call: &Call) -> StableHow {
+    pub(super) fn asked_stability(&self, call: &Call) -> StableHow {
         let is_fill = matches!(self.ops.get(call.op).action, Action::Fill { .. });
         match self.settings.commit {
             CommitPolicy::FileSync if !is_fill => StableHow::FileSync,

@@ -1,175 +1,13 @@
-//! What servers have answered UNSTABLE and no COMMIT has shown stable yet: per proc a
-//! bounded table of files, per file a list of ranges.
-//!
-//! A range knows the generation of its data and the verifier of its reply, so that what a
-//! server has lost can be told and made anew. All ranges of a shard stand in one block of
-//! memory; nothing is allocated once that and the tables have grown.
+//! What was answered UNSTABLE and no COMMIT has confirmed yet: per proc a table of files,
+//! per file a list of [ranges](super::ranges).
 
 use super::ops::Reach;
+use super::ranges::{Held, List, NIL, Ranges};
 use filermark_engine::driver::ObjectId;
 use filermark_model::Nanos;
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_onc::nfs3::Verf;
-
-/// No range, no operation.
-const NIL: u32 = u32::MAX;
-
-/// A range that was answered UNSTABLE.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) reach: Reach,
-    /// What its data was made with.
-    pub(crate) generation: u64,
-    /// The verifier of the reply.
-    pub(crate) verf: Verf,
-}
-
-/// Some ranges, in the order in which they came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct List {
-    first: u32,
-    last: u32,
-}
-
-impl List {
-    pub(crate) const EMPTY: Self = Self {
-        first: NIL,
-        last: NIL,
-    };
-
-    #[inline]
-    pub(crate) fn is_empty(self) -> bool {
-        self.first == NIL
-    }
-}
-
-/// The ranges of a shard.
-#[derive(Debug)]
-pub(crate) struct Ranges {
-    slots: Vec<(Held, u32)>,
-    free: u32,
-}
-
-impl Ranges {
-    fn with_room(count: usize) -> Self {
-        Self {
-            slots: Vec::with_capacity(count),
-            free: NIL,
-        }
-    }
-
-    pub(crate) fn push(&mut self, list: &mut List, held: Held) {
-        let at = match self.free {
-            NIL => {
-                self.slots.push((held, NIL));
-                self.slots.len() as u32 - 1
-            }
-            at => {
-                self.free = self.slots[at as usize].1;
-                self.slots[at as usize] = (held, NIL);
-                at
-            }
-        };
-        match list.last {
-            NIL => list.first = at,
-            last => self.slots[last as usize].1 = at,
-        }
-        list.last = at;
-    }
-
-    /// Takes the first one off a list.
-    pub(crate) fn pop(&mut self, list: &mut List) -> Option<Held> {
-        let at = list.first;
-        let (held, next) = *self.slots.get(at as usize)?;
-        list.first = next;
-        if next == NIL {
-            list.last = NIL;
-        }
-        self.slots[at as usize].1 = self.free;
-        self.free = at;
-        Some(held)
-    }
-
-    /// Empties a list; gives how many there were.
-    pub(crate) fn clear(&mut self, list: &mut List) -> u64 {
-        let mut count = 0;
-        while self.pop(list).is_some() {
-            count += 1;
-        }
-        count
-    }
-
-    pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = &Held> {
-        let mut at = list.first;
-        std::iter::from_fn(move || {
-            let (held, next) = self.slots.get(at as usize)?;
-            at = *next;
-            Some(held)
-        })
-    }
-
-    /// Takes what `reach` covers out of the ranges that are older than generation `before`.
-    pub(crate) fn cut(&mut self, list: &mut List, reach: Reach, before: u64) {
-        let is_cut = |held: &Held| held.generation < before && held.reach.meets(reach);
-        if !self.iter(*list).any(is_cut) {
-            return;
-        }
-        let mut kept = List::EMPTY;
-        while let Some(held) = self.pop(list) {
-            if !is_cut(&held) {
-                self.push(&mut kept, held);
-                continue;
-            }
-            for part in [
-                Reach {
-                    to: reach.from,
-                    ..held.reach
-                },
-                Reach {
-                    from: reach.to,
-                    ..held.reach
-                },
-            ] {
-                if part.from < part.to {
-                    self.push(
-                        &mut kept,
-                        Held {
-                            reach: part,
-                            ..held
-                        },
-                    );
-                }
-            }
-        }
-        *list = kept;
-    }
-
-    /// A COMMIT was answered with `verf`: what was written under it is stable and leaves
-    /// `sent`, all else is lost and goes over to `lost`. Gives how many that are, and the
-    /// oldest generation among them.
-    pub(crate) fn settle(&mut self, sent: &mut List, lost: &mut List, verf: Verf) -> (u64, u64) {
-        let (mut count, mut oldest) = (0, u64::MAX);
-        while let Some(held) = self.pop(sent) {
-            if held.verf != verf {
-                count += 1;
-                oldest = oldest.min(held.generation);
-                self.push(lost, held);
-            }
-        }
-        (count, oldest)
-    }
-
-    /// Ranges in use.
-    #[cfg(test)]
-    pub(crate) fn used(&self) -> usize {
-        let mut free = 0;
-        let mut at = self.free;
-        while let Some((_, next)) = self.slots.get(at as usize) {
-            (at, free) = (*next, free + 1);
-        }
-        self.slots.len() - free
-    }
-}
+use std::collections::VecDeque;
 
 /// A file with such ranges.
 #[derive(Clone, Copy, Debug)]
@@ -196,19 +34,42 @@ impl HeldFile {
     }
 }
 
+/// A range that the server had lost and that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Restored {
+    /// The number of its file.
+    pub(crate) file: u64,
+    pub(crate) reach: Reach,
+    pub(crate) generation: u64,
+    /// When that was answered.
+    pub(crate) until: Nanos,
+}
+
 /// What a proc has.
 #[derive(Debug, Default)]
 struct HeldOfProc {
     files: Vec<HeldFile>,
-    /// Until here lost data was missing from the server: what was read before may show it.
-    lost_until: Nanos,
+    /// The latest, in the order of time. Empty as long as nothing is lost.
+    restored: VecDeque<Restored>,
+    /// What is no more among them was sent again by then.
+    restored_before: Nanos,
+    /// Ranges were dropped without a COMMIT.
+    has_dropped: bool,
 }
+
+/// Restored ranges of a proc that are listed.
+const RESTORED_MAX: usize = 1_024;
+/// Ranges of a shard that room is made for in advance, at most (48 MB).
+const RANGES_MAX: usize = 1 << 20;
+/// How far beyond its limits a table may grow while COMMITs fail.
+const FAILED_FACTOR: usize = 2;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Gather {
     pub(crate) ranges: Ranges,
     procs: Vec<HeldOfProc>,
+    limits: Deferral,
     /// Writes that gathered so far.
     count: u64,
 }
@@ -216,17 +77,23 @@ pub(crate) struct Gather {
 impl Gather {
     /// Tables for so many procs, with room as far as the policy needs any.
     pub(crate) fn new(policy: CommitPolicy, proc_count: usize) -> Self {
-        let files = match policy {
-            CommitPolicy::Deferred(d) if d.writes > 1 => d.files as usize + 1,
-            _ => 0,
+        let limits = match policy {
+            CommitPolicy::Deferred(limits) => limits,
+            CommitPolicy::PerWrite | CommitPolicy::FileSync => Deferral::AT_ONCE,
+        };
+        let files = match limits.writes {
+            ..=1 => 0,
+            _ => limits.files as usize + 1,
         };
         let of_proc = || HeldOfProc {
             files: Vec::with_capacity(files),
-            lost_until: Nanos::ZERO,
+            ..HeldOfProc::default()
         };
+        let ranges = files.saturating_mul(limits.writes as usize);
         Self {
-            ranges: Ranges::with_room(files.saturating_mul(proc_count)),
+            ranges: Ranges::with_room(ranges.saturating_mul(proc_count).min(RANGES_MAX)),
             procs: (0..proc_count).map(|_| of_proc()).collect(),
+            limits,
             count: 0,
         }
     }
@@ -237,8 +104,8 @@ impl Gather {
         proc: u32,
         (object, file): (ObjectId, u64),
         held: Held,
-        limits: Deferral,
     ) -> Option<ObjectId> {
+        let limits = self.limits;
         self.count += 1;
         let files = &mut self.procs.get_mut(proc as usize)?.files;
         let at = match files.iter().position(|f| f.object == object) {
@@ -350,17 +217,74 @@ impl Gather {
         self.procs.iter().all(|p| p.files.is_empty())
     }
 
-    /// Lost data of a proc was missing from the server until now.
-    pub(crate) fn note_lost_until(&mut self, proc: u32, now: Nanos) {
-        if let Some(proc) = self.procs.get_mut(proc as usize) {
-            proc.lost_until = now;
+    /// Notes that a range of a proc is on the server again.
+    pub(crate) fn note_restored(&mut self, proc: u32, restored: Restored) {
+        let Some(proc) = self.procs.get_mut(proc as usize) else {
+            return;
+        };
+        if proc.restored.len() >= RESTORED_MAX
+            && let Some(oldest) = proc.restored.pop_front()
+        {
+            proc.restored_before = oldest.until;
         }
+        proc.restored.push_back(restored);
     }
 
-    pub(crate) fn lost_until(&self, proc: u32) -> Nanos {
-        self.procs
-            .get(proc as usize)
-            .map_or(Nanos::ZERO, |p| p.lost_until)
+    /// Whether data older than `generation` was sent again to a range after `since`.
+    pub(crate) fn was_restored(
+        &self,
+        proc: u32,
+        (file, reach): (u64, Reach),
+        since: Nanos,
+        generation: u64,
+    ) -> bool {
+        let Some(proc) = self.procs.get(proc as usize) else {
+            return false;
+        };
+        let latest = proc.restored.iter().rev();
+        let mut later = latest.take_while(|r| r.until > since);
+        proc.restored_before > since
+            || later.any(|r| r.file == file && r.generation < generation && r.reach.meets(reach))
+    }
+
+    /// A COMMIT of a file has failed: what it was to cover is held again, in front of what came
+    /// since. Gives the number of writes for which there is no room.
+    pub(crate) fn put_back(&mut self, proc: u32, object: ObjectId, mut failed: List) -> u64 {
+        let (limits, count) = (self.limits, self.count);
+        if failed.is_empty() {
+            return 0;
+        }
+        let Some(of_proc) = self.procs.get_mut(proc as usize) else {
+            return self.ranges.clear(&mut failed);
+        };
+        let is_full = of_proc.files.len() > FAILED_FACTOR * limits.files as usize;
+        let Some(entry) = of_proc.files.iter_mut().find(|f| f.object == object) else {
+            // The file is forgotten.
+            self.ranges.clear(&mut failed);
+            return 0;
+        };
+        let ranges = &mut self.ranges;
+        ranges.append(&mut failed, &mut entry.ranges);
+        let room = match is_full {
+            true => 0,
+            false => FAILED_FACTOR * limits.writes as usize,
+        };
+        let mut surplus = List::EMPTY;
+        for _ in room..ranges.iter(failed).count() {
+            if let Some(held) = ranges.pop(&mut failed) {
+                ranges.push(&mut surplus, held);
+            }
+        }
+        entry.ranges = failed;
+        // Others come first.
+        entry.last = count;
+        of_proc.has_dropped |= !surplus.is_empty();
+        ranges.clear(&mut surplus)
+    }
+
+    /// Whether ranges of a proc were dropped without a COMMIT.
+    pub(crate) fn has_dropped(&self, proc: u32) -> bool {
+        (self.procs.get(proc as usize)).is_some_and(|p| p.has_dropped)
     }
 
     /// Files of a proc in the table.
@@ -382,48 +306,6 @@ mod tests {
         }
     }
 
-    fn reaches(ranges: &Ranges, list: List) -> Vec<(u64, u64, u64)> {
-        let all = ranges.iter(list);
-        all.map(|h| (h.reach.from, h.reach.to, h.generation))
-            .collect()
-    }
-
-    #[test]
-    fn a_later_write_takes_its_place_out_of_earlier_ones() {
-        let mut ranges = Ranges::with_room(0);
-        let mut list = List::EMPTY;
-        for one in [
-            held(0, 10, 1, 1),
-            held(20, 30, 2, 1),
-            held(5, 25, 9, 1),
-            held(40, 50, 3, 1),
-        ] {
-            ranges.push(&mut list, one);
-        }
-        ranges.cut(&mut list, Reach { from: 4, to: 22 }, 5);
-        let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 50, 3)];
-        assert_eq!(reaches(&ranges, list), left);
-        ranges.cut(&mut list, Reach { from: 44, to: 46 }, 5);
-        let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 44, 3), (46, 50, 3)];
-        assert_eq!(reaches(&ranges, list), left);
-        ranges.cut(&mut list, Reach { from: 0, to: 99 }, u64::MAX);
-        assert!(list.is_empty() && ranges.used() == 0);
-    }
-
-    #[test]
-    fn a_commit_parts_the_stable_from_the_lost() {
-        let mut ranges = Ranges::with_room(0);
-        let (mut sent, mut lost) = (List::EMPTY, List::EMPTY);
-        for (n, verf) in [(7, 1), (4, 1), (5, 2)] {
-            ranges.push(&mut sent, held(n, n + 1, n, verf));
-        }
-        assert_eq!(ranges.settle(&mut sent, &mut lost, [2; 8]), (2, 4));
-        assert!(sent.is_empty());
-        assert_eq!(reaches(&ranges, lost), [(7, 8, 7), (4, 5, 4)]);
-        assert_eq!(ranges.clear(&mut lost), 2);
-        assert_eq!(ranges.used(), 0);
-    }
-
     #[test]
     fn a_file_is_due_after_its_writes_its_bytes_or_when_the_table_is_full() {
         let limits = Deferral {
@@ -434,7 +316,7 @@ mod tests {
         let mut gather = Gather::new(CommitPolicy::Deferred(limits), 1);
         let mut add = |object: u32, to: u64, verf: u8| {
             let held = held(0, to, 1, verf);
-            let due = gather.add(0, (ObjectId(object), 7), held, limits);
+            let due = gather.add(0, (ObjectId(object), 7), held);
             if let Some(due) = due {
                 let (_, mut ranges) = gather.take(0, due, 5).expect("nobody has it");
                 assert!(gather.take(0, due, 6).is_none());
@@ -456,5 +338,72 @@ mod tests {
         assert_eq!(add(5, 9, 2), Some(5), "another verifier");
         assert_eq!(add(3, 9, 1), Some(3));
         assert!(gather.is_empty() && gather.ranges.used() == 0);
+    }
+
+    #[test]
+    fn what_was_sent_again_is_known_by_its_range() {
+        let mut gather = Gather::new(CommitPolicy::PerWrite, 1);
+        let at = |file, from| {
+            (
+                file,
+                Reach {
+                    from,
+                    to: from + 10,
+                },
+            )
+        };
+        let note = |gather: &mut Gather, file, until| {
+            let restored = Restored {
+                file,
+                reach: Reach { from: 0, to: 100 },
+                generation: 5,
+                until: Nanos(until),
+            };
+            gather.note_restored(0, restored);
+        };
+        note(&mut gather, 1, 70);
+        note(&mut gather, 2, 80);
+        let known = |gather: &Gather, at, since| gather.was_restored(0, at, Nanos(since), u64::MAX);
+        assert!(known(&gather, at(1, 95), 69) && !known(&gather, at(1, 95), 70));
+        assert!(!known(&gather, at(1, 100), 0) && !known(&gather, at(3, 0), 0));
+        assert!(
+            !gather.was_restored(0, at(1, 0), Nanos::ZERO, 5),
+            "not older"
+        );
+        // More than are listed: then the time alone decides.
+        (0..RESTORED_MAX as u64).for_each(|n| note(&mut gather, 4, 90 + n));
+        assert!(known(&gather, at(3, 0), 79) && !known(&gather, at(3, 0), 80));
+    }
+
+    #[test]
+    fn failed_commits_keep_a_bounded_number_of_writes() {
+        let limits = Deferral {
+            writes: 3,
+            mib: 1,
+            files: 1,
+        };
+        let mut gather = Gather::new(CommitPolicy::Deferred(limits), 1);
+        let (mut dropped, object) = (0, ObjectId(1));
+        for n in 0..30 {
+            let due = gather.add(0, (object, 7), held(n, n + 1, n, 1));
+            let Some((_, list)) = due.and_then(|due| gather.take(0, due, 5)) else {
+                continue;
+            };
+            dropped += gather.put_back(0, object, list);
+            gather.give_back(0, object);
+        }
+        let ranges = gather.find(0, object).expect("held").ranges;
+        let kept: Vec<u64> = gather.ranges.iter(ranges).map(|h| h.generation).collect();
+        assert_eq!(kept, [24, 25, 26, 27, 28, 29], "the latest");
+        assert!(dropped == 24 && gather.has_dropped(0));
+        // The same of files.
+        for n in 2..9 {
+            let due = gather.add(0, (ObjectId(n), 7), held(0, 1, 100, 1));
+            if let Some((due, (_, list))) = due.and_then(|d| Some((d, gather.take(0, d, 5)?))) {
+                gather.put_back(0, due, list);
+                gather.give_back(0, due);
+            }
+        }
+        assert!(gather.file_count(0) <= 3, "{}", gather.file_count(0));
     }
 }

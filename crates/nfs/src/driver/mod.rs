@@ -8,7 +8,8 @@
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
-//! | `commit`, `held` | when COMMIT is called, what was lost before it; what waits for one |
+//! | `commit`, `held`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
+//! | `excuse` | reads that show something else than was written |
 //! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in `version2.rs` |
 //! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
@@ -27,10 +28,12 @@ mod core;
 mod counters;
 mod departed;
 mod encode;
+mod excuse;
 mod handles;
 mod held;
 mod open;
 mod ops;
+mod ranges;
 mod readdir;
 mod records;
 mod reply;

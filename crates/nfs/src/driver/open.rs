@@ -223,6 +223,7 @@ fn assemble(
         stopping_at: Nanos::ZERO,
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
         gather: Gather::new(plan.commit, procs.len()),
+        verfs: vec![[None; 2]; file_systems.len()],
         file_systems,
         procs,
         ops: Ops::default(),

@@ -1,11 +1,11 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
-use super::held::List;
+use super::ranges::List;
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Completion, ObjectId, Outcome, Request, Status};
 use filermark_model::Nanos;
-use filermark_onc::nfs3::{Fh, FileHandle, Verf};
+use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 
 /// Most operations under way in a shard.
 const OPS_MAX: usize = 1 << 17;
@@ -54,6 +54,14 @@ impl Reach {
         self.from < other.to && other.from < self.to
     }
 
+    /// What both have in common.
+    pub(crate) fn within(self, other: Self) -> Self {
+        Self {
+            from: self.from.max(other.from),
+            to: self.to.min(other.to),
+        }
+    }
+
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             from: self.from.min(other.from),
@@ -63,13 +71,28 @@ impl Reach {
 }
 
 /// Whose data goes again, and what is committed, where it is not the operation's own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) object: Option<ObjectId>,
     /// Its number, for its contents.
     pub(crate) file: u64,
-    /// What the range under way was made with.
+    /// The range that goes again, what its data was made with, and the verifier under which
+    /// it was lost.
+    pub(crate) reach: Reach,
     pub(crate) generation: u64,
+    pub(crate) verf: Verf,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self {
+            object: None,
+            file: 0,
+            reach: Reach::NONE,
+            generation: 0,
+            verf: Verf::default(),
+        }
+    }
 }
 
 /// An operation under way.
@@ -100,6 +123,10 @@ pub(crate) struct LogicalOp {
     pub(crate) mark: WriteMark,
     /// WRITE: a call went twice; the server may execute it again at any time.
     pub(crate) resent: bool,
+    /// WRITE: all of its data has been answered, and is kept until it is stable.
+    pub(crate) is_held: bool,
+    /// WRITE: when all of it was sent again.
+    pub(crate) sent_again: Nanos,
     /// READ: the writes that were over when it began.
     pub(crate) since: u64,
     /// READ: what it failed with, if the server's verifier does not excuse it.
@@ -122,6 +149,25 @@ impl LogicalOp {
         if self.outcome.status == Status::Ok {
             self.outcome.status = status;
         }
+    }
+
+    /// WRITE: what it is to write.
+    pub(crate) fn reach(&self) -> Reach {
+        match self.action {
+            Action::Write { offset, length, .. } => Reach {
+                from: offset,
+                to: offset.saturating_add(u64::from(length)),
+            },
+            _ => Reach::NONE,
+        }
+    }
+
+    /// Whether a call of it makes something stable that was written, or asks for the verifier:
+    /// not the COMMIT that the mix asks for.
+    pub(crate) fn is_upkeep(&self, procedure: Procedure) -> bool {
+        let is_asked_for = matches!(self.action, Action::Commit { .. }) && self.token != SETTLING;
+        let is_first = is_asked_for && self.repeats == 0;
+        self.resending || (procedure == Procedure::Commit && !is_first)
     }
 
     /// Whether it commits a file of the table that it does not work on itself.
@@ -176,6 +222,8 @@ impl Ops {
             repeats: 0,
             mark: WriteMark::default(),
             resent: false,
+            is_held: false,
+            sent_again: Nanos::ZERO,
             since: 0,
             suspect: None,
             sent: List::EMPTY,
@@ -260,7 +308,8 @@ impl Core {
             _ => None,
         };
         if let Some(range) = written {
-            let certain = ended.outcome.status == Status::Ok && !ended.resent;
+            let is_answered = ended.outcome.status == Status::Ok || ended.is_held;
+            let certain = is_answered && !ended.resent;
             self.history
                 .end_write(ended.proc, ended.mark, range, certain);
         }

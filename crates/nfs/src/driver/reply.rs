@@ -77,6 +77,13 @@ impl Core {
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
         logical.resent |= resent;
+        let verdict = match verdict {
+            Verdict::Failed(_) | Verdict::Ends(_) if logical.is_upkeep(procedure) => {
+                self.upkeep_failed(op, verdict)
+            }
+            _ => verdict,
+        };
+        let logical = self.ops.get_mut(op);
         match verdict {
             Verdict::Good | Verdict::Again(_) => {}
             Verdict::Failed(status) => logical.fail(Status::Refused(status.to_u32())),

@@ -97,11 +97,14 @@ impl Core {
     fn count_commit(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let is_at_end = logical.token == SETTLING;
-        if is_at_end || !matches!(logical.action, Action::Commit { .. }) {
-            self.counters.add(Tally::WriteCommits);
-            self.counters
-                .add_many(Tally::EndCommits, u64::from(is_at_end));
-        }
+        let tally = match logical.action {
+            Action::Read { .. } => Tally::ReadCommits,
+            _ if logical.is_upkeep(Procedure::Commit) => Tally::WriteCommits,
+            _ => return,
+        };
+        self.counters.add(tally);
+        self.counters
+            .add_many(Tally::EndCommits, u64::from(is_at_end));
     }
 
     /// When the reply to this call is late: soon once everybody wishes to stop.

@@ -138,6 +138,22 @@ impl Shard {
         self.core.stopping = raised;
     }
 
+    /// Commits all that is held, until `deadline`.
+    fn settle(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        loop {
+            self.core.now = self.core.clock.now();
+            self.run_timers();
+            self.heed_stop();
+            let is_held = self.core.settle();
+            if !is_held || self.core.now >= deadline || self.core.stopping {
+                return Ok(());
+            }
+            self.send_dirty();
+            let until = deadline.min(self.core.next_wake());
+            self.turn(until)?;
+        }
+    }
+
     fn send_dirty(&mut self) {
         let mut next = 0;
         while let Some(conn) = self.core.dirty.get(next).copied() {
@@ -180,22 +196,11 @@ impl ShardDriver for Shard {
     }
 
     fn make_stable(&mut self, deadline: Nanos) -> Result<(), DriverError> {
-        loop {
-            self.core.now = self.core.clock.now();
-            self.run_timers();
-            self.heed_stop();
-            let is_held = self.core.settle();
-            if !is_held {
-                return Ok(());
-            }
-            if self.core.now >= deadline || self.core.stopping {
-                self.core.give_up_held();
-                return Ok(());
-            }
-            self.send_dirty();
-            let until = deadline.min(self.core.next_wake());
-            self.turn(until)?;
-        }
+        let before = self.core.counters.so_far();
+        let ended = self.settle(deadline);
+        self.core.give_up_held();
+        self.core.counters.keep_of_end(&before);
+        ended
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {

@@ -82,7 +82,7 @@ impl Core {
     }
 
     /// The verifier has changed: what it affects goes again.
-    fn write_again(&mut self, op: u32, transfer: Transfer) {
+    pub(super) fn write_again(&mut self, op: u32, transfer: Transfer) {
         let logical = self.ops.get_mut(op);
         logical.repeats += 1;
         if logical.repeats > REWRITES_MAX {
@@ -175,17 +175,22 @@ impl Core {
                 .written_bytes
                 .saturating_add(u64::from(count));
         }
-        if written.committed == StableHow::Unstable {
+        let (proc, is_unstable) = (logical.proc, written.committed == StableHow::Unstable);
+        if is_unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
                 logical.affected = logical.affected.with(logical.unstable);
                 logical.unstable = Reach::NONE;
-                self.counters.add(Tally::VerifierChanges);
             }
             logical.unstable = logical.unstable.with(Reach {
                 from: offset,
                 to: offset + u64::from(count),
             });
             logical.verf = written.verf;
+            self.note_verf(proc, written.verf);
+        }
+        let asked_for = self.asked_stability(self.calls.get(slot));
+        if written.committed.to_u32() < asked_for.to_u32() {
+            self.counters.add(Tally::LessStable);
         }
         if count < asked {
             self.counters.add(Tally::ShortWrites);

@@ -153,6 +153,7 @@ fn the_server_counts_what_the_driver_counts() {
     bench.counters();
     work(&mut bench, 3);
     let mut counters = bench.counters();
+    assert!(counters.remove("unstable_writes") > Some(0));
     // The mix of this test asks for none.
     assert_eq!(
         counters.remove("write_commits"),

@@ -9,6 +9,7 @@ mod hostile;
 mod lost;
 mod transfers;
 mod udp;
+mod upkeep;
 mod v2;
 
 use super::NfsDriver;

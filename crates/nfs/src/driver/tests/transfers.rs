@@ -239,7 +239,12 @@ fn unstable_writes_are_committed_inside_the_operation() {
     assert!(covers(&written, 10, 10 + u64::from(BIG)), "{written:?}");
     assert_eq!(
         bench.counters(),
-        counted(&[("WRITE", 6), ("COMMIT", 1), ("write_commits", 1)])
+        counted(&[
+            ("WRITE", 6),
+            ("COMMIT", 1),
+            ("write_commits", 1),
+            ("unstable_writes", 1)
+        ])
     );
 }
 
@@ -288,6 +293,7 @@ fn a_verifier_that_changes_between_writes_makes_them_go_again() {
         ("WRITE", 9),
         ("COMMIT", 1),
         ("write_commits", 1),
+        ("unstable_writes", 1),
         ("verifier_changes", 1),
         ("rewrites", 3),
     ]);

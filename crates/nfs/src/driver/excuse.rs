@@ -1,0 +1,94 @@
+//! Reads that show something else than was written: wrong, or excused by a restart.
+//!
+//! Between a restart of the server and the time at which the lost writes have gone again, a
+//! read of them may show older data, or the end of the file too early, and the server be
+//! sound. A read of what is held asks for the verifier, by a COMMIT of its own. A read of what
+//! is known to be lost, or was sent again while the read was under way, is excused at once.
+//! Only those ranges are: anything else that is wrong is wrong.
+
+use super::commit::span_reach;
+use super::core::{Core, Span};
+use super::counters::Tally;
+use super::ranges::List;
+use super::reply::Verdict;
+use filermark_engine::driver::{Action, Status};
+use filermark_onc::nfs3::Verf;
+
+/// Why a read may show older data, or an early end.
+enum Excuse {
+    None,
+    /// The server has lost writes there.
+    Known,
+    /// It has lost them if its verifier has changed from this one.
+    Unless(Verf),
+}
+
+impl Core {
+    /// A read shows other data than it should, or an early end: whether it is wrong, is
+    /// excused, or is to be asked about when all of it has come.
+    pub(super) fn doubt(&mut self, op: u32, span: Span, status: Status) -> Verdict {
+        match self.excuse(op, span) {
+            Excuse::None => self.judge_read(false, status),
+            Excuse::Known => self.judge_read(true, status),
+            Excuse::Unless(verf) => {
+                let logical = self.ops.get_mut(op);
+                if logical.suspect.is_none() {
+                    (logical.suspect, logical.verf) = (Some(status), verf);
+                }
+                Verdict::Good
+            }
+        }
+    }
+
+    pub(super) fn judge_read(&mut self, is_lost: bool, status: Status) -> Verdict {
+        let tally = match status {
+            _ if is_lost => Tally::ExcusedReads,
+            Status::Lost => Tally::EarlyEofs,
+            _ => Tally::VerifyErrors,
+        };
+        self.counters.add(tally);
+        match is_lost || (status == Status::Corrupt && !self.history.fails_reads()) {
+            true => Verdict::Good,
+            false => Verdict::Ends(status),
+        }
+    }
+
+    fn excuse(&mut self, op: u32, span: Span) -> Excuse {
+        let logical = self.ops.get(op);
+        let Action::Read { object, file, .. } = logical.action else {
+            return Excuse::None;
+        };
+        let (proc, sent, reach) = (logical.proc, logical.outcome.sent, span_reach(span));
+        let was_lost = self
+            .gather
+            .was_restored(proc, (file, reach), sent, u64::MAX);
+        if was_lost || self.gather.has_dropped(proc) {
+            return Excuse::Known;
+        }
+        let Some(entry) = self.gather.find(proc, object) else {
+            return Excuse::None;
+        };
+        let (ranges, committer) = (entry.ranges, entry.committer());
+        let in_reach = |list| {
+            self.gather
+                .ranges
+                .iter(list)
+                .filter(|h| h.reach.meets(reach))
+        };
+        let mut sent = List::EMPTY;
+        if let Some(committer) = committer {
+            let committer = self.ops.get(committer);
+            let is_resent = committer.resending && committer.target.reach.meets(reach);
+            if is_resent || in_reach(committer.lost).next().is_some() {
+                return Excuse::Known;
+            }
+            sent = committer.sent;
+        }
+        let mut verfs = in_reach(ranges).chain(in_reach(sent)).map(|h| h.verf);
+        match verfs.next() {
+            None => Excuse::None,
+            Some(first) if verfs.any(|verf| verf != first) => Excuse::Known,
+            Some(first) => Excuse::Unless(first),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Ranges of files that were answered UNSTABLE, and lists of them.
+//!
+//! A range knows the generation of its data and the verifier of its reply, so that what a
+//! server has lost can be told and made anew. All ranges of a shard stand in one block of
+//! memory; nothing is allocated once that has grown.
+
+use super::ops::Reach;
+use filermark_onc::nfs3::Verf;
+
+/// No range, no operation.
+pub(super) const NIL: u32 = u32::MAX;
+
+/// A range that was answered UNSTABLE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) reach: Reach,
+    /// What its data was made with.
+    pub(crate) generation: u64,
+    /// The verifier of the reply.
+    pub(crate) verf: Verf,
+}
+
+/// Some ranges, in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    pub(crate) const EMPTY: Self = Self {
+        first: NIL,
+        last: NIL,
+    };
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.first == NIL
+    }
+}
+
+/// Counts writes, of which a later one may have made several ranges. These are next to each
+/// other.
+#[derive(Debug, Default)]
+struct Writes {
+    count: u64,
+    last: Option<u64>,
+}
+
+impl Writes {
+    fn note(&mut self, generation: u64) {
+        if self.last != Some(generation) {
+            self.count += 1;
+            self.last = Some(generation);
+        }
+    }
+}
+
+/// The ranges of a shard.
+#[derive(Debug)]
+pub(crate) struct Ranges {
+    slots: Vec<(Held, u32)>,
+    free: u32,
+}
+
+impl Ranges {
+    pub(crate) fn with_room(count: usize) -> Self {
+        Self {
+            slots: Vec::with_capacity(count),
+            free: NIL,
+        }
+    }
+
+    pub(crate) fn push(&mut self, list: &mut List, held: Held) {
+        let at = match self.free {
+            NIL => {
+                self.slots.push((held, NIL));
+                self.slots.len() as u32 - 1
+            }
+            at => {
+                self.free = self.slots[at as usize].1;
+                self.slots[at as usize] = (held, NIL);
+                at
+            }
+        };
+        match list.last {
+            NIL => list.first = at,
+            last => self.slots[last as usize].1 = at,
+        }
+        list.last = at;
+    }
+
+    /// Takes the first one off a list.
+    pub(crate) fn pop(&mut self, list: &mut List) -> Option<Held> {
+        let at = list.first;
+        let (held, next) = *self.slots.get(at as usize)?;
+        list.first = next;
+        if next == NIL {
+            list.last = NIL;
+        }
+        self.slots[at as usize].1 = self.free;
+        self.free = at;
+        Some(held)
+    }
+
+    /// Empties a list; gives the number of writes whose ranges were in it.
+    pub(crate) fn clear(&mut self, list: &mut List) -> u64 {
+        let mut writes = Writes::default();
+        while let Some(held) = self.pop(list) {
+            writes.note(held.generation);
+        }
+        writes.count
+    }
+
+    /// Moves what is in `from` to the end of `list`.
+    pub(crate) fn append(&mut self, list: &mut List, from: &mut List) {
+        let from = std::mem::replace(from, List::EMPTY);
+        match list.last {
+            _ if from.is_empty() => {}
+            NIL => *list = from,
+            last => {
+                self.slots[last as usize].1 = from.first;
+                list.last = from.last;
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = &Held> {
+        let mut at = list.first;
+        std::iter::from_fn(move || {
+            let (held, next) = self.slots.get(at as usize)?;
+            at = *next;
+            Some(held)
+        })
+    }
+
+    /// Takes what `reach` covers out of the ranges that are older than generation `before`.
+    pub(crate) fn cut(&mut self, list: &mut List, reach: Reach, before: u64) {
+        let is_cut = |held: &Held| held.generation < before && held.reach.meets(reach);
+        if !self.iter(*list).any(is_cut) {
+            return;
+        }
+        let mut kept = List::EMPTY;
+        while let Some(held) = self.pop(list) {
+            if !is_cut(&held) {
+                self.push(&mut kept, held);
+                continue;
+            }
+            for part in [
+                Reach {
+                    to: reach.from,
+                    ..held.reach
+                },
+                Reach {
+                    from: reach.to,
+                    ..held.reach
+                },
+            ] {
+                if part.from < part.to {
+                    self.push(
+                        &mut kept,
+                        Held {
+                            reach: part,
+                            ..held
+                        },
+                    );
+                }
+            }
+        }
+        *list = kept;
+    }
+
+    /// A COMMIT was answered with `verf`: what was written under it is stable and leaves
+    /// `sent`, all else is lost and goes over to `lost`. Gives the number of writes that
+    /// were lost, and the oldest generation among them.
+    pub(crate) fn settle(&mut self, sent: &mut List, lost: &mut List, verf: Verf) -> (u64, u64) {
+        let (mut writes, mut oldest) = (Writes::default(), u64::MAX);
+        while let Some(held) = self.pop(sent) {
+            if held.verf != verf {
+                writes.note(held.generation);
+                oldest = oldest.min(held.generation);
+                self.push(lost, held);
+            }
+        }
+        (writes.count, oldest)
+    }
+
+    /// Ranges in use.
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        let mut free = 0;
+        let mut at = self.free;
+        while let Some((_, next)) = self.slots.get(at as usize) {
+            (at, free) = (*next, free + 1);
+        }
+        self.slots.len() - free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(from: u64, to: u64, generation: u64, verf: u8) -> Held {
+        Held {
+            reach: Reach { from, to },
+            generation,
+            verf: [verf; 8],
+        }
+    }
+
+    fn reaches(ranges: &Ranges, list: List) -> Vec<(u64, u64, u64)> {
+        let all = ranges.iter(list);
+        all.map(|h| (h.reach.from, h.reach.to, h.generation))
+            .collect()
+    }
+
+    #[test]
+    fn a_later_write_takes_its_place_out_of_earlier_ones() {
+        let mut ranges = Ranges::with_room(0);
+        let mut list = List::EMPTY;
+        for one in [
+            held(0, 10, 1, 1),
+            held(20, 30, 2, 1),
+            held(5, 25, 9, 1),
+            held(40, 50, 3, 1),
+        ] {
+            ranges.push(&mut list, one);
+        }
+        ranges.cut(&mut list, Reach { from: 4, to: 22 }, 5);
+        let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 50, 3)];
+        assert_eq!(reaches(&ranges, list), left);
+        ranges.cut(&mut list, Reach { from: 44, to: 46 }, 5);
+        let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 44, 3), (46, 50, 3)];
+        assert_eq!(reaches(&ranges, list), left);
+        let mut lost = List::EMPTY;
+        assert_eq!(ranges.settle(&mut list, &mut lost, [1; 8]).0, 0);
+        for (from, generation) in [(0, 1), (10, 1), (20, 2)] {
+            ranges.push(&mut list, held(from, from + 5, generation, 1));
+        }
+        let all = list;
+        assert_eq!(ranges.iter(all).count(), 3);
+        assert_eq!(ranges.settle(&mut list, &mut lost, [2; 8]), (2, 1));
+        ranges.append(&mut list, &mut lost);
+        assert!(lost.is_empty() && list == all);
+        ranges.cut(&mut list, Reach { from: 0, to: 99 }, u64::MAX);
+        assert!(list.is_empty() && ranges.used() == 0);
+    }
+
+    #[test]
+    fn a_commit_parts_the_stable_from_the_lost() {
+        let mut ranges = Ranges::with_room(0);
+        let (mut sent, mut lost) = (List::EMPTY, List::EMPTY);
+        for (n, verf) in [(7, 1), (4, 1), (5, 2)] {
+            ranges.push(&mut sent, held(n, n + 1, n, verf));
+        }
+        assert_eq!(ranges.settle(&mut sent, &mut lost, [2; 8]), (2, 4));
+        assert!(sent.is_empty());
+        assert_eq!(reaches(&ranges, lost), [(7, 8, 7), (4, 5, 4)]);
+        assert_eq!(ranges.clear(&mut lost), 2);
+        assert_eq!(ranges.used(), 0);
+    }
+}

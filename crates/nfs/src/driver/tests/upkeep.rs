@@ -1,0 +1,317 @@
+//! COMMITs that fail, and data that goes again beside other operations: nothing is lost,
+//! hidden, or excused beyond what the server has lost.
+
+use super::fake::{Act, commit_reply, good, read_reply, refusal, write_reply};
+use super::gathering::{LIMITS, deferred, policy, settle, unstable, with_files, write_to};
+use super::*;
+use filermark_onc::nfs3::{Args, Nfsstat3, StableHow};
+use std::sync::Mutex;
+
+const SECTOR: u32 = 512;
+
+fn read_from(object: u32, offset: u64, length: u32) -> Action {
+    Action::Read {
+        object: ObjectId(object),
+        file: object.into(),
+        offset,
+        length,
+    }
+}
+
+/// The end of the file comes too early.
+fn early_end(heard: &Heard<'_>) -> Vec<Act> {
+    match heard.args {
+        Args::Read(args) => vec![Act::Send(read_reply(heard.xid, args.offset, 0, true))],
+        _ => good(heard),
+    }
+}
+
+fn written(heard: &Heard<'_>, verf: u8) -> Vec<Act> {
+    match heard.args {
+        Args::Write(args) => {
+            let how = StableHow::Unstable;
+            vec![Act::Send(write_reply(heard.xid, args.count, how, verf))]
+        }
+        _ => good(heard),
+    }
+}
+
+fn io() -> Status {
+    Status::Refused(Nfsstat3::Io.to_u32())
+}
+
+#[test]
+fn what_a_failed_commit_was_to_cover_is_held_and_sent_again() {
+    // The COMMIT that fails finds a server that has restarted; or the data that goes again
+    // because of that is refused.
+    for refused_commit in [true, false] {
+        let (mut commits, mut again) = (0, 0);
+        let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+            Args::Commit(_) => {
+                commits += 1;
+                match commits == 1 && refused_commit {
+                    true => refusal(heard, Nfsstat3::Io),
+                    false => vec![Act::Send(commit_reply(heard.xid, 2))],
+                }
+            }
+            Args::Write(_) if commits > 0 => {
+                again += 1;
+                match again == 2 && !refused_commit {
+                    true => refusal(heard, Nfsstat3::Io),
+                    false => written(heard, 2),
+                }
+            }
+            Args::Read(_) => early_end(heard),
+            _ => written(heard, 1),
+        });
+        for n in 0..4 {
+            let expected = if n < 3 { Status::Ok } else { io() };
+            assert_eq!(bench.status(write_to(1, n * 10, 10)), expected);
+        }
+        // A read of what was lost is excused, one of anything else is not.
+        assert_eq!(bench.status(read_from(1, 30, 10)), Status::Ok);
+        assert_eq!(bench.status(read_from(1, 40, 10)), Status::Lost);
+        let counters = bench.counters();
+        let expected = [
+            ("commit_failures", 1),
+            ("excused_reads", 1),
+            ("early_eofs", 1),
+            ("verifier_changes", 1),
+        ];
+        for (name, count) in expected {
+            assert_eq!(counters.get(name), Some(&count), "{name}: {counters:?}");
+        }
+        assert_eq!(counters.get("uncommitted_writes"), None);
+        settle(&mut bench);
+        let counters = bench.counters();
+        let lost = if refused_commit { 4 } else { 3 };
+        assert_eq!(counters["end_lost_writes"], lost, "{counters:?}");
+        assert_eq!(counters.get("uncommitted_writes"), None);
+    }
+}
+
+#[test]
+fn a_failed_commit_of_another_file_is_not_the_write_s() {
+    let mut refused = 0;
+    let mut bench = with_files(deferred(LIMITS), 9, move |heard| match heard.args {
+        Args::Commit(args) if args.file.as_bytes() == b"file 1" && refused < 2 => {
+            refused += 1;
+            refusal(heard, Nfsstat3::Io)
+        }
+        _ => unstable(heard),
+    });
+    for object in 1..=9 {
+        assert_eq!(bench.status(write_to(object, 0, 10)), Status::Ok);
+    }
+    let counters = bench.counters();
+    assert_eq!(counters["commit_failures"], 2, "{counters:?}");
+    assert_eq!(counters.get("uncommitted_writes"), None);
+    settle(&mut bench);
+    assert_eq!(bench.counters().get("uncommitted_writes"), None);
+}
+
+#[test]
+fn what_no_commit_confirms_is_counted_whatever_the_policy() {
+    for (commit, statuses) in [
+        (CommitPolicy::PerWrite, [io(); 3]),
+        (CommitPolicy::at_once(), [io(); 3]),
+        (CommitPolicy::FileSync, [io(); 3]),
+        (CommitPolicy::Deferred(LIMITS), [Status::Ok; 3]),
+    ] {
+        let plan = policy(commit, Transport::Tcp);
+        let mut bench = with_files(plan, 1, |heard| match heard.args {
+            Args::Commit(_) => refusal(heard, Nfsstat3::Io),
+            _ => unstable(heard),
+        });
+        for (n, status) in statuses.into_iter().enumerate() {
+            assert_eq!(bench.status(write_to(1, n as u64 * 10, 10)), status);
+        }
+        // A later write that takes away the middle of one makes no more of it.
+        settle(&mut bench);
+        let counters = bench.counters();
+        assert_eq!(counters["uncommitted_writes"], 3, "{commit}: {counters:?}");
+        assert_eq!(counters["unstable_writes"], 3);
+        // FILE_SYNC was asked for, and the server did less.
+        let less = (commit == CommitPolicy::FileSync).then_some(&3);
+        assert_eq!(counters.get("less_stable"), less);
+    }
+}
+
+#[test]
+fn a_read_whose_commit_fails_is_judged() {
+    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
+        Args::Commit(_) => refusal(heard, Nfsstat3::Io),
+        Args::Read(_) => early_end(heard),
+        _ => unstable(heard),
+    });
+    bench.run(write_to(1, 0, 10));
+    assert_eq!(bench.status(read_from(1, 0, 10)), Status::Lost);
+    assert_eq!(bench.counters()["early_eofs"], 1);
+}
+
+#[test]
+fn only_reads_of_lost_ranges_are_excused_while_they_go_again() {
+    let (mut held, mut commits, mut reads): (Vec<Act>, _, _) = (Vec::new(), 0, 0);
+    let mut bench = with_files(deferred(LIMITS), 2, move |heard| match heard.args {
+        Args::Commit(_) => {
+            commits += 1;
+            vec![Act::Send(commit_reply(heard.xid, 2))]
+        }
+        // The first range that goes again is answered behind the last read.
+        Args::Write(_) if commits == 1 && reads < 3 => {
+            held = written(heard, 2);
+            Vec::new()
+        }
+        Args::Read(_) => {
+            reads += 1;
+            let mut acts = early_end(heard);
+            if reads == 3 {
+                acts.append(&mut held);
+            }
+            acts
+        }
+        _ => written(heard, if commits == 0 { 1 } else { 2 }),
+    });
+    for n in 0..4 {
+        bench.submit(0, write_to(1, n * 10, 10));
+        if n < 3 {
+            bench.wait(1);
+        }
+    }
+    // Until the loss is known and the first range is under way.
+    let mut none = Vec::new();
+    while !bench.shard.core.ops.get(0).resending {
+        bench.shard.flush();
+        let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+        bench.shard.poll(soon, &mut none).expect("sockets work");
+    }
+    assert!(none.is_empty());
+    for (action, status) in [
+        (read_from(2, 0, 10), Status::Lost),
+        (read_from(1, 40, 10), Status::Lost),
+        (read_from(1, 30, 10), Status::Ok),
+    ] {
+        let token = bench.submit(0, action);
+        let ended = bench.wait(1);
+        assert_eq!(
+            ended.get(&token).map(|o| o.status),
+            Some(status),
+            "{action:?}"
+        );
+    }
+    bench.wait(1);
+    let counters = bench.counters();
+    assert_eq!((counters["excused_reads"], counters["early_eofs"]), (1, 2));
+    assert_eq!(counters["lost_writes"], 4);
+}
+
+/// Writes of one file: what the server has, and in which order it works.
+#[derive(Debug, Default)]
+struct Slow {
+    contents: Vec<u8>,
+    commits: u32,
+    /// What the first write that went again is answered with, as long as it is held back.
+    held: Option<(u64, Vec<u8>, Vec<Act>)>,
+    /// Data of the write that came meanwhile.
+    newest: Vec<u8>,
+}
+
+impl Slow {
+    fn put(&mut self, offset: u64, data: &[u8]) {
+        let (from, to) = (offset as usize, offset as usize + data.len());
+        self.contents.resize(self.contents.len().max(to), 0);
+        self.contents[from..to].copy_from_slice(data);
+    }
+
+    /// `last`: the older write is answered behind the newer one, or before it. On the disk it
+    /// always comes behind it.
+    fn hear(&mut self, heard: &Heard<'_>, last: bool) -> Vec<Act> {
+        match heard.args {
+            Args::Commit(_) => {
+                self.commits += 1;
+                vec![Act::Send(commit_reply(heard.xid, 2))]
+            }
+            Args::Write(args) if self.commits == 1 && self.newest.is_empty() => {
+                let verf = 2;
+                let Some((offset, data, mut older)) = self.held.take() else {
+                    let acts = written(heard, verf);
+                    self.held = Some((args.offset, args.data.to_vec(), acts));
+                    return Vec::new();
+                };
+                self.newest = args.data.to_vec();
+                self.put(offset, &data);
+                let mut newer = written(heard, verf);
+                match last {
+                    true => newer.append(&mut older),
+                    false => {
+                        older.append(&mut newer);
+                        newer = older;
+                    }
+                }
+                newer
+            }
+            Args::Write(args) => {
+                self.put(args.offset, args.data);
+                written(heard, if self.commits == 0 { 1 } else { 2 })
+            }
+            _ => good(heard),
+        }
+    }
+}
+
+#[test]
+fn older_data_that_goes_again_does_not_stay_over_newer_data() {
+    for last in [true, false] {
+        let server = Arc::new(Mutex::new(Slow::default()));
+        let of_server = server.clone();
+        let mut bench = Bench::with(deferred(LIMITS), 1, Checking::All, move |heard| {
+            of_server.lock().expect("no panic").hear(heard, last)
+        });
+        for n in 0..4 {
+            bench.submit(0, write(n * u64::from(SECTOR), SECTOR));
+            if n < 3 {
+                bench.wait(1);
+            }
+        }
+        let mut none = Vec::new();
+        while server.lock().expect("ok").held.is_none() {
+            bench.shard.flush();
+            let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+            bench.shard.poll(soon, &mut none).expect("sockets work");
+        }
+        assert!(none.is_empty());
+        bench.submit(0, write(0, SECTOR));
+        let ended = bench.wait(2);
+        assert!(ended.values().all(|o| o.status == Status::Ok), "{ended:?}");
+        settle(&mut bench);
+        let server = server.lock().expect("ok");
+        assert_eq!(server.newest.len(), SECTOR as usize);
+        assert!(
+            server.contents[..SECTOR as usize] == server.newest,
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn events_after_run_are_not_counted_in_it() {
+    let mut commits = 0;
+    let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+        Args::Commit(_) => {
+            commits += 1;
+            match commits {
+                1 => vec![Act::Close],
+                _ => vec![Act::Send(commit_reply(heard.xid, 2))],
+            }
+        }
+        _ => written(heard, if commits < 2 { 1 } else { 2 }),
+    });
+    bench.run(write_to(1, 0, 10));
+    bench.counters();
+    settle(&mut bench);
+    let counters = bench.counters();
+    for kept in ["write_commits", "end_commits", "COMMIT", "end_lost_writes"] {
+        assert!(counters.contains_key(kept), "{kept}: {counters:?}");
+    }
+    assert_eq!(counters.len(), 4, "{counters:?}");
+}
