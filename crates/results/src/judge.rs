@@ -91,7 +91,7 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
     (
         "verifier_changes",
         Severity::Warning,
-        "times the server's write verifier changed (it restarted, or lost unstable data), and the writes went again",
+        "times a load-making thread saw the server's write verifier change (it restarted, or lost unstable data); writes under the old one went again",
     ),
     (
         "lost_writes",
@@ -102,6 +102,16 @@ pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
         "excused_reads",
         Severity::Note,
         "reads showed what was there before writes that the server had lost and that had not gone again yet",
+    ),
+    (
+        "commit_failures",
+        Severity::Warning,
+        "COMMITs of what was written, or WRITEs of lost data, were refused or not answered; the data goes into the next COMMIT of its file",
+    ),
+    (
+        "less_stable",
+        Severity::Warning,
+        "WRITE replies were less stable than FILE_SYNC, which was asked for, against RFC 1813 (section 3.3.7); a COMMIT followed",
     ),
     (
         "timeouts",
