@@ -74,9 +74,10 @@ pub enum OrderError {
 /// Where the receiver of reports says that the run is to end, and why.
 pub(crate) type Emergency = Rc<RefCell<Option<String>>>;
 
-/// Where the receiver of reports says what else is to be sent to all that have not
-/// answered yet, at once.
-pub(crate) type Aside = Rc<RefCell<Option<Order>>>;
+/// Where the receiver of reports says what else is to be sent at once to all that have
+/// not answered yet. With each order comes the time that the whole may take from now on,
+/// counted from its beginning.
+pub(crate) type Aside = Rc<RefCell<VecDeque<(Order, Nanos)>>>;
 
 /// An agent that is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,7 +262,7 @@ impl Agents {
         &mut self,
         who: &[usize],
         make: &dyn Fn(usize) -> Order,
-        limit: Nanos,
+        mut limit: Nanos,
         on_lost: OnLost,
         ear: Ear<'_>,
     ) -> Result<(), OrderError> {
@@ -295,10 +296,10 @@ impl Agents {
                 ticked = now;
                 ear(now, Heard::Tick);
             }
-            self.tell_aside(&round);
+            limit = self.tell_aside(&round).unwrap_or(limit);
             self.look_at_limits(&mut round, began, limit);
         }
-        self.aside.borrow_mut().take();
+        self.aside.borrow_mut().clear();
         match round.error {
             Some(error) => Err(error),
             None if self.living().is_empty() => Err(OrderError::Lost(self.losses.clone())),
@@ -332,13 +333,21 @@ impl Agents {
         }
     }
 
-    fn tell_aside(&mut self, round: &Round) {
-        let Some(order) = self.aside.borrow_mut().take() else {
-            return;
-        };
-        for at in (0..self.seats.len()).filter(|at| round.is_waiting(*at)) {
-            self.send(at, &order);
+    /// Sends what the receiver of reports has ordered meanwhile; gives the limit that
+    /// follows from it.
+    fn tell_aside(&mut self, round: &Round) -> Option<Nanos> {
+        let mut limit = None;
+        while let Some((order, changed)) = self.take_aside() {
+            limit = Some(changed);
+            for at in (0..self.seats.len()).filter(|at| round.is_waiting(*at)) {
+                self.send(at, &order);
+            }
         }
+        limit
+    }
+
+    fn take_aside(&self) -> Option<(Order, Nanos)> {
+        self.aside.borrow_mut().pop_front()
     }
 
     /// Takes in that agents have been lost since it was last looked.

@@ -3,95 +3,265 @@
 
 use filermark_results::RunRecord;
 use filermark_results::live::{LiveLogs, LivePlaces, News};
+use std::cell::{Cell, RefCell};
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel,
+};
+use std::time::{Duration, Instant};
+
+/// What the thread has not taken yet; more is left out until the load point has ended.
+const QUEUE: usize = 256;
+/// The thread has so long to write what it was told.
+const SETTLE_MAX: Duration = Duration::from_secs(10);
+/// How often the prime looks whether it has.
+const LOOK: Duration = Duration::from_millis(5);
+/// After writing, the thread pauses so many times as long as that took, so that it needs a
+/// twentieth of a processor at most; not shorter and not longer than these.
+const PAUSE_FACTOR: u32 = 19;
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// The thread, as long as a run goes on.
 #[derive(Debug)]
 pub(crate) struct LiveWriter {
-    words: Option<Sender<Word>>,
-    thread: Option<JoinHandle<()>>,
+    /// `None`: it does not come to an end, and is left alone.
+    words: RefCell<Option<SyncSender<Word>>>,
+    /// Lines that the logs have from the record only.
+    left_out: Cell<u64>,
+    places: LivePlaces,
 }
 
 enum Word {
     News(News),
     /// Answer when all is written: the first thing that went wrong since the last answer.
-    Settle(SyncSender<Option<String>>),
+    /// Where the run has ended, nothing more comes.
+    Settle(SyncSender<Option<String>>, bool),
 }
 
 impl LiveWriter {
-    /// Begins to write the logs of the run whose record begins so.
+    /// Begins to write the logs of the run whose record begins so. What goes wrong is told
+    /// by [`settle`](Self::settle).
     ///
     /// # Errors
-    /// The logs or the thread cannot be made: in words.
-    pub fn begin(record: RunRecord, places: &LivePlaces) -> Result<Self, String> {
-        let logs = LiveLogs::new(record, places).map_err(|e| e.to_string())?;
-        let (words, heard) = channel();
-        let thread = std::thread::Builder::new()
+    /// The thread cannot be started: in words.
+    pub fn begin(record: RunRecord, places: LivePlaces) -> Result<Self, String> {
+        let (words, heard) = sync_channel(QUEUE);
+        let own = places.clone();
+        std::thread::Builder::new()
             .name("live-logs".into())
-            .spawn(move || write(logs, &heard))
+            .spawn(move || write(record, &own, &heard))
             .map_err(|e: io::Error| {
                 format!("the thread that writes logs cannot be started: {e}")
             })?;
         Ok(Self {
-            words: Some(words),
-            thread: Some(thread),
+            words: RefCell::new(Some(words)),
+            left_out: Cell::new(0),
+            places,
         })
     }
 
     /// Tells what has happened; does not wait.
     pub fn tell(&self, news: News) {
-        if let Some(words) = &self.words {
-            // A thread that is gone is noticed when it does not settle.
-            let _ = words.send(Word::News(news));
-        }
-    }
-
-    /// Waits until everything is written; nothing more is until the next load point
-    /// begins. Gives what went wrong.
-    pub fn settle(&self) -> Option<String> {
-        let gone = || Some("the thread that writes logs has ended".to_owned());
-        let Some(words) = &self.words else {
-            return gone();
+        let words = self.words.borrow();
+        let Some(words) = words.as_ref() else {
+            return;
         };
-        let (answer, answered) = sync_channel(1);
-        match words.send(Word::Settle(answer)) {
-            Ok(()) => answered.recv().unwrap_or_else(|_| gone()),
-            Err(_) => gone(),
+        // A thread that is gone is noticed when it does not settle.
+        if let Err(TrySendError::Full(_)) = words.try_send(Word::News(news)) {
+            self.left_out.set(self.left_out.get() + 1);
         }
+    }
+
+    /// Waits until everything is written, for a limited time; nothing more is until the next
+    /// load point begins, or at all where the run `has_ended`. Gives what went wrong.
+    pub fn settle(&self, has_ended: bool) -> Option<String> {
+        let words = self.words.take()?;
+        let until = Instant::now() + SETTLE_MAX;
+        let answered = match ask(&words, has_ended, until) {
+            Some(answered) => wait(&answered, until),
+            None => Err(TryRecvError::Empty),
+        };
+        match answered {
+            Ok(trouble) => {
+                self.words.replace(Some(words));
+                trouble
+            }
+            Err(TryRecvError::Disconnected) => {
+                Some("the thread that writes logs has ended".to_owned())
+            }
+            Err(TryRecvError::Empty) => Some(format!(
+                "{}, {}: the logs of the run could not be written within {} s; see whether a file system hangs (df), and make them from the record with 'filermark report'",
+                self.places.dir.display(),
+                self.places.log_dir.display(),
+                SETTLE_MAX.as_secs()
+            )),
+        }
+    }
+
+    /// Whether the logs' file systems do not answer, or the thread has ended.
+    pub fn has_failed(&self) -> bool {
+        self.words.borrow().is_none()
+    }
+
+    /// How many lines were left out since this was asked, since the file system is slow.
+    pub fn take_left_out(&self) -> u64 {
+        self.left_out.take()
     }
 }
 
-impl Drop for LiveWriter {
-    fn drop(&mut self) {
-        self.words = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+/// Asks for an answer; `None`: the queue stays full.
+fn ask(
+    words: &SyncSender<Word>,
+    has_ended: bool,
+    until: Instant,
+) -> Option<Receiver<Option<String>>> {
+    let (answer, answered) = sync_channel(1);
+    let mut word = Word::Settle(answer, has_ended);
+    loop {
+        match words.try_send(word) {
+            // A thread that is gone has dropped the answer's other end.
+            Ok(()) | Err(TrySendError::Disconnected(_)) => return Some(answered),
+            Err(TrySendError::Full(same)) => word = same,
         }
+        if Instant::now() >= until {
+            return None;
+        }
+        std::thread::sleep(LOOK);
     }
 }
 
-fn write(mut logs: LiveLogs, heard: &Receiver<Word>) {
+fn wait(
+    answered: &Receiver<Option<String>>,
+    until: Instant,
+) -> Result<Option<String>, TryRecvError> {
+    let left = until.saturating_duration_since(Instant::now());
+    answered.recv_timeout(left).map_err(|e| match e {
+        RecvTimeoutError::Timeout => TryRecvError::Empty,
+        RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
+    })
+}
+
+fn write(record: RunRecord, places: &LivePlaces, heard: &Receiver<Word>) {
     let mut trouble = None;
-    while let Ok(first) = heard.recv() {
-        let mut answers = Vec::new();
-        // What has come meanwhile is written at once.
-        for word in std::iter::once(first).chain(heard.try_iter()) {
-            match word {
-                Word::News(news) => logs.hear(news),
-                Word::Settle(answer) => {
-                    answers.push(answer);
-                    break;
+    let mut logs = LiveLogs::new(record, places);
+    if let Err(e) = &logs {
+        trouble = Some(e.to_string());
+    }
+    // When what was taken in is to be written.
+    let mut due = Instant::now();
+    let mut is_new = false;
+    loop {
+        let word = match is_new {
+            true => heard.recv_timeout(due.saturating_duration_since(Instant::now())),
+            false => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let mut settle = None;
+        match word {
+            Ok(Word::News(news)) => {
+                if let Ok(logs) = &mut logs {
+                    logs.take(news);
+                }
+                is_new = true;
+                if Instant::now() < due {
+                    continue;
                 }
             }
+            Ok(Word::Settle(answer, has_ended)) => settle = Some((answer, has_ended)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
-        if let Err(e) = logs.show() {
-            trouble.get_or_insert(e.to_string());
+        let began = Instant::now();
+        let has_ended = settle.as_ref().is_some_and(|(_, ended)| *ended);
+        if let Ok(logs) = &mut logs {
+            let mut written = logs.write();
+            if has_ended {
+                written = written.and(logs.finish());
+            }
+            if let Err(e) = written {
+                trouble.get_or_insert(e.to_string());
+            }
+            if settle.is_some() {
+                logs.pause();
+            }
         }
-        for answer in answers {
-            logs.rest();
+        if let Some((answer, _)) = settle {
             let _ = answer.send(trouble.take());
         }
+        is_new = false;
+        due = Instant::now() + (began.elapsed() * PAUSE_FACTOR).clamp(PAUSE_MIN, PAUSE_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::Line;
+    use filermark_results::record::Phase;
+    use filermark_results::testing::composite::composite_record;
+    use filermark_results::{Heartbeat, Timestamp};
+
+    fn beat(point: u32) -> News {
+        let beat = Heartbeat {
+            at: Timestamp::now(),
+            point,
+            phase: Phase::Run,
+            seconds: 1.0,
+            ops_per_sec: vec![1.0; 10],
+        };
+        News::Line(Box::new(Line::Heartbeat(beat)))
+    }
+
+    /// A pipe that nobody reads is a fault that is told, and no end of the run.
+    #[test]
+    fn nobody_waits_for_who_does_not_read_a_pipe() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let pipe = dir.path().join("q");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe");
+        let places = LivePlaces {
+            dir: dir.path().into(),
+            log_dir: dir.path().into(),
+            heartbeat_log: Some(pipe.clone()),
+        };
+        let mut record = composite_record();
+        let number = record.run.plan.points[0].number;
+        record.points.clear();
+        let writer = LiveWriter::begin(record, places).expect("a thread");
+        writer.tell(News::Point(number, Timestamp::now()));
+        (0..1_000).for_each(|_| writer.tell(beat(number)));
+        assert_eq!(writer.settle(false), None, "somebody may come yet");
+        let told = writer.settle(true).expect("nobody came");
+        assert!(told.contains("/q: "), "{told}");
+        assert!(told.contains("nobody has read "), "{told}");
+        assert!(!writer.has_failed());
+    }
+
+    /// More than the queue holds is left out, and nobody waits for a thread that hangs.
+    #[test]
+    fn the_queue_has_a_limit_and_what_is_left_out_is_counted() {
+        let (words, heard) = sync_channel(QUEUE);
+        let dir = std::path::PathBuf::from("/nowhere");
+        let writer = LiveWriter {
+            words: RefCell::new(Some(words)),
+            left_out: Cell::new(0),
+            places: LivePlaces {
+                dir: dir.clone(),
+                log_dir: dir,
+                heartbeat_log: None,
+            },
+        };
+        (0..QUEUE + 7).for_each(|_| writer.tell(beat(1)));
+        assert_eq!((writer.take_left_out(), writer.take_left_out()), (7, 0));
+        let told = writer.settle(false).expect("it hangs");
+        assert!(told.contains("/nowhere: the logs"), "{told}");
+        assert!(writer.has_failed());
+        assert_eq!(
+            writer.settle(true),
+            None,
+            "told once, and not waited for again"
+        );
+        drop(heard);
     }
 }

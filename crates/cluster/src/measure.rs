@@ -7,7 +7,9 @@ use crate::beats::Beats;
 use crate::clock_check;
 use crate::identity;
 use crate::message::{ClockCheck, Order, Report};
-use crate::plausible::{can_be, implausible, implausible_reads, implausible_stalls};
+use crate::plausible::{
+    can_be, implausible, implausible_lengths, implausible_reads, implausible_stalls,
+};
 use crate::prime::Progress;
 use crate::run_length::RunLength;
 use crate::scripts::{Call, Script};
@@ -20,6 +22,7 @@ use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
+use filermark_model::stats::Interval;
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
 use filermark_results::Heartbeat;
 use filermark_results::record::{ClientSummary, Line, Phase, WarmupRecord};
@@ -64,6 +67,8 @@ struct Watch {
     /// When the phase that goes on began and will end, by the prime's clock.
     from: Nanos,
     to: Nanos,
+    /// From the order to the beginning of WARMUP.
+    lead: Nanos,
     run_end: Nanos,
     warmup: Warmup,
     run_length: RunLength,
@@ -123,7 +128,7 @@ impl Sweep<'_> {
                 watch_space: watched[at].clone(),
             }
         };
-        let limit = lead + phases.warmup + phases.longest_run() + MARGIN;
+        let limit = watch.limit(phases.warmup);
         watch.emergency = agents.emergency();
         watch.aside = agents.aside();
         watch.run_start = run_start;
@@ -186,6 +191,7 @@ impl Sweep<'_> {
             point,
             from,
             to: run_start,
+            lead,
             run_end: run_start + run_length.length(),
             warmup,
             run_length,
@@ -283,14 +289,12 @@ impl Sweep<'_> {
                         self.call_run(watch, length);
                     }
                     watch.warmup.renumber(&mut second);
-                    if let Some(length) = watch.run_length.hear(&second, passed) {
-                        self.end_run(watch, length);
-                    }
                     (self.options.observe)(Progress::Second(&second));
                     if let Some(reason) = watch.stop_if.hear(&second) {
                         watch.emergency.borrow_mut().get_or_insert(reason);
                     }
                 }
+                self.count_bytes(watch, now, interval);
             }
             Report::Space {
                 file_system,
@@ -323,13 +327,26 @@ impl Sweep<'_> {
         }
     }
 
+    /// One agent's second of RUN: every one counts, also one that comes too late for the
+    /// live view.
+    fn count_bytes(&mut self, watch: &mut Watch, now: Nanos, own: &Interval) {
+        let mut second = own.clone();
+        watch.warmup.renumber(&mut second);
+        if !watch.running {
+            return;
+        }
+        if let Some(length) = watch.run_length.hear(&second, now.since(watch.from)) {
+            self.end_run(watch, length);
+        }
+    }
+
     /// The load is steady: RUN begins before its latest instant.
     fn call_run(&mut self, watch: &mut Watch, warmup: Nanos) {
         watch.to = watch.from + warmup;
         watch.run_end = watch.to + watch.run_length.length();
         watch.run_start.advance_to(watch.to);
         let warmup_ns = warmup.0;
-        *watch.aside.borrow_mut() = Some(Order::BeginRun { warmup_ns });
+        watch.order(Order::BeginRun { warmup_ns }, warmup);
         self.remark(
             "prime",
             format!(
@@ -344,7 +361,7 @@ impl Sweep<'_> {
         watch.to = watch.from + runtime;
         watch.run_end = watch.to;
         let runtime_ns = runtime.0;
-        *watch.aside.borrow_mut() = Some(Order::EndRun { runtime_ns });
+        watch.order(Order::EndRun { runtime_ns }, watch.warmup.length());
         self.remark(
             "prime",
             format!(
@@ -384,6 +401,7 @@ impl Sweep<'_> {
             clock,
             late_ns,
             warmup_ns,
+            runtime_ns,
             run_late_ns,
             stalls,
             reads,
@@ -393,7 +411,9 @@ impl Sweep<'_> {
         };
         let plan = &self.options.plan;
         let name = plan.clients.get(agent).map_or("", |c| &c.name);
-        if let Some(what) = implausible(plan, agent, &stats, watch.run_length.length())
+        let (warmup, runtime) = (Nanos(warmup_ns), Nanos(runtime_ns));
+        if let Some(what) = implausible_lengths(plan, warmup, runtime)
+            .or_else(|| implausible(plan, agent, &stats, runtime))
             .or_else(|| implausible_stalls(plan, &stalls))
             .or_else(|| implausible_reads(plan, agent, &reads))
         {
@@ -404,7 +424,8 @@ impl Sweep<'_> {
         }
         watch.measured.noticed.extend(late_run(
             name,
-            (Nanos(warmup_ns), watch.warmup.length()),
+            (warmup, watch.warmup.length()),
+            (runtime, watch.run_length.length()),
             Nanos(run_late_ns),
         ));
         let reads = attributed(plan, agent, &stats, reads);
@@ -476,6 +497,17 @@ impl Sweep<'_> {
 }
 
 impl Watch {
+    /// How long all agents may take to answer, when WARMUP takes so long.
+    fn limit(&self, warmup: Nanos) -> Nanos {
+        self.lead + warmup + self.run_length.length() + MARGIN
+    }
+
+    /// Sends all agents a further order; with it the time that they may take is another.
+    fn order(&self, order: Order, warmup: Nanos) {
+        let limit = self.limit(warmup);
+        self.aside.borrow_mut().push_back((order, limit));
+    }
+
     /// The share of the phase under way that is over.
     fn share(&self, now: Nanos) -> f64 {
         let passed = now.since(self.from);
@@ -515,23 +547,32 @@ fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdo
     })
 }
 
-/// A client whose RUN was not that of the others: its WARMUP had another length, or it
-/// learned too late when RUN begins or ends.
-fn late_run(name: &str, (had, wanted): (Nanos, Nanos), late: Nanos) -> Option<Finding> {
-    let what = match (had == wanted, late.0) {
-        (false, _) => format!(
-            "its RUN began after {} s of WARMUP, that of the others after {} s",
-            had.as_secs_f64(),
-            wanted.as_secs_f64()
-        ),
-        (true, 0) => return None,
-        (true, _) => format!(
+/// A client whose RUN was not that of the others: its WARMUP or its RUN had another
+/// length than the prime has ordered, or it received that order too late.
+fn late_run(
+    name: &str,
+    warmup: (Nanos, Nanos),
+    runtime: (Nanos, Nanos),
+    late: Nanos,
+) -> Option<Finding> {
+    let seconds = |(had, wanted): (Nanos, Nanos)| (had.as_secs_f64(), wanted.as_secs_f64());
+    let what = match (warmup.0 == warmup.1, runtime.0 == runtime.1, late.0) {
+        (false, ..) => {
+            let (had, wanted) = seconds(warmup);
+            format!("its RUN began after {had} s of WARMUP, that of the others after {wanted} s")
+        }
+        (true, false, _) => {
+            let (had, wanted) = seconds(runtime);
+            format!("its RUN took {had} s, that of the others {wanted} s")
+        }
+        (true, true, 0) => return None,
+        (true, true, _) => format!(
             "it learned {:.3} s too late when RUN begins or ends",
             late.as_secs_f64()
         ),
     };
     let message = format!(
-        "client {name}: {what}; see whether its network or its host stood still, or give a fixed WARMUP_TIME"
+        "client {name}: {what}; see whether its network or its host stood still, or give phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
     );
     Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
 }

@@ -231,8 +231,10 @@ pub enum Report {
         late_ns: u64,
         /// The length that WARMUP had, in nanoseconds.
         warmup_ns: u64,
-        /// How long after the beginning of RUN the agent learned of it, in nanoseconds;
-        /// 0: before it, as it should be.
+        /// The same of RUN.
+        runtime_ns: u64,
+        /// How long after the beginning or the end of RUN the agent learned of it, in
+        /// nanoseconds; 0: before it, as it should be.
         run_late_ns: u64,
         /// How long the agent's process stood still. An agent that did not look has no
         /// figures.

@@ -62,6 +62,26 @@ pub(crate) fn implausible(
     strange.map(|i| format!("second {} of RUN", i.second))
 }
 
+/// What cannot be in the lengths that WARMUP and RUN had at a client: outside of what the
+/// plan allows.
+pub(crate) fn implausible_lengths(plan: &RunPlan, warmup: Nanos, runtime: Nanos) -> Option<String> {
+    let phases = &plan.phases;
+    let shortest_warmup = match phases.warmup_until_steady {
+        true => Nanos::ZERO,
+        false => phases.warmup,
+    };
+    let outside = |what: &str, had: Nanos, least: Nanos, most: Nanos| {
+        (!(least..=most).contains(&had)).then(|| {
+            format!(
+                "a {what} of {} ns, where the plan allows {} to {} ns",
+                had.0, least.0, most.0
+            )
+        })
+    };
+    outside("WARMUP", warmup, shortest_warmup, phases.warmup)
+        .or_else(|| outside("RUN", runtime, phases.runtime, phases.longest_run()))
+}
+
 /// What cannot be in how long a process says it stood still.
 pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<String> {
     let watched = (plan.phases.longest_run() + TAIL).0;
@@ -185,6 +205,28 @@ mod tests {
             assert!(implausible_stalls(&plan, &stalls).is_some(), "{at}");
         }
         assert!(implausible_stalls(&plan, &asleep).is_some());
+    }
+
+    #[test]
+    fn lengths_of_phases_are_those_that_the_plan_allows() {
+        let seconds = Nanos::from_secs;
+        let mut plan = filermark_results::testing::plan();
+        (plan.phases.warmup, plan.phases.runtime) = (seconds(60), seconds(300));
+        let told = |plan: &RunPlan, warmup, runtime| {
+            implausible_lengths(plan, seconds(warmup), seconds(runtime)).unwrap_or_default()
+        };
+        assert_eq!(told(&plan, 60, 300), "");
+        assert!(told(&plan, 59, 300).starts_with("a WARMUP of 59000000000 ns"));
+        assert!(told(&plan, 60, 301).starts_with("a RUN of 301000000000 ns"));
+        plan.phases.warmup_until_steady = true;
+        plan.phases.runtime_max = Some(seconds(900));
+        assert_eq!(told(&plan, 31, 899), "");
+        for (warmup, runtime, what) in [(61, 300, "WARMUP"), (60, 299, "RUN"), (60, 901, "RUN")] {
+            assert!(
+                told(&plan, warmup, runtime).contains(what),
+                "{warmup} {runtime}"
+            );
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub fn serve(mut link: UnixStream) -> io::Result<()> {
         link: link.try_clone()?,
         phases: None,
         warmup: Nanos(0),
+        runtime: Nanos(0),
         procs: 0..0,
         load: None,
         beat_at: Nanos(0),
@@ -77,6 +78,8 @@ struct Pretender {
     phases: Option<PhasePlan>,
     /// The length of WARMUP, as far as it is known.
     warmup: Nanos,
+    /// The same of RUN.
+    runtime: Nanos,
     procs: std::ops::Range<u32>,
     /// WARMUP began then, and seconds told since.
     load: Option<(Nanos, i64)>,
@@ -128,19 +131,19 @@ impl Pretender {
             acts.push(Act::Tell(Report::Second { interval }));
             self.load = Some((began, told + 1));
         }
-        if now >= began + self.warmup + phases.runtime {
+        if now >= began + self.warmup + self.runtime {
             self.load = None;
-            let measured = self.measured(phases);
+            let measured = self.measured();
             acts.extend(self.duty.done(measured));
         }
         acts
     }
 
-    fn measured(&self, phases: PhasePlan) -> Report {
-        let seconds = phases.runtime.0 / 1_000_000_000;
+    fn measured(&self) -> Report {
+        let seconds = self.runtime.0 / 1_000_000_000;
         let per_proc = seconds * OPS_PER_PROC;
         let mut stats = PointStats {
-            window_ns: phases.runtime.0,
+            window_ns: self.runtime.0,
             shard_count: 1,
             ..PointStats::default()
         };
@@ -169,6 +172,7 @@ impl Pretender {
             clock: None,
             late_ns: 0,
             warmup_ns: self.warmup.0,
+            runtime_ns: self.runtime.0,
             run_late_ns: 0,
             stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
@@ -191,8 +195,7 @@ impl Pretender {
                     }
                 }
                 Act::EndWarmup(warmup) => self.warmup = warmup,
-                // It measures as long as RUNTIME says.
-                Act::EndRun(_) => {}
+                Act::EndRun(runtime) => self.runtime = runtime,
                 Act::Stop => {
                     self.load = None;
                     acts.extend(self.duty.done(Report::Failed {
@@ -238,6 +241,7 @@ impl Pretender {
             Task::Run { warmup_at, .. } => {
                 self.load = Some((warmup_at, 0));
                 self.warmup = self.phases.map_or(Nanos(0), |p| p.warmup);
+                self.runtime = self.phases.map_or(Nanos(0), |p| p.longest_run());
                 return None;
             }
             Task::Cleanup | Task::Release { .. } | Task::Sweep(_) | Task::TidyUp => cleaned,

@@ -1,6 +1,7 @@
 //! How long RUN takes: as the plan says, or until the data set has been read and written
 //! once (netmist without a rate: seed 002, section 10). The prime decides, from the
-//! seconds of all clients together, and sends all agents the same length.
+//! seconds of all clients, and sends all agents the same length. Components in the
+//! background do not count: agents tell no seconds of them.
 
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
@@ -29,7 +30,7 @@ impl RunLength {
             most: plan.phases.runtime_max.map(|_| plan.phases.longest_run()),
             lead: lead.max(Nanos(SECOND)),
             data_bytes: match plan.phases.runtime_max {
-                Some(_) => plan.data_set(point).start_bytes,
+                Some(_) => plan.bytes_to_touch(point),
                 None => 0,
             },
             moved_bytes: 0,
@@ -47,7 +48,7 @@ impl RunLength {
         self.most.is_none().then_some(self.least)
     }
 
-    /// Takes in a second of RUN, which has taken so long by now. Gives the length that it
+    /// Takes in one client's second of RUN, which has taken so long by now. Gives the length that it
     /// is to have, once, when it is to end before its limit.
     pub fn hear(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
         let most = self.most?;

@@ -19,12 +19,15 @@ use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LauncherKind, OnLost};
 use filermark_model::{Finding, LoadPoint, Nanos, Rule, Severity};
 use filermark_results::ScriptRecord;
-use filermark_results::files::{write_files_and_logs, write_files_so_far, write_heartbeat_log};
+use filermark_results::files::{
+    write_files_and_logs, write_files_so_far, write_heartbeat_log, write_results,
+};
 use filermark_results::live::{LivePlaces, News, OpenPhase as LivePhase};
 use filermark_results::record::{
     End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus, RunHeader,
     SpaceChange, SpaceUse,
 };
+use filermark_results::settled_logs::SettledLogs;
 use filermark_results::{
     RecordWriter, RunRecord, Timestamp, hosts_changed, judge, judge_client_reads, judge_silences,
     judge_stalls, read_record, settle_rate,
@@ -59,6 +62,8 @@ pub(crate) struct Sweep<'a> {
     write_error: Option<String>,
     /// Writes the logs of a composite while it runs.
     live: Option<LiveWriter>,
+    /// The logs of the load points that have ended.
+    settled: SettledLogs,
     /// The files of the results are this run's.
     has_results: bool,
 }
@@ -97,6 +102,7 @@ impl<'a> Sweep<'a> {
         let mut scripts = Scripts::new(options.plan.scripts.as_ref());
         scripts.take_earlier(&record.scripts);
         let findings = record.warnings_of_events();
+        let settled = SettledLogs::new(places(&options));
         Ok(Self {
             writer,
             record,
@@ -110,6 +116,7 @@ impl<'a> Sweep<'a> {
             losses_told: 0,
             write_error: None,
             live: None,
+            settled,
             has_results: false,
             options,
         })
@@ -206,22 +213,17 @@ impl<'a> Sweep<'a> {
         if options.plan.benchmark.composite().is_none() {
             return;
         }
-        let places = LivePlaces {
-            dir: options.dir.clone(),
-            log_dir: self.log_dir().to_owned(),
-            heartbeat_log: options.heartbeat_log.clone(),
-        };
-        match LiveWriter::begin(self.record.clone(), &places) {
+        let places = places(options);
+        // Of a run that goes on: the logs go on behind the load points that it has.
+        if !self.record.points.is_empty() {
+            self.render();
+        }
+        match LiveWriter::begin(self.record.clone(), places) {
             Ok(live) => self.live = Some(live),
             Err(why) => {
                 self.write_error.get_or_insert(why);
             }
         }
-    }
-
-    fn log_dir(&self) -> &Path {
-        let options = &self.options;
-        options.client_log_dir.as_ref().unwrap_or(&options.dir)
     }
 
     /// What the logs of a run under way tell.
@@ -760,27 +762,68 @@ impl<'a> Sweep<'a> {
 
     /// Writes the files of what has been measured so far, or of the whole run.
     fn render(&mut self) {
-        let mut trouble = self.live.as_ref().and_then(LiveWriter::settle);
-        let (dir, log_dir) = (&self.options.dir, self.log_dir());
-        let written = match self.record.end {
-            Some(_) => write_files_and_logs(&self.record, dir, log_dir),
-            None => write_files_so_far(&self.record, dir, log_dir),
+        let has_ended = self.record.end.is_some();
+        let settle = |live: &LiveWriter| live.settle(has_ended);
+        let trouble = self.live.as_ref().and_then(settle);
+        self.keep_trouble(trouble);
+        self.tell_left_out();
+        let dir = &self.options.dir;
+        let written = match (
+            has_ended,
+            self.live.as_ref().is_some_and(LiveWriter::has_failed),
+        ) {
+            (_, true) => write_results(&self.record, dir),
+            (true, false) => write_files_and_logs(&self.record, dir, &log_dir(&self.options)),
+            (false, false) => write_files_so_far(&self.record, dir, &mut self.settled),
         };
-        let beats = self
-            .options
-            .heartbeat_log
-            .as_ref()
-            .filter(|_| self.has_results);
-        let beats = beats.map_or(Ok(()), |path| write_heartbeat_log(&self.record, path));
         match written {
             Ok(files) => self.files = files,
-            Err(e) => trouble = trouble.or(Some(e.to_string())),
+            Err(e) => self.keep_trouble(Some(e.to_string())),
         }
-        trouble = trouble.or(beats.err().map(|e| e.to_string()));
+        self.write_heartbeat_log();
+    }
+
+    /// The log of `-q`, complete.
+    fn write_heartbeat_log(&mut self) {
+        let is_due = self.has_results && self.record.end.is_some();
+        let is_free = !self.live.as_ref().is_some_and(LiveWriter::has_failed);
+        let path = self.options.heartbeat_log.as_ref();
+        if let Some(path) = path.filter(|_| is_due && is_free) {
+            let written = write_heartbeat_log(&self.record, path);
+            self.keep_trouble(written.err().map(|e| e.to_string()));
+        }
+    }
+
+    fn keep_trouble(&mut self, trouble: Option<String>) {
         if let Some(trouble) = trouble {
             self.write_error.get_or_insert(trouble);
         }
     }
+
+    /// The logs of the load point lacked lines while it was measured.
+    fn tell_left_out(&mut self) {
+        let left_out = self.live.as_ref().map_or(0, LiveWriter::take_left_out);
+        if left_out > 0 && self.record.end.is_none() {
+            self.remark(
+                "prime",
+                format!("{left_out} lines of the logs came late: the file system took too long to write them"),
+            );
+        }
+    }
+}
+
+/// Where the logs of a run are.
+fn places(options: &RunOptions<'_>) -> LivePlaces {
+    LivePlaces {
+        dir: options.dir.clone(),
+        log_dir: log_dir(options),
+        heartbeat_log: options.heartbeat_log.clone(),
+    }
+}
+
+fn log_dir(options: &RunOptions<'_>) -> PathBuf {
+    let own = options.client_log_dir.as_ref();
+    own.unwrap_or(&options.dir).clone()
 }
 
 pub(crate) struct OpenPhase {

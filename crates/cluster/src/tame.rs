@@ -65,6 +65,7 @@ pub fn tame(report: &mut Report) {
             clock,
             late_ns: _,
             warmup_ns: _,
+            runtime_ns: _,
             run_late_ns: _,
             stalls: _,
             reads,

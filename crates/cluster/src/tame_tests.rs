@@ -118,6 +118,7 @@ fn all_with_words() -> Vec<Report> {
             clock: Some(ClockCheck::Failed { reason: evil() }),
             late_ns: 0,
             warmup_ns: 0,
+            runtime_ns: 0,
             run_late_ns: 0,
             stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),

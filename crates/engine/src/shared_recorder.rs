@@ -11,7 +11,7 @@ use crate::run_times::{RunTimes, saved_seconds};
 use filermark_model::silence::Replies;
 use filermark_model::stats::{ComponentStats, Interval};
 use filermark_model::{Mix, Nanos, Op, PointStats};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Operations that a proc keeps to itself.
@@ -268,7 +268,11 @@ impl Inner {
             }
             let empty = interval.success_count + interval.error_count == 0;
             if let Some(live) = self.live.as_ref().filter(|_| !empty) {
-                let _ = live.try_send(Live::Second(interval.clone()));
+                let second = Live::Second(interval.clone());
+                // The next time: the length of RUN may depend on it.
+                if let Err(TrySendError::Full(_)) = live.try_send(second) {
+                    return;
+                }
             }
             self.told += 1;
         }

@@ -185,6 +185,21 @@ impl CompositeWork {
         self.components.iter().map(of).sum::<f64>() / procs
     }
 
+    /// Bytes that RUN is to move where the data set is to be touched: those of
+    /// [`data_set`](Self::data_set), without the trees of components in the background,
+    /// whose operations are in no figure.
+    pub fn bytes_to_touch(&self, procs: &[ProcPlan], sharing: bool) -> u64 {
+        let counts = |p: &&ProcPlan| !self.is_background(p.component);
+        let procs: Vec<ProcPlan> = procs.iter().filter(counts).cloned().collect();
+        self.data_set(&procs, 1, sharing).start_bytes
+    }
+
+    /// Whether a component is in the background.
+    pub fn is_background(&self, component: u32) -> bool {
+        let component = self.components.get(component as usize);
+        component.is_some_and(|c| c.workload.attributes.background)
+    }
+
     /// What these procs need. With `sharing`, or where a workload shares by itself,
     /// all procs of a component on one mount point have one tree together.
     pub fn data_set(&self, procs: &[ProcPlan], clients: u32, sharing: bool) -> DataSet {

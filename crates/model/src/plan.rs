@@ -270,6 +270,15 @@ impl RunPlan {
         let procs = &self.procs[..self.proc_count_at(point) as usize];
         composite.data_set(procs, self.clients.len() as u32, self.fileset.sharing)
     }
+
+    /// Composites: bytes that RUN is to move at this load point where the data set is to
+    /// be touched.
+    pub fn bytes_to_touch(&self, point: LoadPoint) -> u64 {
+        let procs = || &self.procs[..self.proc_count_at(point) as usize];
+        self.benchmark
+            .composite()
+            .map_or(0, |work| work.bytes_to_touch(procs(), self.fileset.sharing))
+    }
 }
 
 /// One requested load.

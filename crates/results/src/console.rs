@@ -253,8 +253,13 @@ pub fn percent_complete(at: Timestamp, phase: Phase, percent: u32, client: u32) 
 
 /// How fast one proc is.
 pub fn heartbeat(at: Timestamp, phase: Phase, client: u32, ops_per_sec: f64) -> String {
+    let front = heartbeat_front(at, phase);
+    format!("{front}{client}: {ops_per_sec:.3} Ops/sec\n")
+}
+
+fn heartbeat_front(at: Timestamp, phase: Phase) -> String {
     format!(
-        "        {} {} Heartbeat Client {client}: {ops_per_sec:.3} Ops/sec\n",
+        "        {} {} Heartbeat Client ",
         at.classical(),
         phase_word(phase)
     )
@@ -271,10 +276,12 @@ pub fn last_heartbeat(beat: &Heartbeat) -> String {
 
 /// The same of every proc, as heartbeat logs have it (`-q`).
 pub fn all_heartbeats(beat: &Heartbeat) -> String {
-    (0..)
-        .zip(&beat.ops_per_sec)
-        .map(|(client, ops)| heartbeat(beat.at, beat.phase, client, *ops))
-        .collect()
+    let front = heartbeat_front(beat.at, beat.phase);
+    let mut out = String::new();
+    for (client, ops) in (0u32..).zip(&beat.ops_per_sec) {
+        let _ = writeln!(out, "{front}{client}: {ops:.3} Ops/sec");
+    }
+    out
 }
 
 /// RUN has ended.

@@ -69,8 +69,7 @@ fn requested(plan: &RunPlan, point: LoadPoint) -> Option<f64> {
 /// Whether a component of a composite is left out of the overall result.
 pub fn is_background(plan: &RunPlan, component: u32) -> bool {
     let work = plan.benchmark.composite();
-    let component = work.and_then(|w| w.components.get(component as usize));
-    component.is_some_and(|c| c.workload.attributes.background)
+    work.is_some_and(|w| w.is_background(component))
 }
 
 /// What a load point moved, in KB per second.

@@ -1,8 +1,9 @@
 //! Writes the renderings of a record beside it, under their classical names.
 
 use crate::figures::is_composite;
-use crate::live::complete;
+use crate::live_file::complete;
 use crate::record::RunRecord;
+use crate::settled_logs::SettledLogs;
 use crate::{
     client_log, csv, proc_logs, sfslog, sfslog_txt, sfsres, sfssum, sfssum_txt, sfssum_xml,
 };
@@ -62,6 +63,18 @@ pub fn write_files_and_logs(
     dir: &Path,
     log_dir: &Path,
 ) -> Result<Vec<PathBuf>, FilesError> {
+    let mut written = write_results(record, dir)?;
+    if is_composite(record) && record.end.is_some() {
+        written.push(write_proc_logs(record, log_dir)?);
+    }
+    Ok(written)
+}
+
+/// The same without the logs of the procs.
+///
+/// # Errors
+/// As [`write_files`].
+pub fn write_results(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, FilesError> {
     let mut written = Vec::new();
     for (name, text) in renderings(record)? {
         let path = dir.join(&name);
@@ -70,39 +83,29 @@ pub fn write_files_and_logs(
             false => write(path, &text)?,
         });
     }
-    if is_composite(record) && record.end.is_some() {
-        written.push(write_proc_logs(record, log_dir)?);
-    }
     Ok(written)
 }
 
-/// The same of a run that goes on, when a load point has ended: the logs are left open for
-/// the next one, and those of the procs are brought up to here.
+/// The same of a run that goes on, when a load point has ended: `logs` are given what the
+/// load point adds to them.
 ///
 /// # Errors
 /// As [`write_files`].
 pub fn write_files_so_far(
     record: &RunRecord,
     dir: &Path,
-    log_dir: &Path,
+    logs: &mut SettledLogs,
 ) -> Result<Vec<PathBuf>, FilesError> {
     if !is_composite(record) {
         return write_files(record, dir);
     }
-    let logs = logs_so_far(record)?;
-    let mut written = Vec::new();
-    for (name, text) in renderings(record)? {
-        let path = dir.join(&name);
-        written.push(match logs.iter().find(|(log, _)| *log == name) {
-            Some((_, so_far)) => finish(path, so_far)?,
-            None => write(path, &text)?,
-        });
+    let suffix = plain_suffix(record)?;
+    let log = dir.join(format!("sfslog.{suffix}.txt"));
+    let mut written = vec![finish(log, &sfslog_txt::sfslog_so_far(record))?];
+    for (name, text) in composite_results(record, suffix) {
+        written.push(write(dir.join(name), &text)?);
     }
-    let procs = log_dir.join(proc_log_dir(plain_suffix(record)?));
-    make_dir(&procs)?;
-    for (name, text) in proc_log_files(record)? {
-        finish(procs.join(name), without_notice(&text))?;
-    }
+    logs.add(record)?;
     Ok(written)
 }
 
@@ -134,17 +137,12 @@ pub fn without_notice(text: &str) -> &str {
     text.strip_suffix(NOT_A_SPEC_RESULT).unwrap_or(text)
 }
 
-/// Writes the log of all heartbeats that `-q` asks for, as far as the run has come.
+/// Writes the log of all heartbeats that `-q` asks for, when the run has ended.
 ///
 /// # Errors
 /// The file system says no.
 pub fn write_heartbeat_log(record: &RunRecord, path: &Path) -> Result<(), FilesError> {
-    let text = proc_logs::heartbeat_log(record);
-    let text = match record.end {
-        Some(_) => &text,
-        None => without_notice(&text),
-    };
-    finish(path.to_owned(), text).map(|_| ())
+    finish(path.to_owned(), &proc_logs::heartbeat_log(record)).map(|_| ())
 }
 
 /// Whether a file of a composite is one that grows.
@@ -179,8 +177,9 @@ fn classical_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
     files
 }
 
-fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
-    let mut files = vec![
+/// The files of a composite that are no logs.
+fn composite_results(record: &RunRecord, suffix: &str) -> [(String, String); 3] {
+    [
         (
             format!("sfssum.{suffix}.txt"),
             sfssum_txt::sfssum_txt(record),
@@ -189,12 +188,17 @@ fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
             format!("sfssum_{suffix}.xml"),
             sfssum_xml::sfssum_xml(record),
         ),
-        (
-            format!("sfslog.{suffix}.txt"),
-            sfslog_txt::sfslog_txt(record),
-        ),
         (format!("{suffix}.csv"), csv::csv(record)),
-    ];
+    ]
+}
+
+fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
+    let [sums, xml, csv] = composite_results(record, suffix);
+    let log = (
+        format!("sfslog.{suffix}.txt"),
+        sfslog_txt::sfslog_txt(record),
+    );
+    let mut files = vec![sums, xml, log, csv];
     if !record.heartbeats.is_empty() {
         let log = proc_logs::heartbeat_log(record);
         files.push((format!("heartbeats_{suffix}.log"), log));
@@ -217,7 +221,7 @@ pub fn write_proc_logs(record: &RunRecord, dir: &Path) -> Result<PathBuf, FilesE
     Ok(dir)
 }
 
-fn make_dir(dir: &Path) -> Result<(), FilesError> {
+pub(crate) fn make_dir(dir: &Path) -> Result<(), FilesError> {
     std::fs::create_dir_all(dir).map_err(|source| FilesError::Io {
         path: dir.to_owned(),
         source,
@@ -237,27 +241,33 @@ pub fn proc_log_dir(suffix: &str) -> String {
 pub fn proc_log_files(
     record: &RunRecord,
 ) -> Result<impl Iterator<Item = (String, String)> + '_, FilesError> {
-    let suffix = plain_suffix(record)?;
-    let count = match is_composite(record) {
-        true => record.run.plan.procs.len() as u32,
-        false => 0,
-    };
-    let logs = (0..count).filter_map(move |n| Some((n, proc_logs::proc_logs(record, n)?)));
-    Ok(logs.flat_map(move |(n, logs)| {
-        // A record may come from anywhere, and its workloads have any name.
-        let name = match suffix_is_plain(&logs.workload) {
-            true => logs.workload.as_str(),
-            false => "UNNAMED",
-        };
-        [
-            (format!("client_{n}.{suffix}"), logs.results),
-            (format!("Workload_{name}_{n}.{suffix}"), logs.operations),
-            (format!("netmist_C{n}.{suffix}.log"), logs.progress),
-        ]
+    plain_suffix(record)?;
+    let logs = is_composite(record).then(|| proc_logs::all_proc_logs(record));
+    Ok(logs.into_iter().flatten().flat_map(|(number, logs)| {
+        let names = proc_log_names(record, number).into_iter().flatten();
+        names.zip([logs.results, logs.operations, logs.progress])
     }))
 }
 
-fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {
+/// The names of the logs of a proc: its results, its operations, its progress.
+pub(crate) fn proc_log_names(record: &RunRecord, number: u32) -> Option<[String; 3]> {
+    let (suffix, plan) = (&record.run.suffix, &record.run.plan);
+    let proc = plan.procs.get(number as usize)?;
+    let components = &plan.benchmark.composite()?.components;
+    let workload = &components.get(proc.component as usize)?.workload.name;
+    // A record may come from anywhere, and its workloads have any name.
+    let name = match suffix_is_plain(workload) {
+        true => workload,
+        false => "UNNAMED",
+    };
+    Some([
+        format!("client_{number}.{suffix}"),
+        format!("Workload_{name}_{number}.{suffix}"),
+        format!("netmist_C{number}.{suffix}.log"),
+    ])
+}
+
+pub(crate) fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {
     let suffix = &record.run.suffix;
     match suffix_is_plain(suffix) {
         true => Ok(suffix),

@@ -1,19 +1,26 @@
 //! Logs that grow while a run goes on, for `tail -f`: `sfslog`, the progress of every
 //! proc (`netmist_C`), and the heartbeats (`-q`).
 //!
-//! The functions that make the files of a whole record make these texts, too, from what is
-//! known of the load point under way. Whole lines are added to the files as they come.
-//! Where a text is no longer what was written, the file is cut back to what both have.
+//! What happens becomes an entry of the files that tell it, in the words in which the
+//! files of a whole record have it; only what is new is made and written. When a load
+//! point has ended, others write the files from the record ([`crate::settled_logs`]).
 
 use crate::files::{FilesError, proc_log_dir, suffix_is_plain};
-use crate::proc_logs::{heartbeat_lines, live_progress};
+use crate::live_file::LiveFile;
+use crate::proc_logs::ProcTexts;
 use crate::record::{Line, Phase, PhaseRecord, RunRecord};
-use crate::sfslog_txt::sfslog_live;
+use crate::sfslog_txt::{self, Rank};
 use crate::time::Timestamp;
-use std::fs::OpenOptions;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use crate::timeline::{Mark, marks};
+use filermark_model::plan::LoadPoint;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
+
+/// So many entries of `sfslog` may still change their order.
+const KEEP_LOG: usize = 256;
+/// So many of a proc's.
+const KEEP_PROC: usize = 16;
 
 /// What happens in a run.
 #[derive(Clone, Debug)]
@@ -52,125 +59,240 @@ pub struct LivePlaces {
     pub heartbeat_log: Option<PathBuf>,
 }
 
+impl LivePlaces {
+    /// The logs of all heartbeats.
+    pub(crate) fn heartbeat_logs(&self, suffix: &str) -> impl Iterator<Item = PathBuf> {
+        let beside = self.dir.join(format!("heartbeats_{suffix}.log"));
+        std::iter::once(beside).chain(self.heartbeat_log.clone())
+    }
+}
+
 /// The logs of one run.
 #[derive(Debug)]
 pub struct LiveLogs {
-    /// What is known of the load point under way, and the hosts.
+    /// The plan, the hosts, and the phases of the load point under way.
     record: RunRecord,
-    point: Option<(u32, Timestamp)>,
+    point: Option<LoadPoint>,
     open: Option<OpenPhase>,
-    is_first: bool,
-    /// A load point has ended: others write the files until the next one begins.
-    is_resting: bool,
-    log: LiveFile,
-    heartbeats: Vec<LiveFile>,
-    procs: Vec<LiveFile>,
+    /// What the logs of the load point under way tell of its phases.
+    told: BTreeMap<Mark, Timestamp>,
+    /// The load point of the last heartbeat.
+    beats_of: u32,
+    /// Between two load points, and before the first one: nothing is written.
+    is_paused: bool,
+    texts: ProcTexts,
+    log: LiveFile<Option<(Timestamp, Rank)>>,
+    heartbeats: Vec<LiveFile<()>>,
+    procs: Vec<LiveFile<Option<(Timestamp, Option<Mark>)>>>,
 }
 
 impl LiveLogs {
-    /// Logs of the run that this record has begun with.
+    /// Logs of the run that this record has begun with. Where it has load points, the
+    /// files are as the record makes them; otherwise what an earlier run has left goes.
     ///
     /// # Errors
-    /// The suffix is no part of a file name, or the procs' directory cannot be made.
-    pub fn new(record: RunRecord, places: &LivePlaces) -> Result<Self, FilesError> {
-        let suffix = &record.run.suffix;
-        if !suffix_is_plain(suffix) {
-            return Err(FilesError::Suffix(suffix.clone()));
+    /// The suffix is no part of a file name; the file system says no.
+    pub fn new(mut record: RunRecord, places: &LivePlaces) -> Result<Self, FilesError> {
+        let suffix = record.run.suffix.clone();
+        if !suffix_is_plain(&suffix) {
+            return Err(FilesError::Suffix(suffix));
         }
-        let procs = places.log_dir.join(proc_log_dir(suffix));
+        let procs = places.log_dir.join(proc_log_dir(&suffix));
         std::fs::create_dir_all(&procs).map_err(|source| FilesError::Io {
             path: procs.clone(),
             source,
         })?;
         let count = record.run.plan.procs.len();
-        let of_proc = |n| LiveFile::new(procs.join(format!("netmist_C{n}.{suffix}.log")));
-        let beside = places.dir.join(format!("heartbeats_{suffix}.log"));
-        let heartbeats = match record.run.plan.heartbeat {
-            Some(_) => std::iter::once(&beside)
-                .chain(&places.heartbeat_log)
-                .collect(),
-            None => Vec::new(),
-        };
-        Ok(Self {
+        let of_proc = |n| procs.join(format!("netmist_C{n}.{suffix}.log"));
+        let has_beats = record.run.plan.heartbeat.is_some();
+        let heartbeats = places.heartbeat_logs(&suffix).filter(|_| has_beats);
+        let mut logs = Self {
             point: None,
             open: None,
-            is_first: true,
-            is_resting: false,
-            log: LiveFile::new(places.dir.join(format!("sfslog.{suffix}.txt"))),
-            heartbeats: heartbeats
-                .into_iter()
-                .map(|p| LiveFile::new(p.clone()))
+            told: BTreeMap::new(),
+            beats_of: record.heartbeats.last().map_or(0, |beat| beat.point),
+            is_paused: true,
+            texts: ProcTexts::of(&record.run.plan),
+            log: LiveFile::new(places.dir.join(format!("sfslog.{suffix}.txt")), KEEP_LOG),
+            heartbeats: heartbeats.map(|path| LiveFile::new(path, 0)).collect(),
+            procs: (0..count)
+                .map(|n| LiveFile::new(of_proc(n), KEEP_PROC))
                 .collect(),
-            procs: (0..count).map(of_proc).collect(),
-            record,
-        })
+            record: RunRecord::new(record.run.clone()),
+        };
+        logs.record.environments = std::mem::take(&mut record.environments);
+        if record.points.is_empty() {
+            logs.begin(record)?;
+        }
+        Ok(logs)
     }
 
-    /// Takes in what has happened; [`show`](Self::show) writes it.
-    pub fn hear(&mut self, news: News) {
+    /// No load point has been measured.
+    fn begin(&mut self, record: RunRecord) -> Result<(), FilesError> {
+        self.log.empty()?;
+        self.heartbeats.iter_mut().try_for_each(LiveFile::empty)?;
+        self.procs.iter_mut().try_for_each(LiveFile::empty)?;
+        self.log.add(None, sfslog_txt::banner(&self.record));
+        let events = record.events.into_iter().map(Line::Event);
+        let scripts = record.scripts.into_iter().map(Line::Script);
+        events.chain(scripts).for_each(|line| self.line(line));
+        Ok(())
+    }
+
+    /// Takes in what has happened; [`write`](Self::write) writes it.
+    pub fn take(&mut self, news: News) {
         match news {
-            News::Point(number, began) => {
-                if std::mem::take(&mut self.is_resting) {
-                    for file in self.files() {
-                        file.settle();
-                    }
-                }
-                self.point = Some((number, began));
+            News::Point(number, began) => self.begin_point(number, began),
+            News::Phase(open) => {
+                self.open = Some(open);
+                self.tell_marks();
             }
-            News::Phase(open) => self.open = Some(open),
-            News::Line(line) => {
-                if matches!(*line, Line::Phase(_)) {
-                    self.open = None;
-                }
-                self.record.push(*line);
+            News::Line(line) => self.line(*line),
+        }
+    }
+
+    fn begin_point(&mut self, number: u32, began: Timestamp) {
+        self.log.go_on();
+        self.heartbeats.iter_mut().for_each(LiveFile::go_on);
+        self.procs.iter_mut().for_each(LiveFile::go_on);
+        self.record.phases.clear();
+        self.told.clear();
+        self.is_paused = false;
+        let mut points = self.record.run.plan.points.iter();
+        self.point = points.find(|load| load.number == number).copied();
+        if let Some(load) = self.point {
+            let head = sfslog_txt::point_head(&self.record, load, began);
+            self.log.add(Some((began, Rank::PointHead)), head);
+        }
+    }
+
+    fn line(&mut self, line: Line) {
+        match line {
+            Line::Environment(host) => self.record.environments.push(host),
+            Line::Phase(phase) => {
+                self.open = None;
+                self.record.phases.push(phase);
+                self.tell_marks();
+            }
+            Line::Event(event) => {
+                let (at, rank, text) = sfslog_txt::event_entry(&event);
+                self.log.add(Some((at, rank)), text);
+            }
+            Line::Script(script) => {
+                let (at, rank, text) = sfslog_txt::script_entry(&script);
+                self.log.add(Some((at, rank)), text);
+            }
+            Line::Heartbeat(beat) => self.beat(&beat),
+            Line::Run(_) | Line::Point(_) | Line::End(_) => {}
+        }
+    }
+
+    fn beat(&mut self, beat: &crate::Heartbeat) {
+        let (at, rank, text) = sfslog_txt::beat_entry(beat);
+        self.log.add(Some((at, rank)), text);
+        let mut text = String::new();
+        crate::proc_logs::add_beat(&mut text, beat, &mut self.beats_of);
+        for file in &mut self.heartbeats {
+            file.add((), text.clone());
+        }
+        if self.point.is_some_and(|load| load.number == beat.point) {
+            let front = ProcTexts::beat_front(beat);
+            for (file, ops) in self.procs.iter_mut().zip(&beat.ops_per_sec) {
+                file.add(Some((beat.at, None)), ProcTexts::beat(&front, *ops));
+            }
+        }
+    }
+
+    /// How far the phases are, where the logs do not have it yet.
+    fn tell_marks(&mut self) {
+        let Some(load) = self.point.filter(|_| !self.is_paused) else {
+            return;
+        };
+        let phases = &self.record.run.plan.phases;
+        let until_steady = phases.warmup_until_steady;
+        let closed = self.record.phases.len();
+        self.record.phases.extend(self.open.as_ref().map(unended));
+        let mut found = marks(&self.record, load.number);
+        self.record.phases.truncate(closed);
+        let is_open = |phase| self.open.as_ref().is_some_and(|open| open.phase == phase);
+        // A tenth of an unknown length is not known yet.
+        if until_steady && is_open(Phase::Warmup) {
+            found.retain(|(_, mark)| !matches!(mark, Mark::WarmPercent(_)));
+        }
+        let procs = self.record.run.plan.proc_count_at(load) as usize;
+        if self.told.is_empty() && !found.is_empty() {
+            for (number, file) in (0..).zip(&mut self.procs[..procs]) {
+                file.add(None, self.texts.head(&self.record.run.plan, number));
+            }
+        }
+        for (at, mark) in found {
+            let before = self.told.insert(mark, at);
+            if before != Some(at) {
+                self.tell_mark(load, procs, (at, mark), before);
+            }
+        }
+    }
+
+    fn tell_mark(
+        &mut self,
+        load: LoadPoint,
+        procs: usize,
+        (at, mark): (Timestamp, Mark),
+        before: Option<Timestamp>,
+    ) {
+        if let Some(before) = before {
+            self.log.remove(&Some((before, Rank::Mark(mark))));
+        }
+        let text = sfslog_txt::mark_text(&self.record.run.plan, load, at, mark);
+        self.log.add(Some((at, Rank::Mark(mark))), text);
+        for (number, file) in (0..).zip(&mut self.procs[..procs]) {
+            if let Some(before) = before {
+                file.remove(&Some((before, Some(mark))));
+            }
+            let plan = &self.record.run.plan;
+            if let Some(text) = self.texts.mark(plan, number, at, mark) {
+                file.add(Some((at, Some(mark))), text);
             }
         }
     }
 
     /// A load point has ended, and its files are made from the record. What comes until the
-    /// next one begins is shown with that one.
-    pub fn rest(&mut self) {
-        if self.point.is_some() {
-            self.is_resting = true;
-            self.is_first = false;
+    /// next one begins is written with that one.
+    pub fn pause(&mut self) {
+        if self.point.is_none() {
+            return;
         }
-        let record = &mut self.record;
-        record.phases.clear();
-        record.events.clear();
-        record.heartbeats.clear();
-        record.scripts.clear();
+        self.is_paused = true;
+        self.log.pass_on();
+        self.heartbeats.iter_mut().for_each(LiveFile::pass_on);
+        self.procs.iter_mut().for_each(LiveFile::pass_on);
     }
 
     /// Writes what is new.
     ///
     /// # Errors
     /// The file system says no; the other files are written all the same.
-    pub fn show(&mut self) -> Result<(), FilesError> {
-        let Some((number, began)) = self.point.filter(|_| !self.is_resting) else {
+    pub fn write(&mut self) -> Result<(), FilesError> {
+        if self.is_paused {
             return Ok(());
-        };
-        let closed = self.record.phases.len();
-        self.record.phases.extend(self.open.as_ref().map(unended));
-        let record = &self.record;
-        let mut result = self
-            .log
-            .show(&sfslog_live(record, (number, began), self.is_first));
-        let beats = heartbeat_lines(record);
+        }
+        let mut result = self.log.write();
         for file in &mut self.heartbeats {
-            result = result.and(file.show(&beats));
+            result = result.and(file.write());
         }
-        for (at, file) in (0u32..).zip(&mut self.procs) {
-            if let Some(text) = live_progress(record, number, at) {
-                result = result.and(file.show(&text));
-            }
+        for file in &mut self.procs {
+            result = result.and(file.write());
         }
-        self.record.phases.truncate(closed);
         result
     }
 
-    fn files(&mut self) -> impl Iterator<Item = &mut LiveFile> {
-        let others = self.heartbeats.iter_mut().chain(&mut self.procs);
-        std::iter::once(&mut self.log).chain(others)
+    /// The run has ended.
+    ///
+    /// # Errors
+    /// Who reads a pipe (`-q`) has not taken all of it.
+    pub fn finish(&mut self) -> Result<(), FilesError> {
+        let mut heartbeats = self.heartbeats.iter_mut();
+        heartbeats.try_for_each(LiveFile::finish)
     }
 }
 
@@ -187,100 +309,6 @@ fn unended(open: &OpenPhase) -> PhaseRecord {
         space: None,
         percents: open.percents.clone(),
     }
-}
-
-/// A file that grows.
-#[derive(Debug)]
-struct LiveFile {
-    path: PathBuf,
-    /// Bytes of the load points before.
-    settled: u64,
-    /// What was written since.
-    text: String,
-    is_begun: bool,
-}
-
-impl LiveFile {
-    fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            settled: 0,
-            text: String::new(),
-            is_begun: false,
-        }
-    }
-
-    /// What is in the file stays as it is.
-    fn settle(&mut self) {
-        self.settled = std::fs::metadata(&self.path).map_or(0, |m| m.len());
-        self.text.clear();
-    }
-
-    /// The file holds this text behind what is settled. An older file is emptied first.
-    fn show(&mut self, text: &str) -> Result<(), FilesError> {
-        if self.is_begun && self.text == text {
-            return Ok(());
-        }
-        let both = common_length(&self.text, text);
-        let write = || -> io::Result<()> {
-            let mut options = OpenOptions::new();
-            let mut file = options
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&self.path)?;
-            // A pipe or a device is only written to.
-            if file.metadata()?.is_file() {
-                let end = self.settled + both as u64;
-                if !self.is_begun || both < self.text.len() {
-                    file.set_len(end)?;
-                }
-                file.seek(SeekFrom::Start(end))?;
-            }
-            file.write_all(&text.as_bytes()[both..])
-        };
-        write().map_err(|source| FilesError::Io {
-            path: self.path.clone(),
-            source,
-        })?;
-        self.is_begun = true;
-        text.clone_into(&mut self.text);
-        Ok(())
-    }
-}
-
-/// How many bytes two texts begin with alike, whole lines of both.
-fn common_length(one: &str, other: &str) -> usize {
-    if other.starts_with(one) {
-        return one.len();
-    }
-    let same = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    one.as_bytes()[..same]
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |at| at + 1)
-}
-
-/// Writes a whole log. What a log that grew holds of it stays where it is, so that who
-/// reads it with `tail -f` reads on.
-///
-/// # Errors
-/// The file system says no.
-pub fn complete(path: &Path, text: &str) -> io::Result<()> {
-    let length =
-        std::fs::metadata(path).map_or(u64::MAX, |m| if m.is_file() { m.len() } else { u64::MAX });
-    if length <= text.len() as u64 {
-        let there = std::fs::read(path)?;
-        if let Some(rest) = text.as_bytes().strip_prefix(&there[..]) {
-            let mut file = OpenOptions::new().append(true).open(path)?;
-            return file.write_all(rest);
-        }
-    }
-    std::fs::write(path, text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 use super::*;
 use crate::files::{proc_log_files, renderings, write_files_and_logs, write_files_so_far};
+use crate::settled_logs::SettledLogs;
 use crate::testing::composite::composite_record;
 
 /// A record told line by line, with the logs beside it.
 struct Told {
     dir: tempfile::TempDir,
     logs: LiveLogs,
+    settled: SettledLogs,
     so_far: RunRecord,
 }
 
@@ -20,16 +22,21 @@ impl Told {
             heartbeat_log: Some(dir.path().join("beats")),
         };
         let logs = LiveLogs::new(so_far.clone(), &places).expect("logs");
-        Self { dir, logs, so_far }
+        Self {
+            settled: SettledLogs::new(places),
+            dir,
+            logs,
+            so_far,
+        }
     }
 
     fn line(&mut self, line: Line) {
-        self.logs.hear(News::Line(Box::new(line.clone())));
+        self.logs.take(News::Line(Box::new(line.clone())));
         self.so_far.push(line);
     }
 
     fn open(&mut self, phase: &PhaseRecord) {
-        self.logs.hear(News::Phase(OpenPhase {
+        self.logs.take(News::Phase(OpenPhase {
             point: phase.point,
             phase: phase.phase,
             began: phase.began,
@@ -65,10 +72,10 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     let mut before = (String::new(), String::new());
     for point in &whole.points {
         let number = point.load.number;
-        told.logs.hear(News::Point(number, point.began));
+        told.logs.take(News::Point(number, point.began));
         for phase in whole.phases.iter().filter(|p| p.point == number) {
             told.open(phase);
-            told.logs.show().expect("written");
+            told.logs.write().expect("written");
             let is_run = phase.phase == Phase::Run;
             if is_run {
                 let now = told.read(&progress);
@@ -78,7 +85,7 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
             let of_phase = |b: &&crate::Heartbeat| b.point == number && b.phase == phase.phase;
             for beat in whole.heartbeats.iter().filter(of_phase) {
                 told.line(Line::Heartbeat(beat.clone()));
-                told.logs.show().expect("written");
+                told.logs.write().expect("written");
                 assert!(told.read("beats").trim_end().ends_with("Ops/sec"));
                 assert_eq!(
                     told.read("beats"),
@@ -86,15 +93,15 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
                 );
             }
             told.line(Line::Phase(phase.clone()));
-            told.logs.show().expect("written");
+            told.logs.write().expect("written");
         }
         let scripts = whole.scripts.iter().filter(|s| s.point == number);
         scripts.for_each(|s| told.line(Line::Script(s.clone())));
-        told.logs.show().expect("written");
-        told.logs.rest();
+        told.logs.write().expect("written");
+        told.logs.pause();
         told.so_far.push(Line::Point(Box::new(point.clone())));
         let dir = told.dir.path();
-        write_files_so_far(&told.so_far, dir, dir).expect("written");
+        write_files_so_far(&told.so_far, dir, &mut told.settled).expect("written");
         let now = (told.read(&log), told.read(&progress));
         assert!(now.0.starts_with(&before.0), "{}", now.0);
         assert!(now.1.starts_with(&before.1), "{}", now.1);
@@ -104,7 +111,7 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
         before = now;
         if number == 1 {
             told.line(Line::Event(between.clone()));
-            told.logs.show().expect("written");
+            told.logs.write().expect("written");
             assert_eq!(told.read(&log), before.0, "with the next load point");
         }
     }
@@ -122,35 +129,42 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     }
 }
 
+/// What the logs of a run cost: processor time of heartbeats of many procs, by hand.
 #[test]
-fn a_file_goes_on_where_it_is_and_is_cut_back_where_it_is_wrong() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = dir.path().join("log");
-    let mut file = LiveFile::new(path.clone());
-    let text = || std::fs::read_to_string(&path).expect("the file");
-    file.show("a\n").expect("written");
-    let open = std::fs::File::open(&path).expect("the file");
-    file.show("a\nb\n").expect("written");
-    assert_eq!(open.metadata().expect("there").len(), 4, "the same file");
-    file.show("a\nc\nd\n").expect("written");
-    assert_eq!(text(), "a\nc\nd\n");
-    file.settle();
-    file.show("e\n").expect("written");
-    assert_eq!(text(), "a\nc\nd\ne\n");
-    complete(&path, "a\nc\nd\ne\nf\n").expect("written");
-    assert_eq!(open.metadata().expect("there").len(), 10, "the same file");
-    complete(&path, "z\n").expect("written");
-    assert_eq!(text(), "z\n");
-    complete(&dir.path().join("new"), "y\n").expect("written");
-    let error = LiveFile::new(dir.path().join("none/log")).show("a\n");
-    assert!(
-        error
-            .expect_err("no folder")
-            .to_string()
-            .contains("none/log")
-    );
-    assert!(LiveFile::new("/dev/full".into()).show("a\n").is_err());
-    LiveFile::new("/dev/null".into())
-        .show("a\n")
-        .expect("taken");
+#[ignore = "a measurement: cargo test -p filermark-results --lib cost_of_heartbeats -- --ignored --nocapture"]
+fn cost_of_heartbeats() {
+    let mut whole = crate::testing::composite::stream_record();
+    let proc = whole.run.plan.procs[0].clone();
+    whole.run.plan.procs = vec![proc; 200];
+    let mut load = whole.run.plan.points[0];
+    load.proc_count = 200;
+    whole.run.plan.points = vec![load];
+    let mut told = Told::begin(&whole);
+    let began = Timestamp::now();
+    told.logs.take(News::Point(load.number, began));
+    let stat = || {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+        let ns = stat.split(' ').next().expect("a figure");
+        ns.parse::<u64>().expect("a figure") as f64 / 1e9
+    };
+    let start = stat();
+    let seconds = std::env::var("BEAT_SECONDS").map_or(60, |s| s.parse().expect("seconds"));
+    for at in 0..seconds * 10 {
+        let beat = crate::Heartbeat {
+            at: began.plus_seconds(at as f64 / 10.0),
+            point: load.number,
+            phase: Phase::Run,
+            seconds: at as f64 / 10.0,
+            ops_per_sec: vec![100.0; 200],
+        };
+        told.logs.take(News::Line(Box::new(Line::Heartbeat(beat))));
+        told.logs.write().expect("written");
+        if at % 100 == 99 {
+            println!(
+                "{} s of heartbeats: {:.2} s of processor",
+                (at + 1) / 10,
+                stat() - start
+            );
+        }
+    }
 }

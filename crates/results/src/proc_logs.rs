@@ -6,6 +6,7 @@
 
 use crate::console::{self, parameter_bytes};
 use crate::figures::{KB, Planned, units};
+use crate::heartbeat::Heartbeat;
 use crate::op_names::{CLIENT_NAMES, WORKLOAD_NAMES};
 use crate::record::{Phase, PointRecord, RunRecord};
 use crate::text::one_line;
@@ -14,7 +15,7 @@ use crate::timeline::{Mark, marks};
 use filermark_model::composite::{Component, DataSet};
 use filermark_model::plan::LoadPoint;
 use filermark_model::stats::{ProcOp, ProcOps};
-use filermark_model::{NOT_A_SPEC_RESULT, Op, TransferTable};
+use filermark_model::{NOT_A_SPEC_RESULT, Op, RunPlan, TransferTable};
 use std::fmt::Write as _;
 
 const GIB: u64 = 1 << 30;
@@ -35,37 +36,32 @@ pub struct ProcLogs {
 
 /// The logs of proc `number`; `None` when the plan has no such proc.
 pub fn proc_logs(record: &RunRecord, number: u32) -> Option<ProcLogs> {
-    let plan = &record.run.plan;
-    let proc = plan.procs.get(number as usize)?;
-    let work = plan.benchmark.composite()?;
-    let component = work.components.get(proc.component as usize)?;
+    of_points(&points_of(record), record, number)
+}
+
+/// The logs of every proc with its number, one after the other.
+pub(crate) fn all_proc_logs(record: &RunRecord) -> impl Iterator<Item = (u32, ProcLogs)> + '_ {
+    let points = points_of(record);
+    let count = record.run.plan.procs.len() as u32;
+    (0..count).filter_map(move |number| Some((number, of_points(&points, record, number)?)))
+}
+
+fn points_of(record: &RunRecord) -> Vec<PointLogs<'_>> {
+    let points = record.run.plan.points.iter();
+    points.map(|load| PointLogs::of(record, *load)).collect()
+}
+
+fn of_points(points: &[PointLogs<'_>], record: &RunRecord, number: u32) -> Option<ProcLogs> {
     let mut logs = ProcLogs {
-        workload: component.workload.name.clone(),
+        workload: component(&record.run.plan, number)?.workload.name.clone(),
         results: String::new(),
         operations: String::new(),
         progress: String::new(),
     };
-    for load in &plan.points {
-        if number >= plan.proc_count_at(*load) {
-            continue;
-        }
-        progress(&mut logs.progress, record, *load, number, component);
-        let point = record.points.iter().find(|p| p.load.number == load.number);
-        let stats = point.and_then(|p| p.stats.as_ref());
-        let own = stats.and_then(|s| {
-            let at = s.proc_ops.binary_search_by_key(&number, |p| p.proc).ok()?;
-            s.proc_ops.get(at)
-        });
-        if let (Some(point), Some(own)) = (point, own) {
-            let case = Case {
-                record,
-                point,
-                own,
-                component,
-            };
-            case.results(&mut logs.results);
-            case.operations(&mut logs.operations);
-        }
+    for part in points.iter().filter_map(|point| point.of_proc(number)) {
+        logs.results.push_str(&part.results);
+        logs.operations.push_str(&part.operations);
+        logs.progress.push_str(&part.progress);
     }
     for text in [&mut logs.results, &mut logs.operations, &mut logs.progress] {
         let _ = writeln!(text, "{NOT_A_SPEC_RESULT}");
@@ -73,23 +69,87 @@ pub fn proc_logs(record: &RunRecord, number: u32) -> Option<ProcLogs> {
     Some(logs)
 }
 
-/// The progress of a proc at one load point, as far as it is known; `None`: it does not
-/// take part.
-pub(crate) fn live_progress(record: &RunRecord, point: u32, number: u32) -> Option<String> {
-    let plan = &record.run.plan;
-    let load = *plan.points.iter().find(|p| p.number == point)?;
+/// The component of a proc.
+fn component(plan: &RunPlan, number: u32) -> Option<&Component> {
     let proc = plan.procs.get(number as usize)?;
-    let component = plan
-        .benchmark
-        .composite()?
-        .components
-        .get(proc.component as usize)?;
-    if number >= plan.proc_count_at(load) {
-        return None;
+    let components = &plan.benchmark.composite()?.components;
+    components.get(proc.component as usize)
+}
+
+/// What a record has of one load point, for the logs of all procs.
+pub(crate) struct PointLogs<'a> {
+    record: &'a RunRecord,
+    load: LoadPoint,
+    point: Option<&'a PointRecord>,
+    marks: Vec<(Timestamp, Mark)>,
+    beats: Vec<(&'a Heartbeat, String)>,
+    texts: ProcTexts,
+}
+
+impl<'a> PointLogs<'a> {
+    /// Of this load point.
+    pub fn of(record: &'a RunRecord, load: LoadPoint) -> Self {
+        let beats = record.heartbeats.iter().filter(|b| b.point == load.number);
+        Self {
+            record,
+            load,
+            point: record.points.iter().find(|p| p.load.number == load.number),
+            marks: marks(record, load.number),
+            beats: beats.map(|b| (b, ProcTexts::beat_front(b))).collect(),
+            texts: ProcTexts::of(&record.run.plan),
+        }
     }
-    let mut out = String::new();
-    progress(&mut out, record, load, number, component);
-    Some(out)
+
+    /// The part of this load point in the logs of a proc; `None`: it does not take part.
+    pub fn of_proc(&self, number: u32) -> Option<ProcLogs> {
+        let plan = &self.record.run.plan;
+        let component = component(plan, number)?;
+        if number >= plan.proc_count_at(self.load) {
+            return None;
+        }
+        let mut logs = ProcLogs {
+            workload: component.workload.name.clone(),
+            results: String::new(),
+            operations: String::new(),
+            progress: self.progress(number),
+        };
+        let stats = self.point.and_then(|p| p.stats.as_ref());
+        let own = stats.and_then(|s| {
+            let at = s.proc_ops.binary_search_by_key(&number, |p| p.proc).ok()?;
+            s.proc_ops.get(at)
+        });
+        if let (Some(point), Some(own)) = (self.point, own) {
+            let case = Case {
+                record: self.record,
+                point,
+                own,
+                component,
+            };
+            case.results(&mut logs.results);
+            case.operations(&mut logs.operations);
+        }
+        Some(logs)
+    }
+
+    fn progress(&self, number: u32) -> String {
+        if self.marks.is_empty() {
+            return String::new();
+        }
+        let plan = &self.record.run.plan;
+        let marks = self.marks.iter().filter_map(|(at, mark)| {
+            let text = self.texts.mark(plan, number, *at, *mark)?;
+            Some((*at, Some(*mark), text))
+        });
+        let mut entries: Vec<(Timestamp, Option<Mark>, String)> = marks.collect();
+        entries.extend(self.beats.iter().filter_map(|(beat, front)| {
+            let ops = beat.ops_per_sec.get(number as usize)?;
+            Some((beat.at, None, ProcTexts::beat(front, *ops)))
+        }));
+        entries.sort_by_key(|entry| (entry.0, entry.1));
+        let mut out = self.texts.head(plan, number);
+        out.extend(entries.into_iter().map(|(.., text)| text));
+        out
+    }
 }
 
 /// All heartbeats of all procs, a line each.
@@ -101,16 +161,27 @@ pub fn heartbeat_log(record: &RunRecord) -> String {
 
 /// The same of a run that goes on.
 pub(crate) fn heartbeat_lines(record: &RunRecord) -> String {
+    add_beats(record.heartbeats.iter())
+}
+
+/// The same of one load point.
+pub(crate) fn heartbeats_of(record: &RunRecord, number: u32) -> String {
+    add_beats(record.heartbeats.iter().filter(|b| b.point == number))
+}
+
+fn add_beats<'a>(beats: impl Iterator<Item = &'a Heartbeat>) -> String {
     let mut out = String::new();
     let mut point = 0;
-    for beat in &record.heartbeats {
-        if beat.point != point {
-            point = beat.point;
-            let _ = writeln!(out, "Load point {point}");
-        }
-        out.push_str(&console::all_heartbeats(beat));
-    }
+    beats.for_each(|beat| add_beat(&mut out, beat, &mut point));
     out
+}
+
+/// Adds a heartbeat of all procs; `point` is the load point of the one before.
+pub(crate) fn add_beat(out: &mut String, beat: &Heartbeat, point: &mut u32) {
+    if std::mem::replace(point, beat.point) != beat.point {
+        let _ = writeln!(out, "Load point {}", beat.point);
+    }
+    out.push_str(&console::all_heartbeats(beat));
 }
 
 /// One proc at one load point.
@@ -289,53 +360,77 @@ fn min_ops(component: &Component, table: &TransferTable) -> u64 {
     component.files_per_bucket().saturating_mul(per_file)
 }
 
-fn progress(
-    out: &mut String,
-    record: &RunRecord,
-    load: LoadPoint,
-    number: u32,
-    component: &Component,
-) {
-    let proc = &record.run.plan.procs[number as usize];
-    let marks = marks(record, load.number);
-    if marks.is_empty() {
-        return;
+/// The words of the progress logs; what differs only by component is made once.
+#[derive(Debug)]
+pub(crate) struct ProcTexts {
+    /// What is behind the proc's number in the first line, and the lines under it.
+    heads: Vec<String>,
+    /// How many operations go through all files, told when INIT has ended.
+    min_ops: Vec<String>,
+}
+
+impl ProcTexts {
+    /// Of the components of a plan.
+    pub fn of(plan: &RunPlan) -> Self {
+        let work = plan.benchmark.composite();
+        let components = work.map_or(&[][..], |work| &work.components);
+        let mean = |table: &TransferTable| table.mean_bytes() / KB;
+        let head = |(at, c): (usize, &Component)| {
+            let workload = &c.workload;
+            format!(
+                "My_workload id {at} Name: {}\n\
+                 Average read size  = {:.0} Kbytes\nAverage write size = {:.0} Kbytes\n",
+                one_line(&workload.name),
+                mean(&workload.read_transfers),
+                mean(&workload.write_transfers),
+            )
+        };
+        let least = |c: &Component| {
+            let reads = min_ops(c, &c.workload.read_transfers);
+            let writes = min_ops(c, &c.workload.write_transfers);
+            format!("Min Read ops  = {reads}\nMin Write ops = {writes}\n")
+        };
+        Self {
+            heads: components.iter().enumerate().map(head).collect(),
+            min_ops: components.iter().map(least).collect(),
+        }
     }
-    let mean = |table: &TransferTable| table.mean_bytes() / KB;
-    let workload = &component.workload;
-    let _ = write!(
-        out,
-        "{RULE}Client {number}: My_workload id {} Name: {}\n\
-         Average read size  = {:.0} Kbytes\nAverage write size = {:.0} Kbytes\n",
-        proc.component,
-        one_line(&workload.name),
-        mean(&workload.read_transfers),
-        mean(&workload.write_transfers),
-    );
-    let mut entries: Vec<(Timestamp, Option<Mark>, String)> = marks
-        .into_iter()
-        .filter_map(|(at, mark)| {
-            let mut text = mark_text(at, mark)?;
-            if mark == Mark::InitEnds {
-                let reads = min_ops(component, &workload.read_transfers);
-                let writes = min_ops(component, &workload.write_transfers);
-                let _ = write!(text, "Min Read ops  = {reads}\nMin Write ops = {writes}\n");
-            }
-            Some((at, Some(mark), text))
-        })
-        .collect();
-    let beats = record.heartbeats.iter().filter(|b| b.point == load.number);
-    entries.extend(beats.filter_map(|beat| {
-        let ops = beat.ops_per_sec.get(number as usize)?;
+
+    /// What begins the part of a load point in the log of a proc.
+    pub fn head(&self, plan: &RunPlan, number: u32) -> String {
+        let text = of_proc(&self.heads, plan, number);
+        format!("{RULE}Client {number}: {text}")
+    }
+
+    /// How far the load point is, where the log tells that.
+    pub fn mark(&self, plan: &RunPlan, number: u32, at: Timestamp, mark: Mark) -> Option<String> {
+        let mut text = mark_text(at, mark)?;
+        if mark == Mark::InitEnds {
+            text.push_str(of_proc(&self.min_ops, plan, number));
+        }
+        Some(text)
+    }
+
+    /// What a heartbeat's lines begin with, in the logs of all procs.
+    pub fn beat_front(beat: &Heartbeat) -> String {
         let phase = match beat.phase {
             Phase::Warmup => "warm-up ",
             _ => "",
         };
-        let text = format!("{} {phase}{ops:.3} Ops/sec\n", beat.at.classical());
-        Some((beat.at, None, text))
-    }));
-    entries.sort_by_key(|entry| (entry.0, entry.1));
-    out.extend(entries.into_iter().map(|(.., text)| text));
+        format!("{} {phase}", beat.at.classical())
+    }
+
+    /// A heartbeat of one proc.
+    pub fn beat(front: &str, ops_per_sec: f64) -> String {
+        format!("{front}{ops_per_sec:.3} Ops/sec\n")
+    }
+}
+
+/// The text of a proc's component.
+fn of_proc<'a>(texts: &'a [String], plan: &RunPlan, number: u32) -> &'a str {
+    let proc = plan.procs.get(number as usize);
+    let text = proc.and_then(|proc| texts.get(proc.component as usize));
+    text.map_or("", String::as_str)
 }
 
 /// The line of a progress log, where there is one for this mark.

@@ -3,18 +3,18 @@
 //! (facts.md 3.10).
 
 use crate::console;
-use crate::heartbeat::ScriptRecord;
-use crate::record::{Outcome, Phase, PointRecord, RunRecord};
+use crate::heartbeat::{Heartbeat, ScriptRecord};
+use crate::record::{Event, Outcome, Phase, PointRecord, RunRecord};
 use crate::text::{finding_line, one_line, severity_word};
 use crate::time::Timestamp;
 use crate::timeline::{Mark, marks};
 use filermark_model::plan::LoadPoint;
-use filermark_model::{Finding, NOT_A_SPEC_RESULT};
+use filermark_model::{Finding, NOT_A_SPEC_RESULT, RunPlan};
 use std::fmt::Write as _;
 
 /// What is told first of the things of one instant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
     PointHead,
     Script,
     Mark(Mark),
@@ -31,78 +31,87 @@ pub fn sfslog_txt(record: &RunRecord) -> String {
 
 /// The same of a run that goes on: what has happened.
 pub(crate) fn sfslog_so_far(record: &RunRecord) -> String {
-    console::banner(&record.run.version, &record.run.plan.benchmark) + &entries(record, None)
+    banner(record) + &entries(record)
 }
 
-/// What the record has of the load point under way, which began then; with the head of
-/// the file before the first one.
-pub(crate) fn sfslog_live(record: &RunRecord, under_way: (u32, Timestamp), first: bool) -> String {
-    let banner = || console::banner(&record.run.version, &record.run.plan.benchmark);
-    let mut out = first.then(banner).unwrap_or_default();
-    out.push_str(&entries(record, Some(under_way)));
-    out
+/// The head of the file.
+pub(crate) fn banner(record: &RunRecord) -> String {
+    console::banner(&record.run.version, &record.run.plan.benchmark)
 }
+
+/// Something that happened, with what its place follows from.
+pub(crate) type Entry = (Timestamp, Rank, String);
 
 /// Everything that happened, in its order.
-fn entries(record: &RunRecord, under_way: Option<(u32, Timestamp)>) -> String {
-    let mut entries: Vec<(Timestamp, Rank, String)> = Vec::new();
+fn entries(record: &RunRecord) -> String {
+    let mut entries: Vec<Entry> = Vec::new();
     for load in &record.run.plan.points {
-        let began = under_way.filter(|(number, _)| *number == load.number);
-        point_entries(record, *load, began.map(|(_, at)| at), &mut entries);
+        point_entries(record, *load, &mut entries);
     }
-    for beat in &record.heartbeats {
-        // Behind how far the phase is, before what comes next.
-        let mark = match beat.phase {
-            Phase::Warmup => Mark::WarmPercent(u32::MAX),
-            _ => Mark::RunPercent(u32::MAX),
-        };
-        entries.push((beat.at, Rank::Mark(mark), console::last_heartbeat(beat)));
-    }
+    entries.extend(record.heartbeats.iter().map(beat_entry));
     entries.extend(record.scripts.iter().map(script_entry));
-    entries.extend(record.events.iter().map(|e| {
-        let told = format!("{}: {}", one_line(&e.host), one_line(&e.message));
-        let text = format!("        {} {told}\n", e.at.classical());
-        (e.at, Rank::Event, text)
-    }));
+    entries.extend(record.events.iter().map(event_entry));
     entries.sort_by_key(|entry| (entry.0, entry.1));
     entries.into_iter().map(|(.., text)| text).collect()
 }
 
-fn point_entries(
-    record: &RunRecord,
-    load: LoadPoint,
-    under_way: Option<Timestamp>,
-    entries: &mut Vec<(Timestamp, Rank, String)>,
-) {
+fn point_entries(record: &RunRecord, load: LoadPoint, entries: &mut Vec<Entry>) {
     let marks = marks(record, load.number);
     let ended = record.points.iter().find(|p| p.load.number == load.number);
     let first = marks.first().map(|(at, _)| *at);
-    let Some(began) = ended.map(|p| p.began).or(under_way).or(first) else {
+    let Some(began) = ended.map(|p| p.began).or(first) else {
         return;
     };
-    let plan = &record.run.plan;
-    let head = console::new_load_point(began, plan, load)
-        + &console::plan_block(plan, load, &record.environments, None)
-        + &console::starting_tests(began)
-        + &console::launching(plan, load);
+    let head = point_head(record, load, began);
     entries.push((began, Rank::PointHead, head));
-    let last = plan.proc_count_at(load).saturating_sub(1);
-    for (at, mark) in marks {
-        let text = match mark {
-            Mark::InitBegins => console::waiting_for_init(at),
-            Mark::InitEnds => console::init_finished(at),
-            Mark::TestingBegins => console::testing_begins(at),
-            Mark::WarmBegins => console::phase_begins(at, Phase::Warmup),
-            Mark::RunBegins => console::phase_begins(at, Phase::Run),
-            Mark::WarmPercent(n) => console::percent_complete(at, Phase::Warmup, n, last),
-            Mark::RunPercent(n) => console::percent_complete(at, Phase::Run, n, last),
-            Mark::Finished => console::tests_finished(at),
-        };
-        entries.push((at, Rank::Mark(mark), text));
-    }
+    let plan = &record.run.plan;
+    entries.extend(
+        marks
+            .into_iter()
+            .map(|(at, mark)| (at, Rank::Mark(mark), mark_text(plan, load, at, mark))),
+    );
     if let Some(point) = ended {
         entries.push((point.ended, Rank::PointResult, point_result(record, point)));
     }
+}
+
+/// What is told of a load point when it begins.
+pub(crate) fn point_head(record: &RunRecord, load: LoadPoint, began: Timestamp) -> String {
+    let plan = &record.run.plan;
+    console::new_load_point(began, plan, load)
+        + &console::plan_block(plan, load, &record.environments, None)
+        + &console::starting_tests(began)
+        + &console::launching(plan, load)
+}
+
+/// How far a load point is.
+pub(crate) fn mark_text(plan: &RunPlan, load: LoadPoint, at: Timestamp, mark: Mark) -> String {
+    let last = plan.proc_count_at(load).saturating_sub(1);
+    match mark {
+        Mark::InitBegins => console::waiting_for_init(at),
+        Mark::InitEnds => console::init_finished(at),
+        Mark::TestingBegins => console::testing_begins(at),
+        Mark::WarmBegins => console::phase_begins(at, Phase::Warmup),
+        Mark::RunBegins => console::phase_begins(at, Phase::Run),
+        Mark::WarmPercent(n) => console::percent_complete(at, Phase::Warmup, n, last),
+        Mark::RunPercent(n) => console::percent_complete(at, Phase::Run, n, last),
+        Mark::Finished => console::tests_finished(at),
+    }
+}
+
+pub(crate) fn event_entry(event: &Event) -> Entry {
+    let told = format!("{}: {}", one_line(&event.host), one_line(&event.message));
+    let text = format!("        {} {told}\n", event.at.classical());
+    (event.at, Rank::Event, text)
+}
+
+pub(crate) fn beat_entry(beat: &Heartbeat) -> Entry {
+    // Behind how far the phase is, before what comes next.
+    let mark = match beat.phase {
+        Phase::Warmup => Mark::WarmPercent(u32::MAX),
+        _ => Mark::RunPercent(u32::MAX),
+    };
+    (beat.at, Rank::Mark(mark), console::last_heartbeat(beat))
 }
 
 fn point_result(record: &RunRecord, point: &PointRecord) -> String {
@@ -135,7 +144,7 @@ fn finding_text(finding: &Finding) -> String {
     format!("    {severity}: {}\n", finding_line(finding))
 }
 
-fn script_entry(script: &ScriptRecord) -> (Timestamp, Rank, String) {
+pub(crate) fn script_entry(script: &ScriptRecord) -> Entry {
     let mut text = format!(
         "        {} {} {}: {} ({:.1} s)\n",
         script.at.classical(),

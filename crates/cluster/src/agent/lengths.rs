@@ -7,7 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared by the thread that receives orders and the one that works.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lengths(Arc<Mutex<State>>);
+pub(crate) struct Lengths(Arc<Mutex<State>>);
+
+/// What the phases of a load point came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PhaseLengths {
+    pub warmup: Nanos,
+    pub runtime: Nanos,
+    /// How long after the beginning or the end of RUN the order about it was received.
+    pub late: Nanos,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -45,19 +54,19 @@ impl Lengths {
         state.tell();
     }
 
-    /// The load point is over. Gives how long WARMUP took, and how long after the
-    /// beginning or the end of RUN the order about it was heard.
-    pub fn finish(&self) -> (Nanos, Nanos) {
+    /// The load point is over.
+    pub fn finish(&self) -> PhaseLengths {
         let state = self.lock();
         let Some(times) = state.timetable.as_ref().map(Timetable::times) else {
             return Default::default();
         };
         let begun = state.warmup.map(|(_, heard)| heard.since(times.run_start));
         let ended = state.run.map(|(_, heard)| heard.since(times.run_end));
-        (
-            times.run_start.since(times.warmup_start),
-            begun.max(ended).unwrap_or_default(),
-        )
+        PhaseLengths {
+            warmup: times.run_start.since(times.warmup_start),
+            runtime: times.run_end.since(times.run_start),
+            late: begun.max(ended).unwrap_or_default(),
+        }
     }
 
     /// Nothing that can panic is done under this lock.
@@ -85,6 +94,14 @@ mod tests {
     use super::*;
     use filermark_engine::shard::RunTimes;
 
+    fn phases(warmup: u64, runtime: u64, late: Nanos) -> PhaseLengths {
+        PhaseLengths {
+            warmup: Nanos::from_secs(warmup),
+            runtime: Nanos::from_secs(runtime),
+            late,
+        }
+    }
+
     #[test]
     fn what_is_ordered_holds_for_one_load_point() {
         let at = Nanos::from_secs;
@@ -106,20 +123,28 @@ mod tests {
             }
             assert_eq!(timetable.times().run_start, at(50));
             let late = if early { at(0) } else { at(3) };
-            assert_eq!(lengths.finish(), (at(40), late));
+            assert_eq!(lengths.finish(), phases(40, 10, late));
             lengths.clear();
         }
         let timetable = Timetable::from(times);
         lengths.begin(&timetable);
-        assert_eq!(lengths.finish(), (at(300), at(0)), "nobody called");
+        assert_eq!(lengths.finish(), phases(300, 10, at(0)), "nobody called");
         assert_eq!(timetable.times(), times);
         lengths.clear();
         let timetable = Timetable::with_open_end(times);
         lengths.begin(&timetable);
         lengths.end_run(at(4), at(313));
         assert_eq!(timetable.times().run_end, at(314));
-        assert_eq!(lengths.finish(), (at(300), at(0)), "in time");
+        assert_eq!(lengths.finish(), phases(300, 4, at(0)), "in time");
         lengths.end_run(at(4), at(316));
-        assert_eq!(lengths.finish(), (at(300), at(2)), "too late");
+        assert_eq!(lengths.finish(), phases(300, 4, at(2)), "too late");
+        // Both in one load point.
+        lengths.clear();
+        let timetable = Timetable::with_open_end(times);
+        lengths.begin(&timetable);
+        lengths.end_warmup(at(40), at(48));
+        lengths.end_run(at(4), at(52));
+        assert_eq!(timetable.times().run_end, at(54));
+        assert_eq!(lengths.finish(), phases(40, 4, at(0)));
     }
 }

@@ -5,7 +5,7 @@
 
 pub mod duty;
 mod lease;
-mod lengths;
+pub(crate) mod lengths;
 mod live;
 mod reads;
 mod space_watch;

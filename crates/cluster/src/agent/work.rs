@@ -246,13 +246,14 @@ impl Work {
             // The last heartbeat goes before the figures.
             drop(pulse);
             let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
-            let (warmup, run_late) = lengths.finish();
+            let phases = lengths.finish();
             Ok(Report::Measured {
                 stats: Box::new(stats),
                 clock: check.map(Check::finish),
                 late_ns: late.0,
-                warmup_ns: warmup.0,
-                run_late_ns: run_late.0,
+                warmup_ns: phases.warmup.0,
+                runtime_ns: phases.runtime.0,
+                run_late_ns: phases.late.0,
                 stalls,
                 reads,
             })

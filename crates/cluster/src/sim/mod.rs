@@ -12,9 +12,9 @@ use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
 use filermark_model::stop_if::{StopCondition, StopFigure};
-use filermark_model::{Nanos, Rng, Rule, RunPlan};
+use filermark_model::{Finding, Nanos, Rng, Rule, RunPlan};
 use filermark_results::Outcome;
-use filermark_results::record::Phase;
+use filermark_results::record::{Phase, PointRecord};
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
@@ -96,12 +96,19 @@ impl Case {
         self
     }
 
+    /// RUN until the data is touched, and no longer than this.
+    fn until_touched(self, longest: Nanos) -> Self {
+        self.world.borrow_mut().open_end = Some(longest);
+        self
+    }
+
     fn plan(&self) -> RunPlan {
         let mut plan = plan(self.hosts, 2, self.runtime);
         if let Some((longest, _)) = self.world.borrow().until_steady {
             plan.phases.warmup = longest;
             plan.phases.warmup_until_steady = true;
         }
+        plan.phases.runtime_max = self.world.borrow().open_end;
         if self.world.borrow().free_pcnt.is_some() {
             plan.stop_if = vec![StopCondition {
                 figure: StopFigure::Free,
@@ -260,6 +267,95 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
             let start = point.start.as_ref().expect("a start");
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
         }
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+/// The findings of a load point that a client had another RUN than the others.
+fn other_runs(point: &PointRecord) -> Vec<&Finding> {
+    let findings = point.findings.iter();
+    let of_start = findings.filter(|f| f.rule == Rule::ClientStart);
+    of_start.filter(|f| f.invalidates()).collect()
+}
+
+/// With a WARMUP of fixed length, and behind one that the prime has ended.
+#[test]
+fn all_clients_end_run_at_one_instant_when_the_data_is_touched() {
+    for_seeds(|seed| {
+        let longest = Nanos::from_secs(14_400);
+        let case = Case::new(seed).lasting(Nanos::from_secs(1 + seed % 7));
+        let case = match seed % 2 {
+            0 => case.until_touched(longest),
+            _ => case
+                .until_touched(longest)
+                .until_steady(Nanos::from_secs(200), seed % 20),
+        };
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        let world = case.world.borrow();
+        for (number, point) in record.points.iter().enumerate() {
+            assert_eq!(other_runs(point), [] as [&Finding; 0]);
+            let window_ns = point.measured().expect("measured").window_ns;
+            assert_eq!(window_ns % 1_000_000_000, 0);
+            assert!(
+                (case.runtime.0..10_000_000_000).contains(&window_ns),
+                "{window_ns}"
+            );
+            let ended = || world.hosts.iter().map(|h| h.run_ends[number].0);
+            let spread = ended().max().unwrap_or(0) - ended().min().unwrap_or(0);
+            let start = point.start.as_ref().expect("a start");
+            assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
+        }
+        drop(world);
+        case.assert_clean();
+    });
+}
+
+#[test]
+fn a_client_that_ends_run_late_makes_the_load_point_invalid() {
+    for_seeds(|seed| {
+        let case = Case::new(seed).lasting(Nanos::from_secs(1));
+        let case = case.until_touched(Nanos::from_secs(14_400));
+        let late = (seed as usize) % case.hosts;
+        case.world.borrow_mut().late_end = Some((late, Some(Nanos::from_secs(9))));
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        for point in &record.points {
+            let [told] = other_runs(point)[..] else {
+                panic!("{:?}", point.findings);
+            };
+            let name = format!("client h{late}: it learned ");
+            assert!(told.message.starts_with(&name), "{}", told.message);
+        }
+        case.assert_clean();
+    });
+}
+
+/// Nobody waits for it as long as RUN might have taken.
+#[test]
+fn a_client_that_never_ends_run_ends_the_load_point_in_time() {
+    for_seeds(|seed| {
+        let case = Case::new(seed).lasting(Nanos::from_secs(1));
+        let case = case.until_touched(Nanos::from_secs(14_400));
+        let lost = (seed as usize) % case.hosts;
+        case.world.borrow_mut().late_end = Some((lost, None));
+        let record = case.run().record;
+        let end = record.end.as_ref().expect("an end");
+        let Outcome::Failed { reason } = &end.outcome else {
+            panic!("{end:?}");
+        };
+        assert!(
+            reason.contains(&format!("client h{lost}: no answer within ")),
+            "{reason}"
+        );
+        let world = case.world.borrow();
+        let host = &world.hosts[lost];
+        let began = host.began[0];
+        let load = host.load_ended.since(began);
+        assert!(load < Nanos::from_secs(90), "{load:?}");
         drop(world);
         case.assert_clean();
     });

@@ -3,6 +3,7 @@
 //! frames, with hosts, a network and a file system that are made up here.
 
 use crate::agent::duty::{Act, Duty, Task};
+use crate::agent::lengths::Lengths;
 use crate::frame::{self, Deframer, MAGIC};
 use crate::handover;
 use crate::identity;
@@ -11,6 +12,7 @@ use crate::pretend::ready;
 use crate::secure::seal::Opener;
 use crate::switchboard::{Event, SIGN_OF_LIFE, Switchboard};
 use filermark_engine::driver::StopFlag;
+use filermark_engine::run_times::{RunTimes, Timetable};
 use filermark_model::secret::Secret;
 use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats, Rng};
@@ -61,6 +63,8 @@ enum Happening {
     /// A step of the task under way; stale when the number is another.
     Step(usize, u64),
     Fault(usize, Fault),
+    /// An order to end RUN, which this agent takes up late.
+    EndRun(usize, Nanos),
 }
 
 /// One agent and its host.
@@ -90,7 +94,10 @@ pub struct Host {
     pub began: Vec<Nanos>,
     /// When it began RUN that it was told to begin, and whether it heard that before.
     pub called: Vec<(Nanos, bool)>,
-    warmup: Nanos,
+    /// When RUN ended, in each load point.
+    pub run_ends: Vec<Nanos>,
+    lengths: Lengths,
+    timetable: Option<Timetable>,
     /// Seconds of WARMUP that it has told.
     told_seconds: u64,
     /// When the last bytes of each direction arrive: a stream keeps its order.
@@ -119,6 +126,10 @@ pub struct World {
     /// WARMUP until the load is steady: its longest, and for how many seconds response
     /// times fall.
     pub until_steady: Option<(Nanos, u64)>,
+    /// RUN until the data is touched: its longest.
+    pub open_end: Option<Nanos>,
+    /// An agent that takes up the order to end RUN so much later; `None`: never.
+    pub late_end: Option<(usize, Option<Nanos>)>,
     /// The share of the one file system that is free, in percent, where hosts state it.
     /// Who is not told to look at it says that nothing is free.
     pub free_pcnt: Option<u64>,
@@ -170,7 +181,9 @@ impl World {
             load_ended: Nanos(0),
             began: Vec::new(),
             called: Vec::new(),
-            warmup: Nanos(0),
+            run_ends: Vec::new(),
+            lengths: Lengths::default(),
+            timetable: None,
             told_seconds: 0,
             last_arrival: [Nanos(0); 2],
             told_count: 0,
@@ -191,6 +204,8 @@ impl World {
             directory: false,
             load_span: Nanos::from_secs(7),
             until_steady: None,
+            open_end: None,
+            late_end: None,
             free_pcnt: None,
             tells_space_once: false,
             space_told: BTreeSet::new(),
@@ -301,6 +316,7 @@ impl World {
             Happening::PrimeIsAlive => self.tell_of_prime(),
             Happening::Step(at, number) => self.work(at, number),
             Happening::Fault(at, fault) => self.break_host(at, fault),
+            Happening::EndRun(at, runtime) => self.end_run(at, runtime),
         }
     }
 
@@ -398,8 +414,14 @@ impl World {
                 Act::Tell(report) => self.tell(at, &report),
                 Act::Begin(task) => self.begin(at, task),
                 Act::EndWarmup(warmup) => self.end_warmup(at, warmup),
-                // Runs of the simulation have a length.
-                Act::EndRun(_) => {}
+                Act::EndRun(runtime) => match self.late_end {
+                    Some((late, by)) if late == at => {
+                        if let Some(by) = by {
+                            self.at(by, Happening::EndRun(at, runtime));
+                        }
+                    }
+                    _ => self.end_run(at, runtime),
+                },
                 Act::Stop => self.stop(at),
                 Act::End => {
                     self.hosts[at].ended = true;
@@ -422,6 +444,7 @@ impl World {
         let host = &mut self.hosts[at];
         host.steps += 1;
         host.stopping = false;
+        host.lengths.clear();
         let number = host.steps;
         host.task = Some((task, number));
         self.at(wait, Happening::Step(at, number));
@@ -542,15 +565,8 @@ impl World {
         if !self.hosts[at].loads {
             self.hosts[at].loads = true;
             self.hosts[at].began.push(self.now);
-            let number = self.hosts[at].steps;
-            // And what the last operations take.
-            let tail = Nanos(self.rng.below(300_000_000));
-            let (longest, _) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
-            let runtime = self.load_span.since(FIXED_WARMUP);
-            self.hosts[at].warmup = longest;
-            self.hosts[at].told_seconds = 0;
-            self.at(longest + runtime + tail, Happening::Step(at, number));
-            if self.until_steady.is_some() {
+            self.begin_load(at);
+            if self.tells_seconds() {
                 return None;
             }
             let interval = Interval::default();
@@ -558,10 +574,13 @@ impl World {
             return None;
         }
         self.end_load(at);
+        let phases = self.hosts[at].lengths.finish();
+        let run_end = self.run_end(at);
+        self.hosts[at].run_ends.extend(run_end);
         let count = 100 + self.rng.below(1000);
         self.hosts[at].told_count += count;
         let mut stats = PointStats {
-            window_ns: self.load_span.since(FIXED_WARMUP).0,
+            window_ns: phases.runtime.0,
             ..PointStats::default()
         };
         let op = stats.op_mut(Op::NFS3[0]);
@@ -585,8 +604,9 @@ impl World {
             stats: Box::new(stats),
             clock: None,
             late_ns: 0,
-            warmup_ns: self.hosts[at].warmup.0,
-            run_late_ns: 0,
+            warmup_ns: phases.warmup.0,
+            runtime_ns: phases.runtime.0,
+            run_late_ns: phases.late.0,
             stalls: filermark_model::stall::Stalls::default(),
             reads: Vec::new(),
         })
@@ -600,22 +620,74 @@ impl World {
         };
         let run_start = *began + warmup;
         host.called.push((run_start, self.now < run_start));
-        host.warmup = warmup;
+        let clock = self.clock_of(at);
+        self.hosts[at].lengths.end_warmup(warmup, clock);
+        self.end_when_due(at);
+    }
+
+    /// RUN takes so long.
+    fn end_run(&mut self, at: usize, runtime: Nanos) {
+        let clock = self.clock_of(at);
+        let host = &self.hosts[at];
+        if self.is_out(at) || !host.loads || host.stopping {
+            return;
+        }
+        host.lengths.end_run(runtime, clock);
+        self.end_when_due(at);
+    }
+
+    /// WARMUP has begun.
+    fn begin_load(&mut self, at: usize) {
+        let warmup_start = self.clock_of(at);
+        let (longest, _) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
+        let fixed = self.load_span.since(FIXED_WARMUP);
+        let run_start = warmup_start + longest;
+        let latest = RunTimes {
+            warmup_start,
+            run_start,
+            run_end: run_start + self.open_end.unwrap_or(fixed),
+        };
+        let timetable = match self.open_end {
+            Some(_) => Timetable::with_open_end(latest),
+            None => Timetable::from(latest),
+        };
+        let host = &mut self.hosts[at];
+        host.told_seconds = 0;
+        host.lengths.begin(&timetable);
+        host.timetable = Some(timetable);
+        self.end_when_due(at);
+    }
+
+    /// When RUN ends at a host that makes load.
+    fn run_end(&self, at: usize) -> Option<Nanos> {
+        let host = &self.hosts[at];
+        let times = host.timetable.as_ref()?.times();
+        Some(Nanos(times.run_end.0 - host.skew_ns))
+    }
+
+    /// The load ends with RUN, and what the last operations take; it may be overdue.
+    fn end_when_due(&mut self, at: usize) {
+        let end = self.run_end(at).unwrap_or(self.now);
+        let host = &mut self.hosts[at];
         host.steps += 1;
         if let Some((_, number)) = &mut host.task {
             *number = host.steps;
         }
         let number = host.steps;
-        let end = run_start + self.load_span.since(FIXED_WARMUP);
         let wait = end.since(self.now) + Nanos(self.rng.below(300_000_000));
         self.at(wait, Happening::Step(at, number));
     }
 
-    /// Whole seconds of WARMUP, counted from the latest instant at which RUN may begin.
+    fn tells_seconds(&self) -> bool {
+        self.until_steady.is_some() || self.open_end.is_some()
+    }
+
+    /// Whole seconds, counted from the latest instant at which RUN may begin.
     fn tell_seconds(&mut self, at: usize) {
-        let Some((longest, falls_for)) = self.until_steady else {
+        if !self.tells_seconds() {
             return;
-        };
+        }
+        let (longest, falls_for) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
         let host = &self.hosts[at];
         let Some(began) = host.began.last().filter(|_| host.loads) else {
             return;
@@ -716,7 +788,8 @@ fn host_of(what: &Happening) -> Option<usize> {
         Happening::ToAgent(at, _)
         | Happening::AgentHearsEnd(at)
         | Happening::Tick(at)
-        | Happening::Step(at, _) => Some(*at),
+        | Happening::Step(at, _)
+        | Happening::EndRun(at, _) => Some(*at),
         _ => None,
     }
 }

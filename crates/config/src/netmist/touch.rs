@@ -31,22 +31,26 @@ pub(super) fn touch(
     let mut note = |severity, text: String| {
         findings.push(Finding::new(Rule::DataTouched, severity, text));
     };
+    // What is in the background is not in the result, and is not to be touched.
+    let counts = |p: &&ProcPlan| !work.is_background(p.component);
     let moved: Vec<Moved> = work.components.iter().map(least_moved).collect();
-    if moved.iter().all(|m| m.mean_bytes <= 0.0) {
+    let measured = || all.iter().filter(counts);
+    let mut in_use = measured().filter_map(|p| moved.get(p.component as usize));
+    if !in_use.any(|m| m.mean_bytes > 0.0) {
         note(
             Severity::Note,
             "the workloads move no data: the run is as long as -t says".into(),
         );
         return false;
     }
-    let data = work.data_set(all, 1, sharing).start_bytes as f64;
+    let data = work.bytes_to_touch(all, sharing) as f64;
     let rate = |p: &ProcPlan| {
         let moved = moved.get(p.component as usize)?;
         Some((p.ops_per_sec?.0, *moved))
     };
     let asked = phases.runtime.as_secs_f64();
     // Without a rate the time is known only when it has passed.
-    let Some(rates) = all.iter().map(rate).collect::<Option<Vec<_>>>() else {
+    let Some(rates) = measured().map(rate).collect::<Option<Vec<_>>>() else {
         let most = OPEN_RUNTIME_S_MAX.max(asked);
         phases.runtime_max = Some(Nanos::from_secs_f64(most));
         note(

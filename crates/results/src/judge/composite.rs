@@ -1,6 +1,7 @@
 //! Rules that only composite benchmarks have.
 
 use super::{Case, PROC_EDGE_OPS, mix_distance, percent_of};
+use crate::figures::is_background;
 use filermark_model::composite::CompositeWork;
 use filermark_model::stats::ComponentStats;
 use filermark_model::{Bytes, Finding, Op, Rule, Severity};
@@ -106,10 +107,11 @@ pub(super) fn random_reads(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// netmist's minimum run time: as many bytes must be moved as the data set has,
-/// where the run asks for it.
+/// where the run asks for it. Components in the background do not count.
 pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
-    let set = case.plan.data_set(case.load).start_bytes;
-    let ops = case.stats.components.iter().flat_map(|c| &c.ops);
+    let set = case.plan.bytes_to_touch(case.load);
+    let counts = |c: &&ComponentStats| !is_background(case.plan, c.component);
+    let ops = (case.stats.components.iter().filter(counts)).flat_map(|c| &c.ops);
     let moved = ops.fold(0u64, |sum, o| {
         sum.saturating_add(o.read_bytes)
             .saturating_add(o.written_bytes)

@@ -106,6 +106,43 @@ fn background_components_do_not_count() {
     assert_eq!(rules(&found), []);
 }
 
+/// The length of RUN and the verdict go by the same components.
+#[test]
+fn the_background_is_not_to_be_touched_and_does_not_touch() {
+    let touched = |counted_bytes: u64, background_bytes: u64| {
+        after(|stats, plan| {
+            let point = plan.points[0];
+            let all = plan.bytes_to_touch(point);
+            let Work::Composite(work) = &mut plan.benchmark.work else {
+                panic!("the streams are a composite");
+            };
+            work.components[1].workload.attributes.background = true;
+            plan.fileset.touch_all = true;
+            let set = plan.bytes_to_touch(point);
+            assert!(0 < set && set < all, "{set} of {all}");
+            for c in &mut stats.components {
+                for op in &mut c.ops {
+                    (op.read_bytes, op.written_bytes) = (0, 0);
+                }
+            }
+            stats.components[0].ops[0].read_bytes = set - 1 + counted_bytes;
+            stats.components[1].ops[0].read_bytes = background_bytes;
+        })
+    };
+    let found = touched(0, 1 << 50);
+    assert!(
+        rules(&found).contains(&(Rule::DataTouched, Severity::Invalid)),
+        "{found:?}"
+    );
+    let found = touched(1, 0);
+    assert!(
+        rules(&found)
+            .iter()
+            .all(|(rule, _)| *rule != Rule::DataTouched),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn without_a_rate_nothing_is_too_slow() {
     let unlimited = |stats: &mut PointStats, plan: &mut RunPlan| {
