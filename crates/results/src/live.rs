@@ -67,6 +67,9 @@ impl LivePlaces {
     }
 }
 
+/// What the place of an entry in a proc's log follows from.
+type ProcPlace = (Timestamp, Option<Mark>);
+
 /// The logs of one run.
 #[derive(Debug)]
 pub struct LiveLogs {
@@ -83,7 +86,7 @@ pub struct LiveLogs {
     texts: ProcTexts,
     log: LiveFile<Option<(Timestamp, Rank)>>,
     heartbeats: Vec<LiveFile<()>>,
-    procs: Vec<LiveFile<Option<(Timestamp, Option<Mark>)>>>,
+    procs: Vec<LiveFile<Option<ProcPlace>>>,
 }
 
 impl LiveLogs {

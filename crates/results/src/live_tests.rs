@@ -129,6 +129,41 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     }
 }
 
+/// A run that goes on keeps what its logs had; one that begins anew keeps nothing of an
+/// earlier run, also not of procs that come later.
+#[test]
+fn logs_go_on_behind_the_load_points_that_a_run_has() {
+    let whole = composite_record();
+    let suffix = whole.run.suffix.clone();
+    let mut told = Told::begin(&whole);
+    let dir = told.dir.path().to_owned();
+    let last = whole.run.plan.procs.len() - 1;
+    let late = format!("{}/netmist_C{last}.{suffix}.log", proc_log_dir(&suffix));
+    std::fs::write(dir.join(&late), "of an earlier run\n").expect("written");
+    let mut cut = whole.clone();
+    (cut.end, cut.heartbeats, cut.phases) = (None, Vec::new(), Vec::new());
+    cut.points.truncate(1);
+    write_files_so_far(&cut, &dir, &mut told.settled).expect("written");
+    let log = format!("sfslog.{suffix}.txt");
+    let before = told.read(&log);
+    let places = || LivePlaces {
+        dir: dir.clone(),
+        log_dir: dir.clone(),
+        heartbeat_log: None,
+    };
+    let mut logs = LiveLogs::new(cut.clone(), &places()).expect("logs");
+    let point = &whole.points[1];
+    logs.take(News::Point(point.load.number, point.began));
+    logs.write().expect("written");
+    let now = told.read(&log);
+    let added = now.strip_prefix(&before).expect("it begins as it was");
+    assert!(added.contains(&point.began.classical()), "{added}");
+    std::fs::write(dir.join(&late), "of an earlier run\n").expect("written");
+    cut.points.clear();
+    LiveLogs::new(cut, &places()).expect("logs");
+    assert_eq!((told.read(&log), told.read(&late)), Default::default());
+}
+
 /// What the logs of a run cost: processor time of heartbeats of many procs, by hand.
 #[test]
 #[ignore = "a measurement: cargo test -p filermark-results --lib cost_of_heartbeats -- --ignored --nocapture"]

@@ -129,3 +129,7 @@ fn write(path: &Path, start: u64, text: &str) -> Result<(), FilesError> {
         source,
     })
 }
+
+#[cfg(test)]
+#[path = "settled_logs_tests.rs"]
+mod tests;

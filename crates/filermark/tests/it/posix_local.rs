@@ -402,3 +402,38 @@ fn a_heartbeat_log_that_cannot_be_written_is_an_error() {
     let ended = work.fail(1);
     assert!(ended.stderr.contains("/dev/full"), "{}", ended.stderr);
 }
+
+/// A pipe of `-q` that nobody reads does not stop the run, and is told.
+#[test]
+fn a_pipe_that_nobody_reads_does_not_stop_the_run() {
+    let _turn = beside_others();
+    let work = Sweep::bare().suffix("netmist").command("netmist");
+    let at = work.dir().join("work");
+    std::fs::create_dir(&at).expect("a directory");
+    let line = format!(
+        "Clientname=localhost Workdir={} Workload=METADATA\n",
+        at.display()
+    );
+    work.write("clients", &line);
+    let (fifo, mode) = (
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+    );
+    let pipe = work.dir().join("q");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).expect("a pipe");
+    let args = "-d 1 -O 50 -t 1 -w 0 -T 1 -Q 2 -q q -g clients --exact-time \
+                -o FILE_SIZE=8k -o SPACE_CHECK=off -o STALL_PCNT_MAX=100 -o HEARTBEAT_S=0.5";
+    let work = args
+        .split_whitespace()
+        .fold(work, |sweep, arg| sweep.arg(arg));
+    let ended = work.fail(1);
+    assert!(
+        ended.stderr.contains("nobody has read "),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.record().end.is_some());
+    let beside = work.result("heartbeats_netmist.log");
+    let beats = std::fs::read_to_string(beside).expect("the log beside the results");
+    assert!(beats.contains("Ops/sec"), "{beats}");
+}
