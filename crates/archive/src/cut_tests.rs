@@ -5,8 +5,10 @@ use crate::tests::{faults, gathered, lines_of};
 use crate::verify::{Options, State, verify};
 use crate::{Bundle, GatherOptions};
 use filermark_results::files::write_files_so_far;
+use filermark_results::live::LivePlaces;
 use filermark_results::reader::read_from;
 use filermark_results::record::Outcome;
+use filermark_results::settled_logs::SettledLogs;
 use filermark_results::testing::{self, composite::composite_lines};
 use filermark_results::{Line, MountFacts, RunRecord};
 use std::fs;
@@ -28,7 +30,12 @@ fn killed_record() -> (RunRecord, String) {
 /// A folder as such a run leaves it.
 fn killed(record: &RunRecord, lines: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    write_files_so_far(record, dir.path(), dir.path()).unwrap();
+    let mut logs = SettledLogs::new(LivePlaces {
+        dir: dir.path().into(),
+        log_dir: dir.path().into(),
+        heartbeat_log: None,
+    });
+    write_files_so_far(record, dir.path(), &mut logs).unwrap();
     let path = dir.path().join(format!("{}.run.jsonl", record.run.suffix));
     fs::write(path, lines).unwrap();
     dir

@@ -12,6 +12,7 @@ use crate::record::{Line, Phase, PhaseRecord, RunRecord};
 use crate::sfslog_txt::{self, Rank};
 use crate::time::Timestamp;
 use crate::timeline::{Mark, marks};
+use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::LoadPoint;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -295,7 +296,8 @@ impl LiveLogs {
     /// Who reads a pipe (`-q`) has not taken all of it.
     pub fn finish(&mut self) -> Result<(), FilesError> {
         let mut heartbeats = self.heartbeats.iter_mut();
-        heartbeats.try_for_each(LiveFile::finish)
+        let last = format!("{NOT_A_SPEC_RESULT}\n");
+        heartbeats.try_for_each(|file| file.finish(&last))
     }
 }
 

@@ -119,14 +119,15 @@ impl<K: Ord> LiveFile<K> {
         })
     }
 
-    /// The run has ended: nothing more comes.
+    /// The run has ended: a pipe or a device gets its last line, and nothing more comes.
     ///
     /// # Errors
     /// Who reads a pipe has not taken all of it.
-    pub fn finish(&mut self) -> Result<(), FilesError> {
-        let Some(stream) = &mut self.stream else {
+    pub fn finish(&mut self, last: &str) -> Result<(), FilesError> {
+        let Some(stream) = self.stream.as_mut().filter(|_| !self.is_broken) else {
             return Ok(());
         };
+        stream.add(last);
         let done = stream.finish(&self.path);
         done.map_err(|source| self.error(source))
     }

@@ -89,16 +89,19 @@ fn a_pipe_is_not_waited_for() {
     file.write().expect("written");
     file.pass_on();
     complete(&path, "a\nb\nc\n").expect("left alone");
-    file.finish().expect("all is taken");
+    file.finish("end\n").expect("all is taken");
     drop(file);
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("read");
-    assert_eq!(text, "a\nb\n");
+    assert_eq!(text, "a\nb\nend\n");
     // Nobody reads it any more: what does not fit is counted.
     drop(reader);
     let mut file = LiveFile::new(path, 0);
     (0..5).for_each(|_| file.add((), "x".repeat(1 << 20)));
     file.write().expect("nobody reads it");
-    let told = file.finish().expect_err("nobody has read it").to_string();
-    assert!(told.contains("nobody has read 5242880 bytes"), "{told}");
+    let told = file
+        .finish("end\n")
+        .expect_err("nobody has read it")
+        .to_string();
+    assert!(told.contains("nobody has read 5242884 bytes"), "{told}");
 }
