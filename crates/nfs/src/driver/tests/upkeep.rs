@@ -126,7 +126,6 @@ fn what_no_commit_confirms_is_counted_whatever_the_policy() {
         for (n, status) in statuses.into_iter().enumerate() {
             assert_eq!(bench.status(write_to(1, n as u64 * 10, 10)), status);
         }
-        // A later write that takes away the middle of one makes no more of it.
         settle(&mut bench);
         let counters = bench.counters();
         assert_eq!(counters["uncommitted_writes"], 3, "{commit}: {counters:?}");
