@@ -273,6 +273,24 @@ mod tests {
         assert!(fields > 120, "{fields}");
     }
 
+    /// Seed 004: the NVRAM that makes writes stable is part of the configuration. No submission
+    /// is complete without a word on it.
+    #[test]
+    fn stable_storage_has_to_be_stated() {
+        let mut paths = Vec::new();
+        each(&FORM, FORM.name, &mut |node, path| {
+            if node.name == "stableStorage" {
+                assert!(!node.is_optional, "{path}");
+                let value = node.field().map(|field| field.value);
+                assert_eq!(value, Some(Value::FreeForm), "{path}");
+                assert!(node.doc.contains("when the power fails"), "{}", node.doc);
+                paths.push(path.to_owned());
+            }
+        });
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        assert!(paths[0].contains("productInfo"), "{paths:?}");
+    }
+
     /// Seed 001, 5.1.4.2, steps 5 and 6.
     #[test]
     fn the_paths_of_the_seeds_session_are_there() {

@@ -16,6 +16,7 @@ mod terminal;
 mod turns;
 
 mod bad_input;
+mod below_rate;
 mod beside_load;
 mod bundle;
 mod by_hand;

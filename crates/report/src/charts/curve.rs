@@ -271,3 +271,37 @@ pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
     }
     Some(svg.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_results::testing;
+
+    /// Ten load points are ten dots of the curve, each at its achieved rate and its mean.
+    #[test]
+    fn the_curve_has_every_load_point_at_its_rate_and_latency() {
+        let mut record = testing::record();
+        record.points.truncate(10);
+        let dots = dots(&record);
+        assert_eq!(dots.len(), 10);
+        for (dot, point) in dots.iter().zip(&record.points) {
+            let stats = point.measured().expect("measured");
+            assert_eq!(dot.number, point.load.number);
+            assert_eq!(dot.achieved, stats.achieved_ops_per_sec());
+            let mean_ms = stats.service().mean_ns() / 1e6;
+            assert!((dot.ms[0].value - mean_ms).abs() < 1e-9, "{mean_ms}");
+        }
+        assert!(dots.is_sorted_by(|a, b| a.achieved < b.achieved));
+        assert!(dots.is_sorted_by(|a, b| a.ms[0].value <= b.ms[0].value));
+        let svg = response_chart(&record, Fit::Wide, None).expect("a chart");
+        for dot in &dots {
+            let told = format!(
+                "mean service time {}",
+                dot.ms[0].text(|ms| duration(ms * 1e6))
+            );
+            assert!(svg.contains(&told), "{told}");
+        }
+        record.points.clear();
+        assert!(response_chart(&record, Fit::Wide, None).is_none());
+    }
+}

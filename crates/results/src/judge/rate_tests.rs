@@ -147,3 +147,26 @@ fn a_point_that_is_explained_is_no_figure_and_no_overload() {
         "VALID: 8 of 10 load points count; the server is overloaded above them; load point 10 missed its rate for another reason than the server's speed (reconnects = 1)"
     );
 }
+
+/// netmist's `-O`: a server that is too slow for it bounds what is achieved, and the load
+/// point does not count. A cause changes no word of that.
+#[test]
+fn a_composite_that_misses_its_rate_is_invalid_with_its_figures() {
+    let record = testing::composite::composite_record();
+    let (plan, point) = (&record.run.plan, &record.points[2]);
+    let mut stats = point.measured().expect("measured").clone();
+    let below = |findings: &[Finding]| {
+        let found = findings.iter().find(|f| f.rule == Rule::AchievedRate);
+        found.cloned().expect("below its rate")
+    };
+    let finding = below(&judge(&stats, point.load, plan, 8));
+    assert_eq!(finding.severity, Severity::Invalid);
+    assert!(stats.achieved_ops_per_sec() < 0.95 * point.load.requested.0);
+    let pcnt = 100.0 * stats.achieved_ops_per_sec() / point.load.requested.0;
+    let value = finding.value.expect("a figure");
+    assert!((value - pcnt).abs() < 1e-9, "{value} for {pcnt}");
+    stats.counters.insert("reconnects".into(), 1);
+    let mut findings = judge(&stats, point.load, plan, 8);
+    settle_rate(&mut findings, &stats, point.load, plan);
+    assert_eq!(below(&findings), finding);
+}
