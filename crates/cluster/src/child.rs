@@ -62,6 +62,12 @@ pub(crate) fn end_of(child: &mut Child) -> std::io::Result<Option<End>> {
     group::end_of(child)
 }
 
+/// Whether a process of the group that this child leads still runs, the child among them.
+/// Where the system does not tell, one does.
+pub(crate) fn has_running_group(leader: &Child) -> bool {
+    group::has_running(leader.id())
+}
+
 /// What the system says of a program that was waited for.
 pub(crate) fn end_by(status: ExitStatus) -> End {
     match status.code() {
@@ -141,6 +147,30 @@ mod group {
         status.signal().unwrap_or(0)
     }
 
+    /// `/proc/PID/stat` has the state and the group as the first and the third word behind
+    /// the name (proc_pid_stat(5)). A process that has ended and was not waited for is in
+    /// state Z.
+    #[cfg(target_os = "linux")]
+    pub fn has_running(leader: u32) -> bool {
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return true;
+        };
+        entries.flatten().any(|entry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let Some((_, behind_name)) = stat.rsplit_once(')') else {
+                return false;
+            };
+            let mut words = behind_name.split_whitespace();
+            let runs = !matches!(words.next(), None | Some("Z" | "X"));
+            runs && words.nth(1).and_then(|word| word.parse().ok()) == Some(leader)
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn has_running(_: u32) -> bool {
+        true
+    }
+
     pub fn end_numbers(leaders: &[u32], grace: Duration) {
         for wish in [Signal::TERM, Signal::KILL] {
             for leader in leaders {
@@ -171,6 +201,10 @@ mod group {
 
     pub fn signal_of(_: ExitStatus) -> i32 {
         super::SIGKILL
+    }
+
+    pub fn has_running(_: u32) -> bool {
+        true
     }
 
     /// Without groups there are no numbers to end them by.

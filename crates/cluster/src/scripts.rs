@@ -40,12 +40,14 @@ use std::time::{Duration, Instant};
 use troubles::Troubles;
 
 pub use groups::end_all_at_once;
-pub use monitor::Event;
+pub use monitor::{Event, MonitorFiles};
 
 /// Suffix of the scripts' names.
 const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
 /// What a call may need beyond its limit to be ended.
 const MARGIN: Duration = Duration::from_secs(10);
+/// A call that starts later than this after its event is told `[own]`.
+const LATE_MIN: Duration = Duration::from_secs(1);
 /// What is left to the calls that tidy up after the user wished to stop.
 const HURRY: Duration = Duration::from_secs(5);
 
@@ -92,8 +94,9 @@ const LIMIT_DEFAULT: Nanos = Nanos::from_secs(60);
 
 /// The scripts of a run; does nothing without a plan.
 pub struct Scripts {
-    /// Where each of them is, and its time limit; `None`: is not called.
+    /// Where each of them is; `None`: is not called.
     paths: [Option<PathBuf>; 3],
+    /// How long a call of one of them may take.
     limit: Duration,
     monitor: Option<Monitor>,
     ended: Receiver<(u64, Ended)>,
@@ -148,23 +151,44 @@ impl Scripts {
     /// What went wrong in the pieces before of a run that goes on, by the calls that its
     /// record keeps.
     pub fn take_earlier(&mut self, calls: &[ScriptRecord]) {
-        for call in calls.iter().filter(|call| !call.status.is_ok()) {
-            let (shown, argument) = match call.call {
-                Some(_) => (monitor::shown(&call.script), ""),
-                None => (call.script.clone(), call.argument.as_str()),
+        for call in calls {
+            let shown = match call.call {
+                Some(_) => monitor::shown(&call.script),
+                None => call.script.clone(),
             };
-            self.trouble(&shown, argument, &call.status.to_string(), call.point);
+            self.note_lateness(&shown, call);
+            if !call.status.is_ok() {
+                let argument = match call.call {
+                    Some(_) => "",
+                    None => &call.argument,
+                };
+                self.trouble(&shown, argument, &call.status.to_string(), call.point);
+            }
         }
     }
 
-    /// From now on PRIME_MON_SCRIPT is called, where the plan has one; what it prints goes
-    /// to `sfsmon.SUFFIX` in `dir`, too.
-    pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, suffix: &str, dir: &Path) {
+    /// A call that was started long after its event. One that was not started at all has
+    /// taken no time.
+    fn note_lateness(&mut self, shown: &str, call: &ScriptRecord) {
+        let late = call.event_at.map(|event| call.at.seconds_since(event));
+        if call.seconds > 0.0 && late.is_some_and(|late| late > LATE_MIN.as_secs_f64()) {
+            let reason = format!(
+                "was started more than {} s after its event, since the call before it had not ended",
+                LATE_MIN.as_secs()
+            );
+            self.trouble(shown, &call.argument, &reason, call.point);
+        }
+    }
+
+    /// From now on PRIME_MON_SCRIPT is called, where the plan has one.
+    pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, files: MonitorFiles<'_>) {
         let Some(plan) = plan.cloned() else { return };
         let script = plan.script.clone();
-        match Monitor::new(plan, suffix, dir, self.teller.clone()) {
-            Ok(monitor) => {
-                self.limit = self.limit.max(monitor.limit());
+        match Monitor::new(plan, files, self.teller.clone()) {
+            Ok((monitor, trouble)) => {
+                if let Some(why) = trouble {
+                    self.trouble(&monitor.shown(), "", &why, 0);
+                }
                 self.monitor = Some(monitor);
             }
             Err(e) => {
@@ -194,13 +218,15 @@ impl Scripts {
         self.under_way.push(UnderWay {
             id: self.call_count,
             record: ScriptRecord {
+                at: planned.event_at,
                 call: Some(planned.number),
+                event_at: Some(planned.event_at),
                 ..record(name, &planned.argument, event.point, Some(event.phase))
             },
             shown: (shown, String::new()),
             since: Instant::now(),
             wish: planned.wish.clone(),
-            is_waited_for: !planned.is_short,
+            is_waited_for: planned.is_waited_for,
         });
         if let Some(monitor) = &self.monitor {
             monitor.send(self.call_count, planned);
@@ -254,6 +280,7 @@ impl Scripts {
             env: Vec::new(),
             until: Until::Limit(self.limit),
             copy: None,
+            splits_errors: false,
             wish: wish.clone(),
         };
         let thread = std::thread::Builder::new()
@@ -306,35 +333,39 @@ impl Scripts {
 
     fn take_in(&mut self, call: UnderWay, ended: Ended) -> ScriptRecord {
         self.leaders.extend(ended.leader);
+        let (shown, argument) = &call.shown;
         if !ended.status.is_ok() {
-            let (shown, argument) = &call.shown;
             let (reason, point) = (ended.status.to_string(), call.record.point);
             self.troubles
                 .add(shown, argument, &reason, &ended.errors, point);
         }
-        ScriptRecord {
+        let record = ScriptRecord {
             at: ended.at,
             status: ended.status,
             seconds: ended.seconds,
             output: ended.output,
             ..call.record
-        }
+        };
+        self.note_lateness(shown, &record);
+        record
     }
 
     /// Waits till the calls have ended that the run waits for, which their limits see to.
     /// The wish to stop shortens that. `meanwhile` is called every few milliseconds.
     pub fn wait(&mut self, stop: &StopFlag, meanwhile: &mut dyn FnMut()) -> Vec<ScriptRecord> {
         let mut records = self.take_ended();
+        let of_monitor = self.monitor.as_ref().and_then(Monitor::limit);
+        let limit = self.limit.max(of_monitor.unwrap_or_default());
         let began = Instant::now();
         let mut stopped: Option<Instant> = None;
         while self.under_way.iter().any(|w| w.is_waited_for) {
             let hurry =
                 stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY;
-            let is_late = began.elapsed() >= self.limit + MARGIN;
+            let is_late = began.elapsed() >= limit + MARGIN;
             if hurry || is_late {
                 self.give_up();
             }
-            if began.elapsed() >= self.limit + MARGIN + 3 * child::PATIENCE {
+            if began.elapsed() >= limit + MARGIN + 3 * child::PATIENCE {
                 records.extend(self.abandon());
                 break;
             }
@@ -430,6 +461,7 @@ fn record(script: String, argument: &str, point: u32, phase: Option<Phase>) -> S
         script,
         argument: argument.to_owned(),
         call: None,
+        event_at: None,
         point,
         phase,
         status: ScriptStatus::Exited { code: 0 },

@@ -199,8 +199,14 @@ impl<'a> Sweep<'a> {
         let options = &self.options;
         if kept.is_ok() {
             let monitor = options.plan.monitor.as_ref();
-            self.scripts
-                .begin_monitor(monitor, &options.suffix, &options.dir);
+            let calls = self.record.scripts.iter().filter_map(|script| script.call);
+            let goes_on = !self.record.restarts.is_empty();
+            let files = scripts::MonitorFiles {
+                suffix: &options.suffix,
+                dir: &options.dir,
+                earlier_calls: goes_on.then(|| calls.max().unwrap_or(0)),
+            };
+            self.scripts.begin_monitor(monitor, files);
             self.has_results = true;
             self.begin_live_logs();
         }

@@ -46,6 +46,10 @@ pub struct ScriptRecord {
     /// The number of a call of PRIME_MON_SCRIPT, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
+    /// When the phase began or ended that a call of PRIME_MON_SCRIPT tells of; the call
+    /// starts later where the one before it took long. Older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_at: Option<Timestamp>,
     /// The load point, from 1; 0: the run as a whole.
     pub point: u32,
     /// The phase that it belongs to, where there is one.
@@ -75,7 +79,8 @@ pub enum ScriptStatus {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<i32>,
     },
-    /// It is missing, could not be started, was ended by a signal, or took too long.
+    /// It is missing, could not be started, was ended by a signal, took too long, or ended
+    /// before the RUN that it was to run beside.
     Failed {
         /// Which of these, in one sentence.
         reason: String,

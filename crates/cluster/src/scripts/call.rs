@@ -13,15 +13,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// A program that ends by itself has run beside RUN where it ran for this share of it
+/// `[own]`: `vmstat 1 300` ends a second early.
+const RAN_MIN: f64 = 0.9;
+
 /// What is called, and how.
 pub(super) struct Job {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(&'static str, String)>,
     pub until: Until,
-    /// Where else what it prints goes, and the line that goes ahead of it; what goes to
-    /// stderr is then told apart.
+    /// Where else what it prints goes, and the line that goes ahead of it.
     pub copy: Option<(File, String)>,
+    /// What goes to stderr is kept by itself, too.
+    pub splits_errors: bool,
     pub wish: Arc<Wish>,
 }
 
@@ -85,6 +90,10 @@ pub(super) fn carry_out(job: Job) -> Ended {
     if job.wish.is_given_up() {
         return Ended::failed("was not called, as the run had ended".into());
     }
+    if matches!(job.until, Until::EndOfRun) && job.wish.has_run_ended() {
+        let reason = "was not started: RUN had ended before the program of the load point before";
+        return Ended::failed(reason.into());
+    }
     let (at, since) = (Timestamp::now(), Instant::now());
     let (mut child, streams) = match start(&job) {
         Ok(started) => started,
@@ -95,14 +104,17 @@ pub(super) fn carry_out(job: Job) -> Ended {
     };
     groups::enroll(&child);
     let kept = Kept::of(streams, job.copy);
-    let status = watch(&mut child, job.until, &job.wish);
+    let mut status = watch(&mut child, job.until, &job.wish);
     let seconds = since.elapsed().as_secs_f64();
     let stays = match (&status, job.until) {
         (ScriptStatus::Exited { .. }, Until::Limit(_)) => true,
         // What it has left running is the monitor.
         (ScriptStatus::Exited { code: 0 }, Until::EndOfRun) => {
-            while !job.wish.has_run_ended() && !job.wish.is_given_up() {
-                std::thread::sleep(child::LOOK);
+            if !ran_till_end_of_run(&child, since, &job.wish) {
+                let reason = "ended before RUN did, with exit code 0, and left nothing running";
+                status = ScriptStatus::Failed {
+                    reason: reason.into(),
+                };
             }
             false
         }
@@ -115,7 +127,7 @@ pub(super) fn carry_out(job: Job) -> Ended {
             None
         }
     };
-    let (output, errors) = kept.take();
+    let (output, errors) = kept.take(leader.is_none());
     Ended {
         at,
         seconds,
@@ -124,6 +136,16 @@ pub(super) fn carry_out(job: Job) -> Ended {
         errors,
         leader,
     }
+}
+
+/// A program that has begun at `since` has ended by itself: waits for the end of RUN and
+/// says whether it, or what it has left running, ran till then.
+fn ran_till_end_of_run(child: &Child, since: Instant, wish: &Wish) -> bool {
+    let ran = since.elapsed();
+    while !wish.has_run_ended() && !wish.is_given_up() {
+        std::thread::sleep(child::LOOK);
+    }
+    ran >= since.elapsed().mul_f64(RAN_MIN) || child::has_running_group(child)
 }
 
 /// Waits till it ends, by itself or because it has to.
@@ -208,7 +230,7 @@ fn start(job: &Job) -> io::Result<(Child, Streams)> {
 
 fn spawn(command: &mut Command, job: &Job) -> io::Result<(Child, Streams)> {
     let (output, end) = io::pipe()?;
-    let (errors, errors_end) = match job.copy.is_some() {
+    let (errors, errors_end) = match job.splits_errors {
         true => {
             let (errors, errors_end) = io::pipe()?;
             (Some(errors), errors_end)

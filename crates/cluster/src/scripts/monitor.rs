@@ -8,10 +8,12 @@ use super::call::{Ended, Job, Until, Wish, carry_out};
 use filermark_model::plan::{MonitorMode, MonitorPlan};
 use filermark_results::{Phase, Timestamp};
 use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 /// Calls that wait for their turn at most.
 pub(super) const WAITING_MAX: usize = 64;
@@ -38,12 +40,47 @@ impl Event {
     }
 }
 
+/// Where what the program prints goes, and which calls were made before.
+#[derive(Clone, Copy, Debug)]
+pub struct MonitorFiles<'a> {
+    /// The suffix of the run.
+    pub suffix: &'a str,
+    /// The result directory.
+    pub dir: &'a Path,
+    /// The number of the last call, where a run goes on that was cut.
+    pub earlier_calls: Option<u32>,
+}
+
+impl MonitorFiles<'_> {
+    /// `sfsmon.SUFFIX`: begun anew, or gone on with.
+    fn open(&self) -> Result<File, String> {
+        let path = self.dir.join(format!("sfsmon.{}", self.suffix));
+        let opened = match self.earlier_calls {
+            None => File::create(&path),
+            Some(_) => File::options().append(true).create(true).open(&path),
+        };
+        let begun = opened.and_then(|mut file| {
+            if self.earlier_calls.is_some() {
+                writeln!(file, "# the run goes on, {}", Timestamp::now())?;
+            }
+            Ok(file)
+        });
+        begun.map_err(|e| {
+            format!(
+                "{}: cannot be written: {e}; of what it prints only the first 64 KiB of each \
+                 call are kept, in the record",
+                path.display()
+            )
+        })
+    }
+}
+
 /// The program and its thread.
 pub(super) struct Monitor {
     plan: MonitorPlan,
     suffix: String,
     copy: Option<File>,
-    /// Calls so far.
+    /// The number of the last call.
     count: u32,
     lane: Sender<(u64, Job)>,
     /// The program that runs while RUN does.
@@ -54,22 +91,23 @@ pub(super) struct Monitor {
 pub(super) struct Planned {
     pub argument: String,
     pub number: u32,
+    /// When the phase began or ended.
+    pub event_at: Timestamp,
     pub wish: Arc<Wish>,
-    /// Whether it ends by itself, as a call of the phase mode does; a program that runs
-    /// beside RUN is ended.
-    pub is_short: bool,
+    /// Whether the run waits for its end before it goes on: a program that runs beside RUN
+    /// has to end before the next INIT, a call of the phase mode need not.
+    pub is_waited_for: bool,
     job: Job,
 }
 
 impl Monitor {
-    /// What the program prints goes to `sfsmon.SUFFIX` in `dir`, too; `tell` hears of
-    /// every call that has ended.
+    /// What the program prints goes to `sfsmon.SUFFIX`, too; `tell` hears of every call
+    /// that has ended. The second value: why there is no such file.
     pub fn new(
         plan: MonitorPlan,
-        suffix: &str,
-        dir: &Path,
+        files: MonitorFiles<'_>,
         tell: Sender<(u64, Ended)>,
-    ) -> std::io::Result<Self> {
+    ) -> io::Result<(Self, Option<String>)> {
         let (lane, jobs) = channel::<(u64, Job)>();
         let work = move || {
             for (id, job) in jobs {
@@ -79,14 +117,19 @@ impl Monitor {
         std::thread::Builder::new()
             .name("monitor".into())
             .spawn(work)?;
-        Ok(Self {
+        let (copy, trouble) = match files.open() {
+            Ok(file) => (Some(file), None),
+            Err(why) => (None, Some(why)),
+        };
+        let monitor = Self {
             plan,
-            suffix: suffix.into(),
-            copy: File::create(dir.join(format!("sfsmon.{suffix}"))).ok(),
-            count: 0,
+            suffix: files.suffix.into(),
+            copy,
+            count: files.earlier_calls.unwrap_or(0),
             lane,
             running: None,
-        })
+        };
+        Ok((monitor, trouble))
     }
 
     /// Its name in messages.
@@ -173,30 +216,34 @@ impl Monitor {
         Planned {
             argument,
             number,
+            event_at: now,
             wish: wish.clone(),
-            is_short,
+            is_waited_for: !is_short,
             job: Job {
                 program: PathBuf::from(&self.plan.script),
                 args,
                 env,
                 until: self.until(),
                 copy: copy.map(|file| (file, head)),
+                splits_errors: true,
                 wish,
             },
         }
     }
 
     fn until(&self) -> Until {
-        match self.plan.mode {
-            MonitorMode::Program => Until::EndOfRun,
-            MonitorMode::Phases => Until::Limit(self.limit()),
-        }
+        self.limit().map_or(Until::EndOfRun, Until::Limit)
     }
 
-    /// How long a call of a phase may take.
-    pub fn limit(&self) -> std::time::Duration {
-        let limit = self.plan.limit.unwrap_or(super::LIMIT_DEFAULT);
-        std::time::Duration::from_nanos(limit.0)
+    /// How long a call of a phase may take; a program beside RUN has no limit.
+    pub fn limit(&self) -> Option<Duration> {
+        match self.plan.mode {
+            MonitorMode::Program => None,
+            MonitorMode::Phases => {
+                let limit = self.plan.limit.unwrap_or(super::LIMIT_DEFAULT);
+                Some(Duration::from_nanos(limit.0))
+            }
+        }
     }
 }
 /// The name of a program monitor in a finding.

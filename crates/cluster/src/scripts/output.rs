@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 /// How long output is still waited for after a script has ended: something that it
 /// left running may hold the pipe for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+/// The same where all of its group was ended: only what has left the group may hold it.
+const LAST_WORDS_OF_GROUP: Duration = Duration::from_secs(2);
 
 /// The reading ends of a script's outputs.
 pub(super) struct Streams {
@@ -55,8 +57,12 @@ impl Kept {
     }
 
     /// The beginning of all that it printed, and of what went to stderr alone.
-    pub fn take(self) -> (String, String) {
-        let deadline = Instant::now() + LAST_WORDS;
+    pub fn take(self, is_group_ended: bool) -> (String, String) {
+        let deadline = Instant::now()
+            + match is_group_ended {
+                true => LAST_WORDS_OF_GROUP,
+                false => LAST_WORDS,
+            };
         for _ in 0..self.stream_count {
             let left = deadline.saturating_duration_since(Instant::now());
             let _ = self.at_end.recv_timeout(left);

@@ -1,11 +1,11 @@
 //! Scripts that behave, and scripts that do not.
 
-use super::{Call, Script, Scripts};
+use super::{Call, Event, MonitorFiles, Script, Scripts};
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::ScriptsPlan;
+use filermark_model::plan::{MonitorMode, MonitorPlan, ScriptsPlan};
 use filermark_model::{Nanos, Rule, Severity};
 use filermark_results::heartbeat::SCRIPT_OUTPUT_LEN_MAX;
-use filermark_results::{ScriptRecord, ScriptStatus};
+use filermark_results::{Phase, ScriptRecord, ScriptStatus};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -257,4 +257,171 @@ fn the_wish_to_stop_shortens_the_wait() {
         began.elapsed()
     );
     assert_eq!(ended[0].status.to_string(), "was ended, as the run was");
+}
+
+/// With `mon.sh` in `dir` as the monitor; `earlier_calls`: the run goes on.
+fn begin_monitor(
+    scripts: &mut Scripts,
+    dir: &TempDir,
+    text: &str,
+    mode: MonitorMode,
+    earlier_calls: Option<u32>,
+) {
+    let path = dir.path().join("mon.sh");
+    std::fs::write(
+        &path,
+        format!("#!/bin/sh\ncd '{}'\n{text}\n", dir.path().display()),
+    )
+    .unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let plan = MonitorPlan {
+        script: path.display().to_string(),
+        args: Vec::new(),
+        mode,
+        limit: None,
+    };
+    let files = MonitorFiles {
+        suffix: "s",
+        dir: dir.path(),
+        earlier_calls,
+    };
+    scripts.begin_monitor(Some(&plan), files);
+}
+
+fn tell(scripts: &mut Scripts, phase: Phase, begins: bool, point: u32) {
+    scripts.tell_monitor(Event {
+        phase,
+        begins,
+        load: 100.0,
+        point,
+    });
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn finish(scripts: &mut Scripts) -> Vec<ScriptRecord> {
+    let mut ended = scripts.finish(&StopFlag::new());
+    ended.sort_by_key(|call| call.call);
+    ended
+}
+
+#[test]
+fn a_program_that_did_not_run_beside_run_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = Scripts::new(None);
+    let text = "echo usage; echo $$ >pid";
+    begin_monitor(&mut all, &dir, text, MonitorMode::Program, None);
+    let began = Instant::now();
+    tell(&mut all, Phase::Run, true, 1);
+    let process = || {
+        let pid = std::fs::read_to_string(dir.path().join("pid")).ok()?;
+        Some(Path::new("/proc").join(pid.strip_suffix('\n')?))
+    };
+    wait_for("its end", || process().is_some_and(|p| is_zombie(&p)));
+    // RUN is much longer than the program.
+    std::thread::sleep(4 * began.elapsed() + Duration::from_millis(500));
+    tell(&mut all, Phase::Run, false, 1);
+    let ended = finish(&mut all);
+    assert!(!ended[0].status.is_ok(), "{ended:?}");
+    assert_eq!(ended[0].output, "usage\n");
+    let told = messages(&all, Severity::Warning);
+    let wanted = "PRIME_MON_SCRIPT mon.sh: ended before RUN did, with exit code 0, and left \
+                  nothing running (load point 1)";
+    assert_eq!(told, [wanted]);
+}
+
+#[test]
+fn a_program_whose_turn_comes_after_run_is_not_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = Scripts::new(None);
+    // The first one ends by force only.
+    let text = "trap '' TERM; echo >>marks; while :; do sleep 0.1; done";
+    begin_monitor(&mut all, &dir, text, MonitorMode::Program, None);
+    let marks = || std::fs::read_to_string(dir.path().join("marks")).unwrap_or_default();
+    tell(&mut all, Phase::Run, true, 1);
+    wait_for("the first one", || !marks().is_empty());
+    tell(&mut all, Phase::Run, false, 1);
+    tell(&mut all, Phase::Run, true, 2);
+    tell(&mut all, Phase::Run, false, 2);
+    let ended = finish(&mut all);
+    assert_eq!(ended.len(), 2, "{ended:?}");
+    assert_eq!(ended[1].seconds, 0.0);
+    assert_eq!(marks(), "\n", "the second one was started");
+    let told = messages(&all, Severity::Warning).join("\n");
+    assert!(told.contains("was not started: RUN had ended"), "{told}");
+}
+
+#[test]
+fn a_call_that_starts_late_is_told_with_the_time_of_its_event() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = Scripts::new(None);
+    let text = "[ $2$4 = INITend ] || exit 0; while [ ! -e go ]; do sleep 0.01; done";
+    begin_monitor(&mut all, &dir, text, MonitorMode::Phases, None);
+    tell(&mut all, Phase::Init, false, 1);
+    tell(&mut all, Phase::Run, true, 1);
+    std::thread::sleep(Duration::from_millis(1_100));
+    std::fs::write(dir.path().join("go"), "").unwrap();
+    let ended = finish(&mut all);
+    let (wanted, late) = ("RUN begin", &ended[1]);
+    assert_eq!((&*late.argument, late.call), (wanted, Some(2)));
+    let event_at = late.event_at.expect("the time of the event");
+    assert!(late.at.seconds_since(event_at) >= 1.1, "{late:?}");
+    let told = messages(&all, Severity::Warning);
+    let wanted = "PRIME_MON_SCRIPT mon.sh RUN begin: was started more than 1 s after its event, \
+                  since the call before it had not ended (load point 1)";
+    assert!(told.iter().any(|m| m == wanted), "{told:?}");
+}
+
+#[test]
+fn a_monitor_leaves_the_limit_of_netmists_scripts_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), Script::Mon, "#!/bin/sh\nexec sleep 600\n");
+    for mode in [MonitorMode::Program, MonitorMode::Phases] {
+        let mut all = scripts(&dir, Nanos::from_millis(200));
+        begin_monitor(&mut all, &dir, "exec sleep 600", mode, None);
+        call(&mut all, Script::Mon, "INIT");
+        let ended = wait(&mut all);
+        let status = ended[0].status.to_string();
+        assert_eq!(status, "took longer than 0.2 s and was ended", "{mode:?}");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_the_output_of_the_calls_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("sfsmon.s");
+    let text = "echo new output; echo to stderr >&2; exit 4";
+    for (earlier_calls, number) in [(Some(4), 5), (None, 1)] {
+        std::fs::write(&copy, "old output\n").unwrap();
+        let mut all = Scripts::new(None);
+        begin_monitor(&mut all, &dir, text, MonitorMode::Phases, earlier_calls);
+        tell(&mut all, Phase::Run, true, 1);
+        assert_eq!(finish(&mut all)[0].call, Some(number));
+        let said = std::fs::read_to_string(&copy).unwrap();
+        assert_eq!(
+            said.contains("old output"),
+            earlier_calls.is_some(),
+            "{said}"
+        );
+        assert_eq!(said.contains("# the run goes on"), earlier_calls.is_some());
+        assert!(said.contains(&format!("# call {number}, ")), "{said}");
+        assert!(said.contains("new output"), "{said}");
+    }
+    // Where there can be no such file, that is told, and what goes to stderr is told still.
+    std::fs::remove_file(&copy).unwrap();
+    std::fs::create_dir(&copy).unwrap();
+    let mut all = Scripts::new(None);
+    begin_monitor(&mut all, &dir, text, MonitorMode::Phases, None);
+    tell(&mut all, Phase::Run, true, 1);
+    finish(&mut all);
+    let told = messages(&all, Severity::Warning);
+    assert!(told[0].contains("sfsmon.s: cannot be written"), "{told:?}");
+    let wanted = "exit code 4: to stderr (load point 1)";
+    assert!(told.iter().any(|m| m.contains(wanted)), "{told:?}");
 }

@@ -71,6 +71,7 @@ fn every_kind_of_event_keeps_to_the_schema() {
         script: "netmist_mon.sh".into(),
         argument: "INIT".into(),
         call: None,
+        event_at: None,
         point: 0,
         phase: None,
         status: ScriptStatus::Failed {

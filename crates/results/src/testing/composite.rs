@@ -297,6 +297,7 @@ impl Builder {
             script: script.into(),
             argument: argument.into(),
             call: None,
+            event_at: None,
             point,
             phase: (point > 0).then_some(Phase::Init),
             status,
