@@ -211,7 +211,7 @@ fn inspected(facts: &mut InspectFacts) {
 fn validated(facts: &mut ValidationFacts) {
     let validation = match facts {
         ValidationFacts::Done(validation) => validation,
-        ValidationFacts::Failed { reason } => return sentence(reason),
+        ValidationFacts::Failed(why) => return sentence(&mut why.reason),
     };
     name(&mut validation.protocol);
     sentence(&mut validation.summary);

@@ -15,6 +15,7 @@ use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::secret::Secret;
 use filermark_model::{Nanos, RunPlan};
+use filermark_smb::login::Refusals;
 use serde::{Deserialize, Serialize};
 
 /// How long a client may take for one mount point: every check has limits of its own.
@@ -76,6 +77,8 @@ pub struct Validation {
     pub text: String,
     /// The checks that ran, in order.
     pub checks: Vec<Checked>,
+    /// The server has refused the user.
+    pub user_is_refused: bool,
 }
 
 /// A validation, or why there is none.
@@ -85,10 +88,48 @@ pub enum ValidationFacts {
     /// It was carried out.
     Done(Validation),
     /// It could not be.
-    Failed {
-        /// Why, in one sentence.
-        reason: String,
-    },
+    Failed(NotChecked),
+}
+
+/// Why there is no validation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotChecked {
+    /// In one sentence.
+    pub reason: String,
+    /// The server has refused the user.
+    pub user_is_refused: bool,
+}
+
+impl From<String> for NotChecked {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            user_is_refused: false,
+        }
+    }
+}
+
+/// Why the mount points that follow are not validated, after what came of one; `None`: they
+/// are. Level 1 ends with the first failure. A password that was refused is not tried again:
+/// accounts are locked after a few wrong ones.
+pub fn why_over(
+    checked: &Result<Validation, NotChecked>,
+    driver: &DriverPlan,
+    first_only: bool,
+    place: &str,
+) -> Option<String> {
+    let (failed, user_is_refused) = match checked {
+        Ok(validation) => (!validation.is_success, validation.user_is_refused),
+        Err(why) => (true, why.user_is_refused),
+    };
+    let has_password = driver.password().is_some_and(Secret::is_given);
+    if user_is_refused && has_password {
+        return Some(format!(
+            "not tried, since the server has refused the user at {place}; a wrong password is tried once only"
+        ));
+    }
+    (first_only && failed)
+        .then(|| format!("not tried, since level 1 ended with a failure at {place}"))
 }
 
 impl From<&CheckResult> for Checked {
@@ -119,9 +160,10 @@ impl From<&CheckResult> for Checked {
     }
 }
 
-impl From<&validation::Report> for Validation {
-    fn from(report: &validation::Report) -> Self {
+impl Validation {
+    fn new(report: &validation::Report, user_is_refused: bool) -> Self {
         Self {
+            user_is_refused,
             protocol: report.protocol.into(),
             is_success: report.is_success(),
             summary: report.summary(),
@@ -129,9 +171,7 @@ impl From<&validation::Report> for Validation {
             checks: report.results.iter().map(Checked::from).collect(),
         }
     }
-}
 
-impl Validation {
     /// How many checks came out so.
     pub fn count(&self, which: impl Fn(&CheckVerdict) -> bool) -> usize {
         self.checks.iter().filter(|c| which(&c.verdict)).count()
@@ -142,7 +182,7 @@ impl Validation {
 /// told of each as it ends.
 ///
 /// # Errors
-/// A sentence on why nothing, or not all, could be checked.
+/// Nothing could be checked.
 pub fn check_here(
     driver: &DriverPlan,
     mount: &MountPoint,
@@ -150,26 +190,31 @@ pub fn check_here(
     first_only: bool,
     stop: &StopFlag,
     hear: &mut dyn FnMut(&CheckResult),
-) -> Result<Validation, String> {
+) -> Result<Validation, NotChecked> {
     let level = match first_only {
         true => Level::First,
         false => Level::All,
     };
     let mut hear = |result: &CheckResult| hear(result);
+    let refusals = Refusals::default();
     let report = match driver {
         DriverPlan::Nfs(nfs) => {
             filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
         }
         DriverPlan::Smb(smb) => {
-            filermark_smb::validate::validate(smb, mount, claim, level, stop, &mut hear)
+            let refusals = &refusals;
+            filermark_smb::validate::validate(smb, mount, claim, level, stop, refusals, &mut hear)
         }
         DriverPlan::Posix(_) | DriverPlan::Null => {
-            return Err("there is no protocol to validate".into());
+            return Err("there is no protocol to validate".to_owned().into());
         }
     };
     match report {
-        Ok(report) => Ok(Validation::from(&report)),
-        Err(e) => Err(e.to_string()),
+        Ok(report) => Ok(Validation::new(&report, refusals.is_refused())),
+        Err(e) => Err(NotChecked {
+            reason: e.to_string(),
+            user_is_refused: refusals.is_refused(),
+        }),
     }
 }
 
@@ -208,6 +253,15 @@ pub struct Outcome {
     pub done: Vec<Validated>,
     /// What could not be, in sentences that name the client.
     pub troubles: Vec<String>,
+    /// What was left out after a failure elsewhere, in the same way.
+    pub skipped: Vec<String>,
+}
+
+impl Outcome {
+    /// All that was not validated, and why.
+    pub fn not_validated(&self) -> impl Iterator<Item = &String> {
+        self.troubles.iter().chain(&self.skipped)
+    }
 }
 
 /// Goes round the clients that have mount points.
@@ -245,9 +299,7 @@ struct Round<'a, 'o> {
 
 impl Round<'_, '_> {
     fn go(mut self) {
-        // A password that is wrong is tried by one client, not by all.
-        let has_password = |d: &DriverPlan| d.password().is_some_and(Secret::is_given);
-        let is_careful = has_password(&self.options.plan.driver);
+        let mut over = None;
         for at in self.agents.living() {
             let Some(client) = self.options.plan.clients.get(at) else {
                 continue;
@@ -256,28 +308,48 @@ impl Round<'_, '_> {
             mounts.sort();
             mounts.dedup();
             for mount in mounts {
-                if self.options.stop.is_raised() || self.is_enough(is_careful) {
-                    return;
+                if self.options.stop.is_raised() {
+                    over.get_or_insert_with(|| "stopped on request".to_owned());
                 }
-                if let Err(reason) = self.ask(at, &name, &mount) {
-                    let trouble = match reason.contains(&name) {
-                        true => reason,
-                        false => format!("client {name}: {mount}: {reason}"),
-                    };
-                    self.outcome.troubles.push(trouble);
+                let place = format!("client {name}: {mount}");
+                if let Some(why) = &over {
+                    self.outcome.skipped.push(format!("{place}: {why}"));
+                    continue;
                 }
+                let checked = self.ask(at, &name, &mount);
+                let options = &self.options;
+                over = why_over(&checked, &options.plan.driver, options.first_only, &place);
+                self.take(checked, &name, mount);
             }
         }
     }
 
-    /// Level 1 ends with the first failure, a log-in that may be refused everywhere too.
-    fn is_enough(&self, is_careful: bool) -> bool {
-        let failed = self.outcome.done.iter().any(|d| !d.validation.is_success);
-        let trouble = !self.outcome.troubles.is_empty();
-        self.options.first_only && (failed || trouble) || is_careful && trouble
+    fn take(&mut self, checked: Result<Validation, NotChecked>, name: &str, mount: MountPoint) {
+        match checked {
+            Ok(validation) => {
+                (self.options.observe)(name, &mount, Some(&validation));
+                self.outcome.done.push(Validated {
+                    client: name.to_owned(),
+                    mount,
+                    validation,
+                });
+            }
+            Err(NotChecked { reason, .. }) => {
+                let trouble = match reason.contains(name) {
+                    true => reason,
+                    false => format!("client {name}: {mount}: {reason}"),
+                };
+                self.outcome.troubles.push(trouble);
+            }
+        }
     }
 
-    fn ask(&mut self, at: usize, client: &str, mount: &MountPoint) -> Result<(), String> {
+    fn ask(
+        &mut self,
+        at: usize,
+        client: &str,
+        mount: &MountPoint,
+    ) -> Result<Validation, NotChecked> {
         (self.options.observe)(client, mount, None);
         let (plan, claim) = (self.options.plan, &self.options.claim);
         let order = |_: usize| {
@@ -301,20 +373,13 @@ impl Round<'_, '_> {
         let asked = self
             .agents
             .order(&[at], &order, MOUNT_MAX, OnLost::Continue, &mut take);
-        match (found, asked) {
-            (Some(ValidationFacts::Done(validation)), _) => {
-                (self.options.observe)(client, mount, Some(&validation));
-                self.outcome.done.push(Validated {
-                    client: client.to_owned(),
-                    mount: mount.clone(),
-                    validation,
-                });
-                Ok(())
-            }
-            (Some(ValidationFacts::Failed { reason }), _) => Err(reason),
-            (None, Ok(())) => Err("it gave no answer".into()),
-            (None, Err(OrderError::Stopped)) => Err("stopped on request".into()),
-            (None, Err(e)) => Err(e.to_string()),
-        }
+        let reason = match (found, asked) {
+            (Some(ValidationFacts::Done(validation)), _) => return Ok(validation),
+            (Some(ValidationFacts::Failed(why)), _) => return Err(why),
+            (None, Ok(())) => "it gave no answer".to_owned(),
+            (None, Err(OrderError::Stopped)) => "stopped on request".to_owned(),
+            (None, Err(e)) => e.to_string(),
+        };
+        Err(reason.into())
     }
 }

@@ -75,6 +75,20 @@ pub enum Session {
     Two(Box<smb2::Session>),
 }
 
+impl Refusals {
+    /// Whether the server, or the KDC, has refused the user.
+    pub fn is_refused(&self) -> bool {
+        let tickets = &self.0.tickets;
+        let tickets = tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.refused.load(Ordering::Relaxed) || matches!(&*tickets, Some((_, Err(_))))
+    }
+
+    /// The server has refused the user: nobody tries again.
+    pub(crate) fn refuse(&self) {
+        self.0.refused.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Login {
     /// The login on a target's share.
     pub fn new(target: &Target, plan: &SmbPlan, refusals: &Refusals) -> Self {
@@ -218,7 +232,7 @@ impl Login {
     /// that was refused is not tried again from now on.
     pub fn explain(&self, error: &SetupError) -> DriverError {
         if is_refusal_of_user(error) {
-            self.refusals.0.refused.store(true, Ordering::Relaxed);
+            self.refusals.refuse();
         }
         DriverError {
             place: self.place.clone(),

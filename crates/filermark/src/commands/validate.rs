@@ -6,7 +6,7 @@ use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
 use filermark_cluster::validate::{
     CheckVerdict, Checked, Outcome, ValidateOptions, Validated, Validation, check_here,
-    validate as go_round,
+    validate as go_round, why_over,
 };
 use filermark_config::Resolved;
 use filermark_engine::driver::{Claim, StopFlag};
@@ -145,25 +145,26 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
             eprintln!("{}", result.render_text().trim_end());
         }
     };
+    let mut over = None;
     for (client, mount) in mounts_of(&resolved.plan) {
+        if stop.is_raised() {
+            over.get_or_insert_with(|| "stopped on request".to_owned());
+        }
+        if let Some(why) = &over {
+            outcome.skipped.push(format!("{mount}: {why}"));
+            continue;
+        }
         eprintln!("validating {mount}: {protocol}");
         let driver = &resolved.plan.driver;
-        match check_here(driver, &mount, &claim, first_only, stop, &mut hear) {
-            Ok(validation) => {
-                let failed = !validation.is_success;
-                outcome.done.push(Validated {
-                    client,
-                    mount,
-                    validation,
-                });
-                if stop.is_raised() || failed && first_only {
-                    break;
-                }
-            }
-            Err(why) => {
-                outcome.troubles.push(why);
-                break;
-            }
+        let checked = check_here(driver, &mount, &claim, first_only, stop, &mut hear);
+        over = why_over(&checked, driver, first_only, &mount.to_string());
+        match checked {
+            Ok(validation) => outcome.done.push(Validated {
+                client,
+                mount,
+                validation,
+            }),
+            Err(why) => outcome.troubles.push(why.reason),
         }
     }
     outcome
@@ -190,7 +191,7 @@ fn text(outcome: &Outcome) -> String {
         out.push_str(&format!("\nOn client {}\n", done.client));
         out.push_str(&done.validation.text);
     }
-    for why in &outcome.troubles {
+    for why in outcome.not_validated() {
         out.push_str(&format!("\nnot validated: {why}\n"));
     }
     out
@@ -199,7 +200,10 @@ fn text(outcome: &Outcome) -> String {
 fn tell(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
     if output.json {
         let mounts: Vec<_> = outcome.done.iter().map(json_of).collect();
-        product::print_json(&json!({ "mounts": mounts, "trouble": trouble }));
+        let not_validated: Vec<_> = outcome.not_validated().collect();
+        product::print_json(
+            &json!({ "mounts": mounts, "trouble": trouble, "not_validated": not_validated }),
+        );
         return;
     }
     for done in &outcome.done {
@@ -209,6 +213,9 @@ fn tell(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &Outpu
             false => String::new(),
         };
         product::print(&format!("{mount}{whence}: {summary}\n"));
+    }
+    for why in outcome.not_validated() {
+        product::print(&format!("not validated: {why}\n"));
     }
 }
 

@@ -190,6 +190,89 @@ fn a_wrong_password_is_tried_once_however_many_clients_there_are() {
     }
 }
 
+/// What stands for clients that were not validated: in JSON, in `sfsval` and on stdout.
+fn not_validated(sweep: &Sweep) -> Vec<String> {
+    let ended = sweep.clone().command("validate").run();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let json = sweep.clone().command("validate").arg("--json").run().json();
+    let told = json["not_validated"].as_array().expect("a list").iter();
+    let told: Vec<_> = told
+        .map(|t| t.as_str().expect("a sentence").to_owned())
+        .collect();
+    for text in [ended.stdout.clone(), ended.file("sfsval")] {
+        for one in &told {
+            assert!(
+                text.contains(&format!("not validated: {one}\n")),
+                "{one}: {text}"
+            );
+        }
+    }
+    told
+}
+
+/// One that cannot be reached, and one whose share is missing, keep nobody from being
+/// validated with a password.
+#[test]
+fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    let base = sweep(&samba)
+        .env("FILERMARK_PASSWORD", Samba::PASSWORD)
+        .set("PROCS", 1)
+        .set("INSTALL", "off");
+    let (data, second) = (
+        samba.mount_point(Samba::DATA),
+        samba.mount_point(Samba::SECOND),
+    );
+    let unreachable = base
+        .elsewhere()
+        .set("CLIENTS", "nobody localhost")
+        .set("MNT_POINTS", format!("{data} {second}"));
+    let missing = samba.mount_point("missing");
+    let absent = base
+        .elsewhere()
+        .set("CLIENTS", "c1 c2")
+        .set("LAUNCHER", "local")
+        .set("MNT_POINTS", format!("{missing} {second}"));
+    for (sweep, failed, validated) in [(unreachable, "nobody", "localhost"), (absent, "c1", "c2")] {
+        let told = not_validated(&sweep);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains(failed), "{told:?}");
+        let text = sweep.result("sfsval.s");
+        let text = std::fs::read_to_string(&text).expect("sfsval");
+        assert!(text.contains(&format!("On client {validated}\n")), "{text}");
+    }
+}
+
+#[test]
+fn after_a_refused_log_in_each_client_that_is_left_out_is_told() {
+    let _turn = beside_others();
+    let Some(samba) = available(Samba::start(SambaOptions::default())) else {
+        return;
+    };
+    let sweep = sweep(&samba)
+        .env("FILERMARK_PASSWORD", "not this one")
+        .set("CLIENTS", "c1 c2 c3")
+        .set("LAUNCHER", "local")
+        .set("MNT_POINTS", share_each(&samba, 6));
+    let told = not_validated(&sweep);
+    let failed = samba
+        .logons()
+        .into_iter()
+        .filter(|l| !l.succeeded())
+        .count();
+    assert_eq!(failed, 2, "one for each of two commands");
+    assert!(told[0].contains("STATUS_LOGON_FAILURE"), "{told:?}");
+    for client in ["c2", "c3"] {
+        let start = format!("client {client}: ");
+        let left_out = told.iter().filter(|t| t.starts_with(&start));
+        let why = "not tried, since the server has refused the user at client c1: ";
+        assert_eq!(left_out.filter(|t| t.contains(why)).count(), 1, "{told:?}");
+    }
+}
+
 /// Different places of the server, so that no client waits for another's claim.
 fn share_each(samba: &Samba, count: usize) -> String {
     let shares = [Samba::DATA, Samba::SECOND, Samba::SMALL];

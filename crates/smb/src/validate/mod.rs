@@ -95,7 +95,8 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 
 /// Claims the run's directory at `mount`, runs the checks in it by one dialect after the
 /// other, and gives it back. Every result goes to `sink` when it is known. A raised
-/// `stop` ends it after the present check, with everything removed.
+/// `stop` ends it after the present check, with everything removed. `refusals` tell
+/// afterwards whether the server has refused the user.
 ///
 /// # Errors
 /// The mount point could not be reached or claimed. A check that fails is no error but a
@@ -106,11 +107,11 @@ pub fn validate(
     claim: &Claim,
     level: Level,
     stop: &StopFlag,
+    refusals: &Refusals,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
     let target = Target::of(mount)?;
-    let refusals = Refusals::default();
-    let (claimed, address) = claim::claim(plan, mount, claim, &refusals, &Plain)?;
+    let (claimed, address) = claim::claim(plan, mount, claim, refusals, &Plain)?;
     let mut report = Report::new("SMB", mount.to_string(), claimed.server_facts, level);
     report.foreign = claimed.foreign;
     let mut course = Course {
@@ -120,6 +121,7 @@ pub fn validate(
         run_dir: target.run_dir(&claim.dir_name),
         offered: dialects_offered(address, plan),
         stop,
+        refusals,
         sink,
         report,
     };
@@ -132,7 +134,7 @@ pub fn validate(
         course.by(dialect);
     }
     let mut report = course.report;
-    match claim::release(plan, mount, claim, Reach::All, &refusals, &Plain) {
+    match claim::release(plan, mount, claim, Reach::All, refusals, &Plain) {
         Ok(released) => {
             let fresh = |name: &String| !report.foreign.contains(name);
             let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
@@ -156,6 +158,7 @@ struct Course<'a> {
     /// The dialects that the server has.
     offered: Vec<Dialect>,
     stop: &'a StopFlag,
+    refusals: &'a Refusals,
     sink: &'a mut dyn FnMut(&CheckResult),
     report: Report,
 }
@@ -197,6 +200,7 @@ impl Course<'_> {
                 self.run(bench);
             }
             Err(trouble) if is_refusal_of_user(&trouble) => {
+                self.refusals.refuse();
                 let why = told(&trouble);
                 self.report.cut_short = Some(format!(
                     "the user is not tried again, for accounts are locked after a few refusals: {why}"

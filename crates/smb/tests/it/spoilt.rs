@@ -5,6 +5,7 @@ use super::rig::{mount, plan, samba};
 use super::validation::{claim, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::smb::Dialect;
+use filermark_smb::login::Refusals;
 use filermark_smb::validate::{CheckResult, Level, Report, validate};
 use filermark_testbed::{Samba, SambaOptions, SmbAct, SmbPassing, SmbProxy, SmbWay};
 use std::collections::{BTreeMap, BTreeSet};
@@ -314,7 +315,15 @@ fn level_1_ends_with_the_first_failure() {
         plan.dialects.1 = Dialect::V300;
         plan.port = proxy.address().port();
         let (stop, mut sink) = (StopFlag::new(), |_: &CheckResult| {});
-        let report = validate(&plan, &mount(), &claim(), Level::First, &stop, &mut sink);
+        let report = validate(
+            &plan,
+            &mount(),
+            &claim(),
+            Level::First,
+            &stop,
+            &Refusals::default(),
+            &mut sink,
+        );
         let report = report.expect("a share to claim");
         assert_eq!(failed(&report).len(), 1);
         assert!(report.results.last().is_some_and(CheckResult::is_failure));
@@ -339,7 +348,15 @@ fn a_wish_to_stop_ends_it_after_the_check_and_leaves_nothing() {
         };
         let mut plan = plan(&samba, Dialect::V300);
         plan.dialects.1 = Dialect::V311;
-        let report = validate(&plan, &mount(), &claim(), Level::All, &stop, &mut sink);
+        let report = validate(
+            &plan,
+            &mount(),
+            &claim(),
+            Level::All,
+            &stop,
+            &Refusals::default(),
+            &mut sink,
+        );
         let report = report.expect("a share to claim");
         assert_eq!(report.results.len(), 5);
         assert_eq!(report.cut_short.as_deref(), Some("as wished"));
@@ -402,7 +419,15 @@ fn dialects_that_the_server_has_not_got_are_skipped() {
                 told.push(result.render_text());
             }
         };
-        let report = validate(&plan, &mount(), &claim(), Level::All, &stop, &mut sink);
+        let report = validate(
+            &plan,
+            &mount(),
+            &claim(),
+            Level::All,
+            &stop,
+            &Refusals::default(),
+            &mut sink,
+        );
         let report = report.expect("a share to claim");
         assert!(report.is_success(), "{}", report.summary());
         assert!(told[0].starts_with("pass  3.0 "), "{told:?}");

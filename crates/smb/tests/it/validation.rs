@@ -4,6 +4,7 @@ use super::rig::{mount, plan, samba};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::{Auth, Dialect};
+use filermark_smb::login::Refusals;
 use filermark_smb::validate::{CheckResult, Level, Report, Verdict, checks, validate};
 use filermark_testbed::{Samba, SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
 use std::collections::BTreeSet;
@@ -32,7 +33,16 @@ fn run_on(share: &str, plan: &SmbPlan) -> Report {
         }
     };
     let stop = StopFlag::new();
-    validate(plan, &mount, &claim(), Level::All, &stop, &mut sink).expect("a share to claim")
+    validate(
+        plan,
+        &mount,
+        &claim(),
+        Level::All,
+        &stop,
+        &Refusals::default(),
+        &mut sink,
+    )
+    .expect("a share to claim")
 }
 
 /// The same result, passed and without notes.

@@ -55,7 +55,7 @@ pub(crate) fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag)
             let checked = check_here(&driver, &mount, &claim, first_only, stop, &mut |_| {});
             return InspectFacts::Validated(match checked {
                 Ok(validation) => ValidationFacts::Done(validation),
-                Err(reason) => ValidationFacts::Failed { reason },
+                Err(why) => ValidationFacts::Failed(why),
             });
         }
         InspectRequest::LayProbes { probes } => laid.lay(probes),
