@@ -159,11 +159,10 @@ impl OneHost<'_> {
             self.place.shown
         );
         if self.program.has_capabilities() {
-            let command = setcap_command(&self.place.shown);
+            let command = setcap_command(self.client, self.host, &self.place.word);
             detail.push_str(&format!(
                 "; this program has capabilities here (setcap), the copy has none: for \
-                 RESVPORT=on as another user than root type `ssh {} '{command}'`",
-                destination(self.host)
+                 RESVPORT=on as another user than root type `{command}`"
             ));
         }
         match removed {
@@ -237,9 +236,14 @@ impl OneHost<'_> {
     }
 }
 
-/// What lets a program call from source ports below 1024.
-pub(crate) fn setcap_command(program: &str) -> String {
-    format!("sudo setcap cap_net_bind_service=+ep {program}")
+/// The line that lets the program of a host call from source ports below 1024. `program`
+/// is a word for a shell there.
+pub(crate) fn setcap_command(client: &SshClient, host: &HostPlan, program: &str) -> String {
+    let command = format!("sudo setcap cap_net_bind_service=+ep {program}");
+    match host.launcher {
+        LauncherKind::Ssh => client.typed(host, &command),
+        _ => command,
+    }
 }
 
 /// The answer of a script, or why there is none.

@@ -410,11 +410,12 @@ fn a_capability_that_the_copy_has_not_is_told_with_the_command() {
         eprintln!("skipped: who runs this may not set capabilities");
         return;
     }
-    let elsewhere = hosts.path("one/elsewhere");
+    let elsewhere = hosts.path("one/else where");
     let outcome = one(&hosts, at(&hosts, "one", &elsewhere));
     assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
     let command = format!(
-        "`ssh one 'sudo setcap cap_net_bind_service=+ep {}'`",
+        r"`{} -t one 'sudo setcap cap_net_bind_service=+ep '\''{}'\'''`",
+        hosts.path("ssh").display(),
         elsewhere.display()
     );
     assert!(outcome.detail.contains(&command), "{outcome:?}");

@@ -107,6 +107,17 @@ impl SshClient {
         command
     }
 
+    /// The line that a user types to run `remote` there by the same way, with a terminal:
+    /// sudo may ask for a password.
+    pub(crate) fn typed(&self, host: &HostPlan, remote: &str) -> String {
+        let mut words: Vec<String> = self.words.iter().map(|word| quote(word)).collect();
+        words.push("-t".into());
+        words.extend(self.family().map(str::to_owned));
+        words.push(quote(&destination(host)));
+        words.push(quote(remote));
+        words.join(" ")
+    }
+
     /// Starts it; `program` is what a message may call the program there.
     ///
     /// # Errors

@@ -87,7 +87,7 @@ pub(super) fn load(client: &Client<'_>) -> Check {
 /// Rules of a packet filter, against what has to get through. It stays switched on.
 pub(super) fn firewall(client: &Client<'_>) -> Check {
     let (name, rules) = (client.name, &client.facts.firewall);
-    let way = match client.launcher {
+    let way = match client.host.launcher {
         LauncherKind::Local => "the agent needs no port".to_owned(),
         LauncherKind::Ssh => "over SSH no other port has to be open".to_owned(),
         LauncherKind::Connect(port) => format!("port {port} is open, the agent was reached"),

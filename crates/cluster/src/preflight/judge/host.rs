@@ -6,7 +6,6 @@ use crate::hosts::install::setcap_command;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_model::Bytes;
-use filermark_model::launch::LauncherKind;
 use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 
@@ -62,11 +61,7 @@ pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
             let Some(program) = &facts.program else {
                 return Some(check);
             };
-            let command = setcap_command(&quote(program));
-            Some(match client.launcher {
-                LauncherKind::Ssh => check.mend(format!("ssh {name} {}", quote(&command))),
-                _ => check.mend(command),
-            })
+            Some(check.mend(setcap_command(client.ssh, client.host, &quote(program))))
         }
     }
 }
@@ -279,8 +274,8 @@ mod tests {
     #[test]
     fn one_host_under_two_names_is_told() {
         let (mut one, mut two) = (Made::new(), Made::new());
-        one.name = "a".into();
-        two.name = "b".into();
+        one.host.client = "a".into();
+        two.host.client = "b".into();
         let checks = twins(&[one.client(), two.client()]);
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].host, "b");

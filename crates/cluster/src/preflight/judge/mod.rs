@@ -15,10 +15,11 @@ use super::check::{ALL, Check};
 use super::facts::HostFacts;
 use super::needs::{self, Needs};
 use crate::clocks::ClockOffset;
+use crate::launch::ssh::SshClient;
 use crate::message::FreeSpace;
 use crate::space;
 use crate::stop_if::unwatched;
-use filermark_model::launch::{LaunchPlan, LauncherKind};
+use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::DriverPlan;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
@@ -40,7 +41,8 @@ pub(super) struct Found {
 pub(super) struct Client<'a> {
     pub at: usize,
     pub name: &'a str,
-    pub launcher: LauncherKind,
+    pub host: &'a HostPlan,
+    pub ssh: &'a SshClient,
     pub driver: &'a DriverPlan,
     pub facts: &'a HostFacts,
     pub needs: Needs,
@@ -60,6 +62,7 @@ pub(super) fn clients(
     let facts = |at: usize| found.get(at).and_then(|f| f.facts.as_ref());
     let cores = |at: usize| facts(at).map_or(1, |f| f.environment.core_count);
     let needs = needs::of_clients(plan, cores);
+    let ssh = SshClient::of(launch);
     let mut checks = Vec::new();
     let mut there = Vec::new();
     for (at, (host, found)) in launch.hosts.iter().zip(found).enumerate() {
@@ -70,7 +73,8 @@ pub(super) fn clients(
         there.push(Client {
             at,
             name: &host.client,
-            launcher: host.launcher,
+            host,
+            ssh: &ssh,
             driver: &plan.driver,
             facts,
             needs: needs.get(at).copied().unwrap_or_default(),

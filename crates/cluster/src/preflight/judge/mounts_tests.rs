@@ -7,7 +7,7 @@ use crate::preflight::check::Verdict;
 fn made(at: usize, look: MountLook) -> Made {
     let mut made = Made::new();
     made.at = at;
-    made.name = format!("h{}", at + 1);
+    made.host.client = format!("h{}", at + 1);
     made.facts.mounts = vec![look];
     made
 }

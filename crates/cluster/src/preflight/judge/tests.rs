@@ -3,13 +3,15 @@
 use super::*;
 use crate::preflight::check::Verdict;
 use crate::preflight::facts::{LimitFacts, MountLook, Mounted};
+use filermark_model::launch::LauncherKind;
 use filermark_model::plan::MountPoint;
 use filermark_results::Environment;
 
 /// A client that nothing is wrong with.
 pub struct Made {
     pub at: usize,
-    pub name: String,
+    pub host: HostPlan,
+    pub ssh: SshClient,
     pub driver: DriverPlan,
     pub facts: HostFacts,
     pub(in crate::preflight) needs: Needs,
@@ -22,7 +24,11 @@ impl Made {
     pub fn new() -> Self {
         Self {
             at: 0,
-            name: "h1".into(),
+            host: HostPlan {
+                launcher: LauncherKind::Ssh,
+                ..HostPlan::local("h1".into())
+            },
+            ssh: SshClient::of(&LaunchPlan::local([])),
             driver: filermark_results::testing::plan().driver,
             facts: HostFacts {
                 environment: Environment {
@@ -49,8 +55,9 @@ impl Made {
     pub(in crate::preflight) fn client(&self) -> Client<'_> {
         Client {
             at: self.at,
-            name: &self.name,
-            launcher: LauncherKind::Ssh,
+            name: &self.host.client,
+            host: &self.host,
+            ssh: &self.ssh,
             driver: &self.driver,
             facts: &self.facts,
             needs: self.needs,
@@ -152,11 +159,18 @@ fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
     assert_eq!(check.verdict, Verdict::Failure);
     assert!(check.sentence.contains("RESVPORT=on"), "{check:?}");
     let command = check.command.expect("what to type");
-    assert!(
-        command.starts_with("ssh h1 'sudo setcap cap_net_bind_service=+ep "),
-        "{command}"
-    );
-    assert!(command.contains("my files/filermark"), "{command}");
+    let remote = r"'sudo setcap cap_net_bind_service=+ep '\''/home/me/my files/filermark'\'''";
+    assert_eq!(command, format!("ssh -t h1 {remote}"));
+    // The user, the port and the program are those of the launcher.
+    made.host.user = Some("bench".into());
+    let mut launch = LaunchPlan::local([]);
+    launch.ssh_command = ["ssh", "-p", "2222", "-i", "my key"]
+        .map(str::to_owned)
+        .into();
+    made.ssh = SshClient::of(&launch);
+    let check = host::low_ports(&made.client()).expect("a check");
+    let wanted = format!("ssh -p 2222 -i 'my key' -t bench@h1 {remote}");
+    assert_eq!(check.command, Some(wanted));
     made.facts.low_ports = Some(true);
     let check = host::low_ports(&made.client()).expect("a check");
     assert_eq!(check.verdict, Verdict::Ok);
