@@ -22,7 +22,7 @@ impl Editor {
         };
         let node = self.here().node();
         match &self.mode {
-            Mode::Lines(_) => Vec::new(),
+            Mode::Lines(_) | Mode::Refused => Vec::new(),
             Mode::Asked(_) => fitting(&["y", "n"]),
             Mode::Line if begun.starts_with('.') => {
                 let mut words = COMMANDS.to_vec();

@@ -8,7 +8,10 @@ use crate::place::Place;
 impl Editor {
     pub(super) fn begin_lines(&mut self) -> Turn {
         if let Err(why) = self.can_hold_text() {
-            return Turn::say(why);
+            self.mode = Mode::Refused;
+            return Turn::say(format!(
+                "{why}\nLines that follow are left out: a line with a lone . or Ctrl-C ends that.\n"
+            ));
         }
         self.mode = Mode::Lines(String::new());
         Turn::say("Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n")
@@ -20,15 +23,8 @@ impl Editor {
         while let Some(line) = rest.next() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if line.trim_end() == "." {
-                let mut turn = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
-                for line in rest {
-                    if turn.wish == Wish::Go {
-                        let next = self.enter(line);
-                        turn.said.push_str(&next.said);
-                        turn.wish = next.wish;
-                    }
-                }
-                return turn;
+                let turn = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
+                return self.enter_each(turn, rest);
             }
             if lines.len() + line.len() < TEXT_LEN_MAX {
                 lines.push_str(line);
@@ -44,6 +40,30 @@ impl Editor {
         self.mode = Mode::Lines(lines);
         self.typed();
         Turn::default()
+    }
+
+    /// Lines of a value that is not taken, up to a line with a lone `.`: as commands they
+    /// would do what nobody wants.
+    pub(super) fn leave_out(&mut self, line: &str) -> Turn {
+        let mut lines = line.split('\n');
+        if lines.any(|line| line.trim_end() == ".") {
+            let turn = Turn::say(self.position());
+            return self.enter_each(turn, lines);
+        }
+        self.mode = Mode::Refused;
+        Turn::default()
+    }
+
+    /// Takes lines that were pasted behind what `turn` came of.
+    fn enter_each<'l>(&mut self, mut turn: Turn, lines: impl Iterator<Item = &'l str>) -> Turn {
+        for line in lines {
+            if turn.wish == Wish::Go {
+                let next = self.enter(line);
+                turn.said.push_str(&next.said);
+                turn.wish = next.wish;
+            }
+        }
+        turn
     }
 
     /// Text at a node: a value; or, where a node holds none, the name of a child.

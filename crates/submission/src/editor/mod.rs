@@ -39,6 +39,8 @@ enum Mode {
     Line,
     /// A line of a value of many lines, up to a line with a lone `.`.
     Lines(String),
+    /// A line of such a value at a node that takes none: it is left out.
+    Refused,
     /// An answer.
     Asked(Question),
 }
@@ -151,7 +153,7 @@ impl Editor {
     pub const fn prompt(&self) -> &'static str {
         match &self.mode {
             Mode::Line => ":",
-            Mode::Lines(_) => ">",
+            Mode::Lines(_) | Mode::Refused => ">",
             Mode::Asked(question) => question.text(),
         }
     }
@@ -166,6 +168,7 @@ impl Editor {
         match std::mem::take(&mut self.mode) {
             Mode::Line => self.line(line),
             Mode::Lines(lines) => self.more(lines, line),
+            Mode::Refused => self.leave_out(line),
             Mode::Asked(question) => self.answer(question, line),
         }
     }
@@ -174,6 +177,7 @@ impl Editor {
     pub fn abandon(&mut self) -> Turn {
         match std::mem::take(&mut self.mode) {
             Mode::Line => Turn::default(),
+            Mode::Refused => Turn::say(self.position()),
             Mode::Lines(_) => {
                 self.revision += 1;
                 Turn::say(self.position())

@@ -228,7 +228,33 @@ fn lists_grow_and_shrink_and_tell_their_items_apart() {
         let text = session(&mut editor, &[line]);
         assert!(text.contains("run's files and cannot be edited"), "{text}");
     }
+    session(&mut editor, &["."]);
     assert!(session(&mut editor, &["?d"]).contains("Value comes from the run's files"));
+}
+
+/// A value of many lines that is pasted at a node that takes none does nothing.
+#[test]
+fn pasted_lines_of_a_refused_value_are_no_commands() {
+    let mut editor = at("productInfo", fresh());
+    let before = editor.revision();
+    let text = session(&mut editor, &[".", ".q", ".1", ".a", "filermarkSubmission"]);
+    assert!(text.contains("holds no text itself"), "{text}");
+    assert!(text.contains("Lines that follow are left out"), "{text}");
+    assert_eq!(editor.path(), "filermarkSubmission.productInfo");
+    assert_eq!(editor.revision(), before);
+    // A lone . ends that, and so does Ctrl-C.
+    session(&mut editor, &[".", ".1"]);
+    assert_ne!(editor.path(), "filermarkSubmission.productInfo");
+    let mut editor = at("productInfo", fresh());
+    session(&mut editor, &["."]);
+    assert_eq!(editor.prompt(), ">");
+    editor.abandon();
+    session(&mut editor, &[".u"]);
+    assert_eq!(editor.path(), "filermarkSubmission");
+    // Pasted at once.
+    let mut editor = at("productInfo", fresh());
+    session(&mut editor, &[".", ".q\n.1\n.\n.u"]);
+    assert_eq!(editor.path(), "filermarkSubmission");
 }
 
 #[test]
