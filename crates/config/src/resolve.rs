@@ -73,6 +73,8 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
         Some(mut resolved) if errors.is_empty() => {
             let fits = space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
+            let secret = secret_note(&resolved.plan);
+            resolved.plan.findings.extend(secret);
             let more = trial::findings(&resolved.plan);
             resolved.plan.findings.extend(more);
             resolved.inputs = sources.take_inputs();
@@ -303,6 +305,48 @@ pub(crate) fn monitor(
         args: values.list("PRIME_MON_ARGS"),
         mode,
         limit: (mode == MonitorMode::Phases).then(|| script_limit(values)),
+    })
+}
+
+/// Parts of words that name a secret, in lower case.
+const SECRET_WORDS: &[&str] = &[
+    "passw",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "community",
+    "api-key",
+    "apikey",
+    "api_key",
+];
+
+/// That the monitor's arguments look like a password: they are published with the result.
+pub(crate) fn secret_note(plan: &RunPlan) -> Option<Finding> {
+    let args = &plan.monitor.as_ref()?.args;
+    let names_secret = |arg: &String| {
+        let arg = arg.to_lowercase();
+        SECRET_WORDS.iter().any(|word| arg.contains(word))
+    };
+    // Many programs take a password so; a port is a number.
+    let is_value =
+        |value: &str| !value.starts_with(['-', '/', '.']) && value.parse::<f64>().is_err();
+    let is_after_p =
+        |pair: &[String]| ["-p", "-P"].contains(&pair[0].as_str()) && is_value(&pair[1]);
+    // USER:PASSWORD in a URL.
+    let is_in_url = |arg: &String| {
+        let authority = arg.split_once("://").map(|(_, rest)| rest);
+        let authority = authority.and_then(|rest| rest.split('/').next());
+        let user = authority.and_then(|a| a.rsplit_once('@'));
+        user.is_some_and(|(user, _)| user.contains(':'))
+    };
+    let found = args.iter().any(|arg| names_secret(arg) || is_in_url(arg))
+        || args.windows(2).any(is_after_p);
+    found.then(|| {
+        let text = "PRIME_MON_ARGS looks like a password or key: the arguments are in the run \
+                    record, and what the program prints is in the record and in sfslog; put \
+                    secrets into a file that the program reads";
+        Finding::new(Rule::Script, Severity::Note, text.to_owned())
     })
 }
 

@@ -99,6 +99,8 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
     let resolved = plan::build(args, &values, &registry, lines, &mut errors);
     match resolved {
         Some(mut resolved) if errors.is_empty() => {
+            let secret = crate::resolve::secret_note(&resolved.plan);
+            resolved.plan.findings.extend(secret);
             let fits = crate::space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
             resolved.inputs = args.sources.take_inputs();

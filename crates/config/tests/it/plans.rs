@@ -473,3 +473,35 @@ fn a_block_size_that_cannot_be_is_cut_and_told() {
     assert_eq!(of(&["BLOCK_SIZE=16", "TCP=off"]), (Some(16_384), false));
     assert_eq!(of(&["BLOCK_SIZE=64", "NFS_VERSION=2"]), (Some(8_192), true));
 }
+
+/// Arguments of the monitor that look like a secret are told, and not repeated.
+#[test]
+fn arguments_of_a_monitor_that_look_like_a_password_are_noted() {
+    let noted = |args: &str| {
+        let args = format!("PRIME_MON_ARGS={args}");
+        let options = ["PRIME_MON_SCRIPT=monitor", &args];
+        let findings = good(LEAST, &options).plan.findings;
+        let about = findings.iter().filter(|f| f.rule == Rule::Script);
+        let messages: Vec<_> = about.map(|f| f.message.clone()).collect();
+        let is_told = messages.iter().any(|m| m.contains("s3cret"));
+        assert!(!is_told, "{messages:?}");
+        messages.len() == 1
+    };
+    for args in [
+        "-p s3cret",
+        "--password=s3cret host",
+        "-h filer --token s3cret",
+        "https://me:s3cret@filer/api",
+    ] {
+        assert!(noted(args), "{args}");
+    }
+    for args in [
+        "1",
+        "-p 161 filer",
+        "-d result -i 5",
+        "-p /tmp/x",
+        "http://filer:80/x",
+    ] {
+        assert!(!noted(args), "{args}");
+    }
+}
