@@ -99,6 +99,9 @@ pub struct RunBegan {
     pub points: Vec<PointWanted>,
     pub warmup_seconds: f64,
     pub run_seconds: f64,
+    /// Missing: RUN takes `run_seconds`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_max_seconds: Option<f64>,
     pub record_path: String,
 }
 

@@ -98,6 +98,10 @@ impl Events {
             points: points.collect(),
             warmup_seconds: plan.phases.warmup.as_secs_f64(),
             run_seconds: plan.phases.runtime.as_secs_f64(),
+            run_max_seconds: self
+                .facts
+                .run_is_open
+                .then(|| plan.phases.longest_run().as_secs_f64()),
             record_path: shown(record_path),
         };
         self.write(&Event::RunBegan(began));

@@ -190,6 +190,7 @@ fn a_run_without_limit_and_without_record_can_be_told() {
         (point.requested, point.asked) = (OpsPerSec(0.0), OpsPerSec(0.0));
     }
     plan.phases.warmup = Nanos::ZERO;
+    plan.phases.runtime_max = Some(Nanos::from_secs(14_400));
     let no_record = |exit_code, reason: &str| RunEnd {
         record: None,
         reason: Some(reason.into()),
@@ -202,6 +203,7 @@ fn a_run_without_limit_and_without_record_can_be_told() {
     let lines = written(&plan, |_| no_record(1, "no room"));
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["points"][0]["requested_ops_per_sec"], Value::Null);
+    assert_eq!(lines[0]["run_max_seconds"], 14_400.0);
     let last = &lines[1];
     assert_eq!(
         (&last["outcome"], &last["reason"]),

@@ -25,8 +25,10 @@ pub struct Facts {
     pub points: Vec<PointFacts>,
     /// Length of WARMUP at each of them.
     pub warmup: Duration,
-    /// Length of RUN.
+    /// Length of RUN; the least, where it goes on until the data set is touched.
     pub run: Duration,
+    /// RUN may take longer than that.
+    pub run_is_open: bool,
     /// The file set stays at the end (KEEP).
     pub keep: bool,
     /// A load point grows the file set of the one before (REUSE).
@@ -72,6 +74,7 @@ impl Facts {
             points,
             warmup: span(plan.phases.warmup),
             run: span(plan.phases.runtime),
+            run_is_open: plan.phases.longest_run() > plan.phases.runtime,
             keep: plan.fileset.keep,
             reuse: plan.fileset.reuse,
             blocks: matches!(plan.driver, DriverPlan::Posix(_)),

@@ -31,6 +31,16 @@ impl Seen {
     }
 }
 
+/// Whether a RUN is under way or follows.
+fn has_run_to_come(facts: &Facts, place: Place) -> bool {
+    match place {
+        Place::Before(at) => at < facts.points.len(),
+        Place::Init(..) | Place::Warmup(..) | Place::Run(..) => true,
+        Place::After(at, _) => at + 1 < facts.points.len(),
+        Place::End(..) => false,
+    }
+}
+
 /// What earlier phases have taught.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guess {
@@ -110,6 +120,7 @@ impl Guess {
 
     fn left_from(&self, facts: &Facts, place: Place) -> Left {
         let mut left = Left::default();
+        left.at_least = facts.run_is_open && has_run_to_come(facts, place);
         let (warmup, run) = (facts.warmup.as_secs_f64(), facts.run.as_secs_f64());
         let cleanup = |at, passed: f64| Some((self.cleanup_seconds(facts, at)? - passed).max(0.0));
         let (here, in_cleanup) = match place {
@@ -201,6 +212,7 @@ mod tests {
             points: (1..=3).map(point).collect(),
             warmup: Duration::from_secs(10),
             run: Duration::from_secs(50),
+            run_is_open: false,
             keep: false,
             reuse,
             blocks: false,
@@ -252,6 +264,22 @@ mod tests {
         assert_eq!(left(&guess, &anew, Place::End(2, 1.0)), (2.0, false));
         assert_eq!(left(&guess, &anew, Place::End(2, 9.0)), (0.0, false));
         assert_eq!(left(&guess, &anew, Place::After(2, 0.0)), (3.0, false));
+    }
+
+    #[test]
+    fn a_run_of_open_length_is_at_least_its_least() {
+        let mut guess = Guess::default();
+        guess.learn_init(20.0, 100_000_000);
+        guess.learn_cleanup(10.0, 100_000_000);
+        let mut open = facts(true);
+        open.run_is_open = true;
+        for place in [Place::Before(0), Place::Warmup(2, 4.0), Place::Run(2, 4.0)] {
+            assert!(left(&guess, &open, place).1, "{place:?}");
+        }
+        assert!(left(&guess, &open, Place::After(1, 0.0)).1);
+        for place in [Place::After(2, 0.0), Place::End(2, 1.0)] {
+            assert!(!left(&guess, &open, place).1, "{place:?}");
+        }
     }
 
     #[test]

@@ -254,7 +254,9 @@ impl State {
     pub(super) fn left(&self, passed: Duration) -> Left {
         let in_phase = self.in_phase(passed).as_secs_f64();
         let more = || {
-            let length = self.expected.map_or(0.0, |e| e.as_secs_f64());
+            // Of a RUN of open length only the least is known.
+            let least = (self.stage == Stage::In(Phase::Run)).then_some(self.facts.run);
+            let length = self.expected.or(least).unwrap_or_default().as_secs_f64();
             (length - in_phase).max(0.0)
         };
         let at = self.at.unwrap_or(0);

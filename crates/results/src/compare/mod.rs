@@ -390,6 +390,32 @@ fn restless(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
     })
 }
 
+/// RUN's lengths further apart than this are told, in percent `[own]`.
+const LENGTH_APART_PCNT: f64 = 5.0;
+
+/// That RUN took different times on two sides, where its length is open.
+fn run_lengths(before: &RunRecord, after: &RunRecord) -> Option<String> {
+    let is_open = |record: &RunRecord| record.run.plan.phases.runtime_max.is_some();
+    if !is_open(before) && !is_open(after) {
+        return None;
+    }
+    let seconds = |record: &RunRecord, number: u32| {
+        let mut points = record.points.iter();
+        let point = points.find(|p| p.load.number == number)?;
+        Some(point.measured()?.window_ns as f64 / 1e9)
+    };
+    let lengths = before.points.iter().filter_map(|point| {
+        let number = point.load.number;
+        let (b, a) = (seconds(before, number)?, seconds(after, number)?);
+        let pcnt = 100.0 * ((b / a).max(a / b) - 1.0);
+        (pcnt > LENGTH_APART_PCNT).then_some((number, b, a, pcnt))
+    });
+    let (number, b, a, _) = lengths.max_by(|x, y| x.3.total_cmp(&y.3))?;
+    Some(format!(
+        "RUN took different times, since it goes on until the data set is touched: at load point {number} {b:.0} s before and {a:.0} s after; figures are means over these times"
+    ))
+}
+
 /// The load points whose mean response time is a lower bound.
 fn lower_bounds(record: &RunRecord) -> Vec<u32> {
     let is_bound = |p: &&PointRecord| p.measured().is_some_and(|s| s.response().mean().at_least);
@@ -455,6 +481,7 @@ fn remarks(
             ));
         }
     }
+    remarks.extend(run_lengths(base.records[0], other.records[0]));
     let (b, a) = (&base.records[0].run, &other.records[0].run);
     if b.version != a.version {
         remarks.push(format!(

@@ -348,3 +348,24 @@ fn senseless_figures_are_survived() {
         }
     }
 }
+
+#[test]
+fn runs_of_open_length_that_took_different_times_are_told() {
+    let mut before = testing::record();
+    before.run.plan.phases.runtime_max = Some(Nanos::from_secs(14_400));
+    let mut after = before.clone();
+    let told = |after: &RunRecord| {
+        let remarks = compared(&[&before], &[after], &Options::default()).remarks;
+        remarks
+            .into_iter()
+            .find(|r| r.contains("RUN took different times"))
+    };
+    assert_eq!(told(&after), None);
+    let stats = after.points[2].stats.as_mut().expect("measured");
+    stats.window_ns *= 3;
+    let remark = told(&after).expect("a remark");
+    assert!(
+        remark.contains("at load point 3 30 s before and 90 s after"),
+        "{remark}"
+    );
+}

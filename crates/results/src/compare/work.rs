@@ -43,6 +43,10 @@ const NAMES: &[(&str, &str)] = &[
     ("phases.warmup", "WARMUP_TIME"),
     ("phases.warmup_until_steady", "WARMUP_TIME=auto"),
     ("phases.runtime", "RUNTIME"),
+    (
+        "phases.runtime_max",
+        "longest RUN, until the data set is touched",
+    ),
     ("phases.init_timeout", "INIT_TIMEOUT"),
     ("pacing.mode", "PACING"),
     ("pacing.arrivals", "ARRIVALS"),
@@ -404,6 +408,9 @@ mod tests {
         }
         let (_, _, work) = compared(|p| p.phases.runtime = Nanos::from_secs(60));
         assert_eq!((&*work[0].before, &*work[0].after), ("30 s", "60 s"));
+        let (_, _, work) = compared(|p| p.phases.runtime_max = Some(Nanos::from_secs(600)));
+        assert_eq!(work[0].name, "longest RUN, until the data set is touched");
+        assert_eq!(&*work[0].after, "600 s");
         let (verdict, _, work) = compared(|p| {
             p.benchmark = filermark_model::Benchmark::shipped("general-smb2").unwrap()
         });
