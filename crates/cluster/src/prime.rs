@@ -10,7 +10,7 @@ use filermark_model::launch::LaunchPlan;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_results::record::{Phase, PointRecord};
-use filermark_results::{Heartbeat, Outcome, RunRecord, ScriptRecord};
+use filermark_results::{Environment, Heartbeat, Outcome, RunRecord, ScriptRecord};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -84,6 +84,8 @@ pub enum Progress<'a> {
         /// Those of the plan.
         all: usize,
     },
+    /// A client host is ready.
+    Host(&'a Environment),
     /// Something worth telling.
     Remark(&'a str),
 }

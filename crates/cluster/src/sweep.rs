@@ -326,6 +326,7 @@ impl<'a> Sweep<'a> {
         let host = environment.host.clone();
         self.core_counts
             .insert(host.clone(), environment.core_count);
+        (self.options.observe)(Progress::Host(&environment));
         self.push(Line::Environment(*environment));
         for message in remarks {
             self.remark(&host, message);

@@ -7,7 +7,7 @@ use filermark_cluster::Progress;
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_results::bands::band_lines;
 use filermark_results::record::PointRecord;
-use filermark_results::{Phase, RunRecord, Timestamp, console};
+use filermark_results::{Environment, Phase, RunRecord, Timestamp, console};
 
 /// The console of one composite run.
 pub struct Console {
@@ -15,6 +15,8 @@ pub struct Console {
     dir: String,
     /// Whether the latency bands are wanted (`-N`).
     bands: bool,
+    /// The client hosts that are ready.
+    hosts: Vec<Environment>,
     begun: bool,
 }
 
@@ -27,6 +29,7 @@ impl Console {
             plan: plan.clone(),
             dir: dir.into(),
             bands,
+            hosts: Vec::new(),
             begun: false,
         })
     }
@@ -42,6 +45,10 @@ impl Console {
             } => {
                 let client = self.plan.proc_count_at(*point).saturating_sub(1);
                 console::percent_complete(now, *phase, *percent, client)
+            }
+            Progress::Host(environment) => {
+                self.hosts.push((*environment).clone());
+                String::new()
             }
             Progress::Heartbeat(beat) => console::last_heartbeat(beat),
             Progress::PointEnded(record, point) => self.point(record, point, now),
@@ -65,7 +72,7 @@ impl Console {
                 [
                     banner.unwrap_or_default(),
                     console::new_load_point(now, &self.plan, point),
-                    console::plan_block(&self.plan, point, &[], Some(&self.dir)),
+                    console::plan_block(&self.plan, point, &self.hosts, Some(&self.dir)),
                     console::starting_tests(now),
                     console::launching(&self.plan, point),
                     console::waiting_for_init(now),
@@ -135,6 +142,7 @@ mod tests {
             percent,
         };
         let steps = [
+            (0, Progress::Host(&record.environments[0])),
             (0, began(Some(point), Phase::Init)),
             (
                 1,

@@ -176,7 +176,7 @@ impl Events {
             Progress::Remark(message) => Event::Remark {
                 message: (*message).to_owned(),
             },
-            Progress::Tasks { .. } => return None,
+            Progress::Tasks { .. } | Progress::Host(_) => return None,
         })
     }
 

@@ -129,6 +129,7 @@ impl State {
             Progress::Percent { .. }
             | Progress::Heartbeat(_)
             | Progress::Script(_)
+            | Progress::Host(_)
             | Progress::Remark(_) => {}
         }
     }
