@@ -184,6 +184,24 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_of_the_clients_is_that_of_the_hosts_where_none_is_given() {
+        let record = composite_record();
+        let mut plan = record.run.plan.clone();
+        plan.parameters.retain(|(name, _)| name != "CLIENT_MEM");
+        let mut console = Console::new(&plan, "result", false).expect("a composite");
+        for host in &record.environments {
+            console.hear(&Progress::Host(host), at(0));
+        }
+        let mebibytes = record.environments.iter().map(|e| e.memory_bytes >> 20);
+        let line = format!(
+            "    Clients have a total of {} MiBytes of memory\n",
+            mebibytes.sum::<u64>()
+        );
+        let text = console.hear(&began(Some(plan.points[0]), Phase::Init), at(0));
+        assert!(text.contains(&line), "{line}{text}");
+    }
+
+    #[test]
     fn other_benchmarks_have_a_talk_of_their_own() {
         let plan = filermark_results::testing::plan();
         assert!(Console::new(&plan, "result", true).is_none());

@@ -86,7 +86,7 @@ fn any_program_runs_while_run_does() {
 
 /// A run whose RUN is ended as soon as the program has done what it is to do there.
 fn interrupted_when(sweep: &Sweep, what: &str, so: impl Fn() -> bool) -> Ended {
-    let sweep = sweep.set("RUNTIME", 300).set("LOAD", 40);
+    let sweep = sweep.clone().set("RUNTIME", 300).set("LOAD", 40);
     let mut started = sweep.start();
     started.wait_until(what, |_| so());
     started.signal(Signal::INT);

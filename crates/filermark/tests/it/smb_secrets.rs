@@ -229,6 +229,7 @@ fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
     let unreachable = base
         .elsewhere()
         .set("CLIENTS", "nobody localhost")
+        .set("START_TIMEOUT", 15)
         .set("MNT_POINTS", format!("{data} {second}"));
     let missing = samba.mount_point("missing");
     let absent = base

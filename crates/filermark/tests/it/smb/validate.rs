@@ -56,7 +56,8 @@ fn a_share_that_is_not_there_or_not_to_be_written_to_is_told() {
     // The mount points that follow are validated all the same.
     let mounts = ["missing", Samba::DATA].map(|share| samba.mount_point(share));
     let run = sweep(&samba, "missing", Spoken::Smb311).command("validate");
-    let ended = run.set("MNT_POINTS", mounts.join(" ")).arg("--json").run();
+    let run = run.set("MNT_POINTS", mounts.join(" ")).set("PROCS", 2);
+    let ended = run.arg("--json").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let json = ended.json();
     assert_eq!(
