@@ -119,8 +119,10 @@ impl Guess {
     }
 
     fn left_from(&self, facts: &Facts, place: Place) -> Left {
-        let mut left = Left::default();
-        left.at_least = facts.run_is_open && has_run_to_come(facts, place);
+        let mut left = Left {
+            seconds: 0.0,
+            at_least: facts.run_is_open && has_run_to_come(facts, place),
+        };
         let (warmup, run) = (facts.warmup.as_secs_f64(), facts.run.as_secs_f64());
         let cleanup = |at, passed: f64| Some((self.cleanup_seconds(facts, at)? - passed).max(0.0));
         let (here, in_cleanup) = match place {
