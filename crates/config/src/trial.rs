@@ -2,6 +2,7 @@
 //! which have too few clients.
 
 use filermark_model::access::Access;
+use filermark_model::op::Op;
 use filermark_model::units::counted;
 use filermark_model::{Finding, LoadPoint, Rule, RunPlan, Severity};
 
@@ -25,7 +26,15 @@ fn worst(plan: &RunPlan, figure: impl Fn(LoadPoint) -> f64) -> Option<(LoadPoint
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Whether the mix has any of these operations.
+fn does_any(plan: &RunPlan, ops: &[Op]) -> bool {
+    ops.iter().any(|op| plan.benchmark.mix.percent(*op) > 0.0)
+}
+
 fn accessed_share(plan: &RunPlan) -> Option<Finding> {
+    if !does_any(plan, &[Op::Read, Op::Write]) {
+        return None;
+    }
     let wanted = plan.benchmark.classic()?.fileset.access_pcnt;
     let off = |point: LoadPoint| (plan.io_sums(point.requested).accessed_pcnt() - wanted).abs();
     let (point, off) = worst(plan, off)?;
@@ -48,6 +57,9 @@ fn accessed_share(plan: &RunPlan) -> Option<Finding> {
 
 fn cut_reads(plan: &RunPlan) -> Option<Finding> {
     plan.benchmark.classic()?;
+    if !does_any(plan, &[Op::Read]) {
+        return None;
+    }
     let cut = |point: LoadPoint| plan.io_sums(point.requested).cut_reads_pcnt;
     let (point, cut) = worst(plan, cut)?;
     (cut > CUT_READS_PCNT_MAX).then(|| {

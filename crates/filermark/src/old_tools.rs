@@ -19,7 +19,7 @@ pub fn hint(words: &[String]) -> Option<String> {
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(&name);
     match name {
-        "sfsmanager" | "sfs_mgr" | "sm2020" => Some(manager(first, rest)),
+        "sfsmanager" | "sfs_mgr" | "sm2014" | "sm2020" => Some(manager(first, rest)),
         "specreport" => Some(report(first, rest)),
         "subedit" if first != "subedit" => Some(instead(first, &command("subedit", rest))),
         "sfs_ext_mon" => Some(format!(
@@ -42,13 +42,7 @@ pub fn hint(words: &[String]) -> Option<String> {
             "{first}: to tag power and traffic with the phases of a run type: filermark energy \
              merge RUN LOG (RUN: its record, or its sfslog; LOG: from 'filermark energy import')"
         )),
-        "report" if first == "report" && rest.iter().any(|word| word == "-t") => {
-            let others: Vec<_> = rest.iter().filter(|w| *w != "-t").cloned().collect();
-            Some(format!(
-                "for -t type: {}",
-                command("report -f text", &others)
-            ))
-        }
+        "report" if first == "report" => as_text("-t", rest),
         "run" | "plan" => level(rest),
         _ => None,
     }
@@ -99,17 +93,22 @@ fn manager(first: &str, rest: &[String]) -> String {
             "-b" => {
                 let file = value().unwrap_or("FILE".into());
                 kept.push_str(" -b mine.toml");
-                more.push(format!(
-                    "first convert the definitions: filermark import {} -o mine.toml",
-                    shell_word(&file)
-                ));
+                more.push(definitions(&file));
             }
             "-a" => more.push(
                 "-a, the search for the highest load, is not built yet: give load points \
                  (LOAD, INCR_LOAD, NUM_RUNS)"
                     .to_owned(),
             ),
-            other => more.push(format!("{other} has no equivalent")),
+            other => more.push(match other.split('=').next().unwrap_or(other) {
+                "--install-dir" => "--install-dir: set EXEC_PATH in the rc file; 'filermark \
+                     install -r RC' brings the program to the clients"
+                    .to_owned(),
+                "--ignore-overrides" => "--ignore-overrides is not needed: a changed run is never \
+                     refused, and its verdict says NOT STANDARD"
+                    .to_owned(),
+                _ => format!("{other} has no equivalent"),
+            }),
         }
     }
     let mut lines = vec![instead(first, &format!("filermark {subcommand}{kept}"))];
@@ -118,15 +117,36 @@ fn manager(first: &str, rest: &[String]) -> String {
     lines.join("\n")
 }
 
+/// What to do with the definitions of -b: the XML of 2014 is converted, the YAML of 2020 not.
+fn definitions(file: &str) -> String {
+    let lower = file.to_ascii_lowercase();
+    match lower.ends_with(".yml") || lower.ends_with(".yaml") {
+        true => "the definitions of 2020 cannot be converted: 'filermark workload show --toml \
+                 SWBUILD' prints one to start mine.toml from"
+            .to_owned(),
+        false => format!(
+            "first convert the definitions: filermark import {} -o mine.toml",
+            shell_word(file)
+        ),
+    }
+}
+
 /// The report program: -f form, -o output and a submission in 2008; -i, -r, -s, -u later.
 fn report(first: &str, rest: &[String]) -> String {
     if rest.iter().any(|word| word == "-i" || word == "-u") {
         return format!(
-            "for {first} type: filermark subedit -b -z -o sub.zip -i SUBMISSION SUMMARY RC (the \
-             archive), filermark report SUBMISSION (its pages)"
+            "for {first} type: filermark subedit -z -o sub.zip -i SUBMISSION SUMMARY RC (the \
+             archive), filermark report -f html -o sub.html SUBMISSION (its page)"
         );
     }
-    instead(first, &command("report", rest))
+    as_text(first, rest).unwrap_or_else(|| instead(first, &command("report", rest)))
+}
+
+/// `-t`: the report as text.
+fn as_text(what: &str, rest: &[String]) -> Option<String> {
+    rest.iter().find(|word| *word == "-t")?;
+    let others: Vec<_> = rest.iter().filter(|w| *w != "-t").cloned().collect();
+    Some(instead(what, &command("report -f text", &others)))
 }
 
 /// `run -v 2`: the manager's level of validation.
@@ -175,9 +195,14 @@ mod tests {
                 "specreport.pl -f html -o o.html i.xml",
                 "type: filermark report -f html -o o.html i.xml",
             ),
+            ("SpecReport -i sub.xml -r rc -s x", "filermark subedit -z"),
+            ("SM2014 -r rc -s x", "type: filermark run -r rc -s x"),
+            ("SM2020 -b storage2020.yml", "workload show --toml"),
+            ("SM2020 --install-dir=/x", "EXEC_PATH"),
+            ("SfsManager --ignore-overrides", "not needed"),
             (
-                "SpecReport -i sub.xml -r rc -s x",
-                "filermark subedit -b -z",
+                "specreport -t x.sub",
+                "type: filermark report -f text x.sub",
             ),
             ("subedit.pl -n -o a b", "type: filermark subedit -n -o a b"),
             ("netmist_pro -b 1g", "type: filermark netmist -b 1g"),

@@ -107,13 +107,13 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
     C::try_parse().map_err(|e| {
         // What is wrong goes to stderr: there is nowhere to say that it cannot be told.
         if e.use_stderr() {
-            let _ = e.print();
             let words: Vec<String> = std::env::args_os()
                 .skip(1)
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            if let Some(hint) = crate::old_tools::hint(&words) {
-                crate::live::say_line(hint);
+            match crate::old_tools::hint(&words) {
+                Some(hint) => crate::live::say_line(format!("filermark: {hint}")),
+                None => drop(e.print()),
             }
             return ExitCode::from(2);
         }

@@ -202,7 +202,7 @@ impl Registry {
             next.put_composite(composite);
         }
         // Workloads may come later in the file than the composites that name them.
-        let hint = "define the workload in this file, or take its definition first";
+        let hint = "define the workload in this file, or give the file that defines it";
         let unbuilt = |(name, place): (String, definition::Place)| {
             let why = next.composite(&name).err()?;
             Some(place.error(file, why.to_string(), hint))

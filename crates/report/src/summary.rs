@@ -117,7 +117,7 @@ fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let of_points = alike(record).into_iter().map(|(points, finding)| {
         let place = match points.as_slice() {
             [one] => format!("point {one}: "),
-            many => format!("points {}, for the first: ", listed(many)),
+            many => format!("points {}; figures of point {}: ", listed(many), many[0]),
         };
         (place, finding)
     });

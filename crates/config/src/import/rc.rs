@@ -8,6 +8,10 @@ use crate::params::{Kind, Parameter, Standard};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
 use crate::values::check;
 
+/// Where composites work, and its name in files of 2020.
+const MOUNTS: &str = "CLIENT_MOUNTPOINTS";
+const UNIX_MOUNTS: &str = "UNIX_CLIENT_MOUNTPOINTS";
+
 /// Parameters by which the rc files of the 2020 generation are known.
 const OF_2020: [&str; 4] = ["UNIX_CLIENT_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
 
@@ -26,7 +30,14 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
     let generation = Generation::of(&rc.assignments);
     let mut notes: Vec<String> = rc.errors.iter().map(ToString::to_string).collect();
     let mut kept: Vec<(&str, String)> = Vec::new();
+    let unix = unix_mounts(&rc.assignments);
     for a in &rc.assignments {
+        if unix.is_some_and(|unix| std::ptr::eq(unix, a)) {
+            notes.push(format!("{}: {UNIX_MOUNTS} became {MOUNTS}", a.place));
+            let value = a.value.split_whitespace().collect::<Vec<_>>().join(" ");
+            kept.push((MOUNTS, value));
+            continue;
+        }
         match fate(a) {
             Fate::Empty => {}
             Fate::Drop(why) => notes.push(format!("{}: {why}", a.place)),
@@ -43,7 +54,6 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
             }
         }
     }
-    mounts_of_2020(&rc.assignments, &mut kept, &mut notes);
     benchmark_of_then(&generation, &rc.assignments, &mut kept, &mut notes);
     let mut out = format!("# {} of {}, converted.\n", "An rc file", generation.name());
     if !notes.is_empty() {
@@ -123,25 +133,13 @@ fn fate(a: &Assignment) -> Fate {
     }
 }
 
-/// The lists of 2020, where CLIENT_MOUNTPOINTS is empty and the one of UNIX clients is not.
-fn mounts_of_2020(
-    assignments: &[Assignment],
-    kept: &mut Vec<(&str, String)>,
-    notes: &mut Vec<String>,
-) {
-    let unix = assignments
-        .iter()
-        .rfind(|a| a.name == "UNIX_CLIENT_MOUNTPOINTS" && !a.value.trim().is_empty());
-    let Some(unix) = unix else { return };
-    if kept.iter().any(|(name, _)| *name == "CLIENT_MOUNTPOINTS") {
-        return;
-    }
-    let value = unix.value.split_whitespace().collect::<Vec<_>>().join(" ");
-    notes.push(format!(
-        "{}: UNIX_CLIENT_MOUNTPOINTS became CLIENT_MOUNTPOINTS",
-        unix.place
-    ));
-    kept.push(("CLIENT_MOUNTPOINTS", value));
+/// The mount points of UNIX clients in a file of 2020, where CLIENT_MOUNTPOINTS is empty.
+fn unix_mounts(assignments: &[Assignment]) -> Option<&Assignment> {
+    let set = |name: &str| {
+        let mut set = assignments.iter().filter(|a| a.name == name);
+        set.rfind(|a| !a.value.trim().is_empty())
+    };
+    set(UNIX_MOUNTS).filter(|_| set(MOUNTS).is_none())
 }
 
 /// Files before 2008 name no benchmark: the version of NFS says which.

@@ -163,8 +163,13 @@ fn rc_files_of_every_generation_are_taken_over() {
                    UNIX_USER=me\nPDSM_MODE=1\nWINDOWS_USER=x\n";
     assert_eq!(
         lines(of_2020),
-        ["BENCHMARK=GENOMICS", "USER=me", "CLIENT_MOUNTPOINTS=c1:/a"]
+        ["BENCHMARK=GENOMICS", "CLIENT_MOUNTPOINTS=c1:/a", "USER=me"]
     );
+    let notes = made(of_2020).notes;
+    let about = notes
+        .iter()
+        .filter(|note| note.contains("UNIX_CLIENT_MOUNTPOINTS"));
+    assert_eq!(about.count(), 1, "{notes:?}");
     let older = "LOAD=100\nNFS_VERSION=2\nRSH=/bin/rsh\nRCP=rcp\nFROB=1\n";
     assert_eq!(
         lines(older),

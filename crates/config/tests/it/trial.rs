@@ -1,7 +1,7 @@
 //! What plans say of trial sizes, of uniform access and of too few clients.
 
-use crate::{LEAST, good};
-use filermark_config::explain;
+use crate::{LEAST, good, sources};
+use filermark_config::{explain, resolve};
 use filermark_model::fileset::FileSet;
 use filermark_model::{Finding, LoadPoint, Rule, RunPlan, Severity};
 
@@ -94,6 +94,22 @@ fn the_accessed_share_is_kept_from_a_hundred_files_on_or_told() {
     let standard = good(LEAST, &[]).plan;
     for rule in [Rule::AccessedShare, Rule::CutReads] {
         assert_eq!(found(&standard, rule), [&few.findings[0]; 0], "{rule}");
+    }
+}
+
+#[test]
+fn a_mix_without_reads_has_no_cut_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |mix: &str| {
+        let text = format!("SFS MIXFILE VERSION 2\n{mix} 100%\n");
+        std::fs::write(dir.path().join("mix"), text).unwrap();
+        let options = ["FILESET_MB_PER_OP=0.002", "LOAD=80", "MIXFILE=mix"];
+        resolve(&sources(dir.path(), LEAST, &options)).unwrap().plan
+    };
+    for (mix, share, cut) in [("getattr", 0, 0), ("write", 1, 0), ("read", 1, 1)] {
+        let plan = plan(mix);
+        assert_eq!(found(&plan, Rule::AccessedShare).len(), share, "{mix}");
+        assert_eq!(found(&plan, Rule::CutReads).len(), cut, "{mix}");
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn traffic(stats: Option<&Stats>, silent: &[String], run_s: f64) -> V
                 "no whole interval of counters lies in RUN of {}: the server's traffic is not known; poll oftener, or run longer",
                 list(silent)
             ),
-            true => "the chosen interfaces have no time in common in RUN: the server's traffic is not known".into(),
+            true => "there is no part of RUN with samples of all chosen interfaces: the server's traffic is not known".into(),
         };
         return vec![finding(EnergyRule::NoData, Severity::Invalid, message)];
     };

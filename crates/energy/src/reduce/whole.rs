@@ -129,8 +129,7 @@ fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
         .values()
         .any(|d| d.source.kind == SourceKind::Sflow);
     if !chosen && seen.is_empty() && heard {
-        let message =
-            "a collector of sFlow is in the log and heard of no interface: MiB/s are the clients'";
+        let message = "the sFlow collector received no counters: MiB/s are the clients'";
         say(Severity::Warning, message.into());
     }
     for (pattern, agents) in ambiguous(log) {

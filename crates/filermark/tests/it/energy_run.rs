@@ -421,7 +421,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let text = String::from_utf8_lossy(&dry.stdout).into_owned();
     assert!(
         text.contains(&format!(
-            "cut; goes on behind load point {measured_first} of 6"
+            "cut; goes on after load point {measured_first} of 6"
         )),
         "{text}"
     );

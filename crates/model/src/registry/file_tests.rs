@@ -46,7 +46,7 @@ fn files_of_the_users_are_taken_whole_or_not_at_all() {
     assert_eq!(
         e.to_string(),
         "mine.toml:7:1: benchmark OTHER, component 2: there is no workload 'f'; did you mean \
-         FE?; define the workload in this file, or take its definition first"
+         FE?; define the workload in this file, or give the file that defines it"
     );
     assert!(registry.composite("OTHER").is_err());
 }

@@ -65,7 +65,7 @@ impl State {
             Self::Cut => "cut; to be run anew".into(),
             Self::Failed => "failed; to be run anew".into(),
             Self::GoesOn { measured, of } => {
-                format!("cut; goes on behind load point {measured} of {of}")
+                format!("cut; goes on after load point {measured} of {of}")
             }
             Self::Done => "done".into(),
         }

@@ -152,7 +152,7 @@ fn tell(made: &MixOfCounts, near: &Benchmark) {
     }
     if made.shares.iter().any(|s| s.op == Op::Commit) {
         say_line(
-            "mind: a write of a run sends a COMMIT of its own where the server wants one; \
+            "mind: a run sends COMMITs of its own for writes that the server answers UNSTABLE; \
              --without commit leaves those of the statistics out",
         );
     }
