@@ -770,10 +770,11 @@ impl<'a> Sweep<'a> {
     /// Writes the files of what has been measured so far, or of the whole run.
     fn render(&mut self) {
         let has_ended = self.record.end.is_some();
+        // It is a line of the live log, too.
+        self.tell_left_out();
         let settle = |live: &LiveWriter| live.settle(has_ended);
         let trouble = self.live.as_ref().and_then(settle);
         self.keep_trouble(trouble);
-        self.tell_left_out();
         let dir = &self.options.dir;
         let written = match (
             has_ended,

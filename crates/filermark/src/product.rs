@@ -111,9 +111,13 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
                 .skip(1)
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            match crate::old_tools::hint(&words) {
-                Some(hint) => crate::live::say_line(format!("filermark: {hint}")),
-                None => drop(e.print()),
+            // An old program's name is no mistake to explain; a wrong option is.
+            let hint = crate::old_tools::hint(&words);
+            if hint.is_none() || e.kind() != clap::error::ErrorKind::InvalidSubcommand {
+                let _ = e.print();
+            }
+            if let Some(hint) = hint {
+                crate::live::say_line(format!("filermark: {hint}"));
             }
             return ExitCode::from(2);
         }

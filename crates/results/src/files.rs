@@ -267,6 +267,46 @@ pub(crate) fn proc_log_names(record: &RunRecord, number: u32) -> Option<[String;
     ])
 }
 
+/// Whether a file in [`proc_log_dir`] has such a name, of whichever proc and workload.
+fn is_proc_log(name: &str, suffix: &str) -> bool {
+    let is_of = |begin: &str, end: &str| {
+        let middle = name.strip_prefix(begin).and_then(|n| n.strip_suffix(end));
+        let number = middle.and_then(|m| m.rsplit('_').next());
+        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    is_of("client_", &format!(".{suffix}"))
+        || is_of("Workload_", &format!(".{suffix}"))
+        || is_of("netmist_C", &format!(".{suffix}.log"))
+}
+
+/// Removes the logs that grow of an earlier run with this suffix: the new one may have
+/// fewer procs, other workloads or no heartbeats, and none of its results were kept.
+///
+/// # Errors
+/// The file system says no.
+pub(crate) fn remove_grown_logs(dir: &Path, procs: &Path, suffix: &str) -> Result<(), FilesError> {
+    let gone = |path: PathBuf| match std::fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(FilesError::Io { path, source })
+        }
+        _ => Ok(()),
+    };
+    gone(dir.join(format!("heartbeats_{suffix}.log")))?;
+    let io = |source| FilesError::Io {
+        path: procs.to_owned(),
+        source,
+    };
+    for entry in std::fs::read_dir(procs).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let is_file = entry.file_type().is_ok_and(|t| t.is_file());
+        let name = entry.file_name();
+        if is_file && name.to_str().is_some_and(|name| is_proc_log(name, suffix)) {
+            gone(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn plain_suffix(record: &RunRecord) -> Result<&str, FilesError> {
     let suffix = &record.run.suffix;
     match suffix_is_plain(suffix) {

@@ -242,6 +242,8 @@ fn writes_that_no_commit_confirmed_invalidate_above_a_share() {
     let late = &[("COMMIT", 8), ("end_commits", 8)];
     assert_eq!(of(late, deferred), warning);
     assert_eq!(of(late, CommitPolicy::PerWrite), []);
+    let asked = &[("COMMIT", 1), ("read_commits", 1), ("unstable_writes", 3)];
+    assert_eq!(of(asked, deferred), warning);
     let never = &[("uncommitted_writes", 2_000)];
     assert_eq!(of(never, deferred), [invalid[0], warning[0]]);
 }

@@ -5,7 +5,7 @@
 //! files of a whole record have it; only what is new is made and written. When a load
 //! point has ended, others write the files from the record ([`crate::settled_logs`]).
 
-use crate::files::{FilesError, proc_log_dir, suffix_is_plain};
+use crate::files::{FilesError, proc_log_dir, remove_grown_logs, suffix_is_plain};
 use crate::live_file::LiveFile;
 use crate::proc_logs::ProcTexts;
 use crate::record::{Line, Phase, PhaseRecord, RunRecord};
@@ -126,6 +126,7 @@ impl LiveLogs {
         };
         logs.record.environments = std::mem::take(&mut record.environments);
         if record.points.is_empty() {
+            remove_grown_logs(&places.dir, &procs, &suffix)?;
             logs.begin(record)?;
         }
         Ok(logs)

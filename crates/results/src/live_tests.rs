@@ -158,10 +158,27 @@ fn logs_go_on_behind_the_load_points_that_a_run_has() {
     let now = told.read(&log);
     let added = now.strip_prefix(&before).expect("it begins as it was");
     assert!(added.contains(&point.began.classical()), "{added}");
-    std::fs::write(dir.join(&late), "of an earlier run\n").expect("written");
+    let logs_of = |proc: u32, workload: &str| {
+        let logs = proc_log_dir(&suffix);
+        [
+            format!("{logs}/client_{proc}.{suffix}"),
+            format!("{logs}/Workload_{workload}_{proc}.{suffix}"),
+            format!("{logs}/netmist_C{proc}.{suffix}.log"),
+        ]
+    };
+    let beats = format!("heartbeats_{suffix}.log");
+    let foreign = format!("{}/notes.{suffix}", proc_log_dir(&suffix));
+    let stale = [logs_of(900, "OF_MINE"), logs_of(0, "SWBUILD_1")].concat();
+    for name in stale.iter().chain([&late, &beats, &foreign]) {
+        std::fs::write(dir.join(name), "of an earlier run\n").expect("written");
+    }
     cut.points.clear();
     LiveLogs::new(cut, &places()).expect("logs");
-    assert_eq!((told.read(&log), told.read(&late)), Default::default());
+    assert_eq!(told.read(&log), "");
+    for name in stale.iter().chain([&late, &beats]) {
+        assert!(!dir.join(name).exists(), "{name}");
+    }
+    assert!(dir.join(&foreign).exists(), "it is not one of these logs");
 }
 
 /// What the logs of a run cost: processor time of heartbeats of many procs, by hand.

@@ -254,9 +254,14 @@ fn is_cached(finding: &Finding) -> bool {
 /// Whether a measured point does not count for no other reason than that its load was not
 /// carried: by the server, unless [`other_cause`] names another reason.
 fn is_overloaded(point: &PointRecord) -> bool {
-    let mut against = point.findings.iter().filter(|f| f.invalidates());
+    let against = || point.findings.iter().filter(|f| f.invalidates());
     let worked = point.measured().is_some_and(|s| s.success_count() > 0);
-    worked && against.all(|f| f.rule.is_overload())
+    // Beyond its limit a server may also be too slow to commit in time.
+    let is_left = |f: &Finding| f.rule == Rule::Uncommitted;
+    let is_overload = |f: &Finding| f.rule.is_overload();
+    worked
+        && against().all(|f| is_overload(f) || is_left(f))
+        && (against().any(is_overload) || !against().any(is_left))
 }
 
 fn rules(point: &PointRecord) -> String {

@@ -13,23 +13,23 @@ use filermark_model::stats::PointStats;
 use filermark_model::{Finding, Rule, Severity};
 use std::fmt;
 
-/// Findings that explain what is missing, from a warning on: pauses of the server, and
-/// limits of the clients.
-const CAUSES: [Rule; 3] = [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy];
+/// Findings that explain what is missing, from a warning on: limits of the clients.
+const CLIENT_CAUSES: [Rule; 2] = [Rule::Lateness, Rule::GeneratorBusy];
 /// Counters that explain it whatever their number: connections to the server were lost,
-/// refused or given up, or this host did not send.
-const COUNTERS: [&str; 6] = [
+/// refused or given up.
+const COUNTERS: [&str; 5] = [
     "reconnects",
     "connect_failures",
     "port_unreachable",
     "timeouts",
     "stream_errors",
-    SEND_ERRORS,
 ];
 const SEND_ERRORS: &str = "send_errors";
 const RETRANSMITS: &str = "retransmits";
+const DUPLICATES: &str = "duplicate_replies";
 /// Over UDP a call that goes again has waited UDP_TIMEOUT_MS at least. These waits explain
-/// what is missing where they are as large a share of the time that the procs lack, in percent.
+/// what is missing where they are as large a share of the time that the procs lack, in
+/// percent. A call with two replies was not lost: the server was slow.
 const LOST_DATAGRAMS_PCNT_MIN: f64 = 10.0;
 
 /// What explains that a load point is below its rate, other than the time that the server
@@ -87,33 +87,49 @@ fn cause(
     stats: &PointStats,
     findings: &[Finding],
 ) -> Option<Cause> {
-    let count = |name: &str| stats.counters.get(name).copied().unwrap_or_default();
-    let counted = COUNTERS.into_iter().find(|name| count(name) > 0);
-    let counter = counted
-        .or_else(|| lost_datagrams(plan, load, stats).then_some(RETRANSMITS))
-        .map(|name| Cause::Counter(name, count(name)));
-    counter.or_else(|| {
+    let is_said = |rule: &Rule| {
         let mut said = findings.iter().filter(|f| f.severity >= Severity::Warning);
-        said.find(|f| CAUSES.contains(&f.rule))
-            .map(|f| Cause::Finding(f.rule))
-    })
+        said.any(|f| f.rule == *rule)
+    };
+    // Those of the clients first: what they cause is not the server's, whatever else there is.
+    let of_clients = CLIENT_CAUSES.into_iter().find(is_said).map(Cause::Finding);
+    let counted = || {
+        let all = COUNTERS.map(|name| Cause::Counter(name, count(stats, name)));
+        all.into_iter()
+            .find(|cause| matches!(cause, Cause::Counter(_, count) if *count > 0))
+    };
+    let paused = || is_said(&Rule::NoReply).then_some(Cause::Finding(Rule::NoReply));
+    of_clients
+        .or_else(|| lost_datagrams(plan, load, stats))
+        .or_else(counted)
+        .or_else(paused)
 }
 
-/// Whether calls or replies that UDP lost explain what is missing.
-fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> bool {
+fn count(stats: &PointStats, name: &str) -> u64 {
+    stats.counters.get(name).copied().unwrap_or_default()
+}
+
+/// Calls or replies that UDP lost, or that this host did not send, where they explain what
+/// is missing.
+fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<Cause> {
     let DriverPlan::Nfs(nfs) = &plan.driver else {
-        return false;
+        return None;
     };
-    let Some(shortfall) = Shortfall::of(plan, load, stats) else {
-        return false;
-    };
-    let again = stats.counters.get(RETRANSMITS).copied().unwrap_or_default();
+    let shortfall = Shortfall::of(plan, load, stats)?;
+    let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATES));
     let waited_ns = again as f64 * f64::from(nfs.udp_timeout_ms) * 1e6;
     let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
     let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);
-    nfs.transport == Transport::Udp
+    let explains = nfs.transport == Transport::Udp
         && again > 0
-        && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns
+        && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns;
+    // What was not sent went again, too.
+    let unsent = count(stats, SEND_ERRORS);
+    let name = match unsent > again / 2 {
+        true => SEND_ERRORS,
+        false => RETRANSMITS,
+    };
+    explains.then(|| Cause::Counter(name, count(stats, name)))
 }
 
 /// What was done of what was wanted.

@@ -46,7 +46,8 @@ fn what_another_cause_explains_does_not_count() {
     let remark = "the figure is what was achieved";
     assert!(unexplained.message.contains(remark), "{unexplained}");
     let by_counter = COUNTERS.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
-    let by_rule = CAUSES.map(|rule| {
+    let rules = [Rule::NoReply, CLIENT_CAUSES[0], CLIENT_CAUSES[1]];
+    let by_rule = rules.map(|rule| {
         let beside = [(rule, Severity::Warning)];
         (settled(|_, _| {}, &beside), format!("{rule} explains"))
     });
@@ -63,14 +64,26 @@ fn what_another_cause_explains_does_not_count() {
     ] {
         assert_eq!(settled(|_, _| {}, &[beside]), Some(unexplained.clone()));
     }
-    assert_eq!(counted("jukebox_waits", 9), Some(unexplained));
+    for name in ["jukebox_waits", SEND_ERRORS] {
+        assert_eq!(counted(name, 9), Some(unexplained.clone()), "{name}");
+    }
+}
+
+/// A client at its limit may lose its connections, too: that is no matter of the server.
+#[test]
+fn causes_of_the_clients_come_first() {
+    let reconnect = |stats: &mut PointStats, _: &mut RunPlan| {
+        stats.counters.insert("reconnects".into(), 1);
+    };
+    let both = settled(reconnect, &[(Rule::GeneratorBusy, Severity::Warning)]).expect("below");
+    assert!(both.message.contains("generator-busy explains"), "{both}");
 }
 
 /// Each waits UDP_TIMEOUT_MS at least, 1.1 s. 20 procs lack a fifth of 37.5 s each, 150 s:
 /// a tenth of that is 14 waits.
 #[test]
 fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
-    let of = |transport: Transport, again: u64| {
+    let of = |transport: Transport, again: u64, others: &'static [(&str, u64)]| {
         let change = |stats: &mut PointStats, plan: &mut RunPlan| {
             let DriverPlan::Nfs(nfs) = &mut plan.driver else {
                 panic!("the synthetic run speaks NFS");
@@ -78,12 +91,25 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
             (nfs.transport, nfs.udp_timeout_ms) = (transport, 1_100);
             assert_eq!(plan.proc_count(), 20);
             stats.counters.insert(RETRANSMITS.into(), again);
+            for (name, count) in others {
+                stats.counters.insert((*name).into(), *count);
+            }
         };
-        settled(change, &[]).map(|f| f.severity)
+        let finding = settled(change, &[]).expect("below");
+        (finding.severity, finding.message)
     };
-    assert_eq!(of(Transport::Udp, 13), Some(Severity::Warning));
-    assert_eq!(of(Transport::Udp, 14), Some(Severity::Invalid));
-    assert_eq!(of(Transport::Tcp, 14), Some(Severity::Warning));
+    let severity = |transport, again, others| of(transport, again, others).0;
+    assert_eq!(severity(Transport::Udp, 13, &[]), Severity::Warning);
+    assert_eq!(severity(Transport::Udp, 14, &[]), Severity::Invalid);
+    assert_eq!(severity(Transport::Tcp, 14, &[]), Severity::Warning);
+    // A slow server: its first reply came after the call had gone again.
+    let slow = &[(DUPLICATES, 10)];
+    assert_eq!(severity(Transport::Udp, 23, slow), Severity::Warning);
+    assert_eq!(severity(Transport::Udp, 24, slow), Severity::Invalid);
+    // What this host did not send.
+    let (severity, message) = of(Transport::Udp, 14, &[(SEND_ERRORS, 14)]);
+    assert_eq!(severity, Severity::Invalid);
+    assert!(message.contains("send_errors = 14 explains"), "{message}");
 }
 
 /// Neither that the point is below its rate, nor why.

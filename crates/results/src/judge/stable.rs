@@ -36,7 +36,8 @@ pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let pcnt = percent_of(open as f64, writes as f64);
-    let severity = match is_deferred(case) && pcnt > UNCOMMITTED_PCNT_MAX {
+    let is_above = writes == 0 || pcnt > UNCOMMITTED_PCNT_MAX;
+    let severity = match is_deferred(case) && is_above {
         true => Severity::Invalid,
         false => Severity::Warning,
     };
@@ -57,8 +58,11 @@ pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
 /// Nothing was committed in RUN: its times have no cost of stable storage in them.
 pub(super) fn no_commit_in_run(case: &Case<'_>) -> Option<Finding> {
     let after = count(case, "end_commits");
-    let had_unstable = after > 0 || count(case, "uncommitted_writes") > 0;
-    let in_run = count(case, "COMMIT").saturating_sub(after);
+    let had_unstable = ["end_commits", "uncommitted_writes", "unstable_writes"]
+        .into_iter()
+        .any(|name| count(case, name) > 0);
+    // Those that only ask for the verifier are not the cost of a write.
+    let in_run = count(case, "COMMIT").saturating_sub(after + count(case, "read_commits"));
     let is_missing = is_deferred(case) && write_count(case) > 0 && had_unstable && in_run == 0;
     is_missing.then(|| {
         let message = "the server answered writes UNSTABLE, and RUN had not one COMMIT: the time of WRITE contains no cost of stable storage; raise RUNTIME or LOAD";

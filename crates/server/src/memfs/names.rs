@@ -138,6 +138,7 @@ impl Table {
                     };
                     self.check_setattr(id, &set, cred)?;
                     self.apply_setattr(id, &set, cred);
+                    self.uncommitted.settle(id);
                 }
                 _ => return Err(FsError::Exist),
             }
