@@ -48,7 +48,9 @@ impl Core {
             return self.send_lost(op);
         }
         match logical.action {
-            Action::Read { .. } if logical.suspect.is_some() => self.call_commit(op, Span::NONE),
+            Action::Read { .. } if logical.suspects[0].is_some() => {
+                self.call_commit(op, Span::NONE);
+            }
             Action::Write { .. } => self.written(op),
             Action::Fill { .. } if !logical.unstable.is_none() => self.commit_own(op, Span::NONE),
             _ => {}
@@ -79,13 +81,14 @@ impl Core {
         };
         let own = Span { offset, length };
         let is_unstable = !logical.unstable.is_none();
+        let is_due = is_unstable || logical.is_less_stable;
         let is_first = logical.sent_again == Nanos::ZERO;
         self.counters
             .add_many(Tally::UnstableWrites, u64::from(is_unstable && is_first));
         match self.settings.commit {
             CommitPolicy::PerWrite => self.commit_own(op, own),
             CommitPolicy::Deferred(limits) if limits.writes > 1 => self.hold(op),
-            CommitPolicy::Deferred(_) | CommitPolicy::FileSync if is_unstable => {
+            CommitPolicy::Deferred(_) | CommitPolicy::FileSync if is_due => {
                 self.commit_own(op, own);
             }
             CommitPolicy::Deferred(_) | CommitPolicy::FileSync => {}
@@ -216,11 +219,10 @@ impl Core {
             Err(failed) => return Verdict::Failed(failed.status),
         };
         self.note_verf(self.ops.get(op).proc, verf);
-        let logical = self.ops.get_mut(op);
-        if let Some(status) = logical.suspect.take() {
-            let is_lost = verf != logical.verf;
-            return self.judge_read(is_lost, status);
+        if self.ops.get(op).suspects[0].is_some() {
+            return self.judge_suspects(op, Some(verf));
         }
+        let logical = self.ops.get_mut(op);
         let ranges = &mut self.gather.ranges;
         let (count, oldest) = ranges.settle(&mut logical.sent, &mut logical.lost, verf);
         if count == 0 {
@@ -264,14 +266,16 @@ impl Core {
     /// A COMMIT, or a WRITE of lost data, was refused or not answered. What that is for the
     /// operation: its own failure only if it is about its own file.
     pub(super) fn upkeep_failed(&mut self, op: u32, verdict: Verdict) -> Verdict {
-        if let Some(status) = self.ops.get_mut(op).suspect.take() {
+        if self.ops.get(op).suspects[0].is_some() {
             // Nothing excuses what was read.
-            return self.judge_read(false, status);
+            return self.judge_suspects(op, None);
         }
         self.counters.add(Tally::CommitFailures);
         let logical = self.ops.get_mut(op);
-        // It may still be executed.
-        logical.resent |= logical.resending && is_unanswered(verdict);
+        if logical.resending && is_unanswered(verdict) {
+            // It may still be executed.
+            logical.note_resent(Procedure::Write);
+        }
         let is_resending = logical.resending && logical.commits_file;
         let is_other = logical.commits_other();
         if is_other {
@@ -291,20 +295,25 @@ impl Core {
         }
     }
 
-    /// What an operation was to commit is confirmed by nothing any more.
+    /// What an operation was to commit is confirmed by nothing any more. Calls that are under
+    /// way go on as they are, and no more are made.
     fn drop_unconfirmed(&mut self, op: u32) {
+        let logical = self.ops.get_mut(op);
+        logical.next = logical.end;
         let mut left = self.take_left(op);
         let count = self.gather.ranges.clear(&mut left);
         self.counters.add_many(Tally::UncommittedWrites, count);
     }
 
-    /// What an operation was to commit and has not, the oldest first.
+    /// What an operation was to commit and has not, the oldest first. `resending` stays: calls
+    /// under way are encoded by it when they are sent once more.
     fn take_left(&mut self, op: u32) -> List {
         let logical = self.ops.get_mut(op);
         let ranges = &mut self.gather.ranges;
         let mut left = std::mem::replace(&mut logical.sent, List::EMPTY);
         let target = logical.target;
-        if std::mem::take(&mut logical.resending) && !target.reach.is_empty() {
+        logical.target.reach = Reach::NONE;
+        if logical.resending && !target.reach.is_empty() {
             let held = Held {
                 reach: target.reach,
                 generation: target.generation,
@@ -319,25 +328,26 @@ impl Core {
     /// The end of an operation: what it was to commit is stable, is held again, or is counted.
     pub(super) fn end_commit(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
-        if !std::mem::take(&mut logical.commits_file) {
-            return self.drop_unconfirmed(op);
-        }
-        let (proc, object) = (logical.proc, logical.target.object);
-        let (certain, again) = (!logical.resent, std::mem::take(&mut logical.again));
-        if again {
+        let proc = logical.proc;
+        let certain = !logical.is_target_resent;
+        let of_table = logical.target.object.filter(|_| logical.commits_file);
+        let is_kept = logical.token != SETTLING;
+        if std::mem::take(&mut logical.again) {
             self.history.end_again(proc, certain);
         }
-        let Some(object) = object else {
-            return self.drop_unconfirmed(op);
-        };
-        if self.ops.get(op).token == SETTLING {
-            self.drop_unconfirmed(op);
-        } else {
-            let left = self.take_left(op);
-            let count = self.gather.put_back(proc, object, left);
-            self.counters.add_many(Tally::UncommittedWrites, count);
+        match of_table {
+            Some(object) if is_kept => {
+                let left = self.take_left(op);
+                let count = self.gather.put_back(proc, (object, op), left);
+                self.counters.add_many(Tally::UncommittedWrites, count);
+            }
+            _ => self.drop_unconfirmed(op),
         }
-        self.gather.give_back(proc, object);
+        if let Some(object) = of_table {
+            self.gather.give_back(proc, (object, op));
+        }
+        let logical = self.ops.get_mut(op);
+        (logical.commits_file, logical.resending) = (false, false);
     }
 
     /// A later write, or a new size, takes the place of what is held of a file.
@@ -375,6 +385,7 @@ impl Core {
     /// more.
     pub(super) fn forget_held(&mut self, proc: u32, object: ObjectId) {
         self.cut_at(proc, object, 0);
+        self.gather.forget_dropped(proc, |of| of == object);
     }
 
     /// The same for all objects from `from` on.
@@ -383,6 +394,7 @@ impl Core {
             self.forget_held(proc, object);
             self.gather.remove(proc, object);
         }
+        self.gather.forget_dropped(proc, |object| object >= from);
     }
 
     /// Commits one held file of each proc where none is being committed; says whether
@@ -410,6 +422,17 @@ impl Core {
         !self.gather.is_empty()
     }
 
+    /// An operation commits what is given up: it ends when its calls do, without success if
+    /// the file is its own.
+    fn give_up_commit(&mut self, op: u32) {
+        self.drop_unconfirmed(op);
+        let logical = self.ops.get_mut(op);
+        logical.step = Step::Commit;
+        if !logical.commits_other() {
+            logical.fail(Status::TimedOut);
+        }
+    }
+
     /// Counts what is still held, and forgets it.
     pub(super) fn give_up_held(&mut self) {
         for proc in 0..self.procs.len() as u32 {
@@ -420,8 +443,7 @@ impl Core {
                 let left = self.gather.ranges.clear(&mut file.ranges);
                 self.counters.add_many(Tally::UncommittedWrites, left);
                 if let Some(op) = file.committer() {
-                    self.drop_unconfirmed(op);
-                    self.ops.get_mut(op).commits_file = false;
+                    self.give_up_commit(op);
                 }
             }
         }

@@ -9,6 +9,7 @@
 use super::commit::span_reach;
 use super::core::{Core, Span};
 use super::counters::Tally;
+use super::ops::Suspect;
 use super::ranges::List;
 use super::reply::Verdict;
 use filermark_engine::driver::{Action, Status};
@@ -31,12 +32,44 @@ impl Core {
             Excuse::None => self.judge_read(false, status),
             Excuse::Known => self.judge_read(true, status),
             Excuse::Unless(verf) => {
-                let logical = self.ops.get_mut(op);
-                if logical.suspect.is_none() {
-                    (logical.suspect, logical.verf) = (Some(status), verf);
+                let new = Suspect { status, verf };
+                for place in &mut self.ops.get_mut(op).suspects {
+                    match place {
+                        None => *place = Some(new),
+                        Some(known) if known.verf == verf => {
+                            // An early end is the worse of both.
+                            if status == Status::Lost {
+                                known.status = status;
+                            }
+                        }
+                        Some(_) => continue,
+                    }
+                    return Verdict::Good;
                 }
-                Verdict::Good
+                // A third verifier.
+                self.judge_read(false, status)
             }
+        }
+    }
+
+    /// The server's verifier is known, or is not to be had: decides on what was in doubt.
+    pub(super) fn judge_suspects(&mut self, op: u32, now: Option<Verf>) -> Verdict {
+        let suspects = std::mem::take(&mut self.ops.get_mut(op).suspects);
+        let mut worst = Verdict::Good;
+        for suspect in suspects.into_iter().flatten() {
+            let is_lost = now.is_some_and(|verf| verf != suspect.verf);
+            let verdict = self.judge_read(is_lost, suspect.status);
+            if worst == Verdict::Good {
+                worst = verdict;
+            }
+        }
+        worst
+    }
+
+    /// The end of an operation: nothing excuses what is still in doubt.
+    pub(super) fn end_suspects(&mut self, op: u32) {
+        if let Verdict::Ends(status) = self.judge_suspects(op, None) {
+            self.ops.get_mut(op).fail(status);
         }
     }
 
@@ -62,7 +95,7 @@ impl Core {
         let was_lost = self
             .gather
             .was_restored(proc, (file, reach), sent, u64::MAX);
-        if was_lost || self.gather.has_dropped(proc) {
+        if was_lost || self.gather.has_dropped(proc, file) {
             return Excuse::Known;
         }
         let Some(entry) = self.gather.find(proc, object) else {

@@ -53,14 +53,19 @@ struct HeldOfProc {
     restored: VecDeque<Restored>,
     /// What is no more among them was sent again by then.
     restored_before: Nanos,
-    /// Ranges were dropped without a COMMIT.
-    has_dropped: bool,
+    /// Files with ranges that were dropped without a COMMIT, until they are forgotten: their
+    /// objects and numbers. Empty as long as no COMMIT fails.
+    dropped: Vec<(ObjectId, u64)>,
+    /// There are more than are listed.
+    has_more_dropped: bool,
 }
 
 /// Restored ranges of a proc that are listed.
 const RESTORED_MAX: usize = 1_024;
 /// Ranges of a shard that room is made for in advance, at most (48 MB).
 const RANGES_MAX: usize = 1 << 20;
+/// Files of a proc with dropped ranges that are listed.
+const DROPPED_MAX: usize = 4_096;
 /// How far beyond its limits a table may grow while COMMITs fail.
 const FAILED_FACTOR: usize = 2;
 
@@ -161,11 +166,12 @@ impl Gather {
     }
 
     /// The operation that committed a file has ended.
-    pub(crate) fn give_back(&mut self, proc: u32, object: ObjectId) {
+    pub(crate) fn give_back(&mut self, proc: u32, (object, op): (ObjectId, u32)) {
         let Some(files) = self.procs.get_mut(proc as usize).map(|p| &mut p.files) else {
             return;
         };
-        if let Some(file) = files.iter_mut().find(|f| f.object == object) {
+        let is_it = |f: &&mut HeldFile| f.object == object && f.committer == op;
+        if let Some(file) = files.iter_mut().find(is_it) {
             file.committer = NIL;
         }
         self.drop_empty(proc, object);
@@ -188,6 +194,12 @@ impl Gather {
     pub(crate) fn rename(&mut self, proc: u32, from: ObjectId, to: ObjectId) {
         if let Some(entry) = self.find(proc, from) {
             entry.object = to;
+        }
+        if let Some(of_proc) = self.procs.get_mut(proc as usize) {
+            let dropped = of_proc.dropped.iter_mut();
+            dropped
+                .filter(|(object, _)| *object == from)
+                .for_each(|(object, _)| *object = to);
         }
     }
 
@@ -249,7 +261,12 @@ impl Gather {
 
     /// A COMMIT of a file has failed: what it was to cover is held again, in front of what came
     /// since. Gives the number of writes for which there is no room.
-    pub(crate) fn put_back(&mut self, proc: u32, object: ObjectId, mut failed: List) -> u64 {
+    pub(crate) fn put_back(
+        &mut self,
+        proc: u32,
+        (object, op): (ObjectId, u32),
+        mut failed: List,
+    ) -> u64 {
         let (limits, count) = (self.limits, self.count);
         if failed.is_empty() {
             return 0;
@@ -258,7 +275,8 @@ impl Gather {
             return self.ranges.clear(&mut failed);
         };
         let is_full = of_proc.files.len() > FAILED_FACTOR * limits.files as usize;
-        let Some(entry) = of_proc.files.iter_mut().find(|f| f.object == object) else {
+        let is_it = |f: &&mut HeldFile| f.object == object && f.committer == op;
+        let Some(entry) = of_proc.files.iter_mut().find(is_it) else {
             // The file is forgotten.
             self.ranges.clear(&mut failed);
             return 0;
@@ -278,13 +296,30 @@ impl Gather {
         entry.ranges = failed;
         // Others come first.
         entry.last = count;
-        of_proc.has_dropped |= !surplus.is_empty();
+        let known = (object, entry.file);
+        let is_new = !surplus.is_empty() && !of_proc.dropped.contains(&known);
+        if is_new && of_proc.dropped.len() < DROPPED_MAX {
+            of_proc.dropped.push(known);
+        } else {
+            of_proc.has_more_dropped |= is_new;
+        }
         ranges.clear(&mut surplus)
     }
 
-    /// Whether ranges of a proc were dropped without a COMMIT.
-    pub(crate) fn has_dropped(&self, proc: u32) -> bool {
-        (self.procs.get(proc as usize)).is_some_and(|p| p.has_dropped)
+    /// Whether ranges of a file were dropped without a COMMIT.
+    pub(crate) fn has_dropped(&self, proc: u32, file: u64) -> bool {
+        let of_proc = self.procs.get(proc as usize);
+        of_proc.is_some_and(|p| {
+            p.has_more_dropped || p.dropped.iter().any(|(_, number)| *number == file)
+        })
+    }
+
+    /// These objects can be read no more, or are other files now: nothing of them was dropped.
+    pub(crate) fn forget_dropped(&mut self, proc: u32, is_gone: impl Fn(ObjectId) -> bool) {
+        if let Some(of_proc) = self.procs.get_mut(proc as usize) {
+            of_proc.dropped.retain(|(object, _)| !is_gone(*object));
+            of_proc.has_more_dropped &= !of_proc.dropped.is_empty();
+        }
     }
 
     /// Files of a proc in the table.
@@ -321,7 +356,7 @@ mod tests {
                 let (_, mut ranges) = gather.take(0, due, 5).expect("nobody has it");
                 assert!(gather.take(0, due, 6).is_none());
                 gather.ranges.clear(&mut ranges);
-                gather.give_back(0, due);
+                gather.give_back(0, (due, 5));
             }
             due.map(|object| object.0)
         };
@@ -389,21 +424,27 @@ mod tests {
             let Some((_, list)) = due.and_then(|due| gather.take(0, due, 5)) else {
                 continue;
             };
-            dropped += gather.put_back(0, object, list);
-            gather.give_back(0, object);
+            dropped += gather.put_back(0, (object, 5), list);
+            gather.give_back(0, (object, 5));
         }
         let ranges = gather.find(0, object).expect("held").ranges;
         let kept: Vec<u64> = gather.ranges.iter(ranges).map(|h| h.generation).collect();
         assert_eq!(kept, [24, 25, 26, 27, 28, 29], "the latest");
-        assert!(dropped == 24 && gather.has_dropped(0));
+        assert!(dropped == 24 && gather.has_dropped(0, 7) && !gather.has_dropped(0, 8));
         // The same of files.
         for n in 2..9 {
             let due = gather.add(0, (ObjectId(n), 7), held(0, 1, 100, 1));
             if let Some((due, (_, list))) = due.and_then(|d| Some((d, gather.take(0, d, 5)?))) {
-                gather.put_back(0, due, list);
-                gather.give_back(0, due);
+                gather.put_back(0, (due, 5), list);
+                gather.give_back(0, (due, 5));
             }
         }
         assert!(gather.file_count(0) <= 3, "{}", gather.file_count(0));
+        // Under another name it is the same file; made anew it is another one.
+        gather.rename(0, object, ObjectId(20));
+        gather.forget_dropped(0, |of| of == object);
+        assert!(gather.has_dropped(0, 7));
+        gather.forget_dropped(0, |of| of >= ObjectId(2));
+        assert!(!gather.has_dropped(0, 7));
     }
 }

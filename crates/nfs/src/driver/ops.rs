@@ -95,6 +95,15 @@ impl Default for Target {
     }
 }
 
+/// Something wrong in what was read, as long as it is not known whether a restart excuses it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspect {
+    /// How the read ends if nothing excuses it.
+    pub(crate) status: Status,
+    /// The verifier of what was written there: another one now excuses it.
+    pub(crate) verf: Verf,
+}
+
 /// An operation under way.
 #[derive(Clone, Debug)]
 pub(crate) struct LogicalOp {
@@ -121,16 +130,22 @@ pub(crate) struct LogicalOp {
     pub(crate) repeats: u8,
     /// WRITE: its place in the history of writes.
     pub(crate) mark: WriteMark,
-    /// WRITE: a call went twice; the server may execute it again at any time.
+    /// WRITE: a call of it other than COMMIT went twice; the server may execute it again at
+    /// any time.
     pub(crate) resent: bool,
+    /// The same of a WRITE of what `target` has lost.
+    pub(crate) is_target_resent: bool,
+    /// WRITE: a reply was less stable than asked for.
+    pub(crate) is_less_stable: bool,
     /// WRITE: all of its data has been answered, and is kept until it is stable.
     pub(crate) is_held: bool,
     /// WRITE: when all of it was sent again.
     pub(crate) sent_again: Nanos,
     /// READ: the writes that were over when it began.
     pub(crate) since: u64,
-    /// READ: what it failed with, if the server's verifier does not excuse it.
-    pub(crate) suspect: Option<Status>,
+    /// READ: what is wrong with it, unless the server's verifier excuses it. One for each
+    /// verifier, the first place first.
+    pub(crate) suspects: [Option<Suspect>; 2],
     /// COMMIT: what it covers, and what of that was lost and has to go again.
     pub(crate) sent: List,
     pub(crate) lost: List,
@@ -148,6 +163,17 @@ impl LogicalOp {
     pub(crate) fn fail(&mut self, status: Status) {
         if self.outcome.status == Status::Ok {
             self.outcome.status = status;
+        }
+    }
+
+    /// A call of it went twice, or may still be executed.
+    pub(crate) fn note_resent(&mut self, procedure: Procedure) {
+        match procedure {
+            Procedure::Commit => {}
+            Procedure::Write if self.resending && self.commits_file => {
+                self.is_target_resent = true;
+            }
+            _ => self.resent = true,
         }
     }
 
@@ -222,10 +248,12 @@ impl Ops {
             repeats: 0,
             mark: WriteMark::default(),
             resent: false,
+            is_target_resent: false,
+            is_less_stable: false,
             is_held: false,
             sent_again: Nanos::ZERO,
             since: 0,
-            suspect: None,
+            suspects: [None; 2],
             sent: List::EMPTY,
             lost: List::EMPTY,
             resending: false,
@@ -290,6 +318,7 @@ impl Core {
 
     /// Ends an operation that has no call under way any more.
     pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
+        self.end_suspects(op);
         self.end_commit(op);
         let ended = self.ops.get_mut(op);
         if ended.outcome.sent == NOT_SENT {

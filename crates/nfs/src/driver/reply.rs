@@ -76,7 +76,9 @@ impl Core {
         self.calls.end(slot);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
-        logical.resent |= resent;
+        if resent {
+            logical.note_resent(procedure);
+        }
         let verdict = match verdict {
             Verdict::Failed(_) | Verdict::Ends(_) if logical.is_upkeep(procedure) => {
                 self.upkeep_failed(op, verdict)

@@ -163,8 +163,8 @@ impl Core {
             Err(failed) => return Verdict::Failed(failed.status),
         };
         let call = self.calls.get(slot);
-        let (offset, asked) = (call.offset, call.length);
-        let logical = self.ops.get_mut(call.op);
+        let (op, offset, asked) = (call.op, call.offset, call.length);
+        let logical = self.ops.get_mut(op);
         let count = written.count;
         if count > asked || (count == 0 && asked > 0) {
             return Verdict::Ends(Status::Garbage);
@@ -191,6 +191,7 @@ impl Core {
         let asked_for = self.asked_stability(self.calls.get(slot));
         if written.committed.to_u32() < asked_for.to_u32() {
             self.counters.add(Tally::LessStable);
+            self.ops.get_mut(op).is_less_stable = true;
         }
         if count < asked {
             self.counters.add(Tally::ShortWrites);

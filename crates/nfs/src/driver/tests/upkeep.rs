@@ -4,7 +4,7 @@
 use super::fake::{Act, commit_reply, good, read_reply, refusal, write_reply};
 use super::gathering::{LIMITS, deferred, policy, settle, unstable, with_files, write_to};
 use super::*;
-use filermark_onc::nfs3::{Args, Nfsstat3, StableHow};
+use filermark_onc::nfs3::{Args, Nfsstat3, StableHow, WriteArgs};
 use std::sync::Mutex;
 
 const SECTOR: u32 = 512;
@@ -313,4 +313,172 @@ fn events_after_run_are_not_counted_in_it() {
         assert!(counters.contains_key(kept), "{kept}: {counters:?}");
     }
     assert_eq!(counters.len(), 4, "{counters:?}");
+}
+
+/// The file, offset and data of a WRITE.
+type Sent = (Vec<u8>, u64, Vec<u8>);
+
+fn sent(args: &WriteArgs<'_>) -> Sent {
+    let file = args.file.as_bytes().to_vec();
+    (file, args.offset, args.data.to_vec())
+}
+
+#[test]
+fn a_write_of_lost_data_is_the_same_when_it_is_sent_once_more() {
+    let all: Arc<Mutex<Vec<Sent>>> = Arc::default();
+    let (of_server, mut commits, mut closed) = (all.clone(), 0, false);
+    let mut bench = with_files(deferred(LIMITS), 3, move |heard| match heard.args {
+        Args::Commit(_) => {
+            commits += 1;
+            vec![Act::Send(commit_reply(heard.xid, 2))]
+        }
+        Args::Write(args) if commits > 0 => {
+            of_server.lock().expect("ok").push(sent(&args));
+            match args.offset {
+                0 => refusal(heard, Nfsstat3::Stale),
+                _ if !std::mem::replace(&mut closed, true) => vec![Act::Close],
+                _ => written(heard, 2),
+            }
+        }
+        _ => written(heard, 1),
+    });
+    assert_eq!(bench.status(write_to(1, 0, 2 * SIZE)), Status::Ok);
+    assert_eq!(bench.status(write_to(2, 0, 10)), Status::Ok);
+    // Commits the first file, which is gone, as the second of its WRITEs is under way.
+    assert_eq!(bench.status(write_to(3, 0, 10)), Status::Ok);
+    let all = all.lock().expect("ok");
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|(file, ..)| file == b"file 1"));
+    assert_eq!(all[1].1, u64::from(SIZE));
+    assert!(all[1] == all[2]);
+    assert_eq!(bench.counters()["uncommitted_writes"], 1);
+}
+
+/// Whether writes count as on their way that have ended.
+fn has_open_writes(bench: &Bench) -> bool {
+    !format!("{:?}", bench.shard.core.history).contains("open_count: 0")
+}
+
+#[test]
+fn what_is_given_up_ends_without_success_when_its_calls_do() {
+    // The WRITE of lost data is answered late, or goes once more.
+    for is_closed in [false, true] {
+        let all: Arc<Mutex<Vec<Sent>>> = Arc::default();
+        let (of_server, mut commits) = (all.clone(), 0);
+        let mut held: Option<Vec<Act>> = None;
+        let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+            Args::Commit(_) => {
+                commits += 1;
+                vec![Act::Send(commit_reply(heard.xid, 2))]
+            }
+            Args::Write(args) if commits > 0 => {
+                of_server.lock().expect("ok").push(sent(&args));
+                match held {
+                    Some(_) => written(heard, 2),
+                    None => {
+                        held = Some(written(heard, 2));
+                        Vec::new()
+                    }
+                }
+            }
+            Args::Getattr(_) if is_closed && heard.conn == 0 => vec![Act::Close],
+            Args::Getattr(_) => {
+                let mut acts = good(heard);
+                acts.extend(held.take().filter(|_| !is_closed).unwrap_or_default());
+                acts
+            }
+            _ => written(heard, 1),
+        });
+        for n in 0..3 {
+            assert_eq!(bench.status(write_to(1, n * 10, 10)), Status::Ok);
+        }
+        let last = bench.submit(0, write_to(1, 30, 10));
+        let mut none = Vec::new();
+        while all.lock().expect("ok").is_empty() {
+            bench.shard.flush();
+            let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+            bench.shard.poll(soon, &mut none).expect("sockets work");
+        }
+        let now = bench.shard.core.clock.now();
+        bench.shard.make_stable(now).expect("sockets work");
+        assert!(none.is_empty());
+        bench.submit(0, getattr());
+        let ended = bench.wait(2);
+        assert_eq!(ended[&last].status, Status::TimedOut);
+        let all = all.lock().expect("ok");
+        assert_eq!(all.len(), if is_closed { 2 } else { 1 });
+        assert!(all.iter().all(|one| *one == all[0]));
+        assert_eq!(bench.counters()["uncommitted_writes"], 4);
+        assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+        // What was sent twice may still be executed.
+        assert_eq!(has_open_writes(&bench), is_closed);
+    }
+}
+
+#[test]
+fn a_commit_that_is_sent_twice_leaves_its_write_certain() {
+    let mut closed = false;
+    let plan = policy(CommitPolicy::PerWrite, Transport::Tcp);
+    let mut bench = with_files(plan, 1, move |heard| match heard.args {
+        Args::Commit(_) if !std::mem::replace(&mut closed, true) => vec![Act::Close],
+        _ => unstable(heard),
+    });
+    assert_eq!(bench.status(write_to(1, 0, 10)), Status::Ok);
+    assert_eq!(bench.counters()["reconnects"], 1);
+    assert!(!has_open_writes(&bench));
+}
+
+#[test]
+fn a_read_in_doubt_is_judged_though_another_of_its_calls_fails() {
+    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
+        Args::Read(args) if args.offset > 0 => refusal(heard, Nfsstat3::Io),
+        Args::Read(_) => early_end(heard),
+        _ => unstable(heard),
+    });
+    bench.run(write_to(1, 0, 2 * SIZE));
+    assert_eq!(bench.status(read_from(1, 0, 2 * SIZE)), io());
+    assert_eq!(bench.counters()["early_eofs"], 1);
+}
+
+#[test]
+fn each_part_of_a_read_is_judged_by_its_own_verifier() {
+    let mut commits = 0;
+    let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+        // Two verifiers are held once the COMMIT of the second write has failed.
+        Args::Commit(_) => {
+            commits += 1;
+            match commits {
+                1 => refusal(heard, Nfsstat3::Io),
+                _ => vec![Act::Send(commit_reply(heard.xid, 2))],
+            }
+        }
+        Args::Read(_) => early_end(heard),
+        Args::Write(args) => written(heard, if args.offset == 0 { 1 } else { 2 }),
+        _ => good(heard),
+    });
+    assert_eq!(bench.status(write_to(1, 0, SIZE)), Status::Ok);
+    assert_eq!(bench.status(write_to(1, SIZE.into(), SIZE)), io());
+    assert_eq!(bench.status(read_from(1, 0, 2 * SIZE)), Status::Lost);
+    let counters = bench.counters();
+    assert_eq!((counters["excused_reads"], counters["early_eofs"]), (1, 1));
+}
+
+#[test]
+fn a_commit_follows_whatever_is_less_than_file_sync() {
+    let plan = policy(CommitPolicy::FileSync, Transport::Tcp);
+    let mut bench = with_files(plan, 1, |heard| match heard.args {
+        Args::Write(args) => {
+            let how = StableHow::DataSync;
+            vec![Act::Send(write_reply(heard.xid, args.count, how, 1))]
+        }
+        _ => good(heard),
+    });
+    assert_eq!(bench.status(write_to(1, 0, 10)), Status::Ok);
+    let expected = [
+        ("COMMIT", 1),
+        ("WRITE", 1),
+        ("less_stable", 1),
+        ("write_commits", 1),
+    ];
+    assert_eq!(bench.counters(), counted(&expected));
 }
