@@ -63,7 +63,8 @@ impl Sweep<'_> {
         left.into_iter()
             .map(|left| {
                 let message = told(&left, &self.options.stop_command);
-                self.remark("prime", message.clone());
+                // With its rule, so that a run that goes on still has the finding.
+                self.push_event("prime", message.clone(), Some(Rule::LeftBehind));
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
             })
             .collect()

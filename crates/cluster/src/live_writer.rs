@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 /// What the thread has not taken yet; more is left out until the load point has ended.
 const QUEUE: usize = 256;
-/// The thread has so long to write what it was told.
+/// The thread has so long to write what it was told, and so much longer for every proc,
+/// which has a log of its own.
 const SETTLE_MAX: Duration = Duration::from_secs(10);
+const SETTLE_PER_PROC: Duration = Duration::from_millis(5);
 /// How often the prime looks whether it has.
 const LOOK: Duration = Duration::from_millis(5);
 /// After writing, the thread pauses so many times as long as that took, so that it needs a
@@ -30,6 +32,29 @@ pub(crate) struct LiveWriter {
     /// Lines that the logs have from the record only.
     left_out: Cell<u64>,
     places: LivePlaces,
+    /// How long it is waited for.
+    limit: Duration,
+    /// What was asked of a thread that is left alone, which may answer yet.
+    late: RefCell<Option<Late>>,
+}
+
+/// A thread that has not written everything in time.
+#[derive(Debug)]
+struct Late {
+    words: SyncSender<Word>,
+    /// `None`: its queue was full, and it could not be asked.
+    answer: Option<Receiver<Option<String>>>,
+    /// What was said of it.
+    told: String,
+}
+
+/// A thread that was late has written everything after all.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CameBack {
+    /// What was said of it, which does not hold any more.
+    pub told: String,
+    /// What went wrong meanwhile.
+    pub trouble: Option<String>,
 }
 
 enum Word {
@@ -48,6 +73,7 @@ impl LiveWriter {
     pub fn begin(record: RunRecord, places: LivePlaces) -> Result<Self, String> {
         let (words, heard) = sync_channel(QUEUE);
         let own = places.clone();
+        let limit = limit(record.run.plan.procs.len());
         std::thread::Builder::new()
             .name("live-logs".into())
             .spawn(move || write(record, &own, &heard))
@@ -58,6 +84,8 @@ impl LiveWriter {
             words: RefCell::new(Some(words)),
             left_out: Cell::new(0),
             places,
+            limit,
+            late: RefCell::new(None),
         })
     }
 
@@ -77,9 +105,10 @@ impl LiveWriter {
     /// load point begins, or at all where the run `has_ended`. Gives what went wrong.
     pub fn settle(&self, has_ended: bool) -> Option<String> {
         let words = self.words.take()?;
-        let until = Instant::now() + SETTLE_MAX;
-        let answered = match ask(&words, has_ended, until) {
-            Some(answered) => wait(&answered, until),
+        let until = Instant::now() + self.limit;
+        let answer = ask(&words, has_ended, until);
+        let answered = match &answer {
+            Some(answer) => wait(answer, until),
             None => Err(TryRecvError::Empty),
         };
         match answered {
@@ -90,13 +119,38 @@ impl LiveWriter {
             Err(TryRecvError::Disconnected) => {
                 Some("the thread that writes logs has ended".to_owned())
             }
-            Err(TryRecvError::Empty) => Some(format!(
-                "{}, {}: the logs of the run could not be written within {} s; see whether a file system hangs (df), and make them from the record with 'filermark report'",
-                self.places.dir.display(),
-                self.places.log_dir.display(),
-                SETTLE_MAX.as_secs()
-            )),
+            Err(TryRecvError::Empty) => {
+                let told = format!(
+                    "{}, {}: the logs of the run could not be written within {} s; see whether a file system hangs (df), and make them from the record with 'filermark report'",
+                    self.places.dir.display(),
+                    self.places.log_dir.display(),
+                    self.limit.as_secs()
+                );
+                self.late.replace(Some(Late {
+                    words,
+                    answer,
+                    told: told.clone(),
+                }));
+                Some(told)
+            }
         }
+    }
+
+    /// At the end of the run: whether a thread that was late has answered meanwhile. One
+    /// that has not is not waited for.
+    pub fn settle_again(&self) -> Option<CameBack> {
+        let late = self.late.take()?;
+        let before = match late.answer {
+            Some(answer) => answer.try_recv().ok()?,
+            None => None,
+        };
+        let answer = ask(&late.words, true, Instant::now())?;
+        let after = wait(&answer, Instant::now() + self.limit).ok()?;
+        self.words.replace(Some(late.words));
+        Some(CameBack {
+            told: late.told,
+            trouble: before.or(after),
+        })
     }
 
     /// Whether the logs' file systems do not answer, or the thread has ended.
@@ -108,6 +162,11 @@ impl LiveWriter {
     pub fn take_left_out(&self) -> u64 {
         self.left_out.take()
     }
+}
+
+/// How long the logs of so many procs may take.
+fn limit(procs: usize) -> Duration {
+    SETTLE_MAX + SETTLE_PER_PROC * u32::try_from(procs).unwrap_or(u32::MAX)
 }
 
 /// Asks for an answer; `None`: the queue stays full.
@@ -238,9 +297,8 @@ mod tests {
         assert!(!writer.has_failed());
     }
 
-    /// More than the queue holds is left out, and nobody waits for a thread that hangs.
-    #[test]
-    fn the_queue_has_a_limit_and_what_is_left_out_is_counted() {
+    /// One whose thread is at the other end, and is not waited for.
+    fn writer() -> (LiveWriter, Receiver<Word>) {
         let (words, heard) = sync_channel(QUEUE);
         let dir = std::path::PathBuf::from("/nowhere");
         let writer = LiveWriter {
@@ -251,7 +309,16 @@ mod tests {
                 log_dir: dir,
                 heartbeat_log: None,
             },
+            limit: Duration::ZERO,
+            late: RefCell::new(None),
         };
+        (writer, heard)
+    }
+
+    /// More than the queue holds is left out, and nobody waits for a thread that hangs.
+    #[test]
+    fn the_queue_has_a_limit_and_what_is_left_out_is_counted() {
+        let (writer, heard) = writer();
         (0..QUEUE + 7).for_each(|_| writer.tell(beat(1)));
         assert_eq!((writer.take_left_out(), writer.take_left_out()), (7, 0));
         let told = writer.settle(false).expect("it hangs");
@@ -262,6 +329,48 @@ mod tests {
             None,
             "told once, and not waited for again"
         );
+        assert_eq!(writer.settle_again(), None, "its queue is still full");
         drop(heard);
+    }
+
+    /// Answers everything that is asked, as the thread does.
+    fn answer_all(heard: Receiver<Word>) {
+        std::thread::spawn(move || {
+            for word in heard {
+                if let Word::Settle(answer, _) = word {
+                    let _ = answer.send(None);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_thread_that_is_late_is_asked_once_more_at_the_end() {
+        let (mut late, heard) = writer();
+        let told = late.settle(true).expect("it is late");
+        assert!(late.has_failed());
+        let Ok(Word::Settle(answer, true)) = heard.try_recv() else {
+            panic!("it was asked");
+        };
+        answer.send(Some("a disk is full".into())).expect("heard");
+        late.limit = limit(0);
+        answer_all(heard);
+        let trouble = Some("a disk is full".to_owned());
+        assert_eq!(late.settle_again(), Some(CameBack { told, trouble }));
+        assert!(!late.has_failed());
+        assert_eq!(late.settle_again(), None);
+        // One that has not answered is not waited for.
+        let (mut hangs, heard) = writer();
+        assert!(hangs.settle(true).is_some());
+        hangs.limit = limit(0);
+        assert_eq!(hangs.settle_again(), None);
+        assert!(hangs.has_failed());
+        drop(heard);
+    }
+
+    #[test]
+    fn the_limit_grows_with_the_procs() {
+        assert_eq!(limit(0), Duration::from_secs(10));
+        assert_eq!(limit(10_000), Duration::from_secs(60));
     }
 }

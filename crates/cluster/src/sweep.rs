@@ -138,7 +138,10 @@ impl<'a> Sweep<'a> {
         self.tell_losses(&agents);
         if has_begun {
             let left = self.clean_up_at_the_end(&mut agents, outcome.is_err());
-            self.findings.extend(left);
+            // A piece before may have left the same.
+            let fresh = left.into_iter().filter(|f| !self.findings.contains(f));
+            let fresh: Vec<Finding> = fresh.collect();
+            self.findings.extend(fresh);
         }
         agents.dismiss();
         let ended = self.scripts.finish(&self.options.stop);
@@ -728,7 +731,7 @@ impl<'a> Sweep<'a> {
         self.push_event(host, message, None);
     }
 
-    fn push_event(&mut self, host: &str, message: String, rule: Option<Rule>) {
+    pub fn push_event(&mut self, host: &str, message: String, rule: Option<Rule>) {
         let several = self.options.plan.clients.len() > 1;
         match several && host != "prime" && !message.contains(host) {
             true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
@@ -788,7 +791,26 @@ impl<'a> Sweep<'a> {
             Ok(files) => self.files = files,
             Err(e) => self.keep_trouble(Some(e.to_string())),
         }
+        if has_ended {
+            self.write_late_logs();
+        }
         self.write_heartbeat_log();
+    }
+
+    /// The logs of a thread that was late, and has come to its end after all.
+    fn write_late_logs(&mut self) {
+        let Some(back) = self.live.as_ref().and_then(LiveWriter::settle_again) else {
+            return;
+        };
+        if self.write_error.as_ref() == Some(&back.told) {
+            self.write_error = None;
+        }
+        self.keep_trouble(back.trouble);
+        let options = &self.options;
+        match write_files_and_logs(&self.record, &options.dir, &log_dir(options)) {
+            Ok(files) => self.files = files,
+            Err(e) => self.keep_trouble(Some(e.to_string())),
+        }
     }
 
     /// The log of `-q`, complete.
@@ -866,9 +888,16 @@ fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord)
             path.display()
         ));
     }
-    if matches!(&record.end, Some(end) if end.outcome == Outcome::Complete) {
+    // Another command may have gone on with it since this one has looked.
+    let has_failed = record.failed_points().next().is_some();
+    let what = match record.end.as_ref().map(|end| &end.outcome) {
+        Some(Outcome::Complete) => Some("is complete"),
+        Some(Outcome::Failed { .. }) => Some("has failed"),
+        _ => has_failed.then_some("has failed"),
+    };
+    if let Some(what) = what {
         return Err(format!(
-            "{}: this run is complete meanwhile; start the command again",
+            "{}: this run {what} meanwhile; start the command again",
             path.display()
         ));
     }
@@ -961,3 +990,7 @@ impl Done {
         text
     }
 }
+
+#[cfg(test)]
+#[path = "sweep_continued_tests.rs"]
+mod continued_tests;

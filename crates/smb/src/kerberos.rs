@@ -35,10 +35,14 @@ impl Credentials {
                 true => "check USERNAME, PASSWORD, DOMAIN (the realm) and krb5.conf",
                 false => "get a ticket with kinit, or give USERNAME and PASSWORD",
             };
-            AuthError::Library(format!(
+            let said = format!(
                 "Kerberos: no ticket for {}: {failure}; {advice}",
                 principal.as_deref().unwrap_or("the caller")
-            ))
+            );
+            match failure.is_refusal() {
+                true => AuthError::Refused(said),
+                false => AuthError::Library(said),
+            }
         };
         let name = principal.as_deref().map(|p| library.user(p)).transpose();
         let name = name.map_err(&told)?;

@@ -76,11 +76,13 @@ pub enum Session {
 }
 
 impl Refusals {
-    /// Whether the server, or the KDC, has refused the user.
+    /// Whether the server, or the KDC, has refused the user; not where there is no library,
+    /// or no KDC to ask.
     pub fn is_refused(&self) -> bool {
         let tickets = &self.0.tickets;
         let tickets = tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.refused.load(Ordering::Relaxed) || matches!(&*tickets, Some((_, Err(_))))
+        self.0.refused.load(Ordering::Relaxed)
+            || matches!(&*tickets, Some((_, Err(AuthError::Refused(_)))))
     }
 
     /// The server has refused the user: nobody tries again.
@@ -397,5 +399,25 @@ impl Session {
                 two.credits.available,
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_refused_by_a_server_or_a_kdc_and_by_no_missing_library() {
+        let of_tickets = |error: AuthError| {
+            let refusals = Refusals::default();
+            *refusals.0.tickets.lock().unwrap() = Some((Instant::now(), Err(error)));
+            refusals.is_refused()
+        };
+        assert!(of_tickets(AuthError::Refused("preauthentication".into())));
+        assert!(!of_tickets(AuthError::Library("no library".into())));
+        let refusals = Refusals::default();
+        assert!(!refusals.is_refused());
+        refusals.refuse();
+        assert!(refusals.is_refused());
     }
 }

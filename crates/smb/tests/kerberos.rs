@@ -135,20 +135,29 @@ fn inner() {
 
 /// What does not work says why, and the password nowhere.
 fn refusals() {
-    let said = |result: Result<Credentials, AuthError>| {
-        let said = result.expect_err("refused").to_string();
+    let said = |result: Result<Credentials, AuthError>, is_refusal: bool| {
+        let error = result.expect_err("refused");
+        assert_eq!(
+            matches!(error, AuthError::Refused(_)),
+            is_refusal,
+            "{error:?}"
+        );
+        let said = error.to_string();
         eprintln!("{said}");
         said
     };
     let wrong = Secret::new("Never-9!");
-    let told = said(Credentials::obtain(Samba::USER, Kdc::REALM, &wrong));
+    let told = said(Credentials::obtain(Samba::USER, Kdc::REALM, &wrong), true);
     assert!(told.contains("alice@TESTBED.EXAMPLE") && told.contains("PASSWORD"));
     assert!(!told.contains("Never-9!"));
-    let unknown = said(Credentials::obtain("eve", "", &wrong));
+    let unknown = said(Credentials::obtain("eve", "", &wrong), true);
     assert!(unknown.contains("not found"), "{unknown}");
-    let elsewhere = said(Credentials::obtain("eve", "ELSEWHERE.EXAMPLE", &wrong));
+    let elsewhere = said(
+        Credentials::obtain("eve", "ELSEWHERE.EXAMPLE", &wrong),
+        false,
+    );
     assert!(elsewhere.contains("ELSEWHERE.EXAMPLE"), "{elsewhere}");
-    let none = said(Credentials::obtain("", "", &Secret::NONE));
+    let none = said(Credentials::obtain("", "", &Secret::NONE), false);
     assert!(none.contains("kinit"), "{none}");
     let tickets = alice().expect("a ticket");
     for server in ["missing.example", "192.0.2.1"] {

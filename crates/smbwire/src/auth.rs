@@ -38,4 +38,7 @@ pub enum AuthError {
     /// The system's library says why not.
     #[error("{0}")]
     Library(String),
+    /// Somebody has looked at the user, and said no: in the library's words.
+    #[error("{0}")]
+    Refused(String),
 }

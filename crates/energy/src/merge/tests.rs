@@ -399,3 +399,49 @@ fn at_the_moment_of_a_change_a_reading_is_of_what_begins_and_an_interval_of_what
         assert_eq!(tags, [interval, reading]);
     }
 }
+
+/// A run that was cut, with pieces of 1000 s and a gap of a day, and another one.
+#[test]
+fn a_run_in_the_gap_of_a_resumed_one_is_not_at_the_same_time() {
+    let shifted = |number: u32, seconds: f64| {
+        let mut run = merged_run(&composite_record(), number, "a");
+        let shift = |at: &mut Timestamp| *at = at.plus_seconds(seconds);
+        shift(&mut run.began);
+        run.ended.iter_mut().for_each(shift);
+        for point in &mut run.points {
+            point.phases.iter_mut().for_each(|b| shift(&mut b.at));
+            point.run_ended.iter_mut().for_each(shift);
+        }
+        run
+    };
+    const DAY: f64 = 86_400.0;
+    let (mut cut, late) = (shifted(0, 0.0), shifted(0, DAY));
+    let end_of_first = cut.points[0].run_ended.expect("measured");
+    cut.cut_after = vec![end_of_first];
+    cut.ended = late.ended;
+    cut.points.splice(1.., late.points[1..].iter().cloned());
+    let goes_on = cut.points[1].phases[0].at;
+    let spans = spans_of(&cut);
+    assert_eq!(spans, [(cut.began, end_of_first), (goes_on, end_of(&late))]);
+    let inside = shifted(1, DAY / 2.0);
+    let timeline = Timeline::new(&[cut.clone(), inside.clone()]);
+    assert!(timeline.overlaps().is_empty());
+    // Neither the end of the one nor that of the other is taken for more than it is.
+    let ended = inside.ended.expect("it ended");
+    assert_eq!(timeline.at(ended.plus_seconds(60.0)), None);
+    let behind = timeline.at(goes_on.plus_seconds(1e-3)).expect("goes on");
+    assert_eq!((behind.run, behind.point), (0, 2));
+    let last = timeline.at(end_of(&late).plus_seconds(60.0));
+    assert_eq!(last.map(|tag| tag.run), Some(0));
+    // Over the first piece, and over the second.
+    for seconds in [0.5, DAY] {
+        let over = shifted(1, seconds);
+        assert_eq!(Timeline::new(&[cut.clone(), over]).overlaps(), [(0, 1)]);
+    }
+    // A piece that has measured nothing is none.
+    let mut nothing = cut.clone();
+    nothing.cut_after.insert(0, nothing.began);
+    nothing.points[0].phases[0].at = nothing.began.plus_seconds(0.1);
+    assert_eq!(spans_of(&nothing)[0].0, nothing.points[0].phases[0].at);
+    assert_eq!(spans_of(&nothing).len(), 2);
+}

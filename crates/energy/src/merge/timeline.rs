@@ -17,8 +17,16 @@ impl Timeline {
     pub fn new(runs: &[MergedRun]) -> Self {
         let mut by_time: Vec<&MergedRun> = runs.iter().collect();
         by_time.sort_by_key(|run| run.began);
+        // When the runs begin, and when they go on behind a cut.
+        let mut starts: Vec<(Timestamp, u32, bool)> = Vec::new();
+        for run in &by_time {
+            let goes_on = spans_of(run).into_iter().filter(|s| s.0 != run.began);
+            starts.push((run.began, run.run, true));
+            starts.extend(goes_on.map(|(at, _)| (at, run.run, false)));
+        }
+        starts.sort_by_key(|(at, run, _)| (*at, *run));
         let mut changes = Vec::new();
-        for (i, run) in by_time.iter().enumerate() {
+        for run in &by_time {
             let points = run.points.iter();
             changes.extend(points.flat_map(|point| {
                 point.phases.iter().map(|begin| {
@@ -27,9 +35,13 @@ impl Timeline {
                 })
             }));
             changes.extend(run.cut_after.iter().map(|at| (*at, None)));
-            // What follows a run is before the next one.
-            if let (Some(ended), Some(next)) = (run.ended, by_time.get(i + 1)) {
-                changes.push((ended, Some(tag(next.run, 0, EnergyPhase::PreTest))));
+            // What follows a run is before the next one, or in the gap of one that goes on.
+            if let Some(ended) = run.ended {
+                let mut others = starts.iter().filter(|(_, other, _)| *other != run.run);
+                if let Some((_, next, is_first)) = others.find(|(at, _, _)| *at >= ended) {
+                    let before = is_first.then(|| tag(*next, 0, EnergyPhase::PreTest));
+                    changes.push((ended, before));
+                }
             }
         }
         changes.sort_by_key(|(at, tag)| (*at, tag.map(|tag| (tag.run, tag.point, tag.phase))));
@@ -86,15 +98,34 @@ pub(crate) fn end_of(run: &MergedRun) -> Timestamp {
     phases.chain(run.ended).fold(run.began, Timestamp::max)
 }
 
+/// When a run went on, from when to when: a run that was cut and resumed in several pieces.
+/// What lies between them is not its own.
+pub(crate) fn spans_of(run: &MergedRun) -> Vec<(Timestamp, Timestamp)> {
+    let begins = || run.points.iter().filter_map(|p| p.phases.first());
+    let mut spans = Vec::new();
+    let mut began = Some(run.began);
+    for cut in &run.cut_after {
+        // Of a piece that has measured nothing there is nothing.
+        spans.extend(began.filter(|at| at < cut).map(|at| (at, *cut)));
+        began = begins().map(|begin| begin.at).filter(|at| at >= cut).min();
+    }
+    spans.extend(began.map(|at| (at, end_of(run).max(at))));
+    spans
+}
+
+/// Whether two runs, by their spans, went on at the same time.
+pub(crate) fn meet(one: &[(Timestamp, Timestamp)], other: &[(Timestamp, Timestamp)]) -> bool {
+    one.iter()
+        .any(|a| other.iter().any(|b| a.0 < b.1 && b.0 < a.1))
+}
+
 fn overlaps(by_time: &[&MergedRun]) -> Vec<(u32, u32)> {
+    let spans: Vec<_> = by_time.iter().map(|run| (run.run, spans_of(run))).collect();
     let mut found = Vec::new();
-    for (i, first) in by_time.iter().enumerate() {
-        let end = end_of(first);
-        let rest = by_time.iter().skip(i + 1);
-        found.extend(
-            rest.take_while(|next| next.began < end)
-                .map(|next| (first.run, next.run)),
-        );
+    for (i, (first, own)) in spans.iter().enumerate() {
+        let rest = spans.iter().skip(i + 1);
+        let over = rest.filter(|(_, theirs)| meet(own, theirs));
+        found.extend(over.map(|(next, _)| (*first, *next)));
     }
     found
 }

@@ -6,7 +6,7 @@ use super::rules::finding;
 use super::workload::{forget_best, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
 use crate::log::{Log, MergedRun, ReadError};
-use crate::merge::end_of;
+use crate::merge::{meet, spans_of};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 use std::io::BufRead;
@@ -59,13 +59,13 @@ pub fn reduce_logs<R: BufRead>(
     options: &ReduceOptions,
 ) -> Result<Reduction, ReduceError> {
     let mut workloads: Vec<WorkloadReduction> = Vec::new();
-    let mut spans: Vec<(String, Timestamp, Timestamp, PathBuf)> = Vec::new();
+    let mut spans: Vec<Spans> = Vec::new();
     for mut log in logs {
         let gathered = Gathered::read(&mut log)?;
         let parts = Parts::of(&gathered);
         for run in &gathered.runs {
             workloads.push(reduce_run(&gathered, &parts, run, options.without_tail));
-            spans.push(span(run, log.path()));
+            spans.push(Spans::of(run, log.path()));
         }
     }
     overlaps(&mut workloads, &spans);
@@ -77,20 +77,30 @@ pub fn reduce_logs<R: BufRead>(
     })
 }
 
-fn span(run: &MergedRun, path: &Path) -> (String, Timestamp, Timestamp, PathBuf) {
-    (run.name.clone(), run.began, end_of(run), path.into())
+/// When a run went on, piece by piece.
+struct Spans {
+    name: String,
+    pieces: Vec<(Timestamp, Timestamp)>,
+    log: PathBuf,
+}
+
+impl Spans {
+    fn of(run: &MergedRun, log: &Path) -> Self {
+        Self {
+            name: run.name.clone(),
+            pieces: spans_of(run),
+            log: log.into(),
+        }
+    }
 }
 
 /// Runs of different logs that went on at the same time; those of one log are told already.
-fn overlaps(
-    workloads: &mut [WorkloadReduction],
-    spans: &[(String, Timestamp, Timestamp, PathBuf)],
-) {
+fn overlaps(workloads: &mut [WorkloadReduction], spans: &[Spans]) {
     for (i, (workload, mine)) in workloads.iter_mut().zip(spans).enumerate() {
         let others = spans.iter().enumerate().filter(|(j, _)| *j != i);
         let over =
-            others.filter(|(_, other)| other.3 != mine.3 && other.1 < mine.2 && mine.1 < other.2);
-        let names: Vec<String> = over.map(|(_, other)| other.0.clone()).collect();
+            others.filter(|(_, other)| other.log != mine.log && meet(&mine.pieces, &other.pieces));
+        let names: Vec<String> = over.map(|(_, other)| other.name.clone()).collect();
         if !names.is_empty() {
             workload.findings.push(whole::overlapping(&names));
             forget_best(workload);

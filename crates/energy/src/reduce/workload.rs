@@ -8,7 +8,7 @@ use super::{
     WorkloadReduction, series, whole,
 };
 use crate::log::{ClockFacts, EnergyPhase, MergedRun, SourceKind};
-use crate::merge::end_of;
+use crate::merge::{end_of, spans_of};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 
@@ -99,7 +99,8 @@ fn best(points: &[PointEfficiency]) -> Option<usize> {
 /// Power before the first load point.
 fn idle(log: &Gathered, parts: &Parts, run: &MergedRun) -> Option<Stats> {
     let before = log.runs.iter().filter(|other| other.run != run.run);
-    let previous = before.map(end_of).filter(|end| *end <= run.began).max();
+    let ends = before.flat_map(spans_of).map(|span| span.1);
+    let previous = ends.filter(|end| *end <= run.began).max();
     let firsts = parts.power.values().filter_map(|part| part.moments.first());
     let first = firsts.map(|moment| moment.0).reduce(f64::max)?;
     let from = previous.map_or(first, |at| at.unix_seconds().max(first));

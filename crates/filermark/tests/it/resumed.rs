@@ -85,7 +85,9 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
     std::fs::set_permissions(suite.at("watch.sh"), mode).expect("chmod");
     suite.killed_behind(1);
     let first = std::fs::read_to_string(suite.record()).expect("a record");
-    assert_eq!(points_of(&suite.record()), 1);
+    // On a busy host it may be more than the one that was waited for.
+    let measured_first = points_of(&suite.record());
+    assert!((1..3).contains(&measured_first), "{measured_first}");
 
     // Another mount in the place of the one that was measured: nothing is touched.
     let options = "[\"mount options\",\"";
@@ -101,7 +103,8 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
 
     assert_complete(&suite.run(&[]));
     let record = read_record(&suite.record()).expect("a record");
-    assert_eq!(record.restarts.len(), 1);
+    let pieces = record.restarts.iter().map(|restart| restart.point_count);
+    assert_eq!(pieces.collect::<Vec<_>>(), [measured_first]);
     let measured = record.points.iter().filter(|p| p.measured().is_some());
     assert_eq!(measured.count(), 3);
     // The monitor failed in the piece that was killed.

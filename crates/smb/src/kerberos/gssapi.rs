@@ -33,20 +33,39 @@ const ERRORS: u32 = 0xFFFF_0000;
 /// Lines that are read of an explanation.
 const LINES_MAX: usize = 4;
 
+/// What a KDC says of a user whom it does not let in (RFC 4120 7.5.9): NAME_EXP,
+/// C_PRINCIPAL_UNKNOWN, POLICY, CLIENT_REVOKED, KEY_EXPIRED, PREAUTH_FAILED, and
+/// AP_ERR_BAD_INTEGRITY where its answer cannot be read with the password.
+const REFUSALS: [u32; 7] = [1, 6, 12, 18, 23, 24, 31];
+/// Where the library's codes for them begin: ERROR_TABLE_BASE_krb5, -1765328384.
+const CODES: u32 = 0x96C7_3A00;
+
 /// Why a call failed, in the library's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct Failure {
+    words: String,
+    /// The mechanism's status.
+    minor: u32,
+}
 
 impl Failure {
     /// With these words.
     pub fn new(words: &str) -> Self {
-        Self(words.into())
+        Self {
+            words: words.into(),
+            minor: 0,
+        }
+    }
+
+    /// Whether the KDC has looked at the user and said no.
+    pub fn is_refusal(&self) -> bool {
+        REFUSALS.contains(&self.minor.wrapping_sub(CODES))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.words)
     }
 }
 
@@ -152,7 +171,7 @@ impl Library {
         if words.is_empty() {
             words = self.words(major, GENERAL);
         }
-        Failure(words)
+        Failure { words, minor }
     }
 
     fn words(self, status: u32, kind: i32) -> String {
@@ -228,6 +247,31 @@ mod tests {
         let said = open(&["libno-such-thing.so.9"]).expect_err("missing");
         assert!(said.contains("libno-such-thing.so.9"), "{said}");
         assert!(said.contains("install libgssapi-krb5-2"), "{said}");
+    }
+
+    #[test]
+    fn only_what_the_kdc_says_of_a_user_is_a_refusal() {
+        let is_refusal = |code: i32| {
+            let minor = code as u32;
+            let words = String::new();
+            Failure { words, minor }.is_refusal()
+        };
+        // Preauthentication failed, unknown, revoked, expired.
+        for code in [-1765328360, -1765328378, -1765328366, -1765328361] {
+            assert!(is_refusal(code), "{code}");
+        }
+        // No KDC, none of the realm, no cache, a service that is unknown, a clock.
+        for code in [
+            -1765328228,
+            -1765328230,
+            -1765328189,
+            -1765328377,
+            -1765328347,
+            0,
+        ] {
+            assert!(!is_refusal(code), "{code}");
+        }
+        assert!(!Failure::new("Preauthentication failed").is_refusal());
     }
 
     /// Runs where the library is; elsewhere there is nothing to try.
