@@ -244,12 +244,10 @@ fn a_call_of_a_phase_that_does_not_end_is_ended() {
     let wanted = "PRIME_MON_SCRIPT mon.sh: took longer than 1 s and was ended (load point 1)";
     assert_eq!(told, [wanted]);
     let pids = pids(&sweep);
-    // Of every call the script itself, and most likely the program that it began.
-    let count = calls(&ended).len();
-    assert!(
-        count > 0 && (count..=2 * count).contains(&pids.len()),
-        "{pids:?}"
-    );
+    // Of every call the script itself and the program that it began, as far as they came in
+    // that second.
+    let most = 2 * calls(&ended).len();
+    assert!((1..=most).contains(&pids.len()), "{pids:?}");
     assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");
 }
 
