@@ -141,6 +141,9 @@ also where only 95 % of the rate is achieved and chance is against it; small dat
 of that. `-i` says how long RUN is. Without a rate that is not known before: RUN takes as long as \
 `-t` says and goes on until as many bytes were moved as the data set has, 4 hours at most (14400 \
 s, a figure of our own; a longer `-t` is the limit where it is given). All clients end it at one \
-instant, on a whole second. A load point that has reached the limit before [does not \
+instant, on a whole second. Components in the background (`Background 1`) do not count, \
+neither their bytes nor their trees. The order to end RUN needs a second to reach all clients, \
+so that a data set that is touched just before `-t` is over makes RUN a second or two longer. \
+A load point that has reached the limit before [does not \
 count](rules.md#data-touched).
 ";
