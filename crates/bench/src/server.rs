@@ -94,7 +94,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     let stores = words.next().is_some_and(|w| w == "true");
     let mut number = || words.next().and_then(|w| w.parse().ok()).unwrap_or(0u32);
     let (delay_us, threads) = (number(), number());
-    filermark_engine::net::open_files_limit(FILES_WANTED);
+    filermark_net::open_files_limit(FILES_WANTED);
     let delay = match delay_us {
         0 => Ok(Default::default()),
         us => format!("{us}us").parse(),

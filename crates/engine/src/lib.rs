@@ -16,7 +16,6 @@ pub mod fileset;
 pub mod live_counts;
 pub mod marker;
 pub mod name;
-pub mod net;
 pub mod null;
 pub mod open_ops;
 pub mod pool;

@@ -4,9 +4,9 @@ use crate::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};
-use filermark_engine::net::Reactor;
 use filermark_engine::sys::sharpen_timers;
 use filermark_model::{Latency, Nanos};
+use filermark_net::Reactor;
 use std::time::{Duration, Instant};
 
 /// Whole gaps of all procs fit in both, at every load below.

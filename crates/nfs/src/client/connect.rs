@@ -1,8 +1,8 @@
 //! Connecting: limits on the wait, and source ports from the reserved range.
 
 use super::ClientError;
-use filermark_engine::net::bind_reserved;
 use filermark_engine::stopping;
+use filermark_net::bind_reserved;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpStream};

@@ -1,8 +1,8 @@
 //! One blocking UDP socket: calls go again until they are answered or it is enough.
 
 use super::{ClientError, RpcOptions};
-use filermark_engine::net::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
 use filermark_engine::stopping;
+use filermark_net::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
 use filermark_onc::rpc::peek_xid;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};

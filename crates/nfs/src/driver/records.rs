@@ -1,6 +1,6 @@
 //! Record marking (RFC 5531 section 11) on whatever part of a stream is there.
 
-use filermark_engine::net::Feed;
+use filermark_net::Feed;
 use filermark_onc::record::{RecordTooLong, whole_record};
 
 /// Most fragments of one record. Servers send one; this is a wall against streams

@@ -3,8 +3,8 @@
 
 use super::Target;
 use crate::client::{ClientError, Program, RpcClient, RpcOptions};
-use filermark_engine::net::{ConnectOptions, connect_datagrams, path_mtu};
 use filermark_model::plan::{NfsPlan, Transport};
+use filermark_net::{ConnectOptions, connect_datagrams, path_mtu};
 use filermark_onc::nfs3::NullArgs;
 use filermark_onc::rpc::AuthBody;
 use std::net::{IpAddr, SocketAddr};

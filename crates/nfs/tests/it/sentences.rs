@@ -3,8 +3,8 @@
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::claim::lease::Plain;
 use filermark_engine::driver::DriverError;
-use filermark_engine::net::RESERVED_PORTS;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
+use filermark_net::RESERVED_PORTS;
 use filermark_nfs::claim;
 use filermark_nfs::client::{NFS_V3, PortLookup, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;

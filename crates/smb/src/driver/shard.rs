@@ -3,8 +3,8 @@
 use super::conn::{Conn, Io};
 use super::core::{Core, Timer};
 use filermark_engine::driver::{Completion, DriverError, ObjectId, Request, ShardDriver, Submit};
-use filermark_engine::net::Ready;
 use filermark_model::Nanos;
+use filermark_net::Ready;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ impl Drop for Server {
 
 /// The other side: serves until its input ends.
 pub fn serve() -> ExitCode {
-    filermark_engine::net::open_files_limit(20_000);
+    filermark_net::open_files_limit(20_000);
     let Ok(listener) = TcpListener::bind("127.0.0.1:0") else {
         return ExitCode::FAILURE;
     };

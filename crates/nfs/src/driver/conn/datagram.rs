@@ -10,9 +10,7 @@ use super::super::core::{Core, Timer};
 use super::super::counters::Tally;
 use super::Io;
 use filermark_engine::driver::Status;
-use filermark_engine::net::{
-    BATCH, ConnectOptions, Datagrams, Ready, Received, Sent, is_unreachable,
-};
+use filermark_net::{BATCH, ConnectOptions, Datagrams, Ready, Received, Sent, is_unreachable};
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, Decoder};
 use std::io;

@@ -4,8 +4,8 @@
 use super::super::core::{Core, Timer};
 use super::super::counters::Tally;
 use super::Io;
-use filermark_engine::net::{ConnectOptions, Link, Ready};
 use filermark_model::Nanos;
+use filermark_net::{ConnectOptions, Link, Ready};
 use std::io;
 use std::net::SocketAddr;
 

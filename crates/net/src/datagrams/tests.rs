@@ -1,5 +1,5 @@
 use super::*;
-use crate::net::{Reactor, Ready, path_mtu};
+use crate::{Reactor, Ready, path_mtu};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;

@@ -24,8 +24,8 @@ use linux as system;
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
-    "filermark-engine has an event loop for Linux only so far: write the few functions of \
-     crates/engine/src/net/linux.rs for your system beside it"
+    "filermark-net has an event loop for Linux only so far: write the few functions of \
+     crates/net/src/linux.rs for your system beside it"
 );
 
 pub use datagrams::{Arrivals, Datagrams, Received, Sent, is_unreachable};
