@@ -3,9 +3,27 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Set to `require` (by `./test`): a fixture that this machine cannot offer
-/// fails the test instead of skipping it.
+/// `require` (`./test`): a fixture that this machine cannot offer fails the
+/// test. `none` (`./test quick`): no fixture is offered. Otherwise a test whose
+/// fixture is missing is skipped.
 const POLICY: &str = "FILERMARK_TESTBED";
+
+/// Whether the environment says so.
+fn policy_is(value: &str) -> bool {
+    std::env::var(POLICY).is_ok_and(|given| given == value)
+}
+
+/// Checks that fixtures are wanted.
+///
+/// # Errors
+///
+/// [`Error::Unavailable`] under `FILERMARK_TESTBED=none`.
+pub(crate) fn are_wanted() -> Result<()> {
+    if policy_is("none") {
+        return Err(Error::Unavailable(format!("{POLICY}=none: no fixtures")));
+    }
+    Ok(())
+}
 
 /// The result of a fixture's operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -89,9 +107,7 @@ impl Error {
 pub fn available<T>(fixture: Result<T>) -> Option<T> {
     match fixture {
         Ok(fixture) => Some(fixture),
-        Err(Error::Unavailable(reason))
-            if std::env::var(POLICY).is_ok_and(|value| value == "require") =>
-        {
+        Err(Error::Unavailable(reason)) if policy_is("require") => {
             panic!("the test bed is required here, but {reason}")
         }
         Err(Error::Unavailable(reason)) => {

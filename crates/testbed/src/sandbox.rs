@@ -6,6 +6,7 @@
 //! kills every process of the sandbox and takes the network and the mounts
 //! away. No destructor has to run for that.
 
+use crate::error::are_wanted;
 use crate::tools::{need, search_path};
 use crate::{Error, Result};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -54,6 +55,7 @@ impl Sandbox {
     /// [`Error::Unavailable`] when not root or without util-linux and
     /// iproute2; otherwise what the system or the set-up script said.
     pub fn new() -> Result<Arc<Sandbox>> {
+        are_wanted()?;
         if !rustix::process::geteuid().is_root() {
             return Err(Error::Unavailable(
                 "namespaces and file handles need root; run ./test, or the tests as root".into(),

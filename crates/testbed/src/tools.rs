@@ -1,5 +1,6 @@
 //! Small helpers: which programs are there, the end of a log, bounded waits.
 
+use crate::error::are_wanted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ pub(crate) fn search_path() -> String {
 /// Checks that each program is installed; the second of a pair names the
 /// Debian package that has it.
 pub(crate) fn need(programs: &[(&str, &str)]) -> Result<()> {
+    are_wanted()?;
     let path = search_path();
     for (program, package) in programs {
         let found = path
