@@ -13,7 +13,7 @@
 //!
 //! | module | standard |
 //! |---|---|
-//! | [`xdr`] | RFC 4506 |
+//! | [`xdr`], the crate `filermark-xdr` | RFC 4506 |
 //! | [`rpc`], [`record`], [`template`] | RFC 5531 (record marking: section 11) |
 //! | [`portmap`], [`rpcbind`] | RFC 1833 |
 //! | [`mount`] | RFC 1813, appendix I |
@@ -74,4 +74,6 @@ pub mod record;
 pub mod rpc;
 pub mod rpcbind;
 pub mod template;
-pub mod xdr;
+
+/// XDR, a crate of its own.
+pub use filermark_xdr as xdr;

@@ -2,7 +2,7 @@
 
 use crate::nfs3::FileHandle;
 use crate::rpc::AuthFlavor;
-use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder, List};
+use crate::xdr::{Decode, DecodeError, DecodeFailure, Decoder, Encode, Encoder, List};
 
 /// Program number.
 pub const PROGRAM: u32 = 100_005;
@@ -103,24 +103,11 @@ xdr_struct! {
 /// Answer of MNT: the handle, or why not.
 pub type MntRes<'a> = Result<MntOk<'a>, Mountstat3>;
 
-impl Encode for MntRes<'_> {
-    fn encode(&self, e: &mut Encoder<'_>) {
-        match self {
-            Ok(ok) => {
-                e.put(&Mountstat3::Ok);
-                e.put(ok);
-            }
-            Err(status) => e.put(status),
-        }
-    }
-}
+impl DecodeFailure<'_> for Mountstat3 {
+    const STATUS: &'static str = "MntRes.fhs_status";
 
-impl<'a> Decode<'a> for MntRes<'a> {
-    fn decode_as(d: &mut Decoder<'a>, _what: &'static str) -> Result<Self, DecodeError> {
-        match Mountstat3::decode_as(d, "MntRes.fhs_status")? {
-            Mountstat3::Ok => MntOk::decode(d).map(Ok),
-            status => Ok(Err(status)),
-        }
+    fn decode_failure(status: u32, _d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Self::from_u32(status))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `stat` and the shape that all results share (RFC 1094 section 2.3.1).
 
-use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
+use crate::xdr::{DecodeError, DecodeFailure, Decoder};
 
 xdr_status! {
     /// `stat`: what became of a procedure.
@@ -49,28 +49,11 @@ xdr_status! {
 /// Results of a procedure: a union on the status.
 pub type Res<O> = Result<O, Nfsstat>;
 
-impl<O: Encode> Encode for Res<O> {
-    #[inline]
-    fn encode(&self, e: &mut Encoder<'_>) {
-        match self {
-            Ok(ok) => {
-                e.put(&Nfsstat::Ok);
-                ok.encode(e);
-            }
-            Err(status) => {
-                debug_assert!(status.to_u32() != 0, "a failure needs a status");
-                e.put(status);
-            }
-        }
-    }
-}
+impl DecodeFailure<'_> for Nfsstat {
+    const STATUS: &'static str = "stat";
 
-impl<'a, O: Decode<'a>> Decode<'a> for Res<O> {
     #[inline]
-    fn decode_as(d: &mut Decoder<'a>, _what: &'static str) -> Result<Self, DecodeError> {
-        match Nfsstat::decode_as(d, "stat")? {
-            Nfsstat::Ok => O::decode(d).map(Ok),
-            status => Ok(Err(status)),
-        }
+    fn decode_failure(status: u32, _d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Self::from_u32(status))
     }
 }

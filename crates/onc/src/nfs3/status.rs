@@ -1,6 +1,6 @@
 //! `nfsstat3` and the shape that all results share (RFC 1813 section 2.6).
 
-use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
+use crate::xdr::{Decode, DecodeError, DecodeFailure, Decoder, Encode, Encoder};
 
 xdr_status! {
     /// `nfsstat3`: what became of a procedure.
@@ -99,32 +99,22 @@ impl<F: std::fmt::Debug> std::error::Error for Failed<F> {}
 /// Results of a procedure: a union on the status.
 pub type Res<O, F> = Result<O, Failed<F>>;
 
-impl<O: Encode, F: Encode> Encode for Res<O, F> {
+impl<F: Encode> Encode for Failed<F> {
     #[inline]
     fn encode(&self, e: &mut Encoder<'_>) {
-        match self {
-            Ok(ok) => {
-                e.put(&Nfsstat3::Ok);
-                ok.encode(e);
-            }
-            Err(failed) => {
-                debug_assert!(failed.status.to_u32() != 0, "a failure needs a status");
-                e.put(&failed.status);
-                failed.info.encode(e);
-            }
-        }
+        e.put(&self.status);
+        self.info.encode(e);
     }
 }
 
-impl<'a, O: Decode<'a>, F: Decode<'a>> Decode<'a> for Res<O, F> {
+impl<'a, F: Decode<'a>> DecodeFailure<'a> for Failed<F> {
+    const STATUS: &'static str = "nfsstat3";
+
     #[inline]
-    fn decode_as(d: &mut Decoder<'a>, _what: &'static str) -> Result<Self, DecodeError> {
-        Ok(match Nfsstat3::decode_as(d, "nfsstat3")? {
-            Nfsstat3::Ok => Ok(O::decode(d)?),
-            status => Err(Failed {
-                status,
-                info: F::decode(d)?,
-            }),
+    fn decode_failure(status: u32, d: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            status: Nfsstat3::from_u32(status),
+            info: F::decode(d)?,
         })
     }
 }

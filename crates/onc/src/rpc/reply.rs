@@ -29,6 +29,18 @@ pub enum AcceptStat {
 }
 
 impl AcceptStat {
+    /// The number on the wire.
+    pub const fn to_u32(self) -> u32 {
+        match self {
+            Self::Success => 0,
+            Self::ProgUnavail => 1,
+            Self::ProgMismatch { .. } => 2,
+            Self::ProcUnavail => 3,
+            Self::GarbageArgs => 4,
+            Self::SystemErr => 5,
+        }
+    }
+
     /// The RFC's name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,6 +118,9 @@ pub struct ReplyHeader<'a> {
 }
 
 impl ReplyHeader<'static> {
+    /// The field that says what became of an accepted call, as [`DecodeError::what`] names it.
+    pub const ACCEPT_STAT: &'static str = "ReplyHeader.accept_stat";
+
     /// An accepted reply with an empty verifier.
     pub const fn accepted(xid: u32, stat: AcceptStat) -> Self {
         let verf = OpaqueAuth::NONE;
@@ -174,13 +189,10 @@ impl Encode for ReplyHeader<'_> {
 }
 
 fn encode_accept(e: &mut Encoder<'_>, stat: AcceptStat) {
-    match stat {
-        AcceptStat::Success => e.u32(0),
-        AcceptStat::ProgUnavail => e.u32(1),
-        AcceptStat::ProgMismatch { low, high } => [2, low, high].iter().for_each(|w| e.u32(*w)),
-        AcceptStat::ProcUnavail => e.u32(3),
-        AcceptStat::GarbageArgs => e.u32(4),
-        AcceptStat::SystemErr => e.u32(5),
+    e.u32(stat.to_u32());
+    if let AcceptStat::ProgMismatch { low, high } = stat {
+        e.u32(low);
+        e.u32(high);
     }
 }
 
@@ -219,7 +231,7 @@ impl<'a> Decode<'a> for ReplyHeader<'a> {
 #[inline]
 fn decode_accept(d: &mut Decoder<'_>) -> Result<AcceptStat, DecodeError> {
     let at = d.offset();
-    Ok(match d.u32("ReplyHeader.accept_stat")? {
+    Ok(match d.u32(ReplyHeader::ACCEPT_STAT)? {
         0 => AcceptStat::Success,
         1 => AcceptStat::ProgUnavail,
         2 => AcceptStat::ProgMismatch {
@@ -230,11 +242,7 @@ fn decode_accept(d: &mut Decoder<'_>) -> Result<AcceptStat, DecodeError> {
         4 => AcceptStat::GarbageArgs,
         5 => AcceptStat::SystemErr,
         other => {
-            return Err(DecodeError::unexpected(
-                at,
-                "ReplyHeader.accept_stat",
-                other,
-            ));
+            return Err(DecodeError::unexpected(at, ReplyHeader::ACCEPT_STAT, other));
         }
     })
 }

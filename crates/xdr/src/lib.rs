@@ -7,11 +7,13 @@ mod decode;
 mod encode;
 mod error;
 mod list;
+mod union;
 
 pub use decode::{Decode, Decoder};
 pub use encode::{Encode, Encoder};
 pub use error::{DecodeError, Problem};
 pub use list::{List, ListIter, encode_list};
+pub use union::DecodeFailure;
 
 /// The most items taken from one XDR linked list (DUMP, EXPORT): a wall against endless replies.
 pub const MAX_LIST_ITEMS: usize = 65_536;

@@ -1,6 +1,6 @@
 //! Writing XDR into a vector that the caller owns.
 
-use super::padding;
+use crate::padding;
 
 /// A value with an XDR form.
 pub trait Encode {
@@ -28,6 +28,12 @@ impl<'o> Encoder<'o> {
     #[inline]
     pub fn position(&self) -> usize {
         self.out.len()
+    }
+
+    /// Whether the word at `position` is there and is 0.
+    pub(crate) fn is_zero_at(&self, position: usize) -> bool {
+        let word = self.out.get(position..position + 4);
+        word.is_some_and(|word| word == [0; 4])
     }
 
     /// Forgets everything after `position`: takes back what did not fit a reply.

@@ -1,6 +1,6 @@
 //! Reading XDR out of a slice, without copying and without trust.
 
-use super::{DecodeError, padding};
+use crate::{DecodeError, padding};
 
 /// A value that can be read from XDR; `'a` is the life of the bytes it may borrow from.
 pub trait Decode<'a>: Sized {
@@ -75,7 +75,7 @@ impl<'a> Decoder<'a> {
     /// Checks that the message ends here.
     ///
     /// # Errors
-    /// [`super::Problem::Trailing`] when it does not.
+    /// [`crate::Problem::Trailing`] when it does not.
     #[inline]
     pub fn end(&self) -> Result<(), DecodeError> {
         if self.rest.is_empty() {
@@ -160,6 +160,55 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// The next `len` bytes, without padding.
+    ///
+    /// # Errors
+    /// When the message ends before they do.
+    #[inline]
+    pub fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        match self.rest.split_at_checked(len) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(bytes)
+            }
+            None => Err(DecodeError::truncated(
+                self.offset(),
+                what,
+                len,
+                self.rest.len(),
+            )),
+        }
+    }
+
+    /// The next `len` bytes as a decoder over them alone, which keeps counting offsets from the
+    /// message's start.
+    ///
+    /// # Errors
+    /// When the message ends before they do.
+    #[inline]
+    pub fn part(&mut self, len: usize, what: &'static str) -> Result<Self, DecodeError> {
+        let start = *self;
+        self.bytes(len, what)?;
+        Ok(self.since(&start))
+    }
+
+    /// As [`Decoder::opaque`], but the padding may be missing where the message ends: some peers
+    /// leave out the padding of the last item.
+    ///
+    /// # Errors
+    /// When the announced length is above `max` or the message ends before the data does.
+    #[inline]
+    pub fn opaque_short_padding(
+        &mut self,
+        max: usize,
+        what: &'static str,
+    ) -> Result<&'a [u8], DecodeError> {
+        let len = self.length(max, what)?;
+        let bytes = self.bytes(len, what)?;
+        self.bytes(padding(len).min(self.rest.len()), what)?;
+        Ok(bytes)
+    }
+
     /// Variable-length opaque data or a string of at most `max` bytes.
     ///
     /// # Errors
@@ -233,5 +282,50 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
         } else {
             Ok(None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three words: 1, the length 5, and 5 bytes of data without their padding.
+    const WORDS: [u8; 13] = [0, 0, 0, 1, 0, 0, 0, 5, b'h', b'e', b'l', b'l', b'o'];
+
+    #[test]
+    fn a_part_ends_where_it_should_and_keeps_its_offset() {
+        let mut d = Decoder::new(&WORDS);
+        assert_eq!(d.bytes(3, "head"), Ok(&WORDS[..3]));
+        let mut part = d.part(2, "part").expect("two bytes are there");
+        assert_eq!((part.offset(), d.offset()), (3, 5));
+        let error = DecodeError::truncated(3, "word", 4, 2);
+        assert_eq!(part.u32("word"), Err(error));
+        let error = DecodeError::truncated(5, "part", 9, 8);
+        assert_eq!(d.part(9, "part").map(|_| ()), Err(error));
+        assert_eq!(d.bytes(9, "part"), Err(error));
+        assert_eq!(d.offset(), 5);
+    }
+
+    #[test]
+    fn padding_may_be_missing_at_the_end_only_where_it_is_allowed() {
+        let mut d = Decoder::new(&WORDS);
+        d.u32("first").expect("a word");
+        let start = d;
+        assert_eq!(d.opaque_short_padding(5, "text"), Ok(&b"hello"[..]));
+        assert_eq!(d.end(), Ok(()));
+        let mut d = start;
+        let error = DecodeError::truncated(8, "text", 8, 5);
+        assert_eq!(d.opaque(5, "text"), Err(error));
+        let mut d = start;
+        let error = DecodeError::too_long(4, "text", 5, 4);
+        assert_eq!(d.opaque_short_padding(4, "text"), Err(error));
+        let mut d = Decoder::new(&WORDS[4..12]);
+        let error = DecodeError::truncated(4, "text", 5, 4);
+        assert_eq!(d.opaque_short_padding(5, "text"), Err(error));
+        let mut padded = WORDS.to_vec();
+        padded.extend([0, 0, 0, 9]);
+        let mut d = Decoder::new(&padded[4..]);
+        assert_eq!(d.opaque_short_padding(5, "text"), Ok(&b"hello"[..]));
+        assert_eq!(d.rest(), [9]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Decode, DecodeError, Decoder, Encode, Encoder, MAX_LIST_ITEMS};
+use crate::{Decode, DecodeError, Decoder, Encode, Encoder, MAX_LIST_ITEMS};
 
 /// A linked list that was checked whole when it was decoded and is read again, item by item, from the
 /// bytes it came in: nothing is allocated. For the rare lists (DUMP, EXPORT), where reading twice
@@ -29,7 +29,7 @@ impl<'a, T: Decode<'a>> List<'a, T> {
     /// # Errors
     /// The first item that cannot be decoded, or bytes after the end.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        super::decode(bytes)
+        crate::decode(bytes)
     }
 
     /// How many items it has.
