@@ -3,23 +3,23 @@
 //! Structures may grow at their end: what is longer than known here is read as far as it is
 //! known. What is shorter is an error; the records after it are still read.
 
-use super::cursor::Cursor;
 use super::datagram::{Tag, next_structure};
 use super::error::WireError;
+use filermark_xdr::{Decode, Decoder};
 
 /// Bytes of a host's name, and of its system's release (sFlow Host Structures).
-const NAME_MAX: u32 = 64;
-const RELEASE_MAX: u32 = 32;
+const NAME_MAX: usize = 64;
+const RELEASE_MAX: usize = 32;
 
 /// The records of a counter sample, in its order.
 #[derive(Clone, Debug)]
 pub struct CounterRecords<'a> {
-    at: Cursor<'a>,
+    at: Decoder<'a>,
     left: u32,
 }
 
 impl<'a> CounterRecords<'a> {
-    pub(super) fn new(at: Cursor<'a>, left: u32) -> Self {
+    pub(super) fn new(at: Decoder<'a>, left: u32) -> Self {
         Self { at, left }
     }
 }
@@ -60,7 +60,7 @@ pub enum CounterRecord<'a> {
 }
 
 impl<'a> CounterRecord<'a> {
-    fn decode(tag: Tag, mut at: Cursor<'a>) -> Result<Self, WireError> {
+    fn decode(tag: Tag, mut at: Decoder<'a>) -> Result<Self, WireError> {
         let at = &mut at;
         Ok(match (tag.enterprise, tag.format) {
             (0, 1) => Self::Interface(InterfaceCounters::decode(at)?),
@@ -72,7 +72,7 @@ impl<'a> CounterRecord<'a> {
             (0, 2006) => Self::Network(HostNetwork::decode(at)?),
             _ => Self::Other {
                 tag,
-                length: at.remaining(),
+                length: at.rest().len(),
             },
         })
     }
@@ -88,7 +88,7 @@ macro_rules! words {
         }
 
         impl $name {
-            fn decode(at: &mut Cursor<'_>) -> Result<Self, WireError> {
+            fn decode(at: &mut Decoder<'_>) -> Result<Self, WireError> {
                 Ok(Self { $($field: words!(@read at, $type, $wire),)* })
             }
         }
@@ -306,13 +306,13 @@ pub struct HostDescription<'a> {
 }
 
 impl<'a> HostDescription<'a> {
-    fn decode(at: &mut Cursor<'a>) -> Result<Self, WireError> {
+    fn decode(at: &mut Decoder<'a>) -> Result<Self, WireError> {
         Ok(Self {
-            name: at.opaque(NAME_MAX, "hostname")?,
-            uuid: at.array("uuid")?,
+            name: at.opaque_short_padding(NAME_MAX, "hostname")?,
+            uuid: <[u8; 16]>::decode_as(at, "uuid")?,
             machine: at.u32("machine_type")?,
             system: at.u32("os_name")?,
-            release: at.opaque(RELEASE_MAX, "os_release")?,
+            release: at.opaque_short_padding(RELEASE_MAX, "os_release")?,
         })
     }
 }

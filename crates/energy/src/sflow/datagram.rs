@@ -1,9 +1,9 @@
 //! The datagram and its samples.
 
 use super::counters::CounterRecords;
-use super::cursor::Cursor;
-use super::error::{What, WireError};
+use super::error::WireError;
 use super::flow::FlowRecords;
+use filermark_xdr::{Decode, DecodeError, Decoder};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The only version read here.
@@ -45,7 +45,7 @@ pub struct Datagram<'a> {
     pub uptime_ms: u32,
     /// Samples that it announces.
     pub sample_count: u32,
-    samples: Cursor<'a>,
+    samples: Decoder<'a>,
 }
 
 impl<'a> Datagram<'a> {
@@ -56,10 +56,10 @@ impl<'a> Datagram<'a> {
     /// When it is too short, of another version, has an unknown kind of address, or
     /// announces more samples than [`SAMPLES_MAX`].
     pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
-        let mut at = Cursor::new(bytes);
+        let mut at = Decoder::new(bytes);
         let version = at.u32("version")?;
         if version != VERSION {
-            return Err(Cursor::new(bytes).error("version", What::Unknown { found: version }));
+            return Err(DecodeError::unexpected(0, "version", version).into());
         }
         Ok(Self {
             agent: address(&mut at)?,
@@ -80,32 +80,27 @@ impl<'a> Datagram<'a> {
     }
 }
 
-fn address(at: &mut Cursor<'_>) -> Result<Option<IpAddr>, WireError> {
-    let start = *at;
+fn address(at: &mut Decoder<'_>) -> Result<Option<IpAddr>, WireError> {
+    let start = at.offset();
     Ok(match at.u32("address_type")? {
         0 => None,
-        1 => Some(Ipv4Addr::from(at.array::<4>("agent_address")?).into()),
-        2 => Some(Ipv6Addr::from(at.array::<16>("agent_address")?).into()),
-        found => return Err(start.error("address_type", What::Unknown { found })),
+        1 => Some(Ipv4Addr::from(<[u8; 4]>::decode_as(at, "agent_address")?).into()),
+        2 => Some(Ipv6Addr::from(<[u8; 16]>::decode_as(at, "agent_address")?).into()),
+        found => return Err(DecodeError::unexpected(start, "address_type", found).into()),
     })
 }
 
 /// A count of structures to follow.
-fn count(at: &mut Cursor<'_>, limit: u32, field: &'static str) -> Result<u32, WireError> {
-    let start = *at;
-    let found = at.u32(field)?;
-    if found > limit {
-        return Err(start.error(field, What::TooLarge { found, limit }));
-    }
-    Ok(found)
+fn count(at: &mut Decoder<'_>, limit: u32, field: &'static str) -> Result<u32, WireError> {
+    Ok(at.length(limit as usize, field)? as u32)
 }
 
 /// The next of a row of structures, each a tag, a length and so many bytes.
 pub(super) fn next_structure<'a>(
-    at: &mut Cursor<'a>,
+    at: &mut Decoder<'a>,
     left: &mut u32,
     field: &'static str,
-) -> Option<Result<(Tag, Cursor<'a>), WireError>> {
+) -> Option<Result<(Tag, Decoder<'a>), WireError>> {
     *left = left.checked_sub(1)?;
     let structure = structure(at, field);
     if structure.is_err() {
@@ -115,19 +110,16 @@ pub(super) fn next_structure<'a>(
     Some(structure)
 }
 
-fn structure<'a>(at: &mut Cursor<'a>, field: &'static str) -> Result<(Tag, Cursor<'a>), WireError> {
+fn structure<'a>(
+    at: &mut Decoder<'a>,
+    field: &'static str,
+) -> Result<(Tag, Decoder<'a>), WireError> {
     let tag = Tag::from_word(at.u32(field)?);
-    let start = *at;
+    let start = at.offset();
     let length = at.u32(field)? as usize;
-    if length > at.remaining() {
-        let left = at.remaining();
-        return Err(start.error(
-            field,
-            What::Short {
-                wanted: length,
-                left,
-            },
-        ));
+    let left = at.rest().len();
+    if length > left {
+        return Err(DecodeError::truncated(start, field, length, left).into());
     }
     Ok((tag, at.part(length, field)?))
 }
@@ -135,7 +127,7 @@ fn structure<'a>(at: &mut Cursor<'a>, field: &'static str) -> Result<(Tag, Curso
 /// The samples of a datagram, in its order.
 #[derive(Clone, Debug)]
 pub struct Samples<'a> {
-    at: Cursor<'a>,
+    at: Decoder<'a>,
     left: u32,
 }
 
@@ -167,7 +159,7 @@ pub enum Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    fn decode(tag: Tag, mut at: Cursor<'a>) -> Result<Self, WireError> {
+    fn decode(tag: Tag, mut at: Decoder<'a>) -> Result<Self, WireError> {
         let at = &mut at;
         Ok(match (tag.enterprise, tag.format) {
             (0, 1) => Self::Flow(FlowSample::decode(at, false)?),
@@ -177,7 +169,7 @@ impl<'a> Sample<'a> {
             (0, 5) => Self::Discarded(DiscardedPacket::decode(at)?),
             _ => Self::Other {
                 tag,
-                length: at.remaining(),
+                length: at.rest().len(),
             },
         })
     }
@@ -194,7 +186,7 @@ pub struct Source {
 }
 
 impl Source {
-    fn decode(at: &mut Cursor<'_>, expanded: bool) -> Result<Self, WireError> {
+    fn decode(at: &mut Decoder<'_>, expanded: bool) -> Result<Self, WireError> {
         if expanded {
             return Ok(Self {
                 class: at.u32("source_id_type")?,
@@ -235,7 +227,11 @@ impl Interface {
     /// The largest value of the short form, which means the device itself.
     const INTERNAL: u32 = 0x3fff_ffff;
 
-    fn decode(at: &mut Cursor<'_>, expanded: bool, field: &'static str) -> Result<Self, WireError> {
+    fn decode(
+        at: &mut Decoder<'_>,
+        expanded: bool,
+        field: &'static str,
+    ) -> Result<Self, WireError> {
         let (format, value) = if expanded {
             (at.u32(field)?, at.u32(field)?)
         } else {
@@ -271,11 +267,11 @@ pub struct FlowSample<'a> {
     /// Where it went out.
     pub output: Interface,
     record_count: u32,
-    records: Cursor<'a>,
+    records: Decoder<'a>,
 }
 
 impl<'a> FlowSample<'a> {
-    fn decode(at: &mut Cursor<'a>, expanded: bool) -> Result<Self, WireError> {
+    fn decode(at: &mut Decoder<'a>, expanded: bool) -> Result<Self, WireError> {
         Ok(Self {
             sequence: at.u32("sequence_number")?,
             source: Source::decode(at, expanded)?,
@@ -304,11 +300,11 @@ pub struct CounterSample<'a> {
     /// Whose counters.
     pub source: Source,
     record_count: u32,
-    records: Cursor<'a>,
+    records: Decoder<'a>,
 }
 
 impl<'a> CounterSample<'a> {
-    fn decode(at: &mut Cursor<'a>, expanded: bool) -> Result<Self, WireError> {
+    fn decode(at: &mut Decoder<'a>, expanded: bool) -> Result<Self, WireError> {
         Ok(Self {
             sequence: at.u32("sequence_number")?,
             source: Source::decode(at, expanded)?,
@@ -339,11 +335,11 @@ pub struct DiscardedPacket<'a> {
     /// Why, by the numbers of the standard.
     pub reason: u32,
     record_count: u32,
-    records: Cursor<'a>,
+    records: Decoder<'a>,
 }
 
 impl<'a> DiscardedPacket<'a> {
-    fn decode(at: &mut Cursor<'a>) -> Result<Self, WireError> {
+    fn decode(at: &mut Decoder<'a>) -> Result<Self, WireError> {
         Ok(Self {
             sequence: at.u32("sequence_number")?,
             source: Source::decode(at, true)?,

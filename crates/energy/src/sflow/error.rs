@@ -1,58 +1,34 @@
-//! What is wrong with a datagram: where, which field, and what was found.
+//! What is wrong with a datagram, as a sentence.
 
+use filermark_xdr::{DecodeError, Problem};
 use std::fmt;
 
-/// Something in a datagram that cannot be.
+/// Something in a datagram that cannot be: the field has its name in the standard, the offset
+/// counts from the begin of the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WireError {
-    /// Byte in the datagram, from 0, where the field begins.
-    pub offset: usize,
-    /// The field, by its name in the standard.
-    pub field: &'static str,
-    /// What was found there.
-    pub what: What,
-}
+pub struct WireError(pub DecodeError);
 
-/// What was found instead of something sound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// The bytes end before the field does.
-    Short {
-        /// Bytes that the field has.
-        wanted: usize,
-        /// Bytes that are left.
-        left: usize,
-    },
-    /// A count or length above what is believed.
-    TooLarge {
-        /// The figure.
-        found: u32,
-        /// The largest that is believed.
-        limit: u32,
-    },
-    /// A value that this reader does not know.
-    Unknown {
-        /// The value.
-        found: u32,
-    },
+impl From<DecodeError> for WireError {
+    fn from(error: DecodeError) -> Self {
+        Self(error)
+    }
 }
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
+        let DecodeError {
             offset,
-            field,
-            what,
-        } = self;
+            what: field,
+            problem,
+        } = self.0;
         write!(f, "sFlow datagram, byte {offset}: {field} ")?;
-        match what {
-            What::Short { wanted, left } => {
-                write!(f, "has {wanted} bytes, but {left} are left")
+        match problem {
+            Problem::Truncated { needed, left } => {
+                write!(f, "has {needed} bytes, but {left} are left")
             }
-            What::TooLarge { found, limit } => {
-                write!(f, "is {found}; at most {limit} is believed")
-            }
-            What::Unknown { found } => write!(f, "is {found}, which is not known here"),
+            Problem::TooLong { len, max } => write!(f, "is {len}; at most {max} is believed"),
+            Problem::Unexpected { value } => write!(f, "is {value}, which is not known here"),
+            Problem::Trailing { left } => write!(f, "is followed by {left} bytes"),
         }
     }
 }

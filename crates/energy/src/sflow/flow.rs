@@ -1,22 +1,22 @@
 //! The records of a flow sample: of a picked packet only its length matters here.
 
-use super::cursor::Cursor;
 use super::datagram::{Tag, next_structure};
 use super::error::WireError;
+use filermark_xdr::Decoder;
 
 /// Bytes of a packet's head that a sample may carry. Agents send 128; jumbo frames are whole
 /// at 9 KiB, and nothing fits into a datagram beyond 64 KiB.
-const HEADER_MAX: u32 = 65_536;
+const HEADER_MAX: usize = 65_536;
 
 /// The records of a flow sample, in its order.
 #[derive(Clone, Debug)]
 pub struct FlowRecords<'a> {
-    at: Cursor<'a>,
+    at: Decoder<'a>,
     left: u32,
 }
 
 impl<'a> FlowRecords<'a> {
-    pub(super) fn new(at: Cursor<'a>, left: u32) -> Self {
+    pub(super) fn new(at: Decoder<'a>, left: u32) -> Self {
         Self { at, left }
     }
 }
@@ -45,18 +45,18 @@ pub enum FlowRecord<'a> {
 }
 
 impl<'a> FlowRecord<'a> {
-    fn decode(tag: Tag, mut at: Cursor<'a>) -> Result<Self, WireError> {
+    fn decode(tag: Tag, mut at: Decoder<'a>) -> Result<Self, WireError> {
         if (tag.enterprise, tag.format) != (0, 1) {
             return Ok(Self::Other {
                 tag,
-                length: at.remaining(),
+                length: at.rest().len(),
             });
         }
         Ok(Self::Header(SampledHeader {
             protocol: at.u32("header_protocol")?,
             frame_length: at.u32("frame_length")?,
             stripped: at.u32("stripped")?,
-            header: at.opaque(HEADER_MAX, "header")?,
+            header: at.opaque_short_padding(HEADER_MAX, "header")?,
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! sFlow, version 5 (sFlow.org, July 2004, and its Host Structures of July 2010): what
 //! switches and hosts tell of their traffic.
 //!
-//! From the bytes up: `cursor` reads words; [`datagram`], [`flow`] and [`counters`] are the
+//! From the bytes up: XDR has the words; [`datagram`], [`flow`] and [`counters`] are the
 //! structures, borrowed and unbelieved; [`ports`] makes rates of counters and [`flows`]
 //! estimates of picked packets; [`Collector`] does both. [`sflowtool`] reads text
 //! and [`capture`] packet captures instead. [`Selection`] says which interfaces matter.
@@ -12,7 +12,6 @@
 pub mod capture;
 pub mod collector;
 pub mod counters;
-mod cursor;
 pub mod datagram;
 mod error;
 pub mod flow;
@@ -29,7 +28,7 @@ mod traffic;
 
 pub use collector::{Collector, Trouble};
 pub use datagram::{Datagram, Sample};
-pub use error::{What, WireError};
+pub use error::WireError;
 pub(crate) use local_time::LocalTimes;
 pub use local_time::{NoZone, Zone};
 pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};

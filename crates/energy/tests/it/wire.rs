@@ -4,7 +4,8 @@ use crate::encode::*;
 use filermark_energy::sflow::counters::*;
 use filermark_energy::sflow::datagram::*;
 use filermark_energy::sflow::flow::{FlowRecord, SampledHeader};
-use filermark_energy::sflow::{Datagram, Sample, What, WireError};
+use filermark_energy::sflow::{Datagram, Sample, WireError};
+use filermark_xdr::DecodeError;
 use std::net::{IpAddr, Ipv6Addr};
 
 const PORT: Source = Source {
@@ -280,15 +281,8 @@ fn errors_tell_where_and_what() {
         "sFlow datagram, byte 20: samples is 4294967295; at most 8192 is believed"
     );
     let unknown = Words::default().u32(5).u32(9).0;
-    let what = What::Unknown { found: 9 };
-    assert_eq!(
-        error(&unknown),
-        WireError {
-            offset: 4,
-            field: "address_type",
-            what
-        }
-    );
+    let wanted = DecodeError::unexpected(4, "address_type", 9);
+    assert_eq!(error(&unknown), WireError(wanted));
 }
 
 #[test]
@@ -304,12 +298,12 @@ fn a_broken_record_spoils_no_other_one() {
     let read = Datagram::decode(&bytes).expect("sound");
     let mut samples = read.samples();
     let error = samples.next().expect("one").expect_err("empty");
-    assert_eq!((error.offset, error.field), (36, "sequence_number"));
+    assert_eq!((error.0.offset, error.0.what), (36, "sequence_number"));
     let Some(Ok(Sample::Counters(sample))) = samples.next() else {
         panic!("no counters");
     };
     let records: Vec<_> = sample.records().collect();
-    assert_eq!(records[0].expect_err("short").field, "ifType");
+    assert_eq!(records[0].expect_err("short").0.what, "ifType");
     assert_eq!(records[1], Ok(CounterRecord::Interface(counters)));
     assert!(samples.next().is_none());
 }
@@ -320,16 +314,6 @@ fn a_length_beyond_the_end_ends_the_samples() {
     bytes[35] = 200;
     let read = Datagram::decode(&bytes).expect("sound");
     let samples: Vec<_> = read.samples().map(|s| s.map(|_| ())).collect();
-    let what = What::Short {
-        wanted: 200,
-        left: 8,
-    };
-    assert_eq!(
-        samples,
-        [Err(WireError {
-            offset: 32,
-            field: "sample_data",
-            what
-        })]
-    );
+    let wanted = DecodeError::truncated(32, "sample_data", 200, 8);
+    assert_eq!(samples, [Err(WireError(wanted))]);
 }

@@ -1,21 +1,28 @@
 //! VXI-11 (TCP/IP Instrument Protocol, VXIbus Consortium, 1995): what instruments speak on
 //! Ethernet. Remote procedure calls (RFC 5531) over TCP, a link to the device `inst0`.
 //!
-//! A handful of calls of whole words: written out here, without the engine's codecs, which
-//! are made for many calls under way at once.
+//! A handful of calls of whole words, one at a time on a connection that blocks.
 
 use super::{LINE_LEN_MAX, Talk, receive, send, stream};
 use crate::meter::Trouble;
 use crate::waiting::Deadline;
+use filermark_onc::portmap;
+use filermark_onc::rpc::{AcceptStat, OpaqueAuth, ReplyBody, ReplyHeader, peek_xid};
+use filermark_onc::template::CallTemplate;
+use filermark_onc::xdr::{Decode, Decoder, Encoder, Problem};
 use std::net::{SocketAddr, TcpStream};
 
 /// Where the portmapper listens.
-pub(super) const PORTMAPPER: u16 = 111;
+pub(super) const PORTMAPPER: u16 = portmap::PORT;
 /// The device of an instrument that is one.
 const DEVICE: &[u8] = b"inst0";
 /// Program, version, procedure.
 type Procedure = (u32, u32, u32);
-const GETPORT: Procedure = (100_000, 2, 3);
+const GETPORT: Procedure = (
+    portmap::PROGRAM,
+    portmap::VERSION,
+    portmap::Procedure::Getport.to_u32(),
+);
 const CORE: u32 = 0x0006_07AF;
 const CREATE_LINK: Procedure = (CORE, 1, 10);
 const DEVICE_WRITE: Procedure = (CORE, 1, 11);
@@ -45,8 +52,14 @@ impl Vxi11 {
             const STEP: &str = "ask the portmapper";
             let what = "the portmapper of a meter with VXI-11 (vxi11://HOST:PORT goes past it, scpi:// is the line port)";
             let mut calls = Calls::connect(address, what, deadline)?;
-            let mut reply = calls.call(GETPORT, &[CORE, 1, 6, 0], &[], STEP, deadline)?;
-            let port = u16::try_from(reply.word(STEP)?).unwrap_or(0);
+            let reply = calls.call(
+                GETPORT,
+                &[CORE, 1, portmap::IPPROTO_TCP, 0],
+                &[],
+                STEP,
+                deadline,
+            )?;
+            let port = u16::try_from(reply.results(STEP).word()?).unwrap_or(0);
             if port == 0 {
                 let reason = "it knows no VXI-11; is this an instrument, and is its network on?";
                 return Err(Trouble::new(STEP, reason));
@@ -56,9 +69,10 @@ impl Vxi11 {
         const STEP: &str = "make a link";
         let mut calls = Calls::connect(address, "the meter's port of VXI-11", deadline)?;
         // Number of the client, no lock, no wait for a lock, the device.
-        let mut reply = calls.call(CREATE_LINK, &[1, 0, 0], DEVICE, STEP, deadline)?;
-        accepted(reply.word(STEP)?, STEP)?;
-        let link = reply.word(STEP)?;
+        let reply = calls.call(CREATE_LINK, &[1, 0, 0], DEVICE, STEP, deadline)?;
+        let mut results = reply.results(STEP);
+        accepted(results.word()?, STEP)?;
+        let link = results.word()?;
         Ok(Self { calls, link })
     }
 }
@@ -74,11 +88,12 @@ impl Talk for Vxi11 {
     fn tell(&mut self, words: &str, step: &'static str, deadline: Deadline) -> Result<(), Trouble> {
         let line = format!("{words}\n");
         let head = [self.link, patience_ms(step, deadline)?, 0, END];
-        let mut reply = self
+        let reply = self
             .calls
             .call(DEVICE_WRITE, &head, line.as_bytes(), step, deadline)?;
-        accepted(reply.word(step)?, step)?;
-        match usize::try_from(reply.word(step)?) {
+        let mut results = reply.results(step);
+        accepted(results.word()?, step)?;
+        match usize::try_from(results.word()?) {
             Ok(len) if len == line.len() => Ok(()),
             _ => Err(Trouble::new(step, "it took a part of the command only")),
         }
@@ -89,10 +104,11 @@ impl Talk for Vxi11 {
         loop {
             let most = u32::try_from(LINE_LEN_MAX).unwrap_or(u32::MAX);
             let head = [self.link, most, patience_ms(step, deadline)?, 0, 0, 0];
-            let mut reply = self.calls.call(DEVICE_READ, &head, &[], step, deadline)?;
-            accepted(reply.word(step)?, step)?;
-            let reason = reply.word(step)?;
-            let data = reply.bytes(step)?;
+            let reply = self.calls.call(DEVICE_READ, &head, &[], step, deadline)?;
+            let mut results = reply.results(step);
+            accepted(results.word()?, step)?;
+            let reason = results.word()?;
+            let data = results.bytes()?;
             line.extend_from_slice(data);
             if line.len() > LINE_LEN_MAX || data.is_empty() && reason & END_READ == 0 {
                 let reason = format!("it answered {} bytes without an end", line.len());
@@ -144,42 +160,24 @@ impl Calls {
         deadline: Deadline,
     ) -> Result<Reply, Trouble> {
         self.last = self.last.wrapping_add(1);
-        // A call (0) of RPC version 2, without credentials and verifier.
-        let head = [self.last, 0, 2, program, version, procedure, 0, 0, 0, 0];
-        let mut body: Vec<u8> = Vec::new();
-        for word in head.iter().chain(words) {
-            body.extend_from_slice(&word.to_be_bytes());
+        let mut call = Vec::new();
+        let template = CallTemplate::new(program, version, OpaqueAuth::NONE);
+        let record = template.begin(&mut call, self.last, procedure);
+        let mut e = Encoder::new(&mut call);
+        for word in words {
+            e.u32(*word);
         }
         if !bytes.is_empty() {
-            let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-            body.extend_from_slice(&len.to_be_bytes());
-            body.extend_from_slice(bytes);
-            body.resize(body.len().next_multiple_of(4), 0);
+            e.opaque(bytes);
         }
-        let len = u32::try_from(body.len()).unwrap_or(u32::MAX);
-        // The highest bit: the last, and only, fragment.
-        let mut record = (len | 0x8000_0000).to_be_bytes().to_vec();
-        record.append(&mut body);
-        send(&mut self.stream, &record, step, deadline)?;
-        let mut reply = self.reply(step, deadline)?;
-        let no_reply = || Trouble::new(step, "what it answers is no reply to a call");
-        // A reply (1) to this call that was accepted (0).
-        let head = [reply.word(step)?, reply.word(step)?, reply.word(step)?];
-        if head != [self.last, 1, 0] {
-            return Err(no_reply());
-        }
-        reply.word(step)?;
-        reply.bytes(step)?;
-        match reply.word(step)? {
-            0 => Ok(reply),
-            code => {
-                let reason = format!("it does not know the call (RPC status {code})");
-                Err(Trouble::new(step, reason))
-            }
-        }
+        record.finish(&mut call);
+        send(&mut self.stream, &call, step, deadline)?;
+        let bytes = self.reply(step, deadline)?;
+        let results_at = results_at(&bytes, self.last, step)?;
+        Ok(Reply { bytes, results_at })
     }
 
-    fn reply(&mut self, step: &'static str, deadline: Deadline) -> Result<Reply, Trouble> {
+    fn reply(&mut self, step: &'static str, deadline: Deadline) -> Result<Vec<u8>, Trouble> {
         let mut bytes = Vec::new();
         loop {
             let mut mark = [0; 4];
@@ -194,7 +192,7 @@ impl Calls {
             self.exactly(&mut fragment, step, deadline)?;
             bytes.append(&mut fragment);
             if mark & 0x8000_0000 != 0 {
-                return Ok(Reply { bytes, at: 0 });
+                return Ok(bytes);
             }
         }
     }
@@ -213,31 +211,67 @@ impl Calls {
     }
 }
 
-/// A reply that is read word by word.
+/// Where the results begin in the reply to this call.
+fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, Trouble> {
+    let mut d = Decoder::new(reply);
+    let header = ReplyHeader::decode(&mut d);
+    let unknown = |code| {
+        let reason = format!("it does not know the call (RPC status {code})");
+        Trouble::new(step, reason)
+    };
+    let no_reply = || Trouble::new(step, "what it answers is no reply to a call");
+    match header {
+        Ok(header) if header.xid != xid => Err(no_reply()),
+        Ok(header) => match header.body {
+            ReplyBody::Accepted { stat, .. } if stat == AcceptStat::Success => Ok(d.offset()),
+            ReplyBody::Accepted { stat, .. } => Err(unknown(stat.to_u32())),
+            ReplyBody::Denied(_) => Err(no_reply()),
+        },
+        Err(error) => Err(match error.problem {
+            Problem::Unexpected { .. } if peek_xid(reply) != Some(xid) => no_reply(),
+            Problem::Unexpected { value } if error.what == ReplyHeader::ACCEPT_STAT => {
+                unknown(value)
+            }
+            Problem::Unexpected { .. } => no_reply(),
+            _ => cut_short(step),
+        }),
+    }
+}
+
+fn cut_short(step: &'static str) -> Trouble {
+    Trouble::new(step, "its reply is cut short")
+}
+
+/// A reply to a call that was carried out.
 #[derive(Debug)]
 struct Reply {
     bytes: Vec<u8>,
-    at: usize,
+    results_at: usize,
 }
 
 impl Reply {
-    fn take(&mut self, len: usize, step: &'static str) -> Result<&[u8], Trouble> {
-        let end = self.at.saturating_add(len);
-        let taken = self.bytes.get(self.at..end);
-        self.at = end;
-        taken.ok_or_else(|| Trouble::new(step, "its reply is cut short"))
+    fn results(&self, step: &'static str) -> Results<'_> {
+        let bytes = self.bytes.get(self.results_at..).unwrap_or(&[]);
+        Results {
+            d: Decoder::new(bytes),
+            step,
+        }
+    }
+}
+
+/// The results of a call, read item by item in this step.
+struct Results<'a> {
+    d: Decoder<'a>,
+    step: &'static str,
+}
+
+impl<'a> Results<'a> {
+    fn word(&mut self) -> Result<u32, Trouble> {
+        self.d.u32("word").map_err(|_| cut_short(self.step))
     }
 
-    fn word(&mut self, step: &'static str) -> Result<u32, Trouble> {
-        let bytes = self.take(4, step)?;
-        Ok(bytes
-            .iter()
-            .fold(0, |word, byte| word << 8 | u32::from(*byte)))
-    }
-
-    fn bytes(&mut self, step: &'static str) -> Result<&[u8], Trouble> {
-        let len = usize::try_from(self.word(step)?).unwrap_or(usize::MAX);
-        let taken = self.take(len.checked_next_multiple_of(4).unwrap_or(usize::MAX), step)?;
-        Ok(taken.get(..len).unwrap_or(&[]))
+    fn bytes(&mut self) -> Result<&'a [u8], Trouble> {
+        let data = self.d.opaque(usize::MAX, "data");
+        data.map_err(|_| cut_short(self.step))
     }
 }
