@@ -21,6 +21,7 @@ pub mod mix;
 pub mod moved;
 pub mod op;
 pub mod plan;
+pub mod protocol;
 pub mod registry;
 pub mod rng;
 pub mod secret;

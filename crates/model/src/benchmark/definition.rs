@@ -1,10 +1,11 @@
 //! Classical definition files: TOML in, a checked benchmark out.
 
 use super::commit::CommitTable;
-use super::{Benchmark, ClassicWork, FileSetRule, Heritage, Protocol, Standard, Work};
+use super::types::{Benchmark, ClassicWork, FileSetRule, Heritage, Standard, Work};
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
 use crate::op::Op;
+use crate::protocol::Protocol;
 use crate::sequence::SequenceTable;
 use crate::words::tame;
 use serde::Deserialize;

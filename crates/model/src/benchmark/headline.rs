@@ -1,7 +1,7 @@
 //! The headline figure of a benchmark: one, which all outputs name. What else is computed of
 //! a run is additional.
 
-use super::Benchmark;
+use super::types::Benchmark;
 
 /// Which figure is the result of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What every rendering of a run after an older generation says of it: rows for tables,
 //! lines for texts. One place, so that none says less than another.
 
-use super::{Benchmark, Heritage};
+use super::types::{Benchmark, Heritage};
 
 /// Said with every figure of a benchmark after an older generation.
 pub const HERITAGE_NOTICE: &str = "A likeness of an older generation: not comparable with its results, nor with those of any other benchmark.";

@@ -1,0 +1,70 @@
+//! Settings of the NFS driver.
+
+use super::network::{Connections, IpChoice, Transport};
+use crate::benchmark::CommitPolicy;
+use crate::protocol::NfsVersion;
+use serde::{Deserialize, Serialize};
+
+/// Settings of the NFS driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NfsPlan {
+    /// The version that it speaks; follows from the benchmark.
+    #[serde(default)]
+    pub version: NfsVersion,
+    /// What carries its calls (TCP).
+    #[serde(default)]
+    pub transport: Transport,
+    /// UDP: the first wait for a reply, in milliseconds, doubled with every
+    /// retransmission up to `rpc_timeout_ms` (UDP_TIMEOUT_MS).
+    #[serde(default = "NfsPlan::udp_timeout_ms_default")]
+    pub udp_timeout_ms: u32,
+    /// AUTH_SYS user id (SFS_NFS_USER_ID).
+    pub uid: u32,
+    /// AUTH_SYS group id (SFS_NFS_GROUP_ID).
+    pub gid: u32,
+    /// AUTH_SYS supplementary groups, 16 at most (NFS_GROUPS).
+    pub gids: Vec<u32>,
+    /// AUTH_SYS machine name.
+    pub machine_name: String,
+    /// Bind to a source port below 1024 (RESVPORT).
+    pub resvport: bool,
+    /// Largest physical transfer in bytes (BLOCK_SIZE); `None`: what the server prefers.
+    pub block_size_max: Option<u32>,
+    /// Physical reads outstanding per logical read (BIOD_MAX_READS, 0 to 32; 0 works as 1).
+    pub biod_max_reads: u32,
+    /// Physical writes outstanding per logical write (BIOD_MAX_WRITES, 0 to 32; 0 works as 1).
+    pub biod_max_writes: u32,
+    /// When COMMIT is called for what was written; follows from the benchmark.
+    /// Not written where it is that of before: earlier records keep their fingerprint.
+    #[serde(default, skip_serializing_if = "CommitPolicy::is_at_once")]
+    pub commit: CommitPolicy,
+    /// Port of the NFS program; `None`: ask the portmapper.
+    pub nfs_port: Option<u16>,
+    /// Port of the MOUNT program; `None`: ask the portmapper.
+    pub mount_port: Option<u16>,
+    /// Port of the portmapper.
+    pub portmap_port: u16,
+    /// Address family to use.
+    pub ip: IpChoice,
+    /// How procs share connections.
+    pub connections: Connections,
+    /// How long a reply may take before the call is sent again on a new
+    /// connection, in milliseconds (RPC_TIMEOUT_MS).
+    pub rpc_timeout_ms: u32,
+    /// How often that is tried before the operation fails (RPC_RETRIES).
+    pub rpc_retries: u32,
+    /// Longest wait for a connection or a mount, in milliseconds.
+    pub connect_timeout_ms: u32,
+    /// First wait after NFS3ERR_JUKEBOX, in milliseconds; doubled each time.
+    pub jukebox_delay_ms: u32,
+    /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
+    pub jukebox_retries: u32,
+}
+
+impl NfsPlan {
+    /// What plans have that were written before there was UDP: the 1.1 s that kernel
+    /// clients begin with (nfs(5), `timeo`).
+    pub const fn udp_timeout_ms_default() -> u32 {
+        1_100
+    }
+}
