@@ -86,7 +86,30 @@ impl Op {
     pub const COUNT: usize = Self::ALL.len();
 
     /// Those that NFS version 3 has; the names of the classical mix files.
-    pub const NFS3: &'static [Op] = Self::ALL.split_at(22).0;
+    pub const NFS3: &'static [Op] = &[
+        Op::Null,
+        Op::Getattr,
+        Op::Setattr,
+        Op::Lookup,
+        Op::Access,
+        Op::Readlink,
+        Op::Read,
+        Op::Write,
+        Op::Create,
+        Op::Mkdir,
+        Op::Symlink,
+        Op::Mknod,
+        Op::Remove,
+        Op::Rmdir,
+        Op::Rename,
+        Op::Link,
+        Op::Readdir,
+        Op::Readdirplus,
+        Op::Fsstat,
+        Op::Fsinfo,
+        Op::Pathconf,
+        Op::Commit,
+    ];
 
     /// Those that NFS version 2 has, but for ROOT and WRITECACHE, which RFC 1094 calls
     /// obsolete and unused; `fsstat` is its STATFS.
@@ -176,13 +199,15 @@ impl fmt::Display for Op {
 
 /// A set of operations, e.g. those that a driver can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpSet(u64);
+pub struct OpSet(u128);
+
+const _: () = assert!(Op::COUNT <= u128::BITS as usize, "a bit per operation");
 
 impl OpSet {
     /// No operation.
     pub const EMPTY: Self = Self(0);
     /// Every operation.
-    pub const ALL: Self = Self((1 << Op::COUNT) - 1);
+    pub const ALL: Self = Self::of(Op::ALL);
     /// Those of NFS version 3.
     pub const NFS3: Self = Self::of(Op::NFS3);
     /// Those of NFS version 2.
@@ -204,11 +229,15 @@ impl OpSet {
 
     /// The same set with `op` in it.
     pub const fn with(self, op: Op) -> Self {
-        Self(self.0 | 1 << op as u8)
+        Self(self.0 | Self::bit(op.index()))
     }
     /// Whether `op` is in it.
     pub const fn contains(self, op: Op) -> bool {
-        self.0 & (1 << op as u8) != 0
+        self.0 & Self::bit(op.index()) != 0
+    }
+
+    const fn bit(index: usize) -> u128 {
+        1 << index
     }
 }
 
@@ -237,5 +266,17 @@ mod tests {
         assert!(set.contains(Op::Read) && set.contains(Op::Commit));
         assert!(!set.contains(Op::Write));
         assert!(Op::ALL.iter().all(|op| OpSet::ALL.contains(*op)));
+    }
+
+    #[test]
+    fn sets_have_a_bit_for_operations_beyond_the_64th() {
+        assert_eq!(OpSet::bit(100), 1 << 100);
+        assert_ne!(OpSet::bit(64), OpSet::bit(0));
+    }
+
+    #[test]
+    fn nfs3_has_the_operations_of_the_classical_mix_files_in_their_order() {
+        assert_eq!(Op::NFS3.len(), 22);
+        assert!(Op::NFS3.iter().enumerate().all(|(at, op)| op.index() == at));
     }
 }
