@@ -1,8 +1,8 @@
 //! How a plan's password comes to an agent: it is no part of the plan's text, and goes
 //! beside it, sealed for that one agent.
 
+use crate::facts::InspectRequest;
 use crate::message::{Order, Share};
-use crate::preflight::facts::InspectRequest;
 use crate::secure::seal::{Opener, SealError, Sealed, Sealer};
 use filermark_model::plan::DriverPlan;
 

@@ -2,10 +2,10 @@
 //! nor what servers know of it.
 
 use crate::frame::Deframer;
-use crate::launch::{Launched, Launcher, Leash};
 use crate::leftovers::sweep_leftovers;
 use crate::message::Order;
 use crate::preflight::{PreflightOptions, preflight};
+use crate::start::{Launched, Launcher, Leash};
 use crate::switchboard::{Lines, Switchboard};
 use crate::{RunOptions, agent, run};
 use base64::Engine as _;

@@ -1,6 +1,6 @@
 //! Which program this is, and on which host: what the first message says.
 
-use crate::hosts::program::own_build;
+use crate::build::own_build;
 use crate::message::{Hello, PROTOCOL};
 use crate::secure::seal::Opener;
 
@@ -32,7 +32,7 @@ pub fn own_host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::program::BUILD_DIGITS;
+    use crate::build::BUILD_DIGITS;
 
     #[test]
     fn a_build_is_named_by_its_bytes() {

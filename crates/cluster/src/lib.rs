@@ -9,17 +9,21 @@
 pub mod agent;
 mod agents;
 mod beats;
+pub mod build;
 mod child;
+mod client_reads;
 mod clock_check;
 pub mod clock_service;
 mod clocks;
 mod ending;
+pub mod facts;
 pub mod frame;
 mod handover;
 pub mod hosts;
 pub mod identity;
 pub mod launch;
 pub mod leftovers;
+pub mod limits;
 mod live_writer;
 mod measure;
 pub mod message;
@@ -35,6 +39,7 @@ mod seconds;
 pub mod secure;
 mod space;
 mod space_used;
+pub mod start;
 mod stop_if;
 mod sweep;
 pub mod switchboard;
@@ -42,6 +47,7 @@ mod tame;
 mod tool;
 pub mod validate;
 mod warmup;
+mod watchdog;
 mod waves;
 
 #[cfg(test)]

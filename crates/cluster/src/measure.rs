@@ -1,9 +1,9 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
-use crate::agent::attributed;
 use crate::agents::{Agents, Aside, Emergency, Heard, OrderError};
 use crate::beats::Beats;
+use crate::client_reads::attributed;
 use crate::clock_check;
 use crate::identity;
 use crate::message::{ClockCheck, Order, Report};
@@ -17,6 +17,7 @@ use crate::seconds::Seconds;
 use crate::stop_if::{StopIf, Watchers, is_space_watched, space_watchers};
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use crate::warmup::Warmup;
+use crate::watchdog::no_watchdog;
 use filermark_engine::driver::Space;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
@@ -575,14 +576,6 @@ fn late_run(
         "client {name}: {what}; see whether its network or its host stood still, or give phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
     );
     Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
-}
-
-/// Why a load point is not begun.
-pub(crate) fn no_watchdog(why: &std::io::Error) -> String {
-    format!(
-        "the thread that watches whether the process stands still cannot be started: {why}; \
-         see the limits of threads and memory on this host (ulimit -u, the cgroup's pids.max)"
-    )
 }
 
 /// Those of these agents that have procs at this load.

@@ -6,7 +6,9 @@
 //! that is told nothing for long, or whose link ends, stops its load and cleans
 //! up by itself, and a prime that hears nothing gives the agent up.
 
-use crate::preflight::facts::{InspectFacts, InspectRequest};
+pub use crate::facts::{FreeSpace, Hello};
+
+use crate::facts::{InspectFacts, InspectRequest};
 use crate::secure::seal::Sealed;
 use filermark_model::client_reads::ClientReads;
 use filermark_model::plan::MountPoint;
@@ -19,23 +21,6 @@ use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message makes a new one.
 pub const PROTOCOL: u32 = 8;
-
-/// Who speaks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// [`PROTOCOL`] of the speaker.
-    pub protocol: u32,
-    /// Version of the program.
-    pub version: String,
-    /// Which build it is: the beginning of the SHA-256 of the program file; empty:
-    /// it could not be read.
-    pub build: String,
-    /// The speaker's host, as it calls itself.
-    pub host: String,
-    /// Agents: the public key that secrets are sealed with ([`crate::secure::seal`]).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub key: String,
-}
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -317,21 +302,6 @@ pub struct Tasks {
     pub uncached_count: u64,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
-}
-
-/// Free space of one file system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FreeSpace {
-    /// The mount points that lead there.
-    pub mounts: Vec<MountPoint>,
-    /// Names the file system: two agents that say the same mean the same.
-    pub file_system: String,
-    /// By its own word, in bytes.
-    pub bytes: u64,
-    /// Its size by its own word, in bytes; 0: unknown.
-    pub total_bytes: u64,
-    /// Files of an earlier run of the same name were left there to be used again.
-    pub kept: bool,
 }
 
 /// A heartbeat of one agent.

@@ -1,10 +1,10 @@
 //! One message of every kind goes over the wire and comes back; also writes them
 //! where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
 
+use crate::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use crate::frame::{Deframer, MAGIC, encode};
 use crate::identity::own_hello;
 use crate::message::*;
-use crate::preflight::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use crate::secure::seal::{Opener, Sealer};
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;

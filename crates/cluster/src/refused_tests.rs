@@ -1,7 +1,7 @@
 //! Runs, preflights and sweeps of several clients that log in to Samba: with a wrong
 //! password each of them tries it once, whatever the number of clients and shares.
 
-use crate::launch::ThreadLauncher;
+use crate::agent::ThreadLauncher;
 use crate::leftovers::{Swept, sweep_leftovers};
 use crate::preflight::check::{Findings, Verdict};
 use crate::preflight::{PreflightOptions, preflight};

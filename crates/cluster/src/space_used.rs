@@ -4,14 +4,13 @@
 //! allocates later; one that loses far more has other users. Either changes what a
 //! result is worth, so it is in the record and, where it is conspicuous, a finding.
 
-use crate::message::FreeSpace;
+use crate::facts::FreeSpace;
+use crate::limits::FILE_SYSTEMS_MAX;
 use filermark_engine::driver::{Driver, Space};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Finding, Rule, Severity};
 use filermark_results::record::{SpaceChange, SpaceUse};
 
-/// File systems that are asked; a client with more has the others left out.
-const FILE_SYSTEMS_MAX: usize = 64;
 /// Writes below this say nothing: file systems round, and keep room for journals.
 const WRITTEN_BYTES_MIN: u64 = 64 << 20;
 /// Share of the bytes written, in percent, within which the loss of free space is as

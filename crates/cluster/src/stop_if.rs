@@ -1,7 +1,8 @@
 //! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
 //! all clients together; free space also in INIT.
 
-use crate::message::FreeSpace;
+use crate::facts::FreeSpace;
+use crate::limits::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
 use filermark_engine::driver::Space;
 use filermark_model::Bytes;
 use filermark_model::LoadPoint;
@@ -9,15 +10,9 @@ use filermark_model::RunPlan;
 use filermark_model::stats::Interval;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 /// Requested rate, in op/s, from which on a second without a reply is silence.
 const SILENCE_RATE_MIN: f64 = 1.0;
-
-/// Between two looks at the free space of a file system.
-pub(crate) const SPACE_INTERVAL: Duration = Duration::from_secs(5);
-/// File systems that are looked at.
-pub(crate) const FILE_SYSTEMS_MAX: usize = 64;
 
 /// Mount points that a sentence names.
 const NAMED_MAX: usize = 3;

@@ -8,9 +8,9 @@
 
 use crate::child;
 use crate::frame::{self, Deframer, Frame, FrameError};
-use crate::launch::{Launched, Launcher, Leash};
 use crate::message::Order;
 use crate::room::{Held, Room};
+use crate::start::{Launched, Launcher, Leash};
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
 use filermark_model::launch::LaunchPlan;

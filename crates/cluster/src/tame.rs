@@ -5,11 +5,11 @@
 //! think of it. Figures are left alone. What comes every second has no words, and so
 //! costs nothing here.
 
-use crate::message::{ClockCheck, FreeSpace, Hello, Left, Report};
-use crate::preflight::facts::{
+use crate::facts::{CheckVerdict, ValidationFacts};
+use crate::facts::{
     ExportLook, HostFacts, InspectFacts, MountLook, ProbeOutcome, ServerLook, ServiceLook,
 };
-use crate::validate::{CheckVerdict, ValidationFacts};
+use crate::message::{ClockCheck, FreeSpace, Hello, Left, Report};
 use filermark_model::PointStats;
 use filermark_model::plan::MountPoint;
 use filermark_model::words;

@@ -1,113 +1,21 @@
-//! `validate` on client hosts: what an agent is asked, what it has found, and the prime's
-//! round through the clients.
+//! `validate` on client hosts: the prime's round through the clients.
 //!
 //! One client after the other, one mount point after the other: the checks of two clients
 //! in the same run directory would meet each other.
 
 use crate::agents::{Agents, Heard, OrderError};
+use crate::facts::{InspectFacts, InspectRequest, NotChecked, Validation, ValidationFacts};
 use crate::identity;
 use crate::message::{Order, Report};
 use crate::preflight::Board;
-use crate::preflight::facts::{InspectFacts, InspectRequest};
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_engine::validation::{self, CheckResult, Level, Verdict};
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_model::secret::Secret;
 use filermark_model::{Nanos, RunPlan};
-use filermark_smb::login::Refusals;
-use serde::{Deserialize, Serialize};
 
 /// How long a client may take for one mount point: every check has limits of its own.
 const MOUNT_MAX: Nanos = Nanos::from_secs(3_600);
-
-/// What came of one check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
-    /// Its name: "lookup.noent".
-    pub id: String,
-    /// The procedure or operation that it is about.
-    pub procedure: String,
-    /// The dialect, where a protocol has several.
-    pub dialect: Option<String>,
-    /// What is right.
-    pub title: String,
-    /// How it came out.
-    pub verdict: CheckVerdict,
-    /// What else was seen.
-    pub notes: Vec<String>,
-    /// How long it took, in nanoseconds.
-    pub elapsed_ns: u64,
-    /// All of that for people, in lines.
-    pub text: String,
-}
-
-/// How a check came out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum CheckVerdict {
-    /// As the specification demands.
-    Pass,
-    /// Otherwise.
-    Fail {
-        /// What should have been.
-        expected: String,
-        /// What was.
-        got: String,
-        /// Where it is written.
-        section: String,
-    },
-    /// It could not be tried.
-    Skipped {
-        /// Why not.
-        why: String,
-    },
-}
-
-/// What came of one mount point on one client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Validation {
-    /// The protocol: "NFSv3".
-    pub protocol: String,
-    /// Nothing failed, everything ran, and nothing stays.
-    pub is_success: bool,
-    /// In one line.
-    pub summary: String,
-    /// Everything, for people.
-    pub text: String,
-    /// The checks that ran, in order.
-    pub checks: Vec<Checked>,
-    /// The server has refused the user.
-    pub user_is_refused: bool,
-}
-
-/// A validation, or why there is none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum ValidationFacts {
-    /// It was carried out.
-    Done(Validation),
-    /// It could not be.
-    Failed(NotChecked),
-}
-
-/// Why there is no validation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotChecked {
-    /// In one sentence.
-    pub reason: String,
-    /// The server has refused the user.
-    pub user_is_refused: bool,
-}
-
-impl From<String> for NotChecked {
-    fn from(reason: String) -> Self {
-        Self {
-            reason,
-            user_is_refused: false,
-        }
-    }
-}
 
 /// Why the mount points that follow are not validated, after what came of one; `None`: they
 /// are. Level 1 ends with the first failure. A password that was refused is not tried again:
@@ -130,92 +38,6 @@ pub fn why_over(
     }
     (first_only && failed)
         .then(|| format!("not tried, since level 1 ended with a failure at {place}"))
-}
-
-impl From<&CheckResult> for Checked {
-    fn from(result: &CheckResult) -> Self {
-        let verdict = match &result.verdict {
-            Verdict::Pass => CheckVerdict::Pass,
-            Verdict::Fail {
-                expected,
-                got,
-                section,
-            } => CheckVerdict::Fail {
-                expected: expected.clone(),
-                got: got.clone(),
-                section: section.clone(),
-            },
-            Verdict::Skipped { why } => CheckVerdict::Skipped { why: why.clone() },
-        };
-        Self {
-            id: result.id.into(),
-            procedure: result.procedure.into(),
-            dialect: result.dialect.map(Into::into),
-            title: result.title.into(),
-            verdict,
-            notes: result.notes.clone(),
-            elapsed_ns: u64::try_from(result.elapsed.as_nanos()).unwrap_or(u64::MAX),
-            text: result.render_text(),
-        }
-    }
-}
-
-impl Validation {
-    fn new(report: &validation::Report, user_is_refused: bool) -> Self {
-        Self {
-            user_is_refused,
-            protocol: report.protocol.into(),
-            is_success: report.is_success(),
-            summary: report.summary(),
-            text: report.render_text(),
-            checks: report.results.iter().map(Checked::from).collect(),
-        }
-    }
-
-    /// How many checks came out so.
-    pub fn count(&self, which: impl Fn(&CheckVerdict) -> bool) -> usize {
-        self.checks.iter().filter(|c| which(&c.verdict)).count()
-    }
-}
-
-/// Runs the checks of the driver's protocol at a mount point, from this host; `hear` is
-/// told of each as it ends.
-///
-/// # Errors
-/// Nothing could be checked.
-pub fn check_here(
-    driver: &DriverPlan,
-    mount: &MountPoint,
-    claim: &Claim,
-    first_only: bool,
-    stop: &StopFlag,
-    hear: &mut dyn FnMut(&CheckResult),
-) -> Result<Validation, NotChecked> {
-    let level = match first_only {
-        true => Level::First,
-        false => Level::All,
-    };
-    let mut hear = |result: &CheckResult| hear(result);
-    let refusals = Refusals::default();
-    let report = match driver {
-        DriverPlan::Nfs(nfs) => {
-            filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
-        }
-        DriverPlan::Smb(smb) => {
-            let refusals = &refusals;
-            filermark_smb::validate::validate(smb, mount, claim, level, stop, refusals, &mut hear)
-        }
-        DriverPlan::Posix(_) | DriverPlan::Null => {
-            return Err("there is no protocol to validate".to_owned().into());
-        }
-    };
-    match report {
-        Ok(report) => Ok(Validation::new(&report, refusals.is_refused())),
-        Err(e) => Err(NotChecked {
-            reason: e.to_string(),
-            user_is_refused: refusals.is_refused(),
-        }),
-    }
 }
 
 /// What is to be validated, and how.

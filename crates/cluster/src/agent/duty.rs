@@ -4,8 +4,8 @@
 //! It trusts the link only: when the link ends, or nothing more comes, the load stops
 //! and what this agent made is removed, without being told.
 
+use crate::facts::InspectRequest;
 use crate::message::{Hello, Order, PROTOCOL, Report, Share};
-use crate::preflight::facts::InspectRequest;
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos};
 

@@ -9,9 +9,11 @@ pub(crate) mod lengths;
 mod live;
 mod reads;
 mod space_watch;
+mod threads;
+pub mod validate;
 mod work;
 
-pub(crate) use reads::attributed;
+pub use threads::ThreadLauncher;
 
 use crate::frame::{self, Deframer, MAGIC};
 use crate::identity;

@@ -2,8 +2,8 @@
 //! asks for it.
 
 use super::Reports;
+use crate::limits::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
 use crate::message::{FreeSpace, Report};
-use crate::stop_if::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
 use filermark_engine::driver::Driver;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

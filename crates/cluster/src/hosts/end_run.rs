@@ -5,8 +5,8 @@
 //! held by a descriptor from before the last look on, so that a number that the system
 //! gives to another process in between is not hit.
 
-use super::program::has_mark;
 use super::stop::{EndReport, EndedAgent, Ending};
+use crate::build::has_mark;
 use crate::child;
 use crate::launch::tag::RunTag;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 /// takes any words behind its script.
 fn marked_shell(hosts: &FakeHosts) -> PathBuf {
     let mut bytes = fs::read("/bin/sh").unwrap();
-    bytes.extend_from_slice(super::super::program::MARK.as_bytes());
+    bytes.extend_from_slice(crate::build::MARK.as_bytes());
     let path = hosts.path("sh.bytes");
     fs::write(&path, bytes).unwrap();
     let program = hosts.path("agent.sh");

@@ -1,7 +1,7 @@
 //! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
 //! with another home directory per host, as a login shell there would.
 
-use super::program::{MARK, Program};
+use crate::build::{MARK, Program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -6,13 +6,13 @@
 //! name at last. What is not Filermark is never replaced, and never run.
 
 use super::answer::{Answer, noise};
-use super::program::{Program, own_program};
 use super::remote::{self, Call, NoReply, Reply};
 use super::scripts::{LOOK, TAKE, command_line};
 use super::verdict::{Machine, Verdict, judge, not_taken};
 use super::{
     HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, megabytes, side_by_side,
 };
+use crate::build::{Program, own_program};
 use crate::launch::process::Exit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};

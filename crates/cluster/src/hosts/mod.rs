@@ -13,7 +13,6 @@ mod end_run;
 pub(crate) mod fake;
 pub mod install;
 pub mod keys;
-pub mod program;
 pub(crate) mod remote;
 mod scripts;
 mod slurm_jobs;

@@ -3,9 +3,9 @@
 
 use super::HostLimits;
 use crate::child;
-use crate::launch::Leash;
 use crate::launch::process::{Exit, Said, Spawned};
 use crate::launch::ssh::SshClient;
+use crate::start::Leash;
 use filermark_model::launch::HostPlan;
 use std::fs::File;
 use std::io::{self, Read};

@@ -5,7 +5,7 @@
 //! with `;`, and comments cannot be. A script holds no single quote. Answers are those
 //! of the `answer` room; what goes wrong is a field of them, not an exit code.
 
-use super::program::{BUILD_DIGITS, MARK};
+use crate::build::{BUILD_DIGITS, MARK};
 use crate::launch::ssh::quote;
 
 /// The command line that runs a script; the arguments are words for a shell,

@@ -7,21 +7,20 @@
 
 use super::answer::Answer;
 use super::install::answer_in;
-use super::program::own_build;
 use super::remote::{self, Call, NoReply, Reply};
 use super::scripts::{END_RUN, command_line};
 use super::slurm_jobs;
 use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
+use crate::build::own_build;
 use crate::launch::process::Exit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
 use crate::launch::tag::RunTag;
+use crate::limits::CLEAN_UP_MAX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::words::tame;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long agents have to clean up after they were asked to end.
-pub const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
 /// What the way to a host may take beyond that.
 const WAY_MAX: Duration = Duration::from_secs(30);
 

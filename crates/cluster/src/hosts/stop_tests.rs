@@ -1,8 +1,8 @@
 //! Stops over an ssh that is a script.
 
 use super::super::fake::{FakeHosts, write_executable};
-use super::super::program::MARK;
 use super::*;
+use crate::build::MARK;
 
 fn tag() -> RunTag {
     RunTag::new(&format!("test-{}-stop", std::process::id())).unwrap()

@@ -2,7 +2,7 @@
 //! done, from the words of its shell. Pure: fields in, sentences out.
 
 use super::answer::Answer;
-use super::program::Program;
+use crate::build::Program;
 use crate::launch::ssh::RemoteProgram;
 
 /// The kind of machine that a program runs on, as `uname` tells it.

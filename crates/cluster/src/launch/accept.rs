@@ -2,12 +2,12 @@
 
 use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_keys};
 use super::seats::{Absent, KnownBy, Seats};
-use super::{Launched, Launcher, Leash};
 use crate::identity::own_host;
 use crate::secure::dial::HostPort;
 use crate::secure::door::{Door, Limits};
 use crate::secure::introduce::HostName;
 use crate::secure::keys::client_file;
+use crate::start::{Launched, Launcher, Leash};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::net::SocketAddr;
 use std::sync::Arc;

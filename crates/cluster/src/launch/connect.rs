@@ -1,12 +1,12 @@
 //! Agents that were started by hand and wait: the prime connects to each.
 
 use super::remote::{RemoteLeash, launched, prime_keys};
-use super::{Launched, Launcher};
 use crate::secure::dial::{HostPort, dial};
 use crate::secure::introduce::{HostName, Line, hear, say};
 use crate::secure::join::INTRODUCTION_MAX;
 use crate::secure::keys::{PrimeKeys, client_file};
 use crate::secure::{Identity, SecureError, Secured, secure_client};
+use crate::start::{Launched, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::time::{Duration, Instant};

@@ -3,7 +3,8 @@
 use super::process::LocalLauncher;
 use super::ssh::SshLauncher;
 use super::tag::RunTag;
-use super::{AcceptLauncher, ConnectLauncher, Launched, Launcher, SlurmLauncher};
+use super::{AcceptLauncher, ConnectLauncher, SlurmLauncher};
+use crate::start::{Launched, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::time::Duration;
 

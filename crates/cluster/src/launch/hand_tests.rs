@@ -1,11 +1,12 @@
 //! Agents that are started by hand: they wait for the prime, or it for them.
 
-use super::{AcceptLauncher, ConnectLauncher, Launched, Launcher};
+use super::{AcceptLauncher, ConnectLauncher};
 use crate::secure::dial::HostPort;
 use crate::secure::introduce::HostName;
 use crate::secure::join::{Call, Listener, Session, connect};
 use crate::secure::keys::{ClientKey, client_file, make_keys};
 use crate::secure::{Identity, PublicKey, Secret, Side, secure_client};
+use crate::start::{Launched, Launcher};
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};

@@ -6,15 +6,16 @@
 //! link ended. What its words mean is not known here: an [`Explain`] tells.
 
 use super::tag::RunTag;
-use super::{Launched, Launcher, Leash};
+use crate::build::own_executable;
 use crate::child;
-use crate::hosts::stop::CLEAN_UP_MAX;
+use crate::limits::CLEAN_UP_MAX;
+use crate::start::{Launched, Launcher, Leash};
 use filermark_model::launch::HostPlan;
 use filermark_model::words::tame;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -280,24 +281,6 @@ impl Launcher for LocalLauncher {
             leash: Box::new(leash),
         })
     }
-}
-
-/// Where this program's own file is, even when another one has taken its name.
-pub(crate) fn own_executable() -> io::Result<PathBuf> {
-    let running = Path::new("/proc/self/exe");
-    let named = std::env::current_exe()?;
-    let Ok(running_file) = std::fs::metadata(running) else {
-        return Ok(named);
-    };
-    match std::fs::metadata(&named) {
-        Ok(named_file) if is_same_file(&named_file, &running_file) => Ok(named),
-        _ => Ok(running.to_owned()),
-    }
-}
-
-fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 /// What an agent's end means, in its own words.

@@ -1,8 +1,8 @@
 //! What agents have in common that are reached over TLS: their streams and the leash.
 
-use super::{Launched, Leash};
 use crate::secure::keys::PrimeKeys;
 use crate::secure::{Hold, Outlet, Secured};
+use crate::start::{Launched, Leash};
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::io;

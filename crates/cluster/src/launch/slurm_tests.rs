@@ -1,12 +1,13 @@
 //! Slurm's launcher with a script in the place of `srun`, which starts real processes:
 //! this test program again, as agents.
 
+use super::SlurmLauncher;
 use super::hand_tests::{LIMIT, Scene, echo, refused, talk};
 use super::srun::{WATCHED, command};
-use super::{Launcher, SlurmLauncher};
 use crate::child::in_own_group;
 use crate::secure::dial::HostPort;
 use crate::secure::join::{Call, connect, own_names, read_invitation};
+use crate::start::Launcher;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LauncherKind};

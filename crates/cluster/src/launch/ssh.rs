@@ -8,8 +8,8 @@
 use super::explain::{Way, explain, no_client};
 use super::process::{Explain, Spawned};
 use super::tag::RunTag;
-use super::{Launched, Launcher};
-use crate::hosts::program::{MARK, own_build};
+use crate::build::{MARK, own_build};
+use crate::start::{Launched, Launcher};
 use crate::tool;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;

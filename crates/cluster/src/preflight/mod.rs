@@ -1,12 +1,11 @@
 //! Preflight: whether a run will do, looked at before it is made.
 //!
 //! The prime looks at names, SSH and its own host, starts the agents as a run does,
-//! has each look at its own ([`facts`]), lays probe files to see whether all have the
+//! has each look at its own ([`crate::facts`]), lays probe files to see whether all have the
 //! same file systems, and judges. Looking and judging are apart: `look` says what
 //! is, `judge` what it means, in lines ([`check`]). Nothing stays on any host.
 
 pub mod check;
-pub mod facts;
 mod judge;
 pub(crate) mod look;
 mod needs;
@@ -16,12 +15,12 @@ mod text;
 pub use text::text;
 
 use crate::agents::{Agents, Heard, OrderError};
+use crate::facts::{InspectFacts, InspectRequest};
 use crate::identity;
 use crate::launch::ssh::SshClient;
 use crate::message::{Order, Report};
 use crate::switchboard::Switchboard;
 use check::{Check, Findings, PRIME};
-use facts::{InspectFacts, InspectRequest};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};

@@ -1,10 +1,10 @@
 //! Whether clients that name a directory alike see the same one: one lays a probe
 //! file, the others look for it, and it is removed again, by another one if need be.
 
-use super::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use super::inspect;
 use super::judge::{Found, Sighting};
 use crate::agents::{Agents, Heard};
+use crate::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use crate::message::{Order, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;

@@ -2,7 +2,8 @@
 
 use super::check::{ALL, Verdict};
 use super::*;
-use crate::launch::{Launched, Launcher, ThreadLauncher};
+use crate::agent::ThreadLauncher;
+use crate::start::{Launched, Launcher};
 use crate::switchboard::Lines;
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, PosixPlan};
 use filermark_results::testing::composite::composite_record;

@@ -4,7 +4,7 @@ use crate::cli::{InstallArgs, OutputArgs};
 use crate::exit::{Ended, Failure};
 use crate::roster::{self, Watch};
 use crate::{interrupt, plain};
-use filermark_cluster::hosts::program::own_build;
+use filermark_cluster::build::own_build;
 use filermark_cluster::hosts::{HostLimits, install};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::LaunchPlan;

@@ -4,9 +4,10 @@ use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
+use filermark_cluster::agent::validate::check_here;
+use filermark_cluster::facts::{CheckVerdict, Checked, Validation};
 use filermark_cluster::validate::{
-    CheckVerdict, Checked, Outcome, ValidateOptions, Validated, Validation, check_here,
-    validate as go_round, why_over,
+    Outcome, ValidateOptions, Validated, validate as go_round, why_over,
 };
 use filermark_config::Resolved;
 use filermark_engine::driver::{Claim, StopFlag};

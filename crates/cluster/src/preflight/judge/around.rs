@@ -2,9 +2,9 @@
 //! other load.
 
 use super::Client;
+use crate::facts::FirewallFacts;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use crate::preflight::facts::FirewallFacts;
 use filermark_model::launch::LauncherKind;
 use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
@@ -146,8 +146,8 @@ pub(super) fn told(rules: &FirewallFacts) -> String {
 mod tests {
     use super::super::tests::Made;
     use super::*;
+    use crate::facts::{Busy, ServerLook, ServiceLook};
     use crate::preflight::check::Verdict;
-    use crate::preflight::facts::{Busy, ServerLook, ServiceLook};
 
     #[test]
     fn power_saving_is_told() {

@@ -12,9 +12,9 @@ mod tuning;
 pub(super) use mounts::Sighting;
 
 use super::check::{ALL, Check};
-use super::facts::HostFacts;
 use super::needs::{self, Needs};
 use crate::clocks::ClockOffset;
+use crate::facts::HostFacts;
 use crate::launch::ssh::SshClient;
 use crate::message::FreeSpace;
 use crate::space;

@@ -2,9 +2,9 @@
 //! clients that name them alike.
 
 use super::Client;
+use crate::facts::{MountLook, Mounted, ProbeOutcome};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use crate::preflight::facts::{MountLook, Mounted, ProbeOutcome};
 use filermark_model::Bytes;
 
 /// What came of a probe file: one client laid it, others looked for it.

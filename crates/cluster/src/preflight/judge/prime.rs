@@ -1,10 +1,10 @@
 //! Whether the prime's own host will do.
 
 use super::around::told;
+use crate::facts::FirewallFacts;
 use crate::launch::AGENT_PORT;
 use crate::launch::ssh::quote;
 use crate::preflight::check::{Check, PRIME};
-use crate::preflight::facts::FirewallFacts;
 use crate::preflight::look::prime::{Door, PrimeFacts, ResultDir};
 use filermark_model::Bytes;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
@@ -163,8 +163,8 @@ fn door_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::LimitFacts;
     use crate::preflight::check::Verdict;
-    use crate::preflight::facts::LimitFacts;
 
     fn plan(hosts: usize, launcher: LauncherKind) -> LaunchPlan {
         let mut plan = LaunchPlan::local((0..hosts).map(|n| format!("h{n}")));

@@ -1,9 +1,9 @@
 //! Whether a client reaches the servers, and may mount and write.
 
 use super::Client;
+use crate::facts::{ExportLook, ServerLook};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use crate::preflight::facts::{ExportLook, ServerLook};
 use filermark_model::Bytes;
 use filermark_model::plan::{DriverPlan, MountPoint};
 
@@ -121,8 +121,8 @@ fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -
 mod tests {
     use super::super::tests::Made;
     use super::*;
+    use crate::facts::ServiceLook;
     use crate::preflight::check::Verdict;
-    use crate::preflight::facts::ServiceLook;
 
     fn server(connected_us: Result<u64, String>, writable: Result<bool, String>) -> Vec<Check> {
         let mut made = Made::new();

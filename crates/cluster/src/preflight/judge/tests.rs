@@ -1,8 +1,8 @@
 //! Made-up clients for the judges' tests, and the judges together.
 
 use super::*;
+use crate::facts::{LimitFacts, MountLook, Mounted};
 use crate::preflight::check::Verdict;
-use crate::preflight::facts::{LimitFacts, MountLook, Mounted};
 use filermark_model::launch::LauncherKind;
 use filermark_model::plan::MountPoint;
 use filermark_results::Environment;

@@ -4,9 +4,9 @@
 //! use is looked at.
 
 use super::Client;
+use crate::facts::Mounted;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use crate::preflight::facts::Mounted;
 use filermark_model::plan::{Connections, DriverPlan};
 
 /// From this speed on the advice for ten-gigabit interfaces counts, in megabits.

@@ -2,7 +2,7 @@
 //! the kernel is loaded by looking: a tool is run only where its filter is in use.
 
 use super::line_of;
-use crate::preflight::facts::FirewallFacts;
+use crate::facts::FirewallFacts;
 use crate::tool::{self, NoTool};
 use serde_json::Value;
 use std::path::Path;

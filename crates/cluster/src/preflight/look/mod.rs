@@ -15,10 +15,11 @@ mod system;
 
 pub(crate) use probe::Laid;
 
-use super::facts::{HostFacts, InspectFacts, InspectRequest, OwnName};
+use crate::agent::validate::check_here;
+use crate::facts::ValidationFacts;
+use crate::facts::{HostFacts, InspectFacts, InspectRequest, OwnName};
 use crate::identity::own_hello;
 use crate::space::Seen;
-use crate::validate::{ValidationFacts, check_here};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_model::plan::{DriverPlan, IpChoice, MountPoint};
 use filermark_results::Environment;
@@ -162,7 +163,7 @@ fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preflight::facts::LoadFacts;
+    use crate::facts::LoadFacts;
 
     #[test]
     fn what_takes_too_long_is_left() {

@@ -2,7 +2,7 @@
 //! written to, how much is free. Makes one small file in each and removes it again.
 
 use super::{ALL_MAX, each_within, probe};
-use crate::preflight::facts::{MountLook, Mounted};
+use crate::facts::{MountLook, Mounted};
 use crate::space::{Seen, is_kept};
 use filermark_engine::driver::ClaimReport;
 use filermark_model::plan::{DriverPlan, MountPoint};

@@ -2,7 +2,7 @@
 //! see whether they have the same file system. Whoever laid one removes it, whatever
 //! happens: when told to, when the prime is gone, and when it is dropped.
 
-use crate::preflight::facts::{Probe, ProbeOutcome};
+use crate::facts::{Probe, ProbeOutcome};
 use filermark_engine::driver::StopFlag;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fs::{File, OpenOptions};

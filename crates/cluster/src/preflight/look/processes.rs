@@ -1,6 +1,6 @@
 //! What else the host does: two looks at all processes, a moment apart (Linux).
 
-use crate::preflight::facts::{Busy, LoadFacts};
+use crate::facts::{Busy, LoadFacts};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 //! the exports mount.
 
 use super::{ALL_MAX, each_within};
-use crate::preflight::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::facts::{ExportLook, ServerLook, ServiceLook};
 use crate::space::Seen;
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_nfs::survey::{Service, export, hasty, services};

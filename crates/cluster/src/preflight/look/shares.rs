@@ -3,7 +3,7 @@
 
 use super::servers::{by_host, late};
 use super::{ALL_MAX, each_within};
-use crate::preflight::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::facts::{ExportLook, ServerLook, ServiceLook};
 use crate::space::Seen;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_smb::client::try_connection;

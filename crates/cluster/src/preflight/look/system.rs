@@ -1,7 +1,7 @@
 //! What the kernel says of itself in its small files (Linux); elsewhere unknown.
 
 use super::line_of;
-use crate::preflight::facts::LimitFacts;
+use crate::facts::LimitFacts;
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;

@@ -1,10 +1,9 @@
 //! This very program as a file: its build, and how a file is known to be Filermark.
 
-use crate::launch::process::own_executable;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Stands in every program file of Filermark: what `install` may replace and `stop`
@@ -85,6 +84,24 @@ mod capabilities {
     pub fn are_on(_: &std::path::Path) -> bool {
         false
     }
+}
+
+/// Where this program's own file is, even when another one has taken its name.
+pub(crate) fn own_executable() -> io::Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    let named = std::env::current_exe()?;
+    let Ok(running_file) = std::fs::metadata(running) else {
+        return Ok(named);
+    };
+    match std::fs::metadata(&named) {
+        Ok(named_file) if is_same_file(&named_file, &running_file) => Ok(named),
+        _ => Ok(running.to_owned()),
+    }
+}
+
+fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 /// This program's own file; read once.

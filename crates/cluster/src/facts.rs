@@ -1,9 +1,8 @@
-//! What preflight asks of agents and what they find: data only. What it means is
-//! judged at the prime (`judge`); how it is found, `look` knows.
+//! What hosts and their servers are found to be, and what an agent is asked to look at:
+//! data only. How it is found, [`crate::agent`] knows; what it means is judged at the
+//! prime.
 
-use crate::message::{FreeSpace, Hello};
 use crate::secure::seal::Sealed;
-use crate::validate::ValidationFacts;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 use serde::{Deserialize, Serialize};
@@ -306,4 +305,131 @@ pub struct ExportLook {
     pub writable: Result<bool, String>,
     /// Free, in bytes; `None`: not told.
     pub free_bytes: Option<u64>,
+}
+
+/// Who speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`](crate::message::PROTOCOL) of the speaker.
+    pub protocol: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Which build it is: the beginning of the SHA-256 of the program file; empty:
+    /// it could not be read.
+    pub build: String,
+    /// The speaker's host, as it calls itself.
+    pub host: String,
+    /// Agents: the public key that secrets are sealed with ([`crate::secure::seal`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+}
+
+/// Free space of one file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// The mount points that lead there.
+    pub mounts: Vec<MountPoint>,
+    /// Names the file system: two agents that say the same mean the same.
+    pub file_system: String,
+    /// By its own word, in bytes.
+    pub bytes: u64,
+    /// Its size by its own word, in bytes; 0: unknown.
+    pub total_bytes: u64,
+    /// Files of an earlier run of the same name were left there to be used again.
+    pub kept: bool,
+}
+
+/// What came of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Its name: "lookup.noent".
+    pub id: String,
+    /// The procedure or operation that it is about.
+    pub procedure: String,
+    /// The dialect, where a protocol has several.
+    pub dialect: Option<String>,
+    /// What is right.
+    pub title: String,
+    /// How it came out.
+    pub verdict: CheckVerdict,
+    /// What else was seen.
+    pub notes: Vec<String>,
+    /// How long it took, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// All of that for people, in lines.
+    pub text: String,
+}
+
+/// How a check came out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum CheckVerdict {
+    /// As the specification demands.
+    Pass,
+    /// Otherwise.
+    Fail {
+        /// What should have been.
+        expected: String,
+        /// What was.
+        got: String,
+        /// Where it is written.
+        section: String,
+    },
+    /// It could not be tried.
+    Skipped {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What came of one mount point on one client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The protocol: "NFSv3".
+    pub protocol: String,
+    /// Nothing failed, everything ran, and nothing stays.
+    pub is_success: bool,
+    /// In one line.
+    pub summary: String,
+    /// Everything, for people.
+    pub text: String,
+    /// The checks that ran, in order.
+    pub checks: Vec<Checked>,
+    /// The server has refused the user.
+    pub user_is_refused: bool,
+}
+
+/// A validation, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum ValidationFacts {
+    /// It was carried out.
+    Done(Validation),
+    /// It could not be.
+    Failed(NotChecked),
+}
+
+/// Why there is no validation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotChecked {
+    /// In one sentence.
+    pub reason: String,
+    /// The server has refused the user.
+    pub user_is_refused: bool,
+}
+
+impl From<String> for NotChecked {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            user_is_refused: false,
+        }
+    }
+}
+
+impl Validation {
+    /// How many checks came out so.
+    pub fn count(&self, which: impl Fn(&CheckVerdict) -> bool) -> usize {
+        self.checks.iter().filter(|c| which(&c.verdict)).count()
+    }
 }

@@ -1,0 +1,10 @@
+//! Limits that both sides of a link go by.
+
+use std::time::Duration;
+
+/// How long agents have to clean up after they were asked to end.
+pub const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
+/// Between two looks at the free space of a file system.
+pub(crate) const SPACE_INTERVAL: Duration = Duration::from_secs(5);
+/// File systems that are looked at.
+pub(crate) const FILE_SYSTEMS_MAX: usize = 64;
