@@ -10,7 +10,7 @@ use crate::{
 use filermark_model::benchmark::Protocol;
 use std::path::Path;
 
-fn check(name: &str, text: &str) {
+pub(crate) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);

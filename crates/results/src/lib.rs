@@ -48,6 +48,8 @@ pub mod writer;
 pub mod testing;
 
 #[cfg(test)]
+mod driver_tests;
+#[cfg(test)]
 mod golden_tests;
 #[cfg(test)]
 mod record_tests;
