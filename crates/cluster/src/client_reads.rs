@@ -2,7 +2,7 @@
 //! them.
 
 use filermark_model::client_reads::{ClientReads, ReadCounter};
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::MountPoint;
 use filermark_model::{PointStats, RunPlan};
 use std::collections::BTreeMap;
 
@@ -35,9 +35,9 @@ pub(crate) fn attributed(
     said: Vec<ClientReads>,
 ) -> Vec<ClientReads> {
     let name = plan.clients.get(client).map_or("", |c| &c.name);
-    let mut unsaid = match plan.driver {
-        DriverPlan::Posix(_) => read_bytes(plan, client, stats),
-        _ => BTreeMap::new(),
+    let mut unsaid = match plan.driver.facts().host_cache {
+        true => read_bytes(plan, client, stats),
+        false => BTreeMap::new(),
     };
     let mut all = Vec::with_capacity(said.len());
     for reads in said {

@@ -7,7 +7,7 @@ use crate::stop_if::StopIf;
 use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ impl Sweep<'_> {
     /// Mount points of lost clients that the living reach by themselves over the
     /// network, though they do not work there.
     fn orphans(&self, living: &BTreeSet<usize>) -> Vec<MountPoint> {
-        if !self.options.plan.driver.is_network() {
+        if self.options.plan.driver.facts().target != Target::Server {
             return Vec::new();
         }
         let clients = || self.options.plan.clients.iter().enumerate();
@@ -178,10 +178,10 @@ impl Sweep<'_> {
                     "{place}: client {client} was lost before it had removed its files"
                 ))
             };
-            let reached = |mount: &MountPoint| match plan.driver {
-                DriverPlan::Null => true,
-                DriverPlan::Nfs(_) | DriverPlan::Smb(_) => !living.is_empty(),
-                DriverPlan::Posix(_) => {
+            let reached = |mount: &MountPoint| match plan.driver.facts().target {
+                Target::Nothing => true,
+                Target::Server => !living.is_empty(),
+                Target::Mounted => {
                     let seen = free.iter().find(|f| f.mounts.contains(mount));
                     let same = |at: &usize| {
                         let theirs = self.free.get(at).into_iter().flatten();

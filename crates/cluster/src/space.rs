@@ -9,7 +9,7 @@
 use crate::message::FreeSpace;
 use filermark_engine::driver::ClaimReport;
 use filermark_engine::name::MARKER;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{DriverPlan, MountPoint, Target};
 use filermark_model::{Bytes, OpsPerSec, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -202,7 +202,7 @@ pub(crate) fn of_its_own(plan: &RunPlan, client: usize, said: Vec<FreeSpace>) ->
     let own = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
     let is_own = |there: &FreeSpace| {
         let names = |mount: &MountPoint| {
-            !plan.driver.is_network() || mount.to_string() == there.file_system
+            plan.driver.facts().target != Target::Server || mount.to_string() == there.file_system
         };
         let mut mounts = there.mounts.iter();
         !there.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
@@ -222,7 +222,7 @@ impl Seen {
     /// Nothing yet; the driver says what the paths mean.
     pub fn by(driver: &DriverPlan) -> Self {
         Self {
-            mounted: matches!(driver, DriverPlan::Posix(_)),
+            mounted: driver.facts().target == Target::Mounted,
             file_systems: Vec::new(),
         }
     }
@@ -288,12 +288,13 @@ const SOURCE: &str = "source";
 /// Whether an earlier run has left files that this one may use again. To be asked
 /// before the directory is claimed.
 pub(crate) fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
-    let DriverPlan::Posix(posix) = driver else {
+    let facts = driver.facts();
+    if facts.target != Target::Mounted || !facts.reuses_kept {
         return false;
-    };
+    }
     let dir = Path::new(&mount.path).join(dir_name);
     let mut names = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    posix.reuse_kept && names.any(|name| name.file_name() != MARKER)
+    names.any(|name| name.file_name() != MARKER)
 }
 
 /// The number of the device that a path is on; the path itself where there is none.

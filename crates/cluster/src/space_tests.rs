@@ -5,7 +5,7 @@ use crate::space::{Seen, check, is_kept, of_its_own};
 use filermark_engine::driver::{ClaimReport, Space};
 use filermark_engine::name::MARKER;
 use filermark_model::RunPlan;
-use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan};
+use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan, Target};
 use filermark_results::testing::composite::composite_record;
 
 fn plan() -> RunPlan {
@@ -64,7 +64,7 @@ fn nobody_speaks_of_the_space_of_others() {
         there("/c", "nas:/c"),
         nowhere,
     ];
-    assert!(plan.driver.is_network());
+    assert_eq!(plan.driver.facts().target, Target::Server);
     assert_eq!(of_its_own(&plan, 0, said.clone()), said[..1]);
     assert_eq!(of_its_own(&plan, 1, said.clone()), said[2..3]);
     assert_eq!(of_its_own(&plan, 9, said.clone()), []);

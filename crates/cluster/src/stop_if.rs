@@ -178,9 +178,9 @@ pub(crate) fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) 
             if there.any(|there| watched.contains(&there.file_system)) || watched.contains(&name) {
                 continue;
             }
-            places.insert(match plan.driver.is_network() {
-                true => name,
-                false => format!("client {}, {name}", client.name),
+            places.insert(match plan.driver.facts().target {
+                filermark_model::plan::Target::Server => name,
+                _ => format!("client {}, {name}", client.name),
             });
         }
     }

@@ -4,21 +4,22 @@
 //! password is tried once, not once per client, for the others are not asked any more.
 
 use filermark_model::RunPlan;
-use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+use filermark_model::plan::{ClientPlan, MountPoint, Target};
 use std::collections::HashMap;
 
 /// The clients in waves; those of one wave are ordered together.
 pub(crate) fn waves(plan: &RunPlan) -> Vec<Vec<usize>> {
-    if plan.driver == DriverPlan::Null {
+    let facts = plan.driver.facts();
+    if facts.target == Target::Nothing {
         return vec![(0..plan.clients.len()).collect()];
     }
     let mut first: HashMap<&str, usize> = HashMap::new();
     let names: Vec<Vec<String>> = plan.clients.iter().map(|c| places(plan, c)).collect();
     // Two paths on mounted file systems may lead to one directory, so that whoever
     // comes to a new path comes alone.
-    let alone = matches!(plan.driver, DriverPlan::Posix(_));
+    let alone = facts.target == Target::Mounted;
     // Accounts are locked after a few wrong passwords: one client finds out.
-    let logs_in = matches!(plan.driver, DriverPlan::Smb(_));
+    let logs_in = facts.logs_in;
     let mut waves: Vec<Vec<usize>> = Vec::new();
     let mut pioneers = 0;
     for (at, places) in names.iter().enumerate() {
@@ -49,7 +50,7 @@ pub(crate) fn waves(plan: &RunPlan) -> Vec<Vec<usize>> {
 fn places(plan: &RunPlan, client: &ClientPlan) -> Vec<String> {
     let mounts = client.mounts.iter();
     let mut places: Vec<String> = mounts.clone().map(|m| place(plan, m)).collect();
-    if matches!(plan.driver, DriverPlan::Smb(_)) {
+    if plan.driver.facts().logs_in {
         places.extend(mounts.map(|m| m.host.to_lowercase()));
     }
     places.sort();
@@ -59,18 +60,19 @@ fn places(plan: &RunPlan, client: &ClientPlan) -> Vec<String> {
 
 /// What clients that meet in one directory have in common.
 fn place(plan: &RunPlan, mount: &MountPoint) -> String {
-    match plan.driver {
+    let facts = plan.driver.facts();
+    match (facts.target, facts.ignores_case) {
         // The host of a mounted file system is the client itself.
-        DriverPlan::Posix(_) => mount.path.clone(),
-        // Capitals mean nothing there.
-        DriverPlan::Smb(_) => mount.to_string().to_lowercase(),
-        DriverPlan::Nfs(_) | DriverPlan::Null => mount.to_string(),
+        (Target::Mounted, _) => mount.path.clone(),
+        (_, true) => mount.to_string().to_lowercase(),
+        (_, false) => mount.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_model::plan::DriverPlan;
     use filermark_model::plan::PosixPlan;
 
     fn plan(driver: DriverPlan, clients: &[&[&str]]) -> RunPlan {

@@ -3,15 +3,12 @@
 mod clients;
 mod composite;
 
-use crate::nfs::transfer_limit;
 use crate::reference::wrapped;
 use crate::resolve::Resolved;
 use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{
-    Connections, DriverPlan, MonitorMode, NfsPlan, NfsVersion, PacingMode, Transport,
-};
+use filermark_model::plan::{MonitorMode, PacingMode};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
@@ -78,17 +75,14 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         "Result      {}",
         b.headline_words(plan.limits.response_ms)
     )?;
-    writeln!(out, "Driver      {}", driver(plan))?;
-    if let DriverPlan::Nfs(nfs) = &plan.driver
-        && nfs.version == NfsVersion::V3
-    {
-        let lines = wrapped(&nfs.commit.to_string(), HERITAGE_WIDTH).join("\n            ");
+    let text = plan.driver.describe();
+    writeln!(out, "Driver      {}", text.summary)?;
+    if let Some(commit) = plan.driver.facts().commit {
+        let lines = wrapped(&commit.to_string(), HERITAGE_WIDTH).join("\n            ");
         writeln!(out, "COMMIT      {lines}")?;
     }
-    if let DriverPlan::Smb(smb) = &plan.driver {
-        for (name, text) in smb.rows() {
-            writeln!(out, "{name:<11} {text}")?;
-        }
+    for (name, value) in text.rows {
+        writeln!(out, "{name:<11} {value}")?;
     }
     let pacing = match plan.pacing.mode {
         PacingMode::Closed => "closed (one operation at a time per proc)",
@@ -126,63 +120,6 @@ fn monitor(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         MonitorMode::Phases => "called as each phase begins and ends",
     };
     writeln!(out, "Monitor     {} ({when})", words.join(" "))
-}
-
-fn driver(plan: &RunPlan) -> String {
-    match &plan.driver {
-        DriverPlan::Posix(_) => "mounted file systems, by system calls".into(),
-        DriverPlan::Null => "null: answers at once, measures the generator".into(),
-        DriverPlan::Nfs(nfs) => format!(
-            "NFSv{} over {}, {}, {}, uid {} gid {}",
-            nfs.version.number(),
-            nfs.transport.name(),
-            connections(nfs.connections, nfs.transport),
-            nfs_block(nfs),
-            nfs.uid,
-            nfs.gid
-        ),
-        DriverPlan::Smb(smb) => format!(
-            "{} over TCP port {}, {}, {}",
-            smb.dialect_text(),
-            smb.port,
-            connections(smb.connections, Transport::Tcp),
-            block(smb.block_size_max)
-        ),
-    }
-}
-
-fn connections(connections: Connections, transport: Transport) -> String {
-    let what = match transport {
-        Transport::Tcp => "connection",
-        Transport::Udp => "socket",
-    };
-    match connections {
-        Connections::PerProc => format!("a {what} per proc"),
-        Connections::Shared(n) => {
-            let shared = counted(u64::from(n), &format!("shared {what}"));
-            format!("{shared} per server")
-        }
-    }
-}
-
-/// The transfers of NFS: what version and transport carry is the most, whatever is asked.
-fn nfs_block(nfs: &NfsPlan) -> String {
-    let limit = transfer_limit(nfs.version, nfs.transport).map(|(bytes, _)| bytes);
-    match (nfs.block_size_max, limit) {
-        (Some(asked), Some(limit)) => block(Some(asked.min(limit))),
-        (None, Some(limit)) => format!(
-            "transfers as the server prefers, {} at most",
-            Bytes(u64::from(limit))
-        ),
-        (asked, None) => block(asked),
-    }
-}
-
-fn block(bytes_max: Option<u32>) -> String {
-    match bytes_max {
-        Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
-        None => "transfers as the server prefers".to_owned(),
-    }
 }
 
 /// Files outside of the I/O set, links and directories, of all procs when RUN begins.

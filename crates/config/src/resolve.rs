@@ -185,7 +185,7 @@ fn classic(
     let launch = reach.plan(&layout.clients, &Accounts::new(), &sources.host);
     findings.extend(reach::remarks(values, &launch, &sources.host));
 
-    let driver_transport = driver.transport();
+    let driver_transport = driver.facts().transport;
     let plan = RunPlan {
         points,
         clients: layout.clients,

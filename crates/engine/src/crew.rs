@@ -12,7 +12,7 @@ use crate::slice::tree::{Sharing, TreeParts, TreeSlice};
 use filermark_model::RunPlan;
 use filermark_model::benchmark::{ClassicWork, Work};
 use filermark_model::composite::CompositeWork;
-use filermark_model::plan::{DriverPlan, MountPoint, ProcPlan};
+use filermark_model::plan::{MountPoint, ProcPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn trees(
         true => sharings(plan),
         false => Vec::new(),
     };
-    let reuse = matches!(&plan.driver, DriverPlan::Posix(posix) if posix.reuse_kept);
+    let reuse = plan.driver.facts().reuses_kept;
     let member = |(number, mount): (u32, MountPoint)| {
         let own = plan.proc(number)?;
         let (component, workload, contents, operations) = kinds.get(own.component as usize)?;

@@ -6,6 +6,7 @@
 
 mod auxiliary;
 mod driver;
+mod facts;
 mod files;
 mod limits;
 mod load;
@@ -26,6 +27,7 @@ pub use crate::protocol::NfsVersion;
 pub use crate::smb::SmbPlan;
 pub use auxiliary::{ClockServicePlan, MonitorMode, MonitorPlan, ScriptsPlan};
 pub use driver::DriverPlan;
+pub use facts::{DriverFacts, DriverText, Target};
 pub use files::{FileSetPlan, SpacePlan};
 pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};

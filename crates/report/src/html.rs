@@ -13,7 +13,7 @@ use crate::setup::{self, ParameterRow};
 use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_model::plan::DriverPlan;
+use filermark_model::plan::Target;
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
 use filermark_results::{Historical, PointRecord, RunRecord, definition_fingerprint};
@@ -286,8 +286,8 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
             .collect(),
         scripts: script_rows(record),
         environments: record.environments.iter().map(|e| e.rows()).collect(),
-        mount_word: match run.plan.driver {
-            DriverPlan::Posix(_) => "File system",
+        mount_word: match run.plan.driver.facts().target {
+            Target::Mounted => "File system",
             _ => "Server",
         },
         mounts: setup::mount_rows(record),

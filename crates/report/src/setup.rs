@@ -4,6 +4,7 @@
 use crate::composite;
 use crate::format::seconds;
 use filermark_model::access::Access;
+use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode, Target, Transport};
 use filermark_model::{Rule, Severity};
 use filermark_results::figures::is_composite;
 use filermark_results::text::one_line;
@@ -43,7 +44,6 @@ pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
 
 /// The plan in words.
 pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
-    use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode, Transport};
     let plan = &record.run.plan;
     let span = |n: filermark_model::Nanos| seconds(n.as_secs_f64());
     let clients: Vec<_> = plan.clients.iter().map(|c| one_line(&c.name)).collect();
@@ -108,43 +108,8 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
     if let Some(access) = Access::of(plan) {
         rows.insert(2, ("Access", one_line(&access.words())));
     }
-    match &plan.driver {
-        DriverPlan::Posix(_) => {
-            rows.push(("Driver", "mounted file systems, by system calls".into()))
-        }
-        DriverPlan::Null => rows.push(("Driver", "null: no server was asked".into())),
-        driver @ (DriverPlan::Nfs(_) | DriverPlan::Smb(_)) => {
-            let transport = driver.transport().unwrap_or_default();
-            let ways = match transport {
-                Transport::Tcp => ("connection", "connections"),
-                Transport::Udp => ("socket", "sockets"),
-            };
-            let connections = match driver.connections() {
-                None | Some(Connections::PerProc) => format!("one {} per proc", ways.0),
-                Some(Connections::Shared(n)) => {
-                    format!("{n} shared {} per client and server", ways.1)
-                }
-            };
-            let protocol = match driver {
-                DriverPlan::Smb(smb) => smb.dialect_text(),
-                DriverPlan::Nfs(nfs) => format!("NFSv{}", nfs.version.number()),
-                DriverPlan::Posix(_) | DriverPlan::Null => String::new(),
-            };
-            let (reads, writes) = driver.biods();
-            rows.push((
-                "Driver",
-                format!(
-                    "{protocol} over {}, {connections}, up to {} reads and {} writes in flight per operation",
-                    transport.name(),
-                    reads.max(1),
-                    writes.max(1)
-                ),
-            ));
-            if let DriverPlan::Smb(smb) = driver {
-                rows.extend(smb.rows());
-            }
-        }
-    }
+    rows.push(("Driver", driver_row(&plan.driver)));
+    rows.extend(plan.driver.describe().rows);
     if let Some(stats) = record
         .points
         .iter()
@@ -160,6 +125,32 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         }
     }
     rows
+}
+
+fn driver_row(driver: &DriverPlan) -> String {
+    let (facts, text) = (driver.facts(), driver.describe());
+    let Some(transport) = facts.transport else {
+        return match facts.target {
+            Target::Nothing => "null: no server was asked".to_owned(),
+            Target::Mounted | Target::Server => text.summary,
+        };
+    };
+    let ways = match transport {
+        Transport::Tcp => ("connection", "connections"),
+        Transport::Udp => ("socket", "sockets"),
+    };
+    let connections = match facts.connections {
+        None | Some(Connections::PerProc) => format!("one {} per proc", ways.0),
+        Some(Connections::Shared(n)) => format!("{n} shared {} per client and server", ways.1),
+    };
+    let (reads, writes) = facts.biods;
+    format!(
+        "{} over {}, {connections}, up to {} reads and {} writes in flight per operation",
+        text.protocol,
+        transport.name(),
+        reads.max(1),
+        writes.max(1)
+    )
 }
 
 /// What the servers said of themselves, mount point by mount point; once each,

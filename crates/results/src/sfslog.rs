@@ -5,7 +5,6 @@
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
 use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
-use filermark_model::plan::DriverPlan;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
@@ -263,7 +262,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         stats.accessed_base_bytes as f64,
         stats.accessed_end_bytes as f64,
     );
-    let carrier = plan.driver.transport().unwrap_or_default().name();
+    let carrier = plan.driver.facts().transport.unwrap_or_default().name();
     let of_base = if base > 0.0 {
         100.0 * end / base
     } else {
@@ -345,7 +344,7 @@ fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
 fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     let plan = &record.run.plan;
     let policy = plan.benchmark.classic().and_then(|c| c.commit);
-    let DriverPlan::Nfs(nfs) = &plan.driver else {
+    let Some(commit) = plan.driver.facts().commit else {
         return;
     };
     let counted = |name: &str| stats.counters.get(name).copied().unwrap_or(0);
@@ -357,7 +356,7 @@ fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     if policy.is_none() && written + of_reads + lost + left == 0 {
         return;
     }
-    let _ = writeln!(out, "\nCOMMIT POLICY: {}", nfs.commit);
+    let _ = writeln!(out, "\nCOMMIT POLICY: {commit}");
     let _ = writeln!(
         out,
         "COMMITS: {written} for what was written, {} of them after the operations of RUN; {} of the mix",

@@ -1,7 +1,7 @@
 //! Small helpers of the text renderers.
 
 use crate::record::RunRecord;
-use filermark_model::plan::{DriverPlan, IpChoice};
+use filermark_model::plan::{IpChoice, Target};
 use filermark_model::{Finding, Severity};
 
 /// The text on one line and without control characters: names and messages
@@ -33,7 +33,7 @@ pub const fn severity_word(severity: Severity) -> &'static str {
 
 /// `4` or `6`: the address family that the run's calls went over.
 pub fn ip_version(record: &RunRecord) -> u8 {
-    match record.run.plan.driver.ip().unwrap_or(IpChoice::V4) {
+    match record.run.plan.driver.facts().ip.unwrap_or(IpChoice::V4) {
         IpChoice::V4 => 4,
         IpChoice::V6 => 6,
         IpChoice::Any => {
@@ -47,28 +47,29 @@ pub fn ip_version(record: &RunRecord) -> u8 {
 /// The protocol as the classical files spell it; `NULL` where no server was
 /// asked at all.
 pub fn protocol_name(record: &RunRecord) -> &'static str {
-    match &record.run.plan.driver {
-        DriverPlan::Null => "NULL",
-        _ => record.run.plan.benchmark.protocol.sfssum_name(),
+    match record.run.plan.driver.facts().target {
+        Target::Nothing => "NULL",
+        Target::Mounted | Target::Server => record.run.plan.benchmark.protocol.sfssum_name(),
     }
 }
 
 /// What carried the run's calls, in a letter: `T` for TCP, also where no network was
 /// asked at all, `U` for UDP.
 pub fn network(record: &RunRecord) -> char {
-    let transport = record.run.plan.driver.transport();
+    let transport = record.run.plan.driver.facts().transport;
     transport.unwrap_or_default().sfssum_letter()
 }
 
 /// BIOD_MAX_READS and BIOD_MAX_WRITES.
 pub fn biods(record: &RunRecord) -> (u32, u32) {
-    record.run.plan.driver.biods()
+    record.run.plan.driver.facts().biods
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
+    use filermark_model::plan::DriverPlan;
 
     #[test]
     fn control_characters_are_taken_out() {

@@ -135,7 +135,7 @@ fn month(instant: &str) -> String {
 
 fn put_parameters(root: &mut Element, run: &RunFiles<'_>) {
     let plan = run.plan;
-    let biods = plan.driver.biods();
+    let biods = plan.driver.facts().biods;
     let figures = |of: &dyn Fn(&filermark_results::CurvePoint) -> Option<f64>| {
         let all: Vec<f64> = run.curve.points.iter().filter_map(of).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
@@ -427,7 +427,7 @@ pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> V
             plan.procs_per_client.to_string(),
         );
     }
-    if let (Some(file), rc) = (biods, plan.driver.biods())
+    if let (Some(file), rc) = (biods, plan.driver.facts().biods)
         && rc != (0, 0)
     {
         let text = |(reads, writes): (u32, u32)| format!("{reads} and {writes}");

@@ -8,7 +8,7 @@ use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Driver, Fetched};
 use filermark_engine::shard::Timetable;
 use filermark_model::client_reads::{ClientReads, ReadCounter};
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::MountPoint;
 use filermark_model::{PointStats, RunPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Reads {
     /// Will read at the beginning and at the end of RUN. `None`: the driver speaks to the
     /// server itself, and no cache of this host can answer.
     pub fn begin(sampled: Sampled, clock: &Clock, timetable: Timetable) -> Option<Self> {
-        if !matches!(sampled.plan.driver, DriverPlan::Posix(_)) {
+        if !sampled.plan.driver.facts().host_cache {
             return None;
         }
         let (sender, readings) = channel();
@@ -178,6 +178,7 @@ fn source_id(kernel: &str, source: &str) -> String {
 mod tests {
     use super::*;
     use filermark_model::Nanos;
+    use filermark_model::plan::DriverPlan;
 
     fn mount(path: &str) -> MountPoint {
         MountPoint {

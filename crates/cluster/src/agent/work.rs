@@ -480,7 +480,7 @@ impl Prepared {
         })
         .map_err(|e| phase_failed(&e))?;
         environment.mounts = facts;
-        if let Some(port) = self.plan.driver.server_port() {
+        if let Some(port) = self.plan.driver.facts().port {
             environment.resolve_servers(self.mounts.iter().map(|m| m.host.as_str()), port);
         }
         let shard_count = engine.shard_count() as u32;

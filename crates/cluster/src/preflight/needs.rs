@@ -1,7 +1,7 @@
 //! What a plan needs of each client: memory, open files, threads. Pure arithmetic.
 
 use filermark_model::memory;
-use filermark_model::plan::{Connections, DriverPlan};
+use filermark_model::plan::{Connections, Target};
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_posix::open_files_needed;
 use std::collections::BTreeSet;
@@ -106,10 +106,11 @@ fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
 }
 
 fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u64) {
-    match &plan.driver {
-        DriverPlan::Posix(posix) => open_files_needed(procs, posix.open_files_max),
-        driver @ (DriverPlan::Nfs(_) | DriverPlan::Smb(_)) => {
-            let connections = match driver.connections() {
+    let facts = plan.driver.facts();
+    match facts.target {
+        Target::Mounted => open_files_needed(procs, facts.open_files_max),
+        Target::Server => {
+            let connections = match facts.connections {
                 None | Some(Connections::PerProc) => procs,
                 Some(Connections::Shared(n)) => {
                     let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
@@ -121,15 +122,14 @@ fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u
             let need = OWN_FILES + shards.saturating_mul(FILES_PER_SHARD) + connections;
             (need, need)
         }
-        DriverPlan::Null => (OWN_FILES, OWN_FILES),
+        Target::Nothing => (OWN_FILES, OWN_FILES),
     }
 }
 
 fn threads(plan: &RunPlan, procs: u64, shards: u64) -> u64 {
-    let load = match &plan.driver {
-        // System calls block: every proc has a thread.
-        DriverPlan::Posix(_) => procs,
-        DriverPlan::Nfs(_) | DriverPlan::Smb(_) | DriverPlan::Null => shards,
+    let load = match plan.driver.facts().blocks {
+        true => procs,
+        false => shards,
     };
     load.saturating_add(OWN_THREADS)
 }
@@ -137,7 +137,7 @@ fn threads(plan: &RunPlan, procs: u64, shards: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_model::plan::PosixPlan;
+    use filermark_model::plan::{DriverPlan, PosixPlan};
     use filermark_results::testing::composite::composite_record;
 
     #[test]

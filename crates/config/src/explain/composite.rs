@@ -4,7 +4,7 @@ use super::{FILL_RATES, head, monitor, remarks, span};
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory::{CLIENT_BYTES, COMPOSITE_PROC_BYTES};
-use filermark_model::plan::{DriverPlan, LoadPoint, MountPoint};
+use filermark_model::plan::{LoadPoint, MountPoint};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
@@ -57,9 +57,7 @@ fn files(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     if plan.fileset.sharing {
         more += ", shared by all procs of a workload";
     }
-    if let DriverPlan::Posix(posix) = &plan.driver
-        && posix.no_fsync
-    {
+    if plan.driver.facts().no_fsync {
         more += ", no fsync";
     }
     if !plan.space.check {

@@ -13,7 +13,7 @@ use filermark_cluster::switchboard::Lines;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
-use filermark_model::plan::DriverPlan;
+use filermark_model::plan::Target;
 use filermark_results::record::fingerprint;
 use serde_json::json;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ enum Unswept {
 }
 
 fn may_sweep(resolved: &Resolved, force: bool, hosts: &[HostOutcome]) -> Result<(), Unswept> {
-    if resolved.plan.driver == DriverPlan::Null {
+    if resolved.plan.driver.facts().target == Target::Nothing {
         let why = "nobody says where it is; give the rc file or the options of the run (-r, \
             -o MNT_POINTS=, -o CLIENT_MOUNTPOINTS=)";
         return Err(Unswept::Unknown(why.into()));

@@ -13,7 +13,7 @@ use filermark_config::Resolved;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_engine::validation::CheckResult;
-use filermark_model::plan::{DriverPlan, MountPoint, NfsVersion};
+use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_results::Timestamp;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub fn validate(args: &ValidateArgs) -> Ended {
             resolved.plan.benchmark.name
         )]));
     }
-    let Some(protocol) = protocol(&resolved.plan.driver) else {
+    let Some(protocol) = resolved.plan.driver.facts().validates else {
         return Err(Failure::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),
         ]));
@@ -77,18 +77,6 @@ fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     sources.set_default("PROCS", &procs.to_string());
     sources.set_default("LOAD", LOAD);
     Ok(plain::guarded_resolve(&sources)?)
-}
-
-/// The name of the protocol that a driver's servers are tested for; `None`: it has none.
-const fn protocol(driver: &DriverPlan) -> Option<&'static str> {
-    match driver {
-        DriverPlan::Nfs(nfs) => Some(match nfs.version {
-            NfsVersion::V2 => "NFSv2",
-            NfsVersion::V3 => "NFSv3",
-        }),
-        DriverPlan::Smb(_) => Some("SMB"),
-        DriverPlan::Posix(_) | DriverPlan::Null => None,
-    }
 }
 
 /// Whether the user has named clients; without them the checks run on this host.

@@ -2,7 +2,6 @@
 //! time need it.
 
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
-use filermark_model::plan::{DriverPlan, NfsVersion};
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
@@ -58,6 +57,7 @@ impl Facts {
     /// Of a plan.
     pub fn of(plan: &RunPlan, suffix: &str) -> Self {
         let span = |nanos: filermark_model::Nanos| Duration::from_nanos(nanos.0);
+        let driver = plan.driver.facts();
         let mut there = 0;
         let mut points = Vec::with_capacity(plan.points.len());
         for point in &plan.points {
@@ -77,10 +77,10 @@ impl Facts {
             run_is_open: plan.phases.longest_run() > plan.phases.runtime,
             keep: plan.fileset.keep,
             reuse: plan.fileset.reuse,
-            blocks: matches!(plan.driver, DriverPlan::Posix(_)),
-            close_max: match &plan.driver {
-                DriverPlan::Nfs(nfs) if nfs.version == NfsVersion::V3 => span(DRAIN + STABLE_MAX),
-                _ => span(DRAIN),
+            blocks: driver.blocks,
+            close_max: match driver.commit {
+                Some(_) => span(DRAIN + STABLE_MAX),
+                None => span(DRAIN),
             },
         }
     }

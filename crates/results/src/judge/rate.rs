@@ -8,7 +8,7 @@
 use super::{Case, OWN, percent_of};
 use crate::figures::Planned;
 use crate::record::PointRecord;
-use filermark_model::plan::{DriverPlan, LoadPoint, PacingMode, RunPlan, Transport};
+use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::{Finding, Rule, Severity};
 use std::fmt;
@@ -112,17 +112,13 @@ fn count(stats: &PointStats, name: &str) -> u64 {
 /// Calls or replies that UDP lost, or that this host did not send, where they explain what
 /// is missing.
 fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<Cause> {
-    let DriverPlan::Nfs(nfs) = &plan.driver else {
-        return None;
-    };
+    let resend_after = plan.driver.facts().resend_after?;
     let shortfall = Shortfall::of(plan, load, stats)?;
     let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATES));
-    let waited_ns = again as f64 * f64::from(nfs.udp_timeout_ms) * 1e6;
+    let waited_ns = again as f64 * resend_after.0 as f64;
     let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
     let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);
-    let explains = nfs.transport == Transport::Udp
-        && again > 0
-        && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns;
+    let explains = again > 0 && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns;
     // What was not sent went again, too.
     let unsent = count(stats, SEND_ERRORS);
     let name = match unsent > again / 2 {

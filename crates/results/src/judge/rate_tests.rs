@@ -6,6 +6,7 @@ use crate::judge::judge;
 use crate::record::RunRecord;
 use crate::testing::{self, plan, quiet_point};
 use filermark_model::OpsPerSec;
+use filermark_model::plan::{DriverPlan, Transport};
 
 const LOAD: LoadPoint = LoadPoint {
     number: 1,

@@ -2,7 +2,6 @@
 
 use super::{Case, OWN, percent_of};
 use filermark_model::benchmark::CommitPolicy;
-use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Op, Rule, Severity};
 
@@ -12,12 +11,8 @@ const UNCOMMITTED_PCNT_MAX: f64 = 0.5;
 
 /// Whether writes succeed before their COMMIT.
 fn is_deferred(case: &Case<'_>) -> bool {
-    match &case.plan.driver {
-        DriverPlan::Nfs(nfs) => {
-            matches!(nfs.commit, CommitPolicy::Deferred(limits) if limits.writes > 1)
-        }
-        _ => false,
-    }
+    let commit = case.plan.driver.facts().commit;
+    matches!(commit, Some(CommitPolicy::Deferred(limits)) if limits.writes > 1)
 }
 
 fn count(case: &Case<'_>, name: &str) -> u64 {

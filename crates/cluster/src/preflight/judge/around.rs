@@ -6,7 +6,6 @@ use crate::facts::FirewallFacts;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_model::launch::LauncherKind;
-use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 
 /// Other processes that take more than this share of all cores are told `[own]`.
@@ -115,10 +114,7 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
     let sentence = format!(
         "{found}, and {} cannot be reached: TCP has to get out to {}",
         unreached.join(", "),
-        match client.driver {
-            DriverPlan::Smb(plan) => format!("port {}", plan.port),
-            _ => "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
-        }
+        client.driver.describe().ports
     );
     let command = match rules.manager.as_deref() {
         Some("ufw") => format!("sudo ufw allow out to {} proto tcp", quote(unreached[0])),

@@ -6,7 +6,6 @@ use crate::hosts::install::setcap_command;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_model::Bytes;
-use filermark_model::plan::DriverPlan;
 use filermark_model::units::counted;
 
 /// Times of day further apart than this are told, in nanoseconds `[own]`.
@@ -43,11 +42,8 @@ pub(super) fn host(client: &Client<'_>) -> Vec<Check> {
 /// RESVPORT=on: whether the program there may call from low ports. A capability that the
 /// program has on the prime is no part of the file that `install` copies.
 pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
-    let DriverPlan::Nfs(nfs) = client.driver else {
-        return None;
-    };
     let (name, facts) = (client.name, client.facts);
-    match (nfs.resvport, facts.low_ports?) {
+    match (client.driver.facts().reserved_ports, facts.low_ports?) {
         (false, _) => None,
         (true, true) => {
             let sentence = "the program may call from source ports below 1024 (RESVPORT=on)";

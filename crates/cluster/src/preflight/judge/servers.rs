@@ -5,7 +5,7 @@ use crate::facts::{ExportLook, ServerLook};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_model::Bytes;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::MountPoint;
 
 /// A connection that takes longer to be made is told, in microseconds `[own]`: the
 /// way is no local network.
@@ -25,7 +25,7 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
 
 fn services(client: &Client<'_>, server: &ServerLook) -> Check {
     let name = client.name;
-    let transport = client.driver.transport().unwrap_or_default().name();
+    let transport = client.driver.facts().transport.unwrap_or_default().name();
     let failed = server
         .services
         .iter()
@@ -97,15 +97,8 @@ fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -
             Check::ok(client.name, "mount", sentence)
         }
         Ok(false) => {
-            let user = match client.driver {
-                DriverPlan::Nfs(plan) => format!("user {}", plan.uid),
-                DriverPlan::Smb(plan) => plan.auth.to_string(),
-                DriverPlan::Posix(_) | DriverPlan::Null => "this user".into(),
-            };
-            let parameter = match client.driver {
-                DriverPlan::Smb(_) => "USERNAME",
-                _ => "SFS_NFS_USER_ID",
-            };
+            let user = client.driver.describe().user;
+            let parameter = client.driver.facts().user_parameter;
             let sentence = format!(
                 "{place} {mounts}, but the server does not let {user} make files there: change its owner or mode, let it be written to, or name another user ({parameter})"
             );

@@ -7,7 +7,7 @@ use super::Client;
 use crate::facts::Mounted;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use filermark_model::plan::{Connections, DriverPlan};
+use filermark_model::plan::{Connections, Target};
 
 /// From this speed on the advice for ten-gigabit interfaces counts, in megabits.
 const FAST_MBPS: u32 = 10_000;
@@ -106,13 +106,13 @@ fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
     let remote = mounts
         .iter()
         .any(|m| m.there.as_ref().is_ok_and(Mounted::is_remote));
-    let (is_used, per_proc) = match client.driver {
-        DriverPlan::Posix(_) => (remote, false),
-        driver => (
-            driver.is_network(),
-            driver.connections() == Some(Connections::PerProc),
-        ),
+    let facts = client.driver.facts();
+    let is_used = match facts.target {
+        Target::Mounted => remote,
+        Target::Server => true,
+        Target::Nothing => false,
     };
+    let per_proc = facts.connections == Some(Connections::PerProc);
     let mut advice: Vec<&Advice> = Vec::new();
     if is_used {
         advice.extend(BUFFERS);
@@ -174,6 +174,7 @@ mod tests {
     use super::super::tests::{Made, mounted};
     use super::*;
     use crate::preflight::check::Verdict;
+    use filermark_model::plan::DriverPlan;
     use filermark_model::plan::PosixPlan;
 
     fn with(made: &mut Made, settings: &[(&str, &str)]) {
