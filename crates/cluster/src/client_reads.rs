@@ -86,6 +86,7 @@ pub(crate) fn unread(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_model::plan::DriverPlan;
 
     fn mount(path: &str) -> MountPoint {
         MountPoint {

@@ -223,7 +223,10 @@ fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, Troub
     match header {
         Ok(header) if header.xid != xid => Err(no_reply()),
         Ok(header) => match header.body {
-            ReplyBody::Accepted { stat, .. } if stat == AcceptStat::Success => Ok(d.offset()),
+            ReplyBody::Accepted {
+                stat: AcceptStat::Success,
+                ..
+            } => Ok(d.offset()),
             ReplyBody::Accepted { stat, .. } => Err(unknown(stat.to_u32())),
             ReplyBody::Denied(_) => Err(no_reply()),
         },
