@@ -7,6 +7,7 @@ use filermark_engine::driver::Space;
 use filermark_model::Bytes;
 use filermark_model::LoadPoint;
 use filermark_model::RunPlan;
+use filermark_model::plan::Target;
 use filermark_model::stats::Interval;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -179,7 +180,7 @@ pub(crate) fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) 
                 continue;
             }
             places.insert(match plan.driver.facts().target {
-                filermark_model::plan::Target::Server => name,
+                Target::Server => name,
                 _ => format!("client {}, {name}", client.name),
             });
         }

@@ -94,48 +94,57 @@ fn watch(b: &mut Bench<'_>) -> Result<(FileId, Ticket), Stop> {
 /// Makes names until one is told, then removes one. A server may answer STATUS_PENDING before it
 /// watches the directory (smbd does); a name that is made in between is not told.
 fn told(b: &mut Bench<'_>) -> Result<(), Stop> {
-    let (dir, ticket) = watch(b)?;
+    let (dir, mut ticket) = watch(b)?;
     let limit = b.smb.limit();
     for number in 0..NAMES_MAX {
         let path = b.path(&format!("news{number}"));
         let files = b.other()?.client().files();
         let file = files.create_new(&path).done("OPEN of a new file")?;
         files.close(file).done("CLOSE")?;
-        if is_told(b, ticket, ADDED, limit / NAMES_MAX)? == Some(true) {
-            return removed(b, dir);
+        let names: Vec<String> = (0..=number).map(|n| format!("news{n}")).collect();
+        match is_told(b, ticket, ADDED, &names, limit / NAMES_MAX)? {
+            Some(true) => return removed(b, dir),
+            Some(false) => ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?,
+            None => {}
         }
     }
     Err(Stop::fail(
         format!("CHANGE_NOTIFY: action {ADDED} for one of {NAMES_MAX} new names"),
-        "no answer",
+        "no answer, or other changes",
     ))
 }
 
 fn removed(b: &mut Bench<'_>, dir: FileId) -> Result<(), Stop> {
     let mut ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?;
-    let path = b.path("news0");
+    // Names that are told late come before the removal.
+    for _ in 0..NAMES_MAX {
+        let late = b.smb.calls().wait_watch(ticket, QUIET);
+        if late.done("CHANGE_NOTIFY")?.is_none() {
+            break;
+        }
+        ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?;
+    }
+    let name = "news0".to_owned();
+    let path = b.path(&name);
     let files = b.other()?.client().files();
     files.remove_file(&path).done("removing it")?;
     let limit = b.smb.limit();
-    // Names that are told late come first.
-    for _ in 0..=NAMES_MAX {
-        match is_told(b, ticket, REMOVED, limit)? {
-            Some(true) => return Ok(()),
-            Some(false) => ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?,
-            None => break,
-        }
+    match is_told(b, ticket, REMOVED, &[name], limit)? {
+        Some(true) => Ok(()),
+        other => Err(Stop::fail(
+            format!("CHANGE_NOTIFY: action {REMOVED} for news0"),
+            other.map_or("no answer", |_| "other changes"),
+        )),
     }
-    Err(Stop::fail(
-        format!("CHANGE_NOTIFY: action {REMOVED} for news0"),
-        "no answer, or other changes",
-    ))
 }
 
-/// Whether the changes that are told have this action; `None`: nothing is told within the limit.
+/// Whether the changes that are told have this action for one of the names; `None`: nothing is
+/// told within the limit.
 fn is_told(
     b: &mut Bench<'_>,
     ticket: Ticket,
     action: u32,
+    names: &[String],
     limit: Duration,
 ) -> Result<Option<bool>, Stop> {
     let told = b.smb.calls().wait_watch(ticket, limit);
@@ -146,12 +155,9 @@ fn is_told(
             b.note("the server tells that something changed, not what");
             Ok(Some(true))
         }
-        Ok(Some(told)) if told.iter().all(|t| t.name.starts_with("news")) => {
-            Ok(Some(told.iter().any(|t| t.action == action)))
-        }
-        Ok(other) => Err(Stop::fail(
-            format!("CHANGE_NOTIFY: action {action} for news"),
-            format!("{other:?}"),
+        Ok(Some(told)) => Ok(Some(
+            told.iter()
+                .any(|t| t.action == action && names.contains(&t.name)),
         )),
         Err(status) => Err(Stop::fail(
             "CHANGE_NOTIFY: STATUS_SUCCESS",
