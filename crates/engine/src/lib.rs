@@ -18,6 +18,7 @@ pub mod marker;
 pub mod name;
 pub mod null;
 pub mod open_ops;
+pub mod owner;
 pub mod pool;
 pub mod population;
 pub mod proc;

@@ -10,11 +10,10 @@ use crate::claim::Nonces;
 use crate::claim::lease::Process;
 use crate::driver::{Claim, ShardSetup};
 use crate::name::{Name, NameKind};
+use crate::owner::OWNER_BYTES;
 
 /// Most bytes of a marker that are looked at.
 pub const MARKER_BYTES_MAX: u32 = 4096;
-/// The size of an owner file, in bytes.
-pub const OWNER_BYTES: usize = 512;
 /// The size of a marker, in bytes, unless its names are very long.
 const MARKER_BYTES: usize = 1024;
 
@@ -213,23 +212,13 @@ pub fn owner_text(path: &str, nonce: &str) -> String {
 }
 
 /// What the owner files of a classical file set hold, for drivers that fill them like
-/// other files: INIT names such a file by a number (see [`owner_number`]).
+/// other files: INIT names such a file by a number (see
+/// [`owner_number`](crate::owner::owner_number)).
 #[derive(Clone, Debug, Default)]
 pub struct OwnerTexts {
     dir_name: String,
     /// By proc of the shard: mount points may have different ones.
     nonces: Vec<String>,
-}
-
-/// The number by which the owner file of a proc's directory (`dir` is `None`), or of one
-/// of its directories of I/O files, is known to [`OwnerTexts`].
-pub const fn owner_number(proc: u32, dir: Option<u32>) -> u64 {
-    let dir = match dir {
-        Some(dir) => dir as u64 + 1,
-        None => 0,
-    };
-    // Apart from the numbers of files.
-    1 << 63 | (proc as u64) << 32 | dir
 }
 
 impl OwnerTexts {
@@ -280,6 +269,7 @@ fn padded(mut text: String, size: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::owner::owner_number;
 
     fn claim() -> Claim {
         Claim {

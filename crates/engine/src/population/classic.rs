@@ -5,8 +5,8 @@
 
 use super::{Next, Task};
 use crate::driver::{Action, ObjectId, PROC_DIR};
-use crate::marker::{OWNER_BYTES, owner_number};
 use crate::name::{Name, NameKind};
+use crate::owner::{OWNER_BYTES, owner_number};
 use crate::proc::{Hold, Proc};
 use crate::session_action::{HandleId, Place, SessionAction};
 use crate::slice::classic::{ClassicSet, ClassicSlice, PoolId};
