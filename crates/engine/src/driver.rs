@@ -1,6 +1,6 @@
 //! The contract between the engine and a driver.
 //!
-//! A [`Driver`] speaks one protocol. Per load-making thread (shard) it opens a
+//! A [`LoadDriver`] speaks one protocol. Per load-making thread (shard) it opens a
 //! [`ShardDriver`], which carries out the requests of all procs of that shard.
 //! Submitting has three answers (done already, queued, busy) and is separate
 //! from [`ShardDriver::flush`], so that batching is part of the contract: what
@@ -424,13 +424,44 @@ pub struct TreeSetup {
     pub data: Arc<DataSource>,
 }
 
-/// Speaks one protocol.
-pub trait Driver: Send + Sync {
-    /// Its name.
-    fn name(&self) -> &'static str;
-
+/// Speaks one protocol: what the engine asks of it.
+pub trait LoadDriver: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// INIT is over: makes stable what the file system still has to write of it, so
+    /// that nothing of that reaches into the measurement. Blocking.
+    ///
+    /// # Errors
+    /// What the file system said.
+    fn settle(&self, _mount: &MountPoint, _claim: &Claim) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    /// Whether there is a cache of this host between an operation and the file system,
+    /// which [`ShardDriver::drop_caches`] is to empty before each WARMUP.
+    fn drops_caches(&self) -> bool {
+        false
+    }
+
+    /// Connects for the procs of one shard. Called on the shard's own thread.
+    ///
+    /// # Errors
+    /// The first connection or mount that failed.
+    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError>;
+
+    /// What a refusal's number means, for people (`NFS3ERR_NOSPC`, ...).
+    fn status_text(&self, code: u32) -> String;
+
+    /// Whether a refusal means that going on makes no sense (disk full,
+    /// read-only, stale root), with the advice to give.
+    fn fatal_advice(&self, code: u32) -> Option<&'static str>;
+}
+
+/// Speaks one protocol: what an agent asks of it around the load.
+pub trait Driver: LoadDriver {
+    /// Its name.
+    fn name(&self) -> &'static str;
 
     /// Reaches the mount point, makes the run's directory there and marks it as
     /// ours. A directory of that name with the marker of an earlier run is emptied of
@@ -505,39 +536,11 @@ pub trait Driver: Send + Sync {
         Ok(None)
     }
 
-    /// INIT is over: makes stable what the file system still has to write of it, so
-    /// that nothing of that reaches into the measurement. Blocking.
-    ///
-    /// # Errors
-    /// What the file system said.
-    fn settle(&self, _mount: &MountPoint, _claim: &Claim) -> Result<(), DriverError> {
-        Ok(())
-    }
-
-    /// Whether there is a cache of this host between an operation and the file system,
-    /// which [`ShardDriver::drop_caches`] is to empty before each WARMUP.
-    fn drops_caches(&self) -> bool {
-        false
-    }
-
     /// What the system has counted by now for a claimed mount point. Never asks the
     /// server. `None`: there is no cache of this host that could answer.
     fn fetched(&self, _mount: &MountPoint) -> Option<Fetched> {
         None
     }
-
-    /// Connects for the procs of one shard. Called on the shard's own thread.
-    ///
-    /// # Errors
-    /// The first connection or mount that failed.
-    fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError>;
-
-    /// What a refusal's number means, for people (`NFS3ERR_NOSPC`, ...).
-    fn status_text(&self, code: u32) -> String;
-
-    /// Whether a refusal means that going on makes no sense (disk full,
-    /// read-only, stale root), with the advice to give.
-    fn fatal_advice(&self, code: u32) -> Option<&'static str>;
 }
 
 /// One shard's use of a driver. Stays on its thread.

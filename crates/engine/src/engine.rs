@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::crew::{Member, members};
 use crate::data::{Checking, DataSource};
-use crate::driver::{Capabilities, Claim, Driver, DriverError, ShardSetup, StopFlag};
+use crate::driver::{Capabilities, Claim, DriverError, LoadDriver, ShardSetup, StopFlag};
 use crate::live_counts::LiveCounts;
 use crate::open_ops::{OpenOp, OpenOps, OpenWatch};
 use crate::proc::Operations;
@@ -42,7 +42,7 @@ pub struct Engine {
     /// What the shards have under way, where each blocks.
     open_ops: Arc<OpenOps>,
     client: usize,
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn LoadDriver>,
     claim: Claim,
 }
 
@@ -79,7 +79,7 @@ pub struct EngineSetup {
     /// Which of the plan's clients this is.
     pub client: usize,
     /// The driver.
-    pub driver: Arc<dyn Driver>,
+    pub driver: Arc<dyn LoadDriver>,
     /// The run's directory.
     pub claim: Claim,
     /// The agent's clock.
@@ -520,7 +520,7 @@ impl Mine {
 /// A shard's thread: connects, then does what it is told until nobody tells it any more.
 fn serve(
     setup: ShardSetup,
-    driver: Arc<dyn Driver>,
+    driver: Arc<dyn LoadDriver>,
     plan: Arc<RunPlan>,
     mine: Mine,
     live: Option<SyncSender<Live>>,

@@ -1,7 +1,7 @@
 //! The load engine: procs, pacing, file set, shards and phases.
 //!
 //! The engine decides *what* is done *when* and measures it; it knows no
-//! protocol. How an operation is carried out is a [`driver::Driver`]'s business.
+//! protocol. How an operation is carried out is a [`driver::LoadDriver`]'s business.
 //! Below it is only `filermark-model`.
 
 mod action_text;

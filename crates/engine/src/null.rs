@@ -17,14 +17,6 @@ impl Driver for NullDriver {
         "null"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            ops: OpSet::ALL,
-            blocking: false,
-            shards_max: None,
-        }
-    }
-
     fn claim_watched(
         &self,
         _: &MountPoint,
@@ -42,6 +34,16 @@ impl Driver for NullDriver {
         _: &dyn Watch,
     ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
+    }
+}
+
+impl LoadDriver for NullDriver {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::ALL,
+            blocking: false,
+            shards_max: None,
+        }
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

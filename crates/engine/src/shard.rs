@@ -66,7 +66,7 @@ pub struct Shard {
     pub(crate) hosts: Vec<String>,
     pub(crate) operations: Arc<Operations>,
     pub(crate) pacing: Pacing,
-    pub(crate) explain: Arc<dyn crate::driver::Driver>,
+    pub(crate) explain: Arc<dyn crate::driver::LoadDriver>,
     pub(crate) live: Option<SyncSender<Live>>,
     live_counts: Option<Arc<LiveCounts>>,
     /// Where each proc is among the live counts.
@@ -88,7 +88,7 @@ pub struct ShardParts {
     /// Its use of the driver.
     pub driver: Box<dyn ShardDriver>,
     /// The driver itself, to explain refusals.
-    pub explain: Arc<dyn crate::driver::Driver>,
+    pub explain: Arc<dyn crate::driver::LoadDriver>,
     /// The agent's clock.
     pub clock: Clock,
     /// The agent's wish to stop.
@@ -245,7 +245,7 @@ impl Shard {
 }
 
 /// Explains a failed outcome in words.
-pub fn status_text(driver: &dyn crate::driver::Driver, status: Status) -> String {
+pub fn status_text(driver: &dyn crate::driver::LoadDriver, status: Status) -> String {
     match status {
         Status::Ok => "ok".into(),
         Status::Refused(code) => driver.status_text(code),

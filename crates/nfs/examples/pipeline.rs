@@ -9,8 +9,8 @@
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
-    Submit,
+    Action, Claim, Driver, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
+    Status, StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;

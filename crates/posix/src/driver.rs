@@ -12,8 +12,8 @@ use crate::sys::raise_file_limit;
 use filermark_engine::claim::lease::Watch;
 use filermark_engine::claim::{Renewed, Turn};
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Fetched, ProcSetup, Reach, ShardDriver,
-    ShardSetup, Space,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, Fetched, LoadDriver, ProcSetup, Reach,
+    ShardDriver, ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
@@ -138,14 +138,6 @@ impl Driver for PosixDriver {
         "posix"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            ops: OpSet::POSIX,
-            blocking: true,
-            shards_max: None,
-        }
-    }
-
     fn claim_watched(
         &self,
         mount: &MountPoint,
@@ -188,6 +180,21 @@ impl Driver for PosixDriver {
         claim::renew(mount, claim, turn)
     }
 
+    fn fetched(&self, mount: &MountPoint) -> Option<Fetched> {
+        let meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        meters.get(mount).map(Meter::read)
+    }
+}
+
+impl LoadDriver for PosixDriver {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::POSIX,
+            blocking: true,
+            shards_max: None,
+        }
+    }
+
     fn settle(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {
         let synced = self.place(mount, claim)?.dir.sync_all();
         synced.map_err(|e| DriverError {
@@ -200,11 +207,6 @@ impl Driver for PosixDriver {
 
     fn drops_caches(&self) -> bool {
         self.plan.drop_caches
-    }
-
-    fn fetched(&self, mount: &MountPoint) -> Option<Fetched> {
-        let meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
-        meters.get(mount).map(Meter::read)
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

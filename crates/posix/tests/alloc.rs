@@ -6,8 +6,8 @@
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag, Submit,
-    TreeSetup,
+    Action, Claim, Driver, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status,
+    StopFlag, Submit, TreeSetup,
 };
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};

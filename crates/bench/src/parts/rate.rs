@@ -8,8 +8,8 @@ use crate::{Measured, alloc, cpu};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Completion, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
-    StopFlag, Submit,
+    Action, Completion, Driver, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
+    Status, StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;

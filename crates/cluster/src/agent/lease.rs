@@ -305,7 +305,7 @@ fn dir_of(plan: &RunPlan, number: u32) -> String {
 mod tests {
     use super::*;
     use filermark_engine::claim::lease::WATCH;
-    use filermark_engine::driver::{Capabilities, Reach, ShardDriver, ShardSetup};
+    use filermark_engine::driver::{Capabilities, LoadDriver, Reach, ShardDriver, ShardSetup};
     use filermark_engine::null::NullDriver;
     use std::collections::VecDeque;
 
@@ -322,9 +322,6 @@ mod tests {
     impl Driver for Scripted {
         fn name(&self) -> &'static str {
             "scripted"
-        }
-        fn capabilities(&self) -> Capabilities {
-            NullDriver.capabilities()
         }
         fn claim_watched(
             &self,
@@ -352,6 +349,12 @@ mod tests {
                 reason: "silent".into(),
                 advice: String::new(),
             })
+        }
+    }
+
+    impl LoadDriver for Scripted {
+        fn capabilities(&self) -> Capabilities {
+            NullDriver.capabilities()
         }
         fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
             NullDriver.open_shard(setup)

@@ -50,7 +50,8 @@ use crate::target::Target;
 use filermark_engine::claim::lease::Watch;
 use filermark_engine::claim::{Nonces, Renewed, Turn};
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, LoadDriver, Reach, ShardDriver,
+    ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
@@ -134,21 +135,6 @@ impl Driver for NfsDriver {
         }
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            ops: match self.plan.version {
-                NfsVersion::V2 => OpSet::NFS2,
-                NfsVersion::V3 => OpSet::NFS3,
-            },
-            blocking: false,
-            // A shared connection is one shard's.
-            shards_max: match self.plan.connections {
-                Connections::PerProc => None,
-                Connections::Shared(count) => Some(count.max(1)),
-            },
-        }
-    }
-
     fn claim_watched(
         &self,
         mount: &MountPoint,
@@ -192,6 +178,23 @@ impl Driver for NfsDriver {
         let target = Target::resolve(mount, &self.plan)?;
         target.unmount(&self.plan);
         Ok(target.space())
+    }
+}
+
+impl LoadDriver for NfsDriver {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: match self.plan.version {
+                NfsVersion::V2 => OpSet::NFS2,
+                NfsVersion::V3 => OpSet::NFS3,
+            },
+            blocking: false,
+            // A shared connection is one shard's.
+            shards_max: match self.plan.connections {
+                Connections::PerProc => None,
+                Connections::Shared(count) => Some(count.max(1)),
+            },
+        }
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

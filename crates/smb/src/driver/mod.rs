@@ -36,7 +36,8 @@ use crate::target::Target;
 use filermark_engine::claim::lease::Watch;
 use filermark_engine::claim::{Nonces, Renewed, Turn};
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Reach, ShardDriver, ShardSetup, Space,
+    Capabilities, Claim, ClaimReport, Driver, DriverError, LoadDriver, Reach, ShardDriver,
+    ShardSetup, Space,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, SmbPlan};
@@ -97,18 +98,6 @@ impl Driver for SmbDriver {
         "smb"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            ops: OpSet::SMB,
-            blocking: false,
-            // A shared connection is one shard's.
-            shards_max: match self.plan.connections {
-                Connections::PerProc => None,
-                Connections::Shared(count) => Some(count.max(1)),
-            },
-        }
-    }
-
     fn claim_watched(
         &self,
         mount: &MountPoint,
@@ -138,6 +127,20 @@ impl Driver for SmbDriver {
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
         crate::claim::space(&self.plan, mount, &self.refusals)
+    }
+}
+
+impl LoadDriver for SmbDriver {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            ops: OpSet::SMB,
+            blocking: false,
+            // A shared connection is one shard's.
+            shards_max: match self.plan.connections {
+                Connections::PerProc => None,
+                Connections::Shared(count) => Some(count.max(1)),
+            },
+        }
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {

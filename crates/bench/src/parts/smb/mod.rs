@@ -9,7 +9,7 @@ use crate::Measured;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Completion, Driver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
+    Action, Claim, Completion, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
     Status, StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
