@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_engine::marker::{Marker, MarkerText};
+use filermark_driver_kit::marker::{Marker, MarkerText};
 
 // What is understood of a marker file is written again so that it is understood again.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,8 +1,9 @@
 //! Run plans for the parts, made by the program's own resolution.
 
 use filermark_config::{Sources, resolve};
+use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_engine::clock::Clock;
-use filermark_engine::driver::{Claim, Driver, Reach, StopFlag};
+use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::null::NullDriver;
 use filermark_engine::shard::RunTimes;

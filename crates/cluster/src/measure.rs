@@ -18,7 +18,7 @@ use crate::stop_if::{StopIf, Watchers, is_space_watched, space_watchers};
 use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use crate::warmup::Warmup;
 use crate::watchdog::no_watchdog;
-use filermark_engine::driver::Space;
+use filermark_driver_kit::driver::Space;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
 use filermark_model::client_reads::ClientReads;

@@ -7,7 +7,7 @@
 //! so the user may overrule it.
 
 use crate::message::FreeSpace;
-use filermark_engine::driver::ClaimReport;
+use filermark_driver_kit::driver::ClaimReport;
 use filermark_engine::name::MARKER;
 use filermark_model::plan::{DriverPlan, MountPoint, Target};
 use filermark_model::{Bytes, OpsPerSec, RunPlan};

@@ -2,7 +2,7 @@
 
 use crate::message::FreeSpace;
 use crate::space::{Seen, check, is_kept, of_its_own};
-use filermark_engine::driver::{ClaimReport, Space};
+use filermark_driver_kit::driver::{ClaimReport, Space};
 use filermark_engine::name::MARKER;
 use filermark_model::RunPlan;
 use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan, Target};

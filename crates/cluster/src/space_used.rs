@@ -6,7 +6,7 @@
 
 use crate::facts::FreeSpace;
 use crate::limits::FILE_SYSTEMS_MAX;
-use filermark_engine::driver::{Driver, Space};
+use filermark_driver_kit::driver::{Driver, Space};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Finding, Rule, Severity};
 use filermark_results::record::{SpaceChange, SpaceUse};

@@ -3,7 +3,7 @@
 
 use crate::facts::FreeSpace;
 use crate::limits::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
-use filermark_engine::driver::Space;
+use filermark_driver_kit::driver::Space;
 use filermark_model::Bytes;
 use filermark_model::LoadPoint;
 use filermark_model::RunPlan;

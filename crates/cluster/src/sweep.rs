@@ -13,7 +13,7 @@ use crate::space_used;
 use crate::stop_if::{StopIf, unwatched};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
-use filermark_engine::driver::Space;
+use filermark_driver_kit::driver::Space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LauncherKind, OnLost};

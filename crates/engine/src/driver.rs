@@ -12,14 +12,11 @@
 //! keeps for one (a file handle, a path) is its own affair. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
-use crate::claim::lease::{Plain, Watch};
-use crate::claim::{Renewed, Turn};
 use crate::clock::Clock;
 use crate::data::DataSource;
 use crate::file_action::FileAction;
 use crate::name::{Name, NameKind};
 use crate::session_action::SessionAction;
-use filermark_model::client_reads::ReadCounter;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet, WorkloadObject};
 use std::collections::BTreeMap;
@@ -167,8 +164,8 @@ impl Action {
         }
     }
 
-    /// Whether it fills an owner file: with what [`OwnerTexts`](crate::marker::OwnerTexts)
-    /// says, not with the contents of files.
+    /// Whether it fills an owner file: with what `OwnerTexts` of the driver kit says, not
+    /// with the contents of files.
     #[inline]
     pub const fn fills_owner(&self) -> bool {
         matches!(self, Self::Fill { name, .. } if matches!(name.kind, NameKind::Owner))
@@ -322,65 +319,6 @@ impl Claim {
     }
 }
 
-/// How much of a run's directory is removed when it is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Everything that the run made, whichever client it was.
-    All,
-    /// The directory only if nothing but the marker is in it: other clients may still
-    /// be at work there.
-    Rest,
-    /// Everything that was left there by a run whose identity begins with the claim's.
-    Leftovers,
-}
-
-/// Space of a file system, as its server states it. Quotas, compression and thin
-/// provisioning make it a hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Free for this user, in bytes.
-    pub free_bytes: u64,
-    /// Size of the file system, in bytes; 0: unknown.
-    pub total_bytes: u64,
-}
-
-/// What was found when a directory was claimed or released.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClaimReport {
-    /// Leftovers of an earlier run of ours that were removed.
-    pub removed_count: u64,
-    /// Names that are not ours and were left alone, with their place.
-    pub foreign: Vec<String>,
-    /// Directories of ours that the server did not remove, with their places.
-    pub not_removed: Vec<String>,
-    /// What the owner files of the run directory's directories hold.
-    pub nonce: String,
-    /// Names in the run directory that a run may need, and that stay because of those.
-    pub occupied: Vec<String>,
-    /// Largest read and write transfer in use, in bytes.
-    pub transfer_bytes: (u32, u32),
-    /// Space of the file system, as the server states it.
-    pub space: Option<Space>,
-    /// What the platform or file system lacks of what the plan asks for, and what is
-    /// done instead; one sentence each.
-    pub lacking: Vec<String>,
-    /// What the server is and says of itself, for the record: name, value.
-    pub server_facts: Vec<(String, String)>,
-}
-
-/// How many bytes have come from beyond this host's memory for a mounted file system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
-    /// Names the counter: mount points with the same share it.
-    pub source: String,
-    /// The type of the file system.
-    pub file_system: String,
-    /// What counts.
-    pub counter: ReadCounter,
-    /// The bytes so far; `None`: not known.
-    pub bytes: Option<u64>,
-}
-
 /// What a shard is to serve.
 #[derive(Clone, Debug)]
 pub struct ShardSetup {
@@ -456,91 +394,6 @@ pub trait LoadDriver: Send + Sync {
     /// Whether a refusal means that going on makes no sense (disk full,
     /// read-only, stale root), with the advice to give.
     fn fatal_advice(&self, code: u32) -> Option<&'static str>;
-}
-
-/// Speaks one protocol: what an agent asks of it around the load.
-pub trait Driver: LoadDriver {
-    /// Its name.
-    fn name(&self) -> &'static str;
-
-    /// Reaches the mount point, makes the run's directory there and marks it as
-    /// ours. A directory of that name with the marker of an earlier run is emptied of
-    /// what is ours; one with this very run's is joined as it is; one with entries
-    /// but without the marker is refused, and so is one whose run is still under way.
-    /// Blocking; what takes long because of that is told to `watch`.
-    ///
-    /// # Errors
-    /// Unreachable, refused, read-only, not ours, in use: see [`DriverError`].
-    fn claim_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        watch: &dyn Watch,
-    ) -> Result<ClaimReport, DriverError>;
-
-    /// Removes the marker and the run's directory, and what is ours and still in
-    /// it, as far as `reach` goes. Foreign names are left and told. Blocking. Others
-    /// may be doing the same: what is gone already is no error.
-    ///
-    /// # Errors
-    /// The server could not be reached or refused; names what stays.
-    fn release_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: Reach,
-        watch: &dyn Watch,
-    ) -> Result<ClaimReport, DriverError>;
-
-    /// [`Self::claim_watched`], with nobody to tell.
-    ///
-    /// # Errors
-    /// As there.
-    fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
-        self.claim_watched(mount, claim, &Plain)
-    }
-
-    /// [`Self::release_watched`], with nobody to tell.
-    ///
-    /// # Errors
-    /// As there.
-    fn release(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: Reach,
-    ) -> Result<ClaimReport, DriverError> {
-        self.release_watched(mount, claim, reach, &Plain)
-    }
-
-    /// Counts up the heartbeat of the marker, if that is this process's turn. Blocking,
-    /// over a connection of its own.
-    ///
-    /// # Errors
-    /// The server could not be reached or refused.
-    fn renew(
-        &self,
-        _mount: &MountPoint,
-        _claim: &Claim,
-        _turn: Turn,
-    ) -> Result<Renewed, DriverError> {
-        Ok(Renewed::Gone)
-    }
-
-    /// Asks for the space of the file system behind a mount point; `None`: the server
-    /// does not state it. Blocking; may make a connection of its own.
-    ///
-    /// # Errors
-    /// The server could not be asked.
-    fn space(&self, _mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        Ok(None)
-    }
-
-    /// What the system has counted by now for a claimed mount point. Never asks the
-    /// server. `None`: there is no cache of this host that could answer.
-    fn fetched(&self, _mount: &MountPoint) -> Option<Fetched> {
-        None
-    }
 }
 
 /// One shard's use of a driver. Stays on its thread.

@@ -5,7 +5,6 @@
 //! Below it is only `filermark-model`.
 
 mod action_text;
-pub mod claim;
 pub mod clock;
 pub mod crew;
 pub mod data;
@@ -14,7 +13,6 @@ pub mod engine;
 pub mod file_action;
 pub mod fileset;
 pub mod live_counts;
-pub mod marker;
 pub mod name;
 pub mod null;
 pub mod open_ops;
@@ -31,6 +29,4 @@ pub mod shared_recorder;
 pub mod slice;
 pub mod stopping;
 pub mod sys;
-pub mod tally;
-pub mod validation;
 pub mod watchdog;

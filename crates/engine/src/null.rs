@@ -1,41 +1,14 @@
 //! The null driver: every operation succeeds at once. Measures the generator.
 
-use crate::claim::lease::Watch;
 use crate::clock::Clock;
 use crate::driver::*;
 use crate::file_action::FileAction;
-use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet};
 use std::collections::BTreeMap;
 
 /// Answers everything at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullDriver;
-
-impl Driver for NullDriver {
-    fn name(&self) -> &'static str {
-        "null"
-    }
-
-    fn claim_watched(
-        &self,
-        _: &MountPoint,
-        _: &Claim,
-        _: &dyn Watch,
-    ) -> Result<ClaimReport, DriverError> {
-        Ok(ClaimReport::default())
-    }
-
-    fn release_watched(
-        &self,
-        _: &MountPoint,
-        _: &Claim,
-        _: Reach,
-        _: &dyn Watch,
-    ) -> Result<ClaimReport, DriverError> {
-        Ok(ClaimReport::default())
-    }
-}
 
 impl LoadDriver for NullDriver {
     fn capabilities(&self) -> Capabilities {

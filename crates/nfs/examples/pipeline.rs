@@ -6,11 +6,12 @@
 //! CASE is WORK:CONNECTIONSxIN_FLIGHT, e.g. getattr:1x32. The server runs on one
 //! thread of this process; the CPU time is that of the driver's thread alone.
 
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
-    Status, StopFlag, Submit,
+    Action, Claim, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
+    StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;

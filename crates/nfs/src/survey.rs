@@ -6,7 +6,8 @@ use crate::client::{
     PortLookup, Program, RpcOptions, connect, find_port, mount_program, nfs_program,
 };
 use crate::target::{Target, addresses, ask, mount_options};
-use filermark_engine::driver::{ClaimReport, DriverError};
+use filermark_driver_kit::driver::ClaimReport;
+use filermark_engine::driver::DriverError;
 use filermark_model::plan::{MountPoint, NfsPlan, Transport};
 use filermark_onc::nfs3::access;
 use filermark_onc::portmap;

@@ -1,6 +1,7 @@
 //! The driver allocates nothing per operation once it is warm.
 //!
 //! A test binary of its own, because the allocator is the whole program's.
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;

@@ -4,11 +4,12 @@
 //!
 //!     cargo run --release -p filermark-posix --example bare -- [DIR] [SECONDS] [OPERATION]
 
+use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, LoadDriver, ProcSetup, Reach, Request, ShardDriver, ShardSetup, Status,
-    StopFlag, Submit, TreeSetup,
+    Action, Claim, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
+    Submit, TreeSetup,
 };
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};

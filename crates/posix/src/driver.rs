@@ -9,11 +9,11 @@ use crate::place::{self, Place};
 use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
-use filermark_engine::claim::lease::Watch;
-use filermark_engine::claim::{Renewed, Turn};
+use filermark_driver_kit::claim::lease::Watch;
+use filermark_driver_kit::claim::{Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Driver, Fetched, Reach, Space};
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, Fetched, LoadDriver, ProcSetup, Reach,
-    ShardDriver, ShardSetup, Space,
+    Capabilities, Claim, DriverError, LoadDriver, ProcSetup, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};

@@ -3,8 +3,8 @@
 use crate::claim::backend::{put, read_front};
 use crate::status::NOT_OURS;
 use crate::sys::{Class, Dir, Errno, Result};
-use filermark_engine::claim::FileFront;
-use filermark_engine::marker::owner_text;
+use filermark_driver_kit::claim::FileFront;
+use filermark_driver_kit::marker::owner_text;
 use filermark_engine::name::MARKER;
 use std::ffi::{CStr, CString};
 

@@ -2,9 +2,9 @@
 
 use crate::claim::backend::read_front;
 use crate::sys::{Dir, Errno};
-use filermark_engine::claim::FileFront;
+use filermark_driver_kit::claim::FileFront;
+use filermark_driver_kit::marker::{Marker, MarkerText};
 use filermark_engine::driver::{Claim, DriverError};
-use filermark_engine::marker::{Marker, MarkerText};
 use filermark_engine::name::MARKER;
 use filermark_model::plan::MountPoint;
 use std::ffi::CString;

@@ -3,11 +3,12 @@
 //! A test binary of its own, because a counting allocator counts everything.
 #![allow(unsafe_code)] // A global allocator that counts can't be written without.
 
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status,
-    StopFlag, Submit, TreeSetup,
+    Action, Claim, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
+    Submit, TreeSetup,
 };
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};

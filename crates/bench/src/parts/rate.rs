@@ -5,11 +5,12 @@ use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, claim, nfs3, plan};
 use crate::server::{ServerProcess, Wish};
 use crate::{Measured, alloc, cpu};
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Completion, Driver, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
-    Status, StopFlag, Submit,
+    Action, Completion, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
+    StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;

@@ -7,9 +7,12 @@
 
 use super::Reports;
 use crate::message::Report;
-use filermark_engine::claim::lease::{self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch};
-use filermark_engine::claim::{Renewed, Turn};
-use filermark_engine::driver::{Claim, ClaimReport, Driver, DriverError, StopFlag};
+use filermark_driver_kit::claim::lease::{
+    self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch,
+};
+use filermark_driver_kit::claim::{Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Driver};
+use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_engine::file_action::tree_name;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::stopping;
@@ -304,8 +307,9 @@ fn dir_of(plan: &RunPlan, number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_engine::claim::lease::WATCH;
-    use filermark_engine::driver::{Capabilities, LoadDriver, Reach, ShardDriver, ShardSetup};
+    use filermark_driver_kit::claim::lease::WATCH;
+    use filermark_driver_kit::driver::Reach;
+    use filermark_engine::driver::{Capabilities, LoadDriver, ShardDriver, ShardSetup};
     use filermark_engine::null::NullDriver;
     use std::collections::VecDeque;
 

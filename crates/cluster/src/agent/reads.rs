@@ -4,8 +4,8 @@
 
 use crate::client_reads::{read_bytes, unread};
 use crate::clock_check::wait_until;
+use filermark_driver_kit::driver::{Driver, Fetched};
 use filermark_engine::clock::Clock;
-use filermark_engine::driver::{Driver, Fetched};
 use filermark_engine::shard::Timetable;
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::plan::MountPoint;

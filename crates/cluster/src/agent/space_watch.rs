@@ -4,7 +4,7 @@
 use super::Reports;
 use crate::limits::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
 use crate::message::{FreeSpace, Report};
-use filermark_engine::driver::Driver;
+use filermark_driver_kit::driver::Driver;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 

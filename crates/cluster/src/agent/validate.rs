@@ -1,8 +1,8 @@
 //! `validate` on this host: the checks of the driver's protocol at one mount point.
 
 use crate::facts::{CheckVerdict, Checked, NotChecked, Validation};
+use filermark_driver_kit::validation::{self, CheckResult, Level, Verdict};
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_engine::validation::{self, CheckResult, Level, Verdict};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_smb::login::Refusals;
 

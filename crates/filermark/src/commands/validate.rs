@@ -10,9 +10,9 @@ use filermark_cluster::validate::{
     Outcome, ValidateOptions, Validated, validate as go_round, why_over,
 };
 use filermark_config::Resolved;
+use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_engine::validation::CheckResult;
 use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_results::Timestamp;

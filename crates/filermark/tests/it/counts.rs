@@ -4,7 +4,7 @@
 use crate::peek::{assert_empty, serve};
 use crate::sweep::Sweep;
 use crate::turns::{alone, valid, when_quiet};
-use filermark_engine::claim::lease::HEARTBEAT;
+use filermark_driver_kit::claim::lease::HEARTBEAT;
 use filermark_model::Op;
 use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
 use std::collections::{BTreeMap, BTreeSet};

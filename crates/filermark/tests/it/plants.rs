@@ -7,8 +7,8 @@ use crate::places::{Place, Tree};
 use crate::smb::{Spoken, samba};
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
-use filermark_engine::claim::OTHER_FILE_SYSTEM;
-use filermark_engine::marker::{Marker, MarkerText, owner_text};
+use filermark_driver_kit::claim::OTHER_FILE_SYSTEM;
+use filermark_driver_kit::marker::{Marker, MarkerText, owner_text};
 use filermark_model::Rule;
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::{

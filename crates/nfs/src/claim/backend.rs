@@ -2,12 +2,12 @@
 
 use crate::client::{ClientError, FileClient, Looked, Removal as Procedure, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
-use filermark_engine::claim::{
+use filermark_driver_kit::claim::{
     A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
     Removed, RunDirBackend,
 };
+use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{Claim, DriverError};
-use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::{Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
 

@@ -1,20 +1,21 @@
 //! Claiming a run directory on a server, and giving it back.
 //!
-//! The rules are [`filermark_engine::claim`]'s; what they need of NFS is in `backend`.
+//! The rules are [`filermark_driver_kit::claim`]'s; what they need of NFS is in `backend`.
 //! Everything blocks; nothing here is measured.
 
 mod backend;
 
 use crate::target::Target;
 use backend::Export;
-use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self as rules, Emptied, Renewed, Turn};
-use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
+use filermark_driver_kit::claim::lease::{Plain, Watch};
+use filermark_driver_kit::claim::{self as rules, Emptied, Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Reach};
+use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::Fh;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
-/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. Also tells where
+/// [`Driver::claim`](filermark_driver_kit::driver::Driver::claim) promises. Also tells where
 /// the server was reached.
 ///
 /// # Errors
@@ -57,7 +58,7 @@ fn claim_on(
 }
 
 /// Removes the marker and the run's directory, and what is ours in it: what
-/// [`Driver::release`](filermark_engine::driver::Driver::release) promises.
+/// [`Driver::release`](filermark_driver_kit::driver::Driver::release) promises.
 ///
 /// # Errors
 /// The server could not be reached or refused, or the directory belongs to
@@ -102,7 +103,7 @@ fn release_on(
     Ok(report(target, emptied))
 }
 
-/// Renews the marker: what [`Driver::renew`](filermark_engine::driver::Driver::renew)
+/// Renews the marker: what [`Driver::renew`](filermark_driver_kit::driver::Driver::renew)
 /// promises.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! What the driver counts beside the operations themselves.
 
 use crate::version2;
-use filermark_engine::tallies;
-use filermark_engine::tally::take_counts;
+use filermark_driver_kit::tallies;
+use filermark_driver_kit::tally::take_counts;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Procedure;
 use std::collections::BTreeMap;

@@ -47,11 +47,11 @@ mod tests;
 
 use crate::claim;
 use crate::target::Target;
-use filermark_engine::claim::lease::Watch;
-use filermark_engine::claim::{Nonces, Renewed, Turn};
+use filermark_driver_kit::claim::lease::Watch;
+use filermark_driver_kit::claim::{Nonces, Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Driver, Reach, Space};
 use filermark_engine::driver::{
-    Capabilities, Claim, ClaimReport, Driver, DriverError, LoadDriver, Reach, ShardDriver,
-    ShardSetup, Space,
+    Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};

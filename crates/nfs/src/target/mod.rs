@@ -16,7 +16,7 @@ pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
-use filermark_engine::driver::Space;
+use filermark_driver_kit::driver::Space;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};

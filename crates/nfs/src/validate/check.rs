@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Stop, Version};
 use super::keeper::Keeper;
-use filermark_engine::validation::{CheckResult, Verdict};
+use filermark_driver_kit::validation::{CheckResult, Verdict};
 use std::time::Instant;
 
 /// One check of a version of NFS.

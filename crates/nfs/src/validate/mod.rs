@@ -14,13 +14,14 @@ mod version2;
 mod version3;
 mod wire;
 
-pub use filermark_engine::validation::{CheckResult, Level, Report, Verdict};
+pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Version};
 use check::Check;
-use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
+use filermark_driver_kit::driver::Reach;
+use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
 use keeper::Keeper;

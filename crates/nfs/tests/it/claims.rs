@@ -2,9 +2,10 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::claim::{Renewed, Turn};
-use filermark_engine::driver::{Claim, Driver, Reach};
-use filermark_engine::marker::owner_text;
+use filermark_driver_kit::claim::{Renewed, Turn};
+use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::marker::owner_text;
+use filermark_engine::driver::Claim;
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::NfsPlan;
 use filermark_nfs::claim::{claim_at, release_at};

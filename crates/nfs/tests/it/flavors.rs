@@ -2,7 +2,7 @@
 
 use crate::proxy::{Liar, Said, lie_at_will};
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::driver::{Driver, Reach};
+use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_nfs::driver::NfsDriver;
 use filermark_onc::mount;
 use filermark_server::ServerOptions;

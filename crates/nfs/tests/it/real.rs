@@ -2,7 +2,7 @@
 //! run them (see `filermark-testbed`).
 
 use crate::support::{claim, plan};
-use filermark_engine::claim::lease::Plain;
+use filermark_driver_kit::claim::lease::Plain;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::claim;

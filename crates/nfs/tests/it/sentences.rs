@@ -1,7 +1,7 @@
 //! What is said when a server cannot be reached, mounted or claimed.
 
 use crate::support::{claim, mount, plan, start};
-use filermark_engine::claim::lease::Plain;
+use filermark_driver_kit::claim::lease::Plain;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_net::RESERVED_PORTS;

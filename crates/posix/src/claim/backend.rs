@@ -3,12 +3,12 @@
 
 use crate::status;
 use crate::sys::{Class, Dir, Errno, File, Kind, Names};
-use filermark_engine::claim::{
+use filermark_driver_kit::claim::{
     Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
     Removed, RunDirBackend,
 };
+use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{DriverError, StopFlag};
-use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_engine::stopping;
 use std::ffi::CString;
 

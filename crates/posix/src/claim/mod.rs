@@ -1,6 +1,6 @@
 //! Claiming a run directory on a mounted file system, and giving it back.
 //!
-//! The rules are [`filermark_engine::claim`]'s; what they need of a mounted file system
+//! The rules are [`filermark_driver_kit::claim`]'s; what they need of a mounted file system
 //! is in `backend`. Everything blocks; nothing here is measured.
 
 pub(crate) mod backend;
@@ -11,13 +11,14 @@ mod tests;
 use crate::place;
 use crate::sys::Dir;
 use backend::{Mounted, error};
-use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self as rules, Emptied, Renewed, Turn};
-use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach};
+use filermark_driver_kit::claim::lease::{Plain, Watch};
+use filermark_driver_kit::claim::{self as rules, Emptied, Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Reach};
+use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, PosixPlan};
 
 /// Makes the run's directory below `mount` and marks it as ours: what
-/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. With
+/// [`Driver::claim`](filermark_driver_kit::driver::Driver::claim) promises. With
 /// `plan.reuse_kept`, what an earlier run left stays.
 ///
 /// # Errors
@@ -45,7 +46,7 @@ pub(crate) fn claim(
 }
 
 /// Removes the marker and the run's directory, and what is ours in it: what
-/// [`Driver::release`](filermark_engine::driver::Driver::release) promises.
+/// [`Driver::release`](filermark_driver_kit::driver::Driver::release) promises.
 ///
 /// # Errors
 /// The directory cannot be reached or emptied, or belongs to another run by now;
@@ -64,7 +65,7 @@ pub(crate) fn release(
     Ok(report(&top, emptied))
 }
 
-/// Renews the marker: what [`Driver::renew`](filermark_engine::driver::Driver::renew)
+/// Renews the marker: what [`Driver::renew`](filermark_driver_kit::driver::Driver::renew)
 /// promises.
 ///
 /// # Errors

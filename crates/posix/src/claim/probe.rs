@@ -3,7 +3,7 @@
 
 use crate::buffer::{ALIGN, Buffer};
 use crate::sys::{Class, Dir, Errno, File, Result, mapped};
-use filermark_engine::claim::PROBE_PREFIX;
+use filermark_driver_kit::claim::PROBE_PREFIX;
 use std::collections::hash_map::RandomState;
 use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher};

@@ -1,8 +1,8 @@
 use super::*;
 use crate::PosixDriver;
-use filermark_engine::driver::Driver;
-use filermark_engine::driver::Reach;
-use filermark_engine::marker::{marker_run, owner_text};
+use filermark_driver_kit::driver::Driver;
+use filermark_driver_kit::driver::Reach;
+use filermark_driver_kit::marker::{marker_run, owner_text};
 use filermark_engine::name::MARKER;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ pub mod cifs;
 pub mod nfs;
 
 use crate::sys::Dir;
-use filermark_engine::driver::Fetched;
+use filermark_driver_kit::driver::Fetched;
 use filermark_model::client_reads::ReadCounter;
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use crate::claim::backend::Mounted;
 use crate::counters::Tally;
 use crate::names;
 use crate::sys::{Class, Dir, Errno, File, Kind, Result};
-use filermark_engine::claim::{Level, empty_dir};
+use filermark_driver_kit::claim::{Level, empty_dir};
 use filermark_engine::driver::Outcome;
 use filermark_engine::file_action::{FileAction, FileRef};
 use filermark_model::Bucket;

@@ -8,7 +8,7 @@
 
 use super::PosixShard;
 use crate::sys::{Dir, Errno, Result};
-use filermark_engine::claim::{Known, Level};
+use filermark_driver_kit::claim::{Known, Level};
 use filermark_engine::driver::{DriverError, StopFlag};
 use std::ffi::{CStr, CString};
 

@@ -2,12 +2,12 @@
 
 use crate::client::{Client, Failure, Files, Gone, Listing, NOT_THERE, OpenFor, advice};
 use crate::target::Target;
-use filermark_engine::claim::{
+use filermark_driver_kit::claim::{
     A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Patch, Removal, Removed,
     RunDirBackend,
 };
+use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{Claim, DriverError};
-use filermark_engine::marker::MARKER_BYTES_MAX;
 use filermark_engine::stopping;
 use filermark_model::plan::SmbPlan;
 use filermark_smbwire::status;

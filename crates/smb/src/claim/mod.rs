@@ -1,6 +1,6 @@
 //! Claiming a run's directory on a share, and giving it back.
 //!
-//! The rules are [`filermark_engine::claim`]'s; what they need of a share is in `backend`.
+//! The rules are [`filermark_driver_kit::claim`]'s; what they need of a share is in `backend`.
 //! Everything blocks; nothing here is measured.
 
 mod backend;
@@ -9,14 +9,15 @@ use crate::client::Client;
 use crate::login::Refusals;
 use crate::target::Target;
 use backend::Share;
-use filermark_engine::claim::lease::{Plain, Watch};
-use filermark_engine::claim::{self, Emptied, Renewed, Turn};
-use filermark_engine::driver::{Claim, ClaimReport, DriverError, Reach, Space};
+use filermark_driver_kit::claim::lease::{Plain, Watch};
+use filermark_driver_kit::claim::{self, Emptied, Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Reach, Space};
+use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use std::net::SocketAddr;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what
-/// [`Driver::claim`](filermark_engine::driver::Driver::claim) promises. Also tells at
+/// [`Driver::claim`](filermark_driver_kit::driver::Driver::claim) promises. Also tells at
 /// which address the server was reached.
 ///
 /// # Errors
@@ -41,7 +42,7 @@ pub fn claim(
 }
 
 /// Removes the marker and the run's directory, and what is ours in it: what
-/// [`Driver::release`](filermark_engine::driver::Driver::release) promises.
+/// [`Driver::release`](filermark_driver_kit::driver::Driver::release) promises.
 ///
 /// # Errors
 /// The server could not be reached or refused, or the directory belongs to another run
@@ -71,7 +72,7 @@ pub fn release(
 }
 
 /// The space of the file system behind a mount point: what
-/// [`Driver::space`](filermark_engine::driver::Driver::space) promises.
+/// [`Driver::space`](filermark_driver_kit::driver::Driver::space) promises.
 ///
 /// # Errors
 /// The server could not be reached, or refused.
@@ -88,7 +89,7 @@ pub fn space(
     Ok(space.map(Into::into))
 }
 
-/// Renews the marker: what [`Driver::renew`](filermark_engine::driver::Driver::renew)
+/// Renews the marker: what [`Driver::renew`](filermark_driver_kit::driver::Driver::renew)
 /// promises.
 ///
 /// # Errors

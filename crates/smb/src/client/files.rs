@@ -4,7 +4,7 @@
 //! is the root.
 
 use super::error::{ClientError, Failure, NOT_THERE};
-use filermark_engine::driver;
+use filermark_driver_kit::driver;
 use filermark_smbwire::error::DecodeError;
 use std::net::SocketAddr;
 

@@ -1,8 +1,8 @@
 //! What the driver counts beside the operations themselves.
 
 use super::calls::Kind;
-use filermark_engine::tallies;
-use filermark_engine::tally::take_counts;
+use filermark_driver_kit::tallies;
+use filermark_driver_kit::tally::take_counts;
 use std::collections::BTreeMap;
 
 tallies! {

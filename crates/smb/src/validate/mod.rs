@@ -12,15 +12,16 @@ mod checks;
 mod session;
 mod visit;
 
-pub use filermark_engine::validation::{CheckResult, Level, Report, Verdict};
+pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim;
 use crate::client::{Trouble, dialects_offered, names_of};
 use crate::login::Refusals;
 use crate::target::Target;
 use bench::{Bench, Stop};
-use filermark_engine::claim::lease::Plain;
-use filermark_engine::driver::{Claim, DriverError, Reach, StopFlag};
+use filermark_driver_kit::claim::lease::Plain;
+use filermark_driver_kit::driver::Reach;
+use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::error::SetupError;

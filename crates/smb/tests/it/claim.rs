@@ -2,8 +2,9 @@
 //! a sentence.
 
 use super::rig::{plan, samba};
-use filermark_engine::driver::{Claim, ClaimReport, Driver, DriverError, Reach};
-use filermark_engine::marker::{marker_run, marker_text, owner_text};
+use filermark_driver_kit::driver::{ClaimReport, Driver, Reach};
+use filermark_driver_kit::marker::{marker_run, marker_text, owner_text};
+use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::MARKER;
 use filermark_model::Secret;
 use filermark_model::plan::{MountPoint, SmbPlan};

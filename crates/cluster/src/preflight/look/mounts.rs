@@ -4,7 +4,7 @@
 use super::{ALL_MAX, each_within, probe};
 use crate::facts::{MountLook, Mounted};
 use crate::space::{Seen, is_kept};
-use filermark_engine::driver::ClaimReport;
+use filermark_driver_kit::driver::ClaimReport;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_posix::survey;
 

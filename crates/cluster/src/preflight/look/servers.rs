@@ -44,7 +44,7 @@ pub(super) fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
     groups
 }
 
-type Reports = Vec<(MountPoint, filermark_engine::driver::ClaimReport)>;
+type Reports = Vec<(MountPoint, filermark_driver_kit::driver::ClaimReport)>;
 
 fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
     let mut look = ServerLook {

@@ -1,6 +1,7 @@
 //! Against the embedded server: real semantics, and its own count of what it heard.
 
 use super::*;
+use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_onc::nfs3::Procedure;
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 

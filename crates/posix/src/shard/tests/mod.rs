@@ -8,11 +8,12 @@ mod phases;
 mod transfers;
 
 use crate::PosixDriver;
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{
-    Action, Claim, Driver, LoadDriver, Outcome, ProcSetup, Request, ShardDriver, ShardSetup,
-    Status, StopFlag, Submit, TreeSetup,
+    Action, Claim, LoadDriver, Outcome, ProcSetup, Request, ShardDriver, ShardSetup, Status,
+    StopFlag, Submit, TreeSetup,
 };
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};

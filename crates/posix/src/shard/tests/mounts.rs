@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::sys::Errno;
-use filermark_engine::driver::Reach;
+use filermark_driver_kit::driver::Reach;
 use std::process::Command;
 
 const PLACE: &str = "FILERMARK_TEST_MOUNT";

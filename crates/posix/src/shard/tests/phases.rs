@@ -1,5 +1,5 @@
 use super::*;
-use filermark_engine::marker::owner_text;
+use filermark_driver_kit::marker::owner_text;
 use filermark_engine::name::MARKER;
 
 fn names_in(dir: &Path) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use super::backend::{Entry, FileFront, Found, Patch, Removal, Removed, RunDirBackend};
 use super::lease::Watch;
-use crate::driver::DriverError;
+use filermark_engine::driver::DriverError;
 use std::cell::Cell;
 use std::time::Duration;
 

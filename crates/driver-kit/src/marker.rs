@@ -1,16 +1,17 @@
 //! The texts by which directories are known as Filermark's: the same whichever driver
 //! wrote them, so that what was made through one is known through another.
 //!
-//! The *marker* is the file [`MARKER`](crate::name::MARKER) in the run directory. It says
-//! which run made it, and it is a lease: host, process, start, and a heartbeat that one
-//! client of the run counts up. The *owner file* has the same name in every directory
-//! below that INIT makes: it holds the path of its directory and the nonce of the run.
+//! The *marker* is the file [`MARKER`](filermark_engine::name::MARKER) in the run
+//! directory. It says which run made it, and it is a lease: host, process, start, and a
+//! heartbeat that one client of the run counts up. The *owner file* has the same name in
+//! every directory below that INIT makes: it holds the path of its directory and the nonce
+//! of the run.
 
 use crate::claim::Nonces;
 use crate::claim::lease::Process;
-use crate::driver::{Claim, ShardSetup};
-use crate::name::{Name, NameKind};
-use crate::owner::OWNER_BYTES;
+use filermark_engine::driver::{Claim, ShardSetup};
+use filermark_engine::name::{Name, NameKind};
+use filermark_engine::owner::OWNER_BYTES;
 
 /// Most bytes of a marker that are looked at.
 pub const MARKER_BYTES_MAX: u32 = 4096;
@@ -213,7 +214,7 @@ pub fn owner_text(path: &str, nonce: &str) -> String {
 
 /// What the owner files of a classical file set hold, for drivers that fill them like
 /// other files: INIT names such a file by a number (see
-/// [`owner_number`](crate::owner::owner_number)).
+/// [`owner_number`](filermark_engine::owner::owner_number)).
 #[derive(Clone, Debug, Default)]
 pub struct OwnerTexts {
     dir_name: String,
@@ -269,7 +270,7 @@ fn padded(mut text: String, size: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::owner::owner_number;
+    use filermark_engine::owner::owner_number;
 
     fn claim() -> Claim {
         Claim {

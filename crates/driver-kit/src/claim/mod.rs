@@ -22,15 +22,16 @@ pub mod lease;
 #[cfg(test)]
 mod tests;
 
-use crate::driver::{Claim, ClaimReport, DriverError, Reach};
+use crate::driver::{ClaimReport, Reach};
 use crate::marker::{Marker, MarkerText, State};
-use crate::name::{MARKER, RUN_DIR_PREFIX};
 use again::Again;
 pub use backend::{
     A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
     OTHER_FILE_SYSTEM, Patch, Removal, Removed, RunDirBackend,
 };
 pub use empty::{Emptied, empty_dir};
+use filermark_engine::driver::{Claim, DriverError};
+use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::MountPoint;
 pub use layout::{Known, Level, PROBE_PREFIX};
 use lease::{Watch, taken_over};

@@ -1,9 +1,10 @@
 //! Which names a run makes in which directory. Both layouts are known at once, that of
-//! the classical benchmarks ([`crate::name`]) and the trees of the composites
-//! ([`crate::file_action`]): a directory that one driver has left is known to the others.
+//! the classical benchmarks ([`filermark_engine::name`]) and the trees of the composites
+//! ([`filermark_engine::file_action`]): a directory that one driver has left is known to
+//! the others.
 
-use crate::file_action::{DIR_DIGITS, FILE_DIGITS, FileKind, is_tree_name};
-use crate::name::{MARKER, Name, NameKind};
+use filermark_engine::file_action::{DIR_DIGITS, FILE_DIGITS, FileKind, is_tree_name};
+use filermark_engine::name::{MARKER, Name, NameKind};
 
 /// What the scratch files of probes are called, before a number of their own.
 pub const PROBE_PREFIX: &str = ".filermark-probe-";

@@ -12,9 +12,9 @@ use super::backend::{
 use super::layout::{Known, Level};
 use super::lease::{Keeper, Plain};
 use super::{Claimant, SHOWN, at, place_below, write_again};
-use crate::driver::DriverError;
 use crate::marker::owner_text;
-use crate::name::MARKER;
+use filermark_engine::driver::DriverError;
+use filermark_engine::name::MARKER;
 use filermark_model::Bucket;
 
 /// Names of others that are given; more are only counted.

@@ -7,7 +7,7 @@
 use super::backend::{Patch, RunDirBackend};
 use super::{Claimant, DriverError, FileFront, Held, not_ours};
 use crate::marker::{Marker, MarkerText, State};
-use crate::name::MARKER;
+use filermark_engine::name::MARKER;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -154,7 +154,7 @@ fn utc_text(seconds: u64) -> String {
 /// Time that has passed, by a clock of this host that cannot be set and that goes on while
 /// the host is suspended: the leases of others' runs go by it.
 pub fn now() -> Duration {
-    Duration::from_nanos(crate::sys::since_boot().0)
+    Duration::from_nanos(filermark_engine::sys::since_boot().0)
 }
 
 /// What judging a lease needs of the world; tests have their own.
@@ -187,8 +187,8 @@ pub struct Plain;
 
 impl Watch for Plain {
     fn pause(&self, time: Duration) -> bool {
-        crate::stopping::sleep(time);
-        !crate::stopping::is_wished()
+        filermark_engine::stopping::sleep(time);
+        !filermark_engine::stopping::is_wished()
     }
 
     fn waiting(&self, sentence: &str) {

@@ -1,8 +1,8 @@
 //! What a protocol does for the rules of the run directory: a few operations on
 //! directories, by names that the rules hand in.
 
-use crate::driver::DriverError;
 use crate::marker::Marker;
+use filermark_engine::driver::DriverError;
 
 /// Where a run directory is, or is to be: one directory of a server, by one protocol.
 /// All errors are sentences that name the place, the step, the reason and what to try.
@@ -110,7 +110,7 @@ pub trait RunDirBackend {
 
     /// Whether somebody wishes to stop; then emptying a directory ends with an error.
     fn is_stopped(&self) -> bool {
-        crate::stopping::is_wished()
+        filermark_engine::stopping::is_wished()
     }
 }
 

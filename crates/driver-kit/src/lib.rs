@@ -1,0 +1,11 @@
+//! What the drivers share: claiming a run's directory, the texts that mark it, the results
+//! of protocol checks, counters beside the operations.
+//!
+//! The engine calls none of it. It knows no protocol either: drivers and agents use it.
+
+pub mod claim;
+pub mod driver;
+pub mod marker;
+mod null;
+pub mod tally;
+pub mod validation;
