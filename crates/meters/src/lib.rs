@@ -1,6 +1,6 @@
 //! Reads power meters, sensors and sFlow as they measure, and writes an energy log.
 //!
-//! Every source is behind one trait, [`Meter`]; [`open`] makes one of a
+//! Every source is behind one trait, [`Meter`]; [`open()`] makes one of a
 //! [`SourceSpec`](filermark_energy::setup::SourceSpec). [`collect`] reads them all, each in
 //! a thread of its own, and has one thread that writes. This room knows sockets and clocks;
 //! it knows nothing of runs, and of what figures mean no more than their unit.
@@ -10,6 +10,7 @@ mod command;
 mod figure;
 mod hwmon;
 mod meter;
+mod open;
 mod rapl;
 mod redfish;
 mod scpi;
@@ -18,4 +19,5 @@ mod simulated;
 mod snmp;
 mod waiting;
 
-pub use meter::{Meter, MeterError, Sample, open};
+pub use meter::{Meter, MeterError, Sample};
+pub use open::open;

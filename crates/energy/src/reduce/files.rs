@@ -1,11 +1,10 @@
 //! Merged logs to one reduction.
 
-use super::gather::Gathered;
-use super::point::Parts;
 use super::rules::finding;
+use super::types::{Gathered, Parts, ReduceError};
 use super::workload::{forget_best, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
-use crate::log::{Log, MergedRun, ReadError};
+use crate::log::{Log, MergedRun};
 use crate::merge::{meet, spans_of};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
@@ -20,24 +19,6 @@ pub const WORKLOADS: [&str; 4] = ["SWBUILD", "VDA", "VDI", "DATABASE"];
 pub struct ReduceOptions {
     /// The last tenth of RUN is left out.
     pub without_tail: bool,
-}
-
-/// Why there is no reduction.
-#[derive(Debug, thiserror::Error)]
-pub enum ReduceError {
-    /// A log cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// It has no run.
-    #[error(
-        "{0}: no run is in this energy log; merge it first: filermark energy merge RUN.run.jsonl {0}"
-    )]
-    NotMerged(PathBuf),
-    /// More than is held.
-    #[error(
-        "{0}: more than {1} samples of meters and chosen interfaces; choose fewer interfaces, or merge run by run"
-    )]
-    TooMuch(PathBuf, usize),
 }
 
 /// Reduces merged logs together.

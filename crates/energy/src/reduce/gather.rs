@@ -1,74 +1,19 @@
 //! Reads a merged log and holds what the reduction needs of it: the moments of meters, the
 //! pieces of chosen interfaces, the sums of the others.
 
-use super::ReduceError;
-use super::power::{Fineness, power_of};
+use super::power::power_of;
 use super::steps::{Piece, Steps};
-use crate::digits::Digits;
-use crate::log::{
-    EnergyPhase, Head, Log, LogEvent, LogLine, MergedRun, Readings, Role, Source, SourceKind, Tag,
-    Traffic,
-};
+use super::types::{Fineness, Gathered, Part, PortData, ReduceError, SourceData};
+use crate::log::{EnergyPhase, Head, Log, LogLine, Readings, Role, SourceKind, Tag, Traffic};
 use crate::reading::Quantity;
 use crate::sflow::{Names, PortPattern, Selection};
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::net::IpAddr;
 
 /// Most figures of meters, and most samples of chosen interfaces, that are held.
 const HELD_MAX: usize = 12_000_000;
 /// Most events that are held.
 const EVENTS_MAX: usize = 10_000;
-
-/// What a log tells.
-pub(super) struct Gathered {
-    pub head: Head,
-    pub runs: Vec<MergedRun>,
-    pub sources: BTreeMap<u32, SourceData>,
-    /// By agent and ifIndex: the same interface in two logs is one.
-    pub ports: BTreeMap<(IpAddr, u32), PortData>,
-    pub selection: Selection,
-    /// Chosen interfaces that make no sense, as they were written.
-    pub bad_ports: Vec<String>,
-    pub events: Vec<LogEvent>,
-    pub events_left_out: u64,
-    /// The number of a last line that was cut.
-    pub cut: Option<u64>,
-    held: usize,
-    by_number: BTreeMap<u32, (IpAddr, u32)>,
-}
-
-/// A meter or sensor, or a collector.
-pub(super) struct SourceData {
-    pub source: Source,
-    pub samples: u64,
-    pub moments: BTreeMap<Quantity, Vec<(f64, f64)>>,
-}
-
-impl SourceData {
-    /// How fine its figures are: as the log says, else as they look; `None`: nobody can
-    /// tell.
-    pub(super) fn digits(&self, quantity: Quantity) -> Option<Digits> {
-        let said = self.source.digits.get(&quantity).copied();
-        said.or_else(|| {
-            let moments = self.moments.get(&quantity)?;
-            Digits::of_values(moments.iter().map(|moment| moment.1))
-        })
-    }
-}
-
-/// An interface.
-pub(super) struct PortData {
-    pub label: String,
-    pub chosen: bool,
-    pub pieces: Vec<Piece>,
-    /// Samples in which a count was not known.
-    pub unknown: u64,
-    /// Packets that were broken or thrown away, in RUN.
-    pub bad_packets: u64,
-    /// Bytes in RUN, by run.
-    pub run_bytes: BTreeMap<u32, u64>,
-}
 
 impl Gathered {
     /// Reads a whole log.
@@ -285,42 +230,6 @@ impl Joined {
         }
         self.moments.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.moments.dedup_by(|later, first| later.0 <= first.0);
-    }
-}
-
-/// So many samples tell how far apart samples are.
-const INTERVAL_SAMPLES_MIN: usize = 3;
-
-/// What one meter says of one quantity.
-pub(super) struct Part {
-    pub moments: Vec<(f64, f64)>,
-    /// As it was asked for, or the usual one of all.
-    pub interval_s: Option<f64>,
-    /// Two logs say different things of one time.
-    pub contradicts: bool,
-    /// All of it, for charts.
-    pub all: Steps,
-    /// Of power: what it is made of and how fine it is, by log.
-    pub fineness: Vec<Fineness>,
-}
-
-impl Part {
-    /// What lies between two of its figures near this one, where it can be told.
-    pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
-        let steps = self.fineness.iter().filter_map(|f| f.step_at(watts));
-        steps.reduce(f64::max)
-    }
-
-    /// What it says from a moment until before another.
-    pub(super) fn between(&self, from: f64, to: f64) -> Steps {
-        let begin = self.moments.partition_point(|m| m.0 < from);
-        // A reading at the end is of what follows, as its tag says.
-        let end = self.moments.partition_point(|m| m.0 < to);
-        let moments = self.moments.get(begin..end).unwrap_or_default();
-        // Idle may have been measured at another pace.
-        let own = moments.len() >= INTERVAL_SAMPLES_MIN;
-        let interval_s = self.interval_s.filter(|_| !own);
-        Steps::of_moments(moments, interval_s).cut(from, to)
     }
 }
 

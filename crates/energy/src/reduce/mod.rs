@@ -12,15 +12,17 @@ mod rules;
 mod series;
 mod shown;
 mod steps;
+mod types;
 mod whole;
 mod workload;
 
 #[cfg(test)]
 mod tests;
 
-pub use files::{ReduceError, ReduceOptions, WORKLOADS, reduce_files, reduce_logs};
+pub use files::{ReduceOptions, WORKLOADS, reduce_files, reduce_logs};
 pub use programme::{DEFINITION, Limit, Programme, Range, programme};
 pub use shown::{efficiency_decimals, shown_decimals};
+pub use types::ReduceError;
 
 use crate::log::{EnergyPhase, Instrument, Lab};
 

@@ -1,30 +1,12 @@
 //! What a load point says: power and traffic over RUN, and what follows of them.
 
-use super::gather::{Gathered, Part};
 use super::rules;
 use super::steps::Steps;
+use super::types::{Gathered, Part, PartMap, Parts};
 use super::{EnergyFinding, PointEfficiency, Stats, TrafficFrom};
 use crate::log::{EnergyPhase, MergedPoint, Role};
 use crate::reading::Quantity;
 use std::collections::BTreeMap;
-
-/// What the meters of a role say of one quantity, by what people call them.
-pub(super) type PartMap = BTreeMap<String, Part>;
-
-/// The parts of a log, made once for all its load points.
-pub(super) struct Parts {
-    pub power: PartMap,
-    pub client_power: PartMap,
-    pub temperature: PartMap,
-    pub humidity: PartMap,
-    pub voltage: PartMap,
-    pub frequency: PartMap,
-    pub distortion: PartMap,
-    /// Chosen interfaces.
-    pub traffic: BTreeMap<String, Steps>,
-    /// Samples of them that lie over others: heard twice.
-    pub traffic_over: u64,
-}
 
 impl Parts {
     pub(super) fn of(log: &Gathered) -> Self {

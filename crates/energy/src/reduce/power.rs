@@ -1,7 +1,7 @@
 //! Which columns of a meter give its power: its own, or voltage x current x power factor
 //! of the same readings, where these have more digits and fit.
 
-use super::gather::SourceData;
+use super::types::{Fineness, Product, SourceData};
 use crate::digits::Digits;
 use crate::reading::Quantity;
 
@@ -11,40 +11,6 @@ const FINER_MIN: f64 = 2.0;
 const MISFITS_MAX: f64 = 0.01;
 /// What rounding explains, times this, is no misfit.
 const SLACK: f64 = 1.1;
-
-/// What a meter's power is made of, and how fine it is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Fineness {
-    /// Of the meter's own column, where it can be told.
-    pub column: Option<Digits>,
-    /// The product was looked at, since it is finer than the column.
-    pub product: Option<Product>,
-}
-
-/// Voltage x current x power factor, held against the meter's own column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Product {
-    /// It fits, and is the power; else the column is.
-    pub is_used: bool,
-    /// Half its steps as a share of it.
-    pub share: f64,
-    /// Mean of the column, in W.
-    pub mean_w: f64,
-    /// The most by which both differ, in W.
-    pub apart_w: f64,
-    /// The most that rounding explains, in W.
-    pub explained_w: f64,
-}
-
-impl Fineness {
-    /// What lies between two figures near this one, where it can be told.
-    pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
-        match self.product {
-            Some(product) if product.is_used => Some(2.0 * product.share * watts.abs()),
-            _ => Some(self.column?.step_at(watts)),
-        }
-    }
-}
 
 /// The power of a source, reading by reading, and what it is made of.
 pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Fineness) {

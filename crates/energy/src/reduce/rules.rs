@@ -1,8 +1,7 @@
 //! The rules: each looks at a figure, a limit of the programme, and says what is to be said.
 
-use super::gather::SourceData;
-use super::point::PartMap;
 use super::programme::programme;
+use super::types::{PartMap, SourceData};
 use super::{
     EnergyFinding, EnergyRule, PointEfficiency, Stats, efficiency_decimals, shown_decimals,
 };
@@ -106,7 +105,7 @@ pub(super) fn resolution(
     (from, to): (f64, f64),
 ) -> Option<EnergyFinding> {
     let mean = point.power_w?.mean;
-    let of_part = |(label, part): (&String, &super::gather::Part)| {
+    let of_part = |(label, part): (&String, &super::types::Part)| {
         let stats = part.between(from, to).stats(from, to)?;
         Some((label.clone(), part.step_at(stats.mean)?))
     };
@@ -134,7 +133,7 @@ pub(super) fn resolution(
 
 /// A meter that is clamped the wrong way round, or does not measure.
 pub(super) fn negative(parts: &PartMap, from: f64, to: f64) -> Option<EnergyFinding> {
-    let below = |part: &&super::gather::Part| {
+    let below = |part: &&super::types::Part| {
         let stats = part.between(from, to).stats(from, to);
         stats.is_some_and(|stats| stats.min < 0.0 || stats.max <= 0.0)
     };

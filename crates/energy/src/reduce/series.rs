@@ -1,7 +1,7 @@
 //! The lines of the charts, thinned to what a chart can show.
 
-use super::point::Parts;
 use super::steps::Steps;
+use super::types::Parts;
 use super::{Series, SeriesKind};
 use crate::log::MergedRun;
 use filermark_results::Timestamp;
@@ -18,9 +18,9 @@ pub(super) fn series(
     (from, to): (Timestamp, Timestamp),
 ) -> Vec<Series> {
     let axis = Axis::of(parts, from.unix_seconds(), to.unix_seconds());
-    let all = |parts: &super::point::PartMap| -> Vec<(String, Steps)> {
+    let all = |parts: &super::types::PartMap| -> Vec<(String, Steps)> {
         let part =
-            |(label, part): (&String, &super::gather::Part)| (label.clone(), part.all.clone());
+            |(label, part): (&String, &super::types::Part)| (label.clone(), part.all.clone());
         parts.iter().map(part).collect()
     };
     let mut found = Vec::new();

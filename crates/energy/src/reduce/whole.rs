@@ -1,10 +1,8 @@
 //! What is to be said of a run as a whole: clocks, interfaces, data, load points.
 
-use super::gather::Gathered;
-use super::point::Parts;
-use super::power::Fineness;
 use super::programme::programme;
 use super::rules::{finding, list};
+use super::types::{Fineness, Gathered, Parts};
 use super::{EnergyFinding, EnergyRule, WorkloadReduction};
 use crate::log::{EventKind, MergedRun, Role, Source, SourceKind};
 use crate::merge::Timeline;
@@ -84,7 +82,7 @@ pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
 
 fn clocks(log: &Gathered) -> Vec<EnergyFinding> {
     let limit = programme().clock_bound_s_max.value;
-    let say = |data: &super::gather::SourceData| {
+    let say = |data: &super::types::SourceData| {
         let source = &data.source;
         let message = match source.clock.bound_s {
             Some(bound) if bound <= limit => return None,
@@ -171,7 +169,7 @@ fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
 }
 
 fn busiest(log: &Gathered, run: &MergedRun) -> String {
-    let bytes = |port: &super::gather::PortData| port.run_bytes.get(&run.run).copied().unwrap_or(0);
+    let bytes = |port: &super::types::PortData| port.run_bytes.get(&run.run).copied().unwrap_or(0);
     let mut by_bytes: Vec<_> = log
         .ports
         .iter()

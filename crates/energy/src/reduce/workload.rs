@@ -1,8 +1,8 @@
 //! What one run says: its load points, its best, its idle power, its charts.
 
-use super::gather::{Gathered, SourceData};
-use super::point::{Parts, reduce_point, sum_between};
+use super::point::{reduce_point, sum_between};
 use super::power::power_of;
+use super::types::{Gathered, Parts, SourceData};
 use super::{
     EnergyFinding, EnergyRule, PhaseSpan, PointEfficiency, SourceView, Stats, TrafficFrom,
     WorkloadReduction, series, whole,

@@ -8,7 +8,8 @@ use super::source::{SourceReader, Wanted, beside};
 use super::stop::Stop;
 use super::writer::{self, Outbox, Post};
 use super::{CollectError, Snapshot, Summary};
-use crate::meter::{MeterError, open};
+use crate::meter::MeterError;
+use crate::open::open;
 use filermark_energy::log::{
     ClockFacts, EventKind, Head, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, Source, SourceKind,
 };

@@ -1,0 +1,169 @@
+//! What the steps of the reduction hand on: the contents of a log, what each meter says,
+//! and why there is no reduction.
+
+use super::steps::{Piece, Steps};
+use crate::digits::Digits;
+use crate::log::{Head, LogEvent, MergedRun, ReadError, Source};
+use crate::reading::Quantity;
+use crate::sflow::Selection;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// So many samples tell how far apart samples are.
+const INTERVAL_SAMPLES_MIN: usize = 3;
+
+/// Why there is no reduction.
+#[derive(Debug, thiserror::Error)]
+pub enum ReduceError {
+    /// A log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It has no run.
+    #[error(
+        "{0}: no run is in this energy log; merge it first: filermark energy merge RUN.run.jsonl {0}"
+    )]
+    NotMerged(PathBuf),
+    /// More than is held.
+    #[error(
+        "{0}: more than {1} samples of meters and chosen interfaces; choose fewer interfaces, or merge run by run"
+    )]
+    TooMuch(PathBuf, usize),
+}
+
+/// What a log tells.
+pub(super) struct Gathered {
+    pub head: Head,
+    pub runs: Vec<MergedRun>,
+    pub sources: BTreeMap<u32, SourceData>,
+    /// By agent and ifIndex: the same interface in two logs is one.
+    pub ports: BTreeMap<(IpAddr, u32), PortData>,
+    pub selection: Selection,
+    /// Chosen interfaces that make no sense, as they were written.
+    pub bad_ports: Vec<String>,
+    pub events: Vec<LogEvent>,
+    pub events_left_out: u64,
+    /// The number of a last line that was cut.
+    pub cut: Option<u64>,
+    /// How many figures and samples are held.
+    pub held: usize,
+    /// Interfaces by their numbers in this log.
+    pub by_number: BTreeMap<u32, (IpAddr, u32)>,
+}
+
+/// A meter or sensor, or a collector.
+pub(super) struct SourceData {
+    pub source: Source,
+    pub samples: u64,
+    pub moments: BTreeMap<Quantity, Vec<(f64, f64)>>,
+}
+
+impl SourceData {
+    /// How fine its figures are: as the log says, else as they look; `None`: nobody can
+    /// tell.
+    pub(super) fn digits(&self, quantity: Quantity) -> Option<Digits> {
+        let said = self.source.digits.get(&quantity).copied();
+        said.or_else(|| {
+            let moments = self.moments.get(&quantity)?;
+            Digits::of_values(moments.iter().map(|moment| moment.1))
+        })
+    }
+}
+
+/// An interface.
+pub(super) struct PortData {
+    pub label: String,
+    pub chosen: bool,
+    pub pieces: Vec<Piece>,
+    /// Samples in which a count was not known.
+    pub unknown: u64,
+    /// Packets that were broken or thrown away, in RUN.
+    pub bad_packets: u64,
+    /// Bytes in RUN, by run.
+    pub run_bytes: BTreeMap<u32, u64>,
+}
+
+/// What one meter says of one quantity.
+pub(super) struct Part {
+    pub moments: Vec<(f64, f64)>,
+    /// As it was asked for, or the usual one of all.
+    pub interval_s: Option<f64>,
+    /// Two logs say different things of one time.
+    pub contradicts: bool,
+    /// All of it, for charts.
+    pub all: Steps,
+    /// Of power: what it is made of and how fine it is, by log.
+    pub fineness: Vec<Fineness>,
+}
+
+impl Part {
+    /// What lies between two of its figures near this one, where it can be told.
+    pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
+        let steps = self.fineness.iter().filter_map(|f| f.step_at(watts));
+        steps.reduce(f64::max)
+    }
+
+    /// What it says from a moment until before another.
+    pub(super) fn between(&self, from: f64, to: f64) -> Steps {
+        let begin = self.moments.partition_point(|m| m.0 < from);
+        // A reading at the end is of what follows, as its tag says.
+        let end = self.moments.partition_point(|m| m.0 < to);
+        let moments = self.moments.get(begin..end).unwrap_or_default();
+        // Idle may have been measured at another pace.
+        let own = moments.len() >= INTERVAL_SAMPLES_MIN;
+        let interval_s = self.interval_s.filter(|_| !own);
+        Steps::of_moments(moments, interval_s).cut(from, to)
+    }
+}
+
+/// What a meter's power is made of, and how fine it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Fineness {
+    /// Of the meter's own column, where it can be told.
+    pub column: Option<Digits>,
+    /// The product was looked at, since it is finer than the column.
+    pub product: Option<Product>,
+}
+
+/// Voltage x current x power factor, held against the meter's own column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Product {
+    /// It fits, and is the power; else the column is.
+    pub is_used: bool,
+    /// Half its steps as a share of it.
+    pub share: f64,
+    /// Mean of the column, in W.
+    pub mean_w: f64,
+    /// The most by which both differ, in W.
+    pub apart_w: f64,
+    /// The most that rounding explains, in W.
+    pub explained_w: f64,
+}
+
+impl Fineness {
+    /// What lies between two figures near this one, where it can be told.
+    pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
+        match self.product {
+            Some(product) if product.is_used => Some(2.0 * product.share * watts.abs()),
+            _ => Some(self.column?.step_at(watts)),
+        }
+    }
+}
+
+/// What the meters of a role say of one quantity, by what people call them.
+pub(super) type PartMap = BTreeMap<String, Part>;
+
+/// The parts of a log, made once for all its load points.
+pub(super) struct Parts {
+    pub power: PartMap,
+    pub client_power: PartMap,
+    pub temperature: PartMap,
+    pub humidity: PartMap,
+    pub voltage: PartMap,
+    pub frequency: PartMap,
+    pub distortion: PartMap,
+    /// Chosen interfaces.
+    pub traffic: BTreeMap<String, Steps>,
+    /// Samples of them that lie over others: heard twice.
+    pub traffic_over: u64,
+}
