@@ -5,8 +5,8 @@
 use crate::figures::{KB, Planned, Throughput};
 use crate::ort;
 use crate::record::{PointRecord, RunRecord};
+use crate::sfslog::{ip_version, protocol_name};
 use crate::sfssum::reasons;
-use crate::text::protocol_name;
 use filermark_model::{Figure, PointStats};
 use serde::Serialize;
 
@@ -214,7 +214,7 @@ fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Curv
         procs_per_client: Some(u64::from(planned.procs_per_client)),
         ip_version: match is_composite {
             true => None,
-            false => Some(crate::text::ip_version(record)),
+            false => Some(ip_version(record)),
         },
         is_valid: point.is_valid(),
         reason: reasons(point),

@@ -5,35 +5,33 @@
 //! gives findings; no rule knows another. All rules are explained in
 //! `docs/src/reference/rules.md`.
 
+mod case;
 mod client_cache;
 mod composite;
 mod data;
+mod mix;
 pub(crate) mod rate;
 mod response;
+mod saturated;
 mod silent;
 mod stable;
 mod stalled;
 
 pub use client_cache::judge_client_reads;
+pub use data::{EARLY_EOFS, VERIFY_ERRORS};
 pub use rate::settle_rate;
 pub use silent::judge_silences;
 pub use stalled::judge_stalls;
 
 use crate::figures::is_background;
 use crate::steadiness::{self, Change};
-use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
+use case::{Case, OWN, PROC_EDGE_OPS, percent_of};
+use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::{ComponentStats, PointStats, ProcStats};
 use filermark_model::units::counted;
-use filermark_model::{Finding, Mix, Op, OpStats, Rule, Severity};
+use filermark_model::{Finding, Rule, Severity};
+use mix::mix_distance;
 
-/// Operations that a proc may be short of whatever its share: those in flight
-/// at the edges of the window.
-const PROC_EDGE_OPS: f64 = 2.0;
-/// Standard errors within which a share's distance from the mix is chance.
-const CHANCE_STD_ERRORS: f64 = 4.0;
-/// Open pacing: waiting work at the end of the window, in seconds of the
-/// requested load, from which on the backlog counts as growing.
-const BACKLOG_SECONDS_MAX: f64 = 0.5;
 /// Median lateness of the generator's wake-ups that is remarked, in ms.
 const WAKEUP_MS_P50_MAX: f64 = 0.1;
 /// 99th percentile of the same, in ms.
@@ -46,14 +44,6 @@ const WINDOW_SECONDS_MIN: f64 = 30.0;
 const OPS_MIN: f64 = 1_000.0;
 /// Kinds of errors that a finding names.
 const ERRORS_NAMED: usize = 3;
-/// Filermark's own limits are explained here.
-const OWN: &str = "Filermark, docs/src/reference/rules.md";
-
-/// The counter of reads whose data was not as written.
-pub const VERIFY_ERRORS: &str = "verify_errors";
-
-/// The counter of reads that met the end of a file before what had been written.
-pub const EARLY_EOFS: &str = "early_eofs";
 
 /// The counters that tell of something unusual on the server's side: (name,
 /// how much it matters, what it means).
@@ -163,14 +153,6 @@ pub const LACKING_COUNTERS: &[(&str, Severity, &str)] = &[(
     "transfers that were to bypass the client's cache (O_DIRECT) went through it: the file system refused, or their place or length did not fit its blocks",
 )];
 
-/// What a rule looks at.
-struct Case<'a> {
-    stats: &'a PointStats,
-    load: LoadPoint,
-    plan: &'a RunPlan,
-    core_count: u32,
-}
-
 /// What the rules say of a measured load point.
 ///
 /// `core_count` are the processors of all client hosts together
@@ -198,7 +180,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         composite::component_variance,
         composite::data_touched,
         composite::random_reads,
-        saturated,
+        saturated::saturated,
         response::open_operations,
         response::missed_load,
         lateness,
@@ -210,35 +192,6 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
     findings.extend(told_by(&case, Rule::Lacking, LACKING_COUNTERS));
     findings.extend(short_run(&case));
     findings
-}
-
-/// Whether a load point with these findings counts.
-pub fn is_valid(findings: &[Finding]) -> bool {
-    !findings.iter().any(Finding::invalidates)
-}
-
-impl Case<'_> {
-    fn window_seconds(&self) -> f64 {
-        self.stats.window_ns as f64 / 1e9
-    }
-
-    /// The limit's source: the run's own parameter, or the benchmark's standard.
-    fn source(&self, parameter: &str, limit: f64, standard: f64) -> String {
-        let benchmark = &self.plan.benchmark;
-        if limit == standard {
-            format!("benchmark {} version {}", benchmark.name, benchmark.version)
-        } else {
-            format!("{parameter} of this run")
-        }
-    }
-}
-
-fn percent_of(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 {
-        100.0 * part / whole
-    } else {
-        0.0
-    }
 }
 
 fn response_limit(case: &Case<'_>) -> Option<Finding> {
@@ -327,62 +280,6 @@ fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
     }
 }
 
-/// How far these operations are off a mix, where they are. In a small sample
-/// chance alone moves shares by more than the limit: then it is only noted.
-fn mix_distance(case: &Case<'_>, whose: &str, mix: &Mix, ops: &[OpStats]) -> Option<Finding> {
-    let limit = case.plan.limits.mix_deviation_pcnt_max;
-    let total: f64 = ops.iter().map(|o| o.success_count as f64).sum();
-    let count_of = |op| {
-        ops.iter()
-            .find(|o| o.op == op)
-            .map_or(0, |o| o.success_count)
-    };
-    let wanted = mix.shares().iter().map(|(op, _)| *op);
-    let unwanted = ops.iter().map(|o| o.op);
-    let (op, actual, target) = wanted
-        .chain(unwanted.filter(|op| mix.percent(*op) == 0.0))
-        .map(|op| (op, percent_of(count_of(op) as f64, total), mix.percent(op)))
-        .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()))?;
-    let off = (actual - target).abs();
-    if total == 0.0 || off <= limit {
-        return None;
-    }
-    let share = target / 100.0;
-    // Operations of a sequence come in runs: there are fewer independent draws.
-    let run = run_length(case, op);
-    let draws = total / (2.0 * run - 1.0).max(1.0);
-    let chance = CHANCE_STD_ERRORS * 100.0 * (share * (1.0 - share) / draws).sqrt();
-    let (severity, remark) = if off > chance {
-        (Severity::Invalid, String::new())
-    } else {
-        let remark = format!(", which chance alone can give with only {total:.0} operations");
-        (Severity::Note, remark)
-    };
-    let name = case.plan.benchmark.protocol.op_name(op);
-    let message = format!(
-        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
-    );
-    let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
-    let source = case.source("MIX_DEVIATION_MAX", limit, standard);
-    Some(Finding::new(Rule::MixDeviation, severity, message).with_limit(off, limit, &source))
-}
-
-/// How many operations of a kind come in a row, on average: 1 where each is drawn by itself.
-fn run_length(case: &Case<'_>, op: Op) -> f64 {
-    let classic = case.plan.benchmark.classic();
-    let Some(sequence) = classic.and_then(|c| c.sequence.as_ref()) else {
-        return 1.0;
-    };
-    let runs = sequence.figures().runs;
-    // What does not itself come in runs is pushed aside by what does.
-    let own = runs
-        .iter()
-        .find(|(of, _)| *of == op)
-        .map_or(1.0, |(_, n)| *n);
-    let longest = runs.iter().map(|(_, n)| *n).fold(1.0, f64::max);
-    own.max(longest / 2.0)
-}
-
 fn errors(case: &Case<'_>) -> Option<Finding> {
     let late = case.stats.late_error_count();
     let failed = case.stats.error_count().saturating_add(late);
@@ -422,31 +319,6 @@ fn errors(case: &Case<'_>) -> Option<Finding> {
         _ => case.source("ERROR_PCNT_MAX", warn, warn),
     };
     Some(Finding::new(Rule::Errors, severity, message).with_limit(pcnt, limit, &source))
-}
-
-fn saturated(case: &Case<'_>) -> Option<Finding> {
-    if case.plan.pacing.mode != PacingMode::Open {
-        return None;
-    }
-    let stats = case.stats;
-    let limit = (case.load.requested.0 * BACKLOG_SECONDS_MAX)
-        .max(f64::from(case.plan.proc_count_at(case.load)));
-    let waiting = stats.backlog_end as f64;
-    let message = if stats.dropped_count > 0 {
-        format!(
-            "the server did not keep up: {} dropped because {} were waiting per proc",
-            counted(stats.dropped_count, "operation"),
-            case.plan.pacing.backlog_max_per_proc
-        )
-    } else if waiting > limit {
-        format!(
-            "the server did not keep up: {waiting:.0} operations were waiting or in flight when the window closed (the most is {limit:.0}, half a second of the load)"
-        )
-    } else {
-        return None;
-    };
-    let finding = Finding::new(Rule::Saturated, Severity::Invalid, message);
-    Some(finding.with_limit(waiting, limit, OWN))
 }
 
 fn lateness(case: &Case<'_>) -> Option<Finding> {

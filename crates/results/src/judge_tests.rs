@@ -1,7 +1,8 @@
 use super::*;
+use crate::record::is_valid;
 use crate::testing::{plan, quiet_point};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
-use filermark_model::plan::{DriverPlan, Limits};
+use filermark_model::plan::{DriverPlan, Limits, PacingMode};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, Op, OpsPerSec};
 

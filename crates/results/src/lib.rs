@@ -61,11 +61,11 @@ pub use curve::{Curve, CurvePoint, OrtMethod};
 pub use environment::{Environment, MountFacts, hosts_changed};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
-pub use judge::{is_valid, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};
+pub use judge::{judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
-    Restart, RunHeader, RunRecord, definition_fingerprint, fingerprint, sha256,
+    Restart, RunHeader, RunRecord, definition_fingerprint, fingerprint, is_valid, sha256,
 };
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;

@@ -17,6 +17,7 @@ use filermark_model::stats::PointStats;
 use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Rule, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
@@ -342,8 +343,27 @@ impl PointRecord {
 
     /// Whether it counts: measured, and no finding says otherwise.
     pub fn is_valid(&self) -> bool {
-        self.measured().is_some() && crate::judge::is_valid(&self.findings)
+        self.measured().is_some() && is_valid(&self.findings)
     }
+}
+
+/// Whether a load point with these findings counts.
+pub fn is_valid(findings: &[Finding]) -> bool {
+    !findings.iter().any(Finding::invalidates)
+}
+
+/// The order of two points in the sweep: by their load, and by their numbers where
+/// that is equal.
+pub(crate) fn by_load(a: &PointRecord, b: &PointRecord) -> Ordering {
+    // As fast as it goes is above every rate.
+    let rate = |p: &PointRecord| match p.load.requested.0 {
+        rate if rate > 0.0 => rate,
+        _ => f64::INFINITY,
+    };
+    rate(a)
+        .total_cmp(&rate(b))
+        .then(a.load.units.total_cmp(&b.load.units))
+        .then(a.load.number.cmp(&b.load.number))
 }
 
 /// A warm-up that was to last until the load was steady (WARMUP_TIME=auto).
@@ -666,7 +686,7 @@ impl RunRecord {
     pub fn ort_ms(&self) -> Option<f64> {
         let mut valid: Vec<_> = self.valid_points().collect();
         // LOAD may list the loads in any order.
-        valid.sort_by(|a, b| crate::verdict::by_load(a, b));
+        valid.sort_by(|a, b| by_load(a, b));
         let points: Vec<_> = valid
             .into_iter()
             .filter_map(PointRecord::measured)

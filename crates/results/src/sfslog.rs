@@ -4,7 +4,8 @@
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{finding_line, ip_version, one_line, protocol_name, severity_word};
+use crate::text::{finding_line, one_line, severity_word};
+use filermark_model::plan::{IpChoice, Target};
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
@@ -400,5 +401,50 @@ fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {
             severity_word(finding.severity),
             finding_line(finding)
         );
+    }
+}
+
+/// `4` or `6`: the address family that the run's calls went over.
+pub fn ip_version(record: &RunRecord) -> u8 {
+    match record.run.plan.driver.facts().ip.unwrap_or(IpChoice::V4) {
+        IpChoice::V4 => 4,
+        IpChoice::V6 => 6,
+        IpChoice::Any => {
+            let mut servers = record.environments.iter().flat_map(|e| &e.servers);
+            let v6 = servers.any(|s| s.addresses.first().is_some_and(|a| a.contains(':')));
+            if v6 { 6 } else { 4 }
+        }
+    }
+}
+
+/// The protocol as the classical files spell it; `NULL` where no server was
+/// asked at all.
+pub fn protocol_name(record: &RunRecord) -> &'static str {
+    match record.run.plan.driver.facts().target {
+        Target::Nothing => "NULL",
+        Target::Mounted | Target::Server => record.run.plan.benchmark.protocol.sfssum_name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sfssum::biods;
+    use crate::testing;
+    use filermark_model::plan::DriverPlan;
+
+    #[test]
+    fn the_address_family_follows_the_plan_and_the_servers() {
+        let mut record = testing::record();
+        assert_eq!((ip_version(&record), protocol_name(&record)), (4, "NFS3"));
+        let DriverPlan::Nfs(nfs3) = &mut record.run.plan.driver else {
+            panic!("the synthetic run speaks NFSv3");
+        };
+        nfs3.ip = IpChoice::Any;
+        assert_eq!(ip_version(&record), 4);
+        record.environments[0].servers[0].addresses = vec!["2001:db8::7".into()];
+        assert_eq!(ip_version(&record), 6);
+        record.run.plan.driver = DriverPlan::Null;
+        assert_eq!((protocol_name(&record), biods(&record)), ("NULL", (0, 0)));
     }
 }

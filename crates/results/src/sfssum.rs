@@ -5,7 +5,8 @@
 //! is below its rate by, the verdict of the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and the sentence that this is no SPEC result.
 
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{biods, finding_line, ip_version, network, one_line, protocol_name};
+use crate::sfslog::{ip_version, protocol_name};
+use crate::text::{finding_line, one_line};
 use filermark_model::benchmark::HERITAGE_NOTICE;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Rule};
 use std::fmt::Write as _;
@@ -123,6 +124,18 @@ fn format_row(r: &Row) -> String {
         r.biod_reads,
         r.biod_writes,
     )
+}
+
+/// What carried the run's calls, in a letter: `T` for TCP, also where no network was
+/// asked at all, `U` for UDP.
+pub fn network(record: &RunRecord) -> char {
+    let transport = record.run.plan.driver.facts().transport;
+    transport.unwrap_or_default().sfssum_letter()
+}
+
+/// BIOD_MAX_READS and BIOD_MAX_WRITES.
+pub fn biods(record: &RunRecord) -> (u32, u32) {
+    record.run.plan.driver.facts().biods
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@
 //! (docs/src/reference/rules.md#the-verdict).
 
 use crate::judge::rate::{Cause, other_cause};
-use crate::record::{End, Outcome, PointRecord, RunRecord};
+use crate::record::{End, Outcome, PointRecord, RunRecord, by_load};
 use crate::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
-use std::cmp::Ordering;
 
 /// All words of runs, the best first.
 pub const WORDS: [&str; 5] = [
@@ -269,20 +268,6 @@ fn rules(point: &PointRecord) -> String {
     let mut names: Vec<_> = against.map(|f| f.rule.name()).collect();
     names.dedup();
     names.join(", ")
-}
-
-/// The order of two points in the sweep: by their load, and by their numbers where
-/// that is equal.
-pub(crate) fn by_load(a: &PointRecord, b: &PointRecord) -> Ordering {
-    // As fast as it goes is above every rate.
-    let rate = |p: &PointRecord| match p.load.requested.0 {
-        rate if rate > 0.0 => rate,
-        _ => f64::INFINITY,
-    };
-    rate(a)
-        .total_cmp(&rate(b))
-        .then(a.load.units.total_cmp(&b.load.units))
-        .then(a.load.number.cmp(&b.load.number))
 }
 
 impl PointRecord {

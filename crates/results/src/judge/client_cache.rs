@@ -1,6 +1,6 @@
 //! Whether it was the file system that was measured, or the client's own memory.
 
-use super::{OWN, percent_of};
+use super::case::{OWN, percent_of};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::{Bytes, Finding, Rule, Severity};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! Rules that only composite benchmarks have.
 
-use super::{Case, PROC_EDGE_OPS, mix_distance, percent_of};
+use super::case::{Case, PROC_EDGE_OPS, percent_of};
+use super::mix::mix_distance;
 use crate::figures::is_background;
 use filermark_model::composite::CompositeWork;
 use filermark_model::stats::ComponentStats;

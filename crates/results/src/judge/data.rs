@@ -1,8 +1,14 @@
 //! Whether what was read is what had been written, and how much of it was compared.
 
-use super::{Case, EARLY_EOFS, OWN, VERIFY_ERRORS, percent_of};
+use super::case::{Case, OWN, percent_of};
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
+
+/// The counter of reads whose data was not as written.
+pub const VERIFY_ERRORS: &str = "verify_errors";
+
+/// The counter of reads that met the end of a file before what had been written.
+pub const EARLY_EOFS: &str = "early_eofs";
 
 /// Share of the bytes that were to be compared of which nothing can be said, in percent.
 const UNDECIDED_PCNT_MAX: f64 = 50.0;

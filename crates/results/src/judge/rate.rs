@@ -5,7 +5,7 @@
 //! This is the only list of such causes. The findings, the verdict, the result at the
 //! response limit and `compare` all ask here.
 
-use super::{Case, OWN, percent_of};
+use super::case::{Case, OWN, percent_of};
 use crate::figures::Planned;
 use crate::record::PointRecord;
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};

@@ -1,6 +1,7 @@
 //! Rules of response times whose ends were not seen.
 
-use super::{Case, OWN, percent_of};
+use super::case::{Case, OWN, percent_of};
+use super::saturated::saturated;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 
@@ -28,7 +29,7 @@ pub(super) fn open_operations(case: &Case<'_>) -> Option<Finding> {
     let pcnt = percent_of(open as f64, operations(case));
     // What an overloaded server leaves waiting is judged by `saturated`, and the points
     // below it still count.
-    let severity = match pcnt > OPEN_PCNT_MAX && super::saturated(case).is_none() {
+    let severity = match pcnt > OPEN_PCNT_MAX && saturated(case).is_none() {
         true => Severity::Invalid,
         false => Severity::Warning,
     };

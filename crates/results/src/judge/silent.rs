@@ -1,6 +1,6 @@
 //! How long no reply arrived while operations were under way.
 
-use super::OWN;
+use super::case::OWN;
 use crate::record::ClientSummary;
 use filermark_model::silence::{SILENCE_MIN, Silence};
 use filermark_model::stall::{ProcessRole, ProcessStalls};

@@ -1,6 +1,6 @@
 //! Whether what the server answered UNSTABLE became stable, and whether RUN paid for it.
 
-use super::{Case, OWN, percent_of};
+use super::case::{Case, OWN, percent_of};
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Op, Rule, Severity};

@@ -1,6 +1,6 @@
 //! Whether the processes of a run did run all the time.
 
-use super::{OWN, percent_of};
+use super::case::{OWN, percent_of};
 use filermark_model::plan::{Limits, STALL_PCNT_STANDARD};
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::units::counted;
