@@ -2,16 +2,16 @@
 
 use crate::bundle::{Bundle, Member, read_file, read_record};
 use crate::inputs::{Inputs, is_named};
-use crate::name::check_name;
+use crate::name::{SIGNATURE_END, check_name};
+use crate::page::is_of_other;
 use crate::role::Role;
-use crate::sign::SIGNATURE_END;
-use crate::verify::pages::is_of_other;
+use crate::submission_file::{looks_like_submission, parse_submission};
 use crate::{ArchiveError, Done, sha256};
 use filermark_model::InputFile;
 use filermark_model::secret_text::{secret_files, secrets};
 use filermark_results::RunRecord;
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_is_plain};
-use filermark_submission::{Document, Element, ROOT_NAME, XML_LEN_MAX, read_xml};
+use filermark_submission::{Document, Element};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -602,24 +602,6 @@ fn is_record(path: &Path) -> bool {
 fn is_submission(path: &Path) -> bool {
     let bytes = read_file(path).unwrap_or_default();
     looks_like_submission(&bytes)
-}
-
-/// Whether a text has the root element of a submission.
-pub(crate) fn looks_like_submission(bytes: &[u8]) -> bool {
-    let root = format!("<{ROOT_NAME}");
-    let front = &bytes[..bytes.len().min(64 << 10)];
-    front
-        .windows(root.len())
-        .any(|window| window == root.as_bytes())
-}
-
-/// Reads a submission; messages begin with the line.
-pub(crate) fn parse_submission(bytes: &[u8]) -> Result<Document, String> {
-    if bytes.len() > XML_LEN_MAX {
-        return Err(format!("larger than {} MiB", XML_LEN_MAX >> 20));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    read_xml(text).map_err(|e| e.to_string())
 }
 
 /// Whether a file belongs to the run of this suffix, by its name.

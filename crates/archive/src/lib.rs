@@ -13,9 +13,11 @@ pub mod gather;
 mod inputs;
 mod manifest;
 mod name;
+mod page;
 mod replace;
 mod role;
 pub mod sign;
+mod submission_file;
 pub mod verify;
 mod zipfile;
 

@@ -3,6 +3,9 @@
 /// Longest name, in bytes.
 const NAME_LEN_MAX: usize = 255;
 
+/// The end of the name of a signature.
+pub const SIGNATURE_END: &str = ".minisig";
+
 /// Whether a name may stand in an archive: relative, below the folder that it is
 /// unpacked to, and one that every system and `sha256sum` can take.
 ///

@@ -1,6 +1,6 @@
 //! What a file of an archive is for.
 
-use crate::gather::looks_like_submission;
+use crate::submission_file::looks_like_submission;
 use filermark_results::parse_sfssum;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 use zeroize::Zeroizing;
 
-/// The end of the name of a signature.
-pub const SIGNATURE_END: &str = ".minisig";
+pub use crate::name::SIGNATURE_END;
+
 /// Largest key or signature file, in bytes.
 pub const KEY_LEN_MAX: u64 = 16 << 10;
 /// How a signature begins.

@@ -1,7 +1,7 @@
 //! The record's figures against each other: what was counted twice on the way must be
 //! the same twice.
 
-use super::{Run, State, Verification};
+use super::types::{Run, State, Verification};
 use filermark_model::latency::LATENCY_NS_MAX;
 use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};

@@ -1,6 +1,6 @@
 //! The findings, by the rules of this program, anew.
 
-use super::{Run, State, Verification};
+use super::types::{Run, State, Verification};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::{
     PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,

@@ -1,6 +1,6 @@
 //! The files that the runs read, as their records name them.
 
-use super::{Run, State, Verification};
+use super::types::{Run, State, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
 use crate::role::Role;

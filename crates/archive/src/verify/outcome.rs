@@ -1,6 +1,6 @@
 //! What a record makes: verdict, peak, overall response time, percentiles.
 
-use super::{Run, RunFigures, Verification};
+use super::types::{Run, RunFigures, Verification};
 use filermark_results::{Curve, fingerprint};
 
 pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {

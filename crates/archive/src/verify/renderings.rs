@@ -1,6 +1,6 @@
 //! Files that are rendered from a record, rendered again.
 
-use super::{EARLIER_MAX, Run, State, Verification};
+use super::types::{EARLIER_MAX, Run, State, Verification};
 use crate::bundle::{Bundle, Member};
 use filermark_results::files::{
     logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,

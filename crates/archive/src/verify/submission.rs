@@ -1,10 +1,10 @@
 //! Submissions against the records and summaries that they name.
 
-use super::{Run, State, Verification};
+use super::types::{Run, State, Verification};
 use crate::bundle::Bundle;
-use crate::gather::{looks_like_submission, parse_submission};
 use crate::inputs::is_named;
 use crate::role::Role;
+use crate::submission_file::{looks_like_submission, parse_submission};
 use filermark_results::{Curve, parse_sfssum};
 use filermark_submission::{Document, Element, curve_of};
 

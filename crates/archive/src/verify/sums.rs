@@ -1,6 +1,6 @@
 //! The manifest against the files.
 
-use super::{State, Verification};
+use super::types::{State, Verification};
 use crate::bundle::Bundle;
 use crate::manifest::{MANIFEST_JSON, MANIFEST_SUMS, Manifest, SCHEMA_VERSION, parse_sums};
 use crate::sha256;
