@@ -1,11 +1,11 @@
 //! PROCS x CLIENTS x MNT_POINTS: who works on what.
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::PROCS_MAX;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::plan::{ClientPlan, MountPoint};
 use filermark_model::{Finding, Rule, Severity};
 use std::collections::{BTreeSet, HashSet};

@@ -15,6 +15,7 @@ pub mod debug;
 pub mod definitions;
 pub mod error;
 mod explain;
+mod given;
 mod hints;
 pub mod hosts;
 pub mod import;
@@ -40,7 +41,6 @@ mod stop_command;
 mod stop_if;
 mod template;
 mod trial;
-mod values;
 mod workload;
 
 pub use debug::{debug_filter, parse_debug};

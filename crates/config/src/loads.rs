@@ -1,8 +1,8 @@
 //! Load points: from LOAD, INCR_LOAD and NUM_RUNS to what every proc can do.
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::{Values, whole_number};
 use crate::params::{LOAD_MAX, RUNS_MAX};
-use crate::values::{Values, whole_number};
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
 use filermark_model::units::counted;

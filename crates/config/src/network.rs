@@ -2,8 +2,8 @@
 //! connections, the port that URLs name.
 
 use crate::error::ConfigError;
+use crate::given::Values;
 use crate::layout::Layout;
-use crate::values::Values;
 use filermark_model::plan::{ClientPlan, Connections, IpChoice};
 use filermark_model::{Finding, Rule, Severity};
 use std::net::{Ipv4Addr, Ipv6Addr};

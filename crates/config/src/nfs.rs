@@ -1,10 +1,10 @@
 //! Parameters of the NFS driver.
 
 use crate::error::{ConfigError, quoted};
+use crate::given::Values;
 use crate::layout::Layout;
 use crate::network;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
 use filermark_model::{Benchmark, Finding, Rule, Severity};

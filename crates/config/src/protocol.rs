@@ -2,7 +2,7 @@
 //! DRIVER say it, each for itself, and have to agree.
 
 use crate::error::{ConfigError, quoted};
-use crate::values::Values;
+use crate::given::Values;
 use filermark_model::Benchmark;
 use filermark_model::benchmark::Protocol;
 

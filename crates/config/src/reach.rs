@@ -4,9 +4,9 @@
 //! the run plan.
 
 use crate::error::{ConfigError, quoted};
+use crate::given::Values;
 use crate::hosts::{Wrong, check_host, check_program, check_user, key};
 use crate::sources::{Host, Sources};
-use crate::values::Values;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
 use filermark_model::plan::{ClientPlan, IpChoice};
 use filermark_model::{Finding, Nanos, Rule, Severity};

@@ -8,10 +8,10 @@ use crate::params::{Family, Parameter, Standard};
 use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
 
+use crate::given::{Given, Value, Values, check};
 use crate::sources::Sources;
 use crate::space;
 use crate::stop_command::stop_command;
-use crate::values::{Given, Value, Values, check};
 use crate::{layout, loads, nfs, protocol, smb, trial, workload};
 use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;

@@ -7,10 +7,10 @@ mod password;
 pub(crate) use password::others_can_read;
 
 use crate::error::ConfigError;
+use crate::given::Values;
 use crate::layout::Layout;
 use crate::network;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::Finding;
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::SmbPlan;

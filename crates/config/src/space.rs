@@ -1,6 +1,6 @@
 //! The server's space and memory, as the parameters state them.
 
-use crate::values::Values;
+use crate::given::Values;
 use filermark_model::plan::SpacePlan;
 use filermark_model::{Bytes, Finding, LoadPoint, Rule, RunPlan, Severity};
 

@@ -2,7 +2,7 @@
 //! `p99>2s for 10s, errors>5%`.
 
 use crate::error::{ConfigError, quoted};
-use crate::values::Values;
+use crate::given::Values;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 
 /// Most conditions of a run.

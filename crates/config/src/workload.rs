@@ -3,10 +3,10 @@
 
 use crate::blockfile::parse_blockfile;
 use crate::error::{ConfigError, Place};
+use crate::given::Values;
 use crate::mixfile::read_mix;
 use crate::protocol;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::benchmark::{DefinitionError, FileSetRule};
 use filermark_model::{Benchmark, Finding};
 use std::path::Path;

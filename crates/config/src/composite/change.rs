@@ -2,7 +2,7 @@
 
 use super::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::error::Place;
-use crate::values::{Given, Values};
+use crate::given::{Given, Values};
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
@@ -147,7 +147,7 @@ fn scaled(
 fn fixed_sizes(given: &[&Given], findings: &mut Vec<Finding>) {
     let changed = given
         .iter()
-        .filter(|g| g.value != Some(crate::values::Value::Int(MEM_BYTES_DEFAULT)));
+        .filter(|g| g.value != Some(crate::given::Value::Int(MEM_BYTES_DEFAULT)));
     for g in changed {
         let text = format!(
             "{} has no effect: the benchmark's file sizes are fixed",

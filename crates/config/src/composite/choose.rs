@@ -2,8 +2,8 @@
 
 use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place};
+use crate::given::Values;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::benchmark::SHIPPED;
 use filermark_model::registry::{Registry, RegistryError};
 use filermark_model::{Benchmark, Finding, Rule, Severity};

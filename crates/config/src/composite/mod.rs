@@ -15,12 +15,12 @@ pub(crate) mod scale;
 pub(crate) mod settings;
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::loads;
 use crate::params::Standard;
 use crate::reach::{self, Accounts, Reach};
 use crate::resolve::{Resolved, monitor, pacing, phases};
 use crate::sources::Sources;
-use crate::values::Values;
 use choose::Chosen;
 use filermark_model::launch::LauncherKind;
 use filermark_model::plan::{FileSetPlan, IpChoice, Limits};

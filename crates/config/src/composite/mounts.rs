@@ -1,10 +1,10 @@
 //! CLIENT_MOUNTPOINTS: which client works in which directory.
 
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
 use crate::params::PROCS_MAX;
 use crate::sources::Sources;
-use crate::values::Values;
 use std::collections::HashSet;
 
 /// Linux's PATH_MAX, less what the names below the mount point take.

@@ -1,10 +1,10 @@
 //! What there is to say about a composite run: changed parameters, parameters
 //! without effect, load points, memory.
 
+use crate::given::{Given, Values};
 use crate::params::{Family, Standard};
 use crate::resolve::{is_idle, not_standard};
 use crate::sources::Host;
-use crate::values::{Given, Values};
 use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::units::counted;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};

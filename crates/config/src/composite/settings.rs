@@ -2,8 +2,8 @@
 //! the time service, the heartbeat.
 
 use crate::error::{ConfigError, quoted};
+use crate::given::Values;
 use crate::resolve::{NetmistOutput, script_limit};
-use crate::values::Values;
 use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
 use filermark_model::{Finding, Nanos, Rule, Severity};
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ pub use fold::fold_hosts;
 pub use ranges::expand_hosts;
 pub(crate) use ranges::{Pattern, words};
 
-use crate::values::Values;
+use crate::given::Values;
 use std::net::Ipv6Addr;
 
 /// The most clients of a run.

@@ -3,10 +3,10 @@
 
 use super::{Made, MadeForm, one_line};
 use crate::error::quoted;
+use crate::given::check;
 use crate::hints;
 use crate::params::{Kind, Parameter, Standard};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
-use crate::values::check;
 
 /// Where composites work, and its name in files of 2020.
 const MOUNTS: &str = "CLIENT_MOUNTPOINTS";

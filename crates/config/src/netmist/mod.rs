@@ -19,9 +19,9 @@ pub use tokens::{TokenLine, parse_tokens};
 use crate::composite::choose::shipped_registry;
 use crate::definitions::take_definitions;
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::resolve::{Resolved, gather};
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::registry::Registry;
 use std::path::{Path, PathBuf};
 

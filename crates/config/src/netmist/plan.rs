@@ -11,11 +11,11 @@ use crate::composite::{
     settings,
 };
 use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::hosts::Naming;
 use crate::reach::{self, Reach};
 use crate::resolve::{Resolved, left_out, monitor, pacing, phases};
 use crate::stop_command::netmist_stop_command;
-use crate::values::Values;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::bucket::MadeBuckets;
 use filermark_model::composite::{Component, CompositeWork};
@@ -331,7 +331,7 @@ fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
 
 /// The parameters for the record: those of the table, then flags that are none.
 fn parameters(args: &NetmistArgs, values: &Values) -> Vec<(String, String)> {
-    let shown = |g: &crate::values::Given| (g.parameter.name.to_owned(), g.shown_value());
+    let shown = |g: &crate::given::Given| (g.parameter.name.to_owned(), g.shown_value());
     let mut all: Vec<(String, String)> = values.all().map(shown).collect();
     for letter in ['g', 'O', 'd', 'N', 'q', 'l'] {
         if let Some(value) = args.value(letter) {

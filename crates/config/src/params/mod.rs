@@ -346,7 +346,7 @@ fn figure(value: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::check;
+    use crate::given::check;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,8 +1,8 @@
 //! SMB_DIALECT, SMB_SIGNING and SMB_ENCRYPTION, which have to fit each other.
 
 use crate::error::{ConfigError, quoted};
+use crate::given::Values;
 use crate::protocol;
-use crate::values::Values;
 use filermark_model::benchmark::Protocol;
 use filermark_model::smb::{Dialect, Encryption, Signing};
 use filermark_model::{Finding, Rule, Severity};

@@ -2,8 +2,8 @@
 
 use super::password;
 use crate::error::ConfigError;
+use crate::given::Values;
 use crate::sources::Sources;
-use crate::values::Values;
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Encryption, Signing};
 use filermark_model::{Finding, Rule, Severity};

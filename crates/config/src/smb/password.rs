@@ -1,8 +1,8 @@
 //! Where the password comes from. Nothing here shows a piece of it.
 
 use crate::error::{ConfigError, quoted};
+use crate::given::Values;
 use crate::sources::{Sources, read_text};
-use crate::values::Values;
 use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
 use filermark_model::{Finding, Rule, Severity};
 use std::os::unix::fs::PermissionsExt;
