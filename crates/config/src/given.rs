@@ -1,9 +1,10 @@
-//! Given values: looked up, checked against their kind, typed.
+//! Given values: gathered from all sources, looked up, checked against their kind, typed.
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::hints;
 use crate::params::{Kind, Parameter};
-use crate::rc::Assignment;
+use crate::rc::{Assignment, parse_rc};
+use crate::sources::Sources;
 use filermark_model::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -189,6 +190,26 @@ impl Values {
             _ => Vec::new(),
         }
     }
+}
+
+/// Reads all sources; the command line wins over the rc file, both over the defaults.
+pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
+    let mut values = Values::default();
+    if let Some(rc) = &sources.rc {
+        let rc = parse_rc(&rc.name, &rc.text);
+        errors.extend(rc.errors);
+        values.take(&rc.assignments, errors);
+        values.broken = rc.broken;
+    }
+    values.take(&sources.overrides, errors);
+    let missing = sources.defaults.iter().filter(|default| {
+        let name = default.name.as_str();
+        values.given(name).is_none() && !values.is_bad(name)
+    });
+    let missing: Vec<_> = missing.cloned().collect();
+    values.take(&missing, errors);
+    values.refuse_unknown(errors);
+    values
 }
 
 fn unknown(a: &Assignment) -> ConfigError {

@@ -1,7 +1,7 @@
 //! PROCS x CLIENTS x MNT_POINTS: who works on what.
 
 use crate::error::{ConfigError, Place, quoted};
-use crate::given::Values;
+use crate::given::{Values, gather};
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::PROCS_MAX;
@@ -109,9 +109,11 @@ pub(crate) fn layout(
     })
 }
 
-/// See [`Sources::mount_point_count`].
-pub(crate) fn mount_point_count(sources: &Sources) -> usize {
-    let values = crate::resolve::gather(sources, &mut Vec::new());
+/// How many mount points MNT_POINTS gives to a client: those of the list, or of the
+/// first line of the file that it names. 0 where it is not given, or is wrong, as
+/// [`resolve`](crate::resolve) will tell.
+pub fn mount_point_count(sources: &Sources) -> usize {
+    let values = gather(sources, &mut Vec::new());
     let words = values.list("MNT_POINTS");
     match words.as_slice() {
         [file] if looks_like_file(file) => {

@@ -46,6 +46,7 @@ mod workload;
 pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, Place};
 pub use explain::{explain, explain_launch};
+pub use layout::mount_point_count;
 pub use params::Parameter;
 pub use reference::{help_parameter, help_params, reference_markdown};
 pub use resolve::{NetmistOutput, Resolved, resolve};

@@ -3,12 +3,10 @@
 use crate::composite::{self, choose::Choice};
 use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
+use crate::given::{Given, Value, Values, check, gather};
 use crate::mounts::Form;
 use crate::params::{Family, Parameter, Standard};
-use crate::rc::parse_rc;
 use crate::reach::{self, Accounts, Reach};
-
-use crate::given::{Given, Value, Values, check};
 use crate::sources::Sources;
 use crate::space;
 use crate::stop_command::stop_command;
@@ -86,26 +84,6 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
             Err(errors)
         }
     }
-}
-
-/// Reads all sources; the command line wins over the rc file, both over the defaults.
-pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
-    let mut values = Values::default();
-    if let Some(rc) = &sources.rc {
-        let rc = parse_rc(&rc.name, &rc.text);
-        errors.extend(rc.errors);
-        values.take(&rc.assignments, errors);
-        values.broken = rc.broken;
-    }
-    values.take(&sources.overrides, errors);
-    let missing = sources.defaults.iter().filter(|default| {
-        let name = default.name.as_str();
-        values.given(name).is_none() && !values.is_bad(name)
-    });
-    let missing: Vec<_> = missing.cloned().collect();
-    values.take(&missing, errors);
-    values.refuse_unknown(errors);
-    values
 }
 
 fn build(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Option<Resolved> {

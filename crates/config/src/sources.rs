@@ -144,13 +144,6 @@ impl Sources {
         });
     }
 
-    /// How many mount points MNT_POINTS gives to a client: those of the list, or of the
-    /// first line of the file that it names. 0 where it is not given, or is wrong, as
-    /// [`resolve`](crate::resolve) will tell.
-    pub fn mount_point_count(&self) -> usize {
-        crate::layout::mount_point_count(self)
-    }
-
     /// A new resolution begins, which has read nothing but the rc file.
     pub(crate) fn begin_inputs(&self) {
         let rc = self.rc.iter();

@@ -3,7 +3,7 @@
 use crate::cli::SourceArgs;
 use crate::exit::Failure;
 use crate::live::LogWriter;
-use filermark_config::{ConfigError, Resolved, Sources, debug_filter, resolve};
+use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point_count, resolve};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
 
@@ -56,7 +56,7 @@ pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> 
 /// servers and who logs in to them. Whatever else is wrong with them is told as well.
 pub fn clients(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mut sources = sources(args)?;
-    let mount_points = sources.mount_point_count();
+    let mount_points = mount_point_count(&sources);
     sources.set_default("PROCS", &mount_points.max(1).to_string());
     let given = |name: &str| sources.overrides.iter().any(|o| o.name == name);
     let anything = ["CLIENTS", "CLIENT_MOUNTPOINTS", "MNT_POINTS"];

@@ -1,7 +1,7 @@
 //! What good texts resolve into.
 
 use crate::{LEAST, good, sources};
-use filermark_config::{debug_filter, resolve};
+use filermark_config::{debug_filter, mount_point_count, resolve};
 use filermark_model::plan::{
     Arrivals, Connections, DriverPlan, IpChoice, NfsPlan, NfsVersion, PacingMode, Transport,
 };
@@ -376,7 +376,7 @@ fn defaults_fill_only_what_nobody_gives() {
     std::fs::write(dir.path().join("mounts"), "localhost a:/1 b:/2 c:/3\n").unwrap();
     let of = |rc: &str, option: &str| {
         let mut sources = sources(dir.path(), rc, &[option]);
-        let count = sources.mount_point_count();
+        let count = mount_point_count(&sources);
         sources.set_default("PROCS", &count.max(1).to_string());
         sources.set_default("LOAD", "1000000");
         (count, resolve(&sources).map(|r| r.plan))

@@ -1,7 +1,7 @@
 //! SMB in rc files: who logs in, by which dialect, how protected, and where the password is.
 
 use crate::{LEAST, bad, good, sources};
-use filermark_config::{explain, resolve};
+use filermark_config::{explain, mount_point_count, resolve};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{Connections, DriverPlan, IpChoice, SmbPlan};
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
@@ -121,7 +121,7 @@ fn mount_points_as_the_seed_writes_them() {
         "{SMB2}{LOGIN}LOAD=100\nPROCS=2\nCLIENTS=\"c1 c3\"\nLAUNCHER=local\nMNT_POINTS=mounts\n"
     );
     let sources = sources(dir.path(), &rc, &[]);
-    assert_eq!(sources.mount_point_count(), 2);
+    assert_eq!(mount_point_count(&sources), 2);
     let plan = resolve(&sources).unwrap().plan;
     assert_eq!(plan.clients[0].mounts[1].to_string(), r"\\s\two");
     assert_eq!(plan.clients[1].mounts[0].to_string(), r"\\s\three");

@@ -9,7 +9,7 @@ use filermark_cluster::facts::{CheckVerdict, Checked, Validation};
 use filermark_cluster::validate::{
     Outcome, ValidateOptions, Validated, validate as go_round, why_over,
 };
-use filermark_config::Resolved;
+use filermark_config::{Resolved, mount_point_count};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
@@ -73,7 +73,7 @@ pub fn validate(args: &ValidateArgs) -> Ended {
 /// The plan; LOAD and PROCS may be missing, since nothing of them is used here.
 fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
     let mut sources = plain::sources(args)?;
-    let procs = sources.mount_point_count().max(1);
+    let procs = mount_point_count(&sources).max(1);
     sources.set_default("PROCS", &procs.to_string());
     sources.set_default("LOAD", LOAD);
     Ok(plain::guarded_resolve(&sources)?)
