@@ -40,6 +40,7 @@ mod space;
 mod stop_command;
 mod stop_if;
 mod template;
+mod text;
 mod trial;
 mod workload;
 

@@ -4,8 +4,6 @@ mod dialects;
 mod login;
 mod password;
 
-pub(crate) use password::others_can_read;
-
 use crate::error::ConfigError;
 use crate::given::Values;
 use crate::layout::Layout;
@@ -14,7 +12,6 @@ use crate::sources::Sources;
 use filermark_model::Finding;
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::SmbPlan;
-use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
 
 /// The port of direct TCP (MS-SMB2 2.1).
 const PORT: u16 = 445;
@@ -47,13 +44,5 @@ pub(crate) fn smb(
         connections: network::connections(values),
         reply_timeout_ms: int("RPC_TIMEOUT_MS"),
         connect_timeout_ms: int("CONNECT_TIMEOUT_MS"),
-    }
-}
-
-/// The password that the environment holds.
-pub(crate) fn password_of_environment() -> Secret {
-    match std::env::var(PASSWORD_VARIABLE).map(zeroize::Zeroizing::new) {
-        Ok(word) if !word.is_empty() => Secret::new(&word),
-        _ => Secret::NONE,
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::{ConfigError, Place};
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
+use crate::text::secret_file::{others_can_read, password_of_environment};
 use filermark_model::input::{InputFile, RC_OPTION};
 use filermark_model::secret::Secret;
 use std::cell::RefCell;
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// The most that is read of any file; none of ours comes near.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// The variable in which Slurm names the nodes of an allocation.
+pub(crate) const SLURM_VARIABLE: &str = "SLURM_JOB_NODELIST";
 
 /// Everything that a run's parameters come from.
 #[derive(Clone, Debug)]
@@ -195,7 +198,7 @@ impl RcFile {
             name,
             folder,
             text,
-            others_can_read: crate::smb::others_can_read(path),
+            others_can_read: others_can_read(path),
         })
     }
 
@@ -219,8 +222,8 @@ impl Host {
             uid: rustix::process::getuid().as_raw(),
             gid: rustix::process::getgid().as_raw(),
             mem_bytes: mem_bytes(),
-            password: crate::smb::password_of_environment(),
-            slurm_nodes: std::env::var(crate::hosts::SLURM_VARIABLE).ok(),
+            password: password_of_environment(),
+            slurm_nodes: std::env::var(SLURM_VARIABLE).ok(),
         }
     }
 

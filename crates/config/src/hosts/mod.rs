@@ -15,6 +15,7 @@ pub use ranges::expand_hosts;
 pub(crate) use ranges::{Pattern, words};
 
 use crate::given::Values;
+use crate::sources::SLURM_VARIABLE;
 use std::net::Ipv6Addr;
 
 /// The most clients of a run.
@@ -23,8 +24,6 @@ pub const CLIENTS_MAX: usize = 10_000;
 const HOST_BYTES_MAX: usize = 255;
 /// Stands for the nodes of the allocation, with LAUNCHER=slurm.
 pub(crate) const SLURM: &str = "slurm";
-/// The variable in which Slurm names them.
-pub(crate) const SLURM_VARIABLE: &str = "SLURM_JOB_NODELIST";
 
 /// A word that cannot be: (what is wrong, what to try).
 pub type Wrong = (String, String);

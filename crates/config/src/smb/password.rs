@@ -3,9 +3,9 @@
 use crate::error::{ConfigError, quoted};
 use crate::given::Values;
 use crate::sources::{Sources, read_text};
+use crate::text::secret_file::others_can_read;
 use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
 use filermark_model::{Finding, Rule, Severity};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -98,9 +98,4 @@ fn checked(word: &str, from: &str, values: &Values, errors: &mut Vec<ConfigError
         "look whether it is the right one",
     ));
     Secret::NONE
-}
-
-/// Whether a file lets users in who are not its owner. `false` where that cannot be told.
-pub(crate) fn others_can_read(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o044 != 0)
 }

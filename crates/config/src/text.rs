@@ -1,0 +1,3 @@
+//! Where the text of parameters comes from.
+
+pub(crate) mod secret_file;
