@@ -1,13 +1,16 @@
 //! Files that define workloads and benchmarks, in either form: the project's own
 //! (TOML) and netmist's text; and classical benchmarks, one to a file.
 
-use crate::composite::choose::defines_composites;
-use crate::error::{ConfigError, Place};
+use crate::error::{ConfigError, Place, quoted};
+use crate::given::Values;
 use crate::netmist_text::parse;
 use crate::sources::read_text;
+use crate::{hints, protocol};
+use filermark_model::benchmark::{DefinitionError, FileSetRule, SHIPPED};
 use filermark_model::registry::RegistryError;
 use filermark_model::{Benchmark, Registry};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The forms of definition files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +78,103 @@ pub fn read_classic(path: &Path) -> Result<Option<Classic>, Vec<ConfigError>> {
         return Ok(None);
     }
     let file = path.display().to_string();
-    let benchmark = crate::workload::read_classic(&file, &text).map_err(|e| vec![e])?;
+    let benchmark = parse_classic(&file, &text).map_err(|e| vec![e])?;
     Ok(Some(Classic { text, benchmark }))
+}
+
+/// Reads a classical definition; `file` is what messages call it.
+pub(crate) fn parse_classic(file: &str, text: &str) -> Result<Benchmark, ConfigError> {
+    let benchmark = Benchmark::classic_from_toml(text).map_err(|e| toml_error(file, &e))?;
+    match nonsense(&benchmark) {
+        None => Ok(benchmark),
+        Some(what) => {
+            let place = Place::File(file.to_owned());
+            Err(ConfigError::new(place, what, CLASSIC_HINT))
+        }
+    }
+}
+
+const CLASSIC_HINT: &str =
+    "compare with a shipped one: `filermark workload export general-nfs3` or general-smb2";
+
+fn toml_error(path: &str, e: &DefinitionError) -> ConfigError {
+    let place = Place::line(path, e.line, e.column);
+    ConfigError::new(place, e.reason.clone(), CLASSIC_HINT)
+}
+
+/// The first figure of a definition that no run could work with.
+fn nonsense(b: &Benchmark) -> Option<String> {
+    let s = &b.standard;
+    let f = &b.classic()?.fileset;
+    let figures = [
+        ("standard.warmup_s", s.warmup_s, 0.0, 604_800.0),
+        ("standard.runtime_s", s.runtime_s, 0.1, 604_800.0),
+        (
+            "standard.response_limit_ms",
+            s.response_limit_ms,
+            0.0,
+            3_600_000.0,
+        ),
+        ("standard.ops_per_proc_max", s.ops_per_proc_max, 0.0, 1e12),
+        ("standard.ops_per_proc_min", s.ops_per_proc_min, 0.0, 1e12),
+        (
+            "standard.achieved_pcnt_min",
+            s.achieved_pcnt_min,
+            0.0,
+            100.0,
+        ),
+        ("standard.proc_pcnt_min", s.proc_pcnt_min, 0.0, 100.0),
+        (
+            "standard.mix_deviation_pcnt_max",
+            s.mix_deviation_pcnt_max,
+            0.0,
+            100.0,
+        ),
+        ("standard.error_pcnt_max", s.error_pcnt_max, 0.0, 100.0),
+        (
+            "standard.error_pcnt_invalid",
+            s.error_pcnt_invalid,
+            0.0,
+            100.0,
+        ),
+        ("fileset.mb_per_op", f.mb_per_op, 0.001, 1e6),
+        ("fileset.access_pcnt", f.access_pcnt, 0.1, 100.0),
+        ("fileset.append_pcnt", f.append_pcnt, 0.0, 100.0),
+        (
+            "fileset.dir_count",
+            f64::from(f.dir_count),
+            1.0,
+            f64::from(FileSetRule::DIR_COUNT_MAX),
+        ),
+        (
+            "fileset.symlink_count",
+            f64::from(f.symlink_count),
+            // SMB has none.
+            if protocol::is_smb(b.protocol) {
+                0.0
+            } else {
+                1.0
+            },
+            f64::from(FileSetRule::SYMLINK_COUNT_MAX),
+        ),
+        (
+            "fileset.file_count",
+            f64::from(f.file_count),
+            1.0,
+            f64::from(FileSetRule::FILE_COUNT_MAX),
+        ),
+    ];
+    figures
+        .into_iter()
+        .find(|(_, value, min, max)| !(min..=max).contains(&value))
+        .map(|(name, value, min, max)| format!("{name} = {value} is not within {min} to {max}"))
+}
+
+/// Whether a definition file has tables of composites rather than one classical
+/// benchmark. Told by its lines, since a file with mistakes is to be told apart too.
+pub(crate) fn defines_composites(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|l| l.starts_with("[[benchmark") || l.starts_with("[[workload"))
 }
 
 /// Reads a definition file into the registry: what it defines is added or replaces
@@ -157,6 +255,36 @@ pub(crate) fn registry_error(file: &str, error: RegistryError) -> ConfigError {
         } => ConfigError::new(Place::line(&file, line, column), reason, hint),
         other => ConfigError::new(Place::File(file.to_owned()), other.to_string(), ""),
     }
+}
+
+/// What ships with the program; read once, since that takes some milliseconds.
+pub(crate) fn shipped_registry() -> Registry {
+    static SHIPPED_ONES: OnceLock<Registry> = OnceLock::new();
+    SHIPPED_ONES.get_or_init(Registry::shipped).clone()
+}
+
+/// The names of all benchmarks, the classical ones first.
+pub(crate) fn benchmark_names() -> Vec<String> {
+    let registry = shipped_registry();
+    let classic = SHIPPED.iter().map(|(n, _)| *n);
+    let all = classic.chain(registry.composite_names());
+    all.map(str::to_owned).collect()
+}
+
+/// The message on a benchmark that is not there.
+pub(crate) fn unknown_benchmark(name: &str, values: &Values, registry: &Registry) -> ConfigError {
+    let classic = SHIPPED.iter().map(|(n, _)| *n);
+    let known: Vec<&str> = classic.chain(registry.composite_names()).collect();
+    let hint = match hints::benchmark(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "choose one of these, or set BENCHMARK_FILE".to_owned(),
+    };
+    let name = quoted(name);
+    let message = format!(
+        "there is no benchmark '{name}'; known: {}",
+        known.join(", ")
+    );
+    ConfigError::new(values.place("BENCHMARK"), message, hint)
 }
 
 #[cfg(test)]

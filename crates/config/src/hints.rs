@@ -1,10 +1,8 @@
 //! What people probably mean whom spelling alone does not betray: names of the older
 //! generations' programs, and words for transports. Texts only; it decides nothing.
 
-use crate::composite::choose::shipped_registry;
 use crate::error::nearest;
 use crate::params::Parameter;
-use filermark_model::benchmark::SHIPPED;
 
 /// What the generations and protocols are called, and the benchmark that is their likeness.
 const BENCHMARKS: [(&str, &str); 15] = [
@@ -34,14 +32,6 @@ const TRANSPORTS: [&str; 6] = [
     "MNT_PROTO",
     "NFS_PROTO",
 ];
-
-/// The names of all benchmarks, the classical ones first.
-pub(crate) fn benchmark_names() -> Vec<String> {
-    let registry = shipped_registry();
-    let classic = SHIPPED.iter().map(|(n, _)| *n);
-    let all = classic.chain(registry.composite_names());
-    all.map(str::to_owned).collect()
-}
 
 /// The benchmark of `known` that may be meant by a name that none has.
 pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -101,6 +91,7 @@ pub(crate) fn within(min: &str, max: &str, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definitions::benchmark_names;
 
     #[test]
     fn names_of_then_lead_to_the_likenesses() {

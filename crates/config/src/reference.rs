@@ -1,7 +1,7 @@
 //! Texts made from the parameter table: help and the reference page.
 
-use crate::composite::choose::shipped_registry;
 use crate::debug::DEBUG_FLAGS;
+use crate::definitions::shipped_registry;
 use crate::hints;
 use crate::params::{Group, Kind, Parameter, Scope, Standard};
 use filermark_model::Benchmark;

@@ -1,6 +1,6 @@
 //! rc files to start from: every parameter of a benchmark, commented.
 
-use crate::composite::choose::shipped_registry;
+use crate::definitions::{benchmark_names, shipped_registry};
 use crate::error::quoted;
 use crate::hints;
 use crate::params::{Family, Group, Kind, Parameter};
@@ -61,7 +61,7 @@ fn composite(name: &str) -> Result<String, String> {
 }
 
 fn unknown(name: &str) -> String {
-    let names = hints::benchmark_names();
+    let names = benchmark_names();
     let hint = match hints::benchmark(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {near}?"),
         None => "choose one of these, or nfs, cifs or smb".to_owned(),

@@ -2,12 +2,12 @@
 //! that parameters make to it.
 
 use crate::blockfile::parse_blockfile;
+use crate::definitions::{parse_classic, shipped_registry, unknown_benchmark};
 use crate::error::{ConfigError, Place};
 use crate::given::Values;
 use crate::mixfile::read_mix;
 use crate::protocol;
 use crate::sources::Sources;
-use filermark_model::benchmark::{DefinitionError, FileSetRule};
 use filermark_model::{Benchmark, Finding};
 use std::path::Path;
 
@@ -24,8 +24,8 @@ pub(crate) fn definition(
         let name = protocol::benchmark_name(values);
         return Benchmark::shipped(&name)
             .map_err(|_| {
-                let registry = crate::composite::choose::shipped_registry();
-                errors.push(crate::composite::choose::unknown(&name, values, &registry));
+                let registry = shipped_registry();
+                errors.push(unknown_benchmark(&name, values, &registry));
             })
             .ok();
     };
@@ -41,95 +41,7 @@ pub(crate) fn definition(
             ));
         })
         .ok()?;
-    read_classic(&path, &text).map_err(|e| errors.push(e)).ok()
-}
-
-/// Reads a classical definition; `file` is what messages call it.
-pub(crate) fn read_classic(file: &str, text: &str) -> Result<Benchmark, ConfigError> {
-    let benchmark = Benchmark::classic_from_toml(text).map_err(|e| toml_error(file, &e))?;
-    match nonsense(&benchmark) {
-        None => Ok(benchmark),
-        Some(what) => {
-            let place = Place::File(file.to_owned());
-            Err(ConfigError::new(place, what, CLASSIC_HINT))
-        }
-    }
-}
-
-const CLASSIC_HINT: &str =
-    "compare with a shipped one: `filermark workload export general-nfs3` or general-smb2";
-
-fn toml_error(path: &str, e: &DefinitionError) -> ConfigError {
-    let place = Place::line(path, e.line, e.column);
-    ConfigError::new(place, e.reason.clone(), CLASSIC_HINT)
-}
-
-/// The first figure of a definition that no run could work with.
-fn nonsense(b: &Benchmark) -> Option<String> {
-    let s = &b.standard;
-    let f = &b.classic()?.fileset;
-    let figures = [
-        ("standard.warmup_s", s.warmup_s, 0.0, 604_800.0),
-        ("standard.runtime_s", s.runtime_s, 0.1, 604_800.0),
-        (
-            "standard.response_limit_ms",
-            s.response_limit_ms,
-            0.0,
-            3_600_000.0,
-        ),
-        ("standard.ops_per_proc_max", s.ops_per_proc_max, 0.0, 1e12),
-        ("standard.ops_per_proc_min", s.ops_per_proc_min, 0.0, 1e12),
-        (
-            "standard.achieved_pcnt_min",
-            s.achieved_pcnt_min,
-            0.0,
-            100.0,
-        ),
-        ("standard.proc_pcnt_min", s.proc_pcnt_min, 0.0, 100.0),
-        (
-            "standard.mix_deviation_pcnt_max",
-            s.mix_deviation_pcnt_max,
-            0.0,
-            100.0,
-        ),
-        ("standard.error_pcnt_max", s.error_pcnt_max, 0.0, 100.0),
-        (
-            "standard.error_pcnt_invalid",
-            s.error_pcnt_invalid,
-            0.0,
-            100.0,
-        ),
-        ("fileset.mb_per_op", f.mb_per_op, 0.001, 1e6),
-        ("fileset.access_pcnt", f.access_pcnt, 0.1, 100.0),
-        ("fileset.append_pcnt", f.append_pcnt, 0.0, 100.0),
-        (
-            "fileset.dir_count",
-            f64::from(f.dir_count),
-            1.0,
-            f64::from(FileSetRule::DIR_COUNT_MAX),
-        ),
-        (
-            "fileset.symlink_count",
-            f64::from(f.symlink_count),
-            // SMB has none.
-            if protocol::is_smb(b.protocol) {
-                0.0
-            } else {
-                1.0
-            },
-            f64::from(FileSetRule::SYMLINK_COUNT_MAX),
-        ),
-        (
-            "fileset.file_count",
-            f64::from(f.file_count),
-            1.0,
-            f64::from(FileSetRule::FILE_COUNT_MAX),
-        ),
-    ];
-    figures
-        .into_iter()
-        .find(|(_, value, min, max)| !(min..=max).contains(&value))
-        .map(|(name, value, min, max)| format!("{name} = {value} is not within {min} to {max}"))
+    parse_classic(&path, &text).map_err(|e| errors.push(e)).ok()
 }
 
 /// Changes the definition as the parameters say.

@@ -1,6 +1,8 @@
 //! Which benchmark a run is: a classical one, or a composite.
 
-use crate::definitions::take_definitions;
+use crate::definitions::{
+    defines_composites, shipped_registry, take_definitions, unknown_benchmark,
+};
 use crate::error::{ConfigError, Place};
 use crate::given::Values;
 use crate::sources::Sources;
@@ -8,7 +10,6 @@ use filermark_model::benchmark::SHIPPED;
 use filermark_model::registry::{Registry, RegistryError};
 use filermark_model::{Benchmark, Finding, Rule, Severity};
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// What BENCHMARK and BENCHMARK_FILE say.
 pub(crate) enum Choice {
@@ -88,7 +89,7 @@ pub(crate) fn choose(
         )),
         Err(RegistryError::UnknownBenchmark { .. }) if !like_composite => Choice::Classic,
         Err(RegistryError::UnknownBenchmark { .. }) => {
-            errors.push(unknown(&name, values, &registry));
+            errors.push(unknown_benchmark(&name, values, &registry));
             Choice::Composite(None)
         }
         Err(e) => {
@@ -101,28 +102,6 @@ pub(crate) fn choose(
             Choice::Composite(None)
         }
     }
-}
-
-/// What ships with the program; read once, since that takes some milliseconds.
-pub(crate) fn shipped_registry() -> Registry {
-    static SHIPPED_ONES: OnceLock<Registry> = OnceLock::new();
-    SHIPPED_ONES.get_or_init(Registry::shipped).clone()
-}
-
-/// The message on a benchmark that is not there.
-pub(crate) fn unknown(name: &str, values: &Values, registry: &Registry) -> ConfigError {
-    let classic = SHIPPED.iter().map(|(n, _)| *n);
-    let known: Vec<&str> = classic.chain(registry.composite_names()).collect();
-    let hint = match crate::hints::benchmark(name, known.iter().copied()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "choose one of these, or set BENCHMARK_FILE".to_owned(),
-    };
-    let name = crate::error::quoted(name);
-    let message = format!(
-        "there is no benchmark '{name}'; known: {}",
-        known.join(", ")
-    );
-    ConfigError::new(values.place("BENCHMARK"), message, hint)
 }
 
 /// What BENCHMARK_FILE holds.
@@ -150,13 +129,6 @@ fn own_text(values: &Values, sources: &Sources) -> Own {
 /// Whether a definition file is of the 2014 kind, which is to be converted first.
 fn is_xml(text: &str) -> bool {
     text.trim_start().starts_with('<')
-}
-
-/// Whether a definition file has tables of composites rather than one classical
-/// benchmark. Told by its lines, since a file with mistakes is to be told apart too.
-pub(crate) fn defines_composites(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim_start);
-    lines.any(|l| l.starts_with("[[benchmark") || l.starts_with("[[workload"))
 }
 
 /// The definition, and the same with the objects of WORKLOAD_FILE.

@@ -3,7 +3,7 @@
 
 use super::tree::{self, Node};
 use super::{Made, MadeForm, one_line};
-use crate::composite::choose::shipped_registry;
+use crate::definitions::shipped_registry;
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::{number, parse_size};
 use crate::params::Parameter;

@@ -2,6 +2,7 @@
 //! notes.
 
 use super::{Made, MadeForm, one_line};
+use crate::definitions::benchmark_names;
 use crate::error::quoted;
 use crate::given::check;
 use crate::hints;
@@ -85,7 +86,7 @@ fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
     if p.name != "BENCHMARK" {
         return value;
     }
-    let known = hints::benchmark_names();
+    let known = benchmark_names();
     if known.contains(&value) {
         return value;
     }

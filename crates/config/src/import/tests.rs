@@ -1,6 +1,6 @@
 use super::rc::written;
 use super::*;
-use crate::composite::choose::shipped_registry;
+use crate::definitions::shipped_registry;
 use proptest::prelude::*;
 
 fn made(text: &str) -> Made {

@@ -16,8 +16,7 @@ pub use page::netmist_markdown;
 use tokens::parse_known;
 pub use tokens::{TokenLine, parse_tokens};
 
-use crate::composite::choose::shipped_registry;
-use crate::definitions::take_definitions;
+use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::{Values, gather};
 use crate::resolve::Resolved;
