@@ -4,7 +4,7 @@ mod clients;
 mod composite;
 
 use crate::reference::wrapped;
-use crate::resolve::Resolved;
+use crate::resolved::Resolved;
 use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;

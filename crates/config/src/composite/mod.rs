@@ -18,8 +18,9 @@ use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
 use crate::loads;
 use crate::params::Standard;
+use crate::plan::common::{self, debug, monitor, pacing, phases, suffix};
 use crate::reach::{self, Accounts, Reach};
-use crate::resolve::{Resolved, monitor, pacing, phases};
+use crate::resolved::Resolved;
 use crate::sources::Sources;
 use choose::Chosen;
 use filermark_model::launch::LauncherKind;
@@ -36,8 +37,8 @@ pub(crate) fn build(
     errors: &mut Vec<ConfigError>,
 ) -> Option<Resolved> {
     refuse(values, errors);
-    let suffix = crate::resolve::suffix(values, errors);
-    let debug = crate::resolve::debug(values, errors);
+    let suffix = suffix(values, errors);
+    let debug = debug(values, errors);
     let mounts = mounts::client_mounts(values, sources, errors);
     let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
     let mut findings = Vec::new();
@@ -206,6 +207,6 @@ pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
         component_variance_pcnt_max: values
             .real("COMPONENT_VARIANCE_MAX")
             .unwrap_or(s.component_variance_pcnt_max),
-        ..crate::resolve::limits(values, definition)
+        ..common::limits(values, definition)
     }
 }

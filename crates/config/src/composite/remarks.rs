@@ -3,7 +3,7 @@
 
 use crate::given::{Given, Values};
 use crate::params::{Family, Standard};
-use crate::resolve::{is_idle, not_standard};
+use crate::plan::common::{is_idle, left_out, not_standard};
 use crate::sources::Host;
 use filermark_model::plan::{LoadPoint, ProcPlan};
 use filermark_model::units::counted;
@@ -25,7 +25,7 @@ pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
     let with = format!("BENCHMARK={}", definition.name);
     let of = |g: &Given| idle_with(g, &with).or_else(|| fixed(g, definition));
     let mut findings: Vec<Finding> = values.all().filter_map(of).collect();
-    findings.extend(crate::resolve::left_out(values));
+    findings.extend(left_out(values));
     findings
 }
 

@@ -3,7 +3,8 @@
 
 use crate::error::{ConfigError, quoted};
 use crate::given::Values;
-use crate::resolve::{NetmistOutput, script_limit};
+use crate::plan::common::script_limit;
+use crate::resolved::NetmistOutput;
 use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
 use filermark_model::{Finding, Nanos, Rule, Severity};
 use std::path::PathBuf;

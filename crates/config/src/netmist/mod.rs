@@ -19,7 +19,8 @@ pub use tokens::{TokenLine, parse_tokens};
 use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::{Values, gather};
-use crate::resolve::Resolved;
+use crate::plan::common::secret_note;
+use crate::resolved::{NetmistOutput, Resolved};
 use crate::sources::Sources;
 use filermark_model::registry::Registry;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
     let resolved = plan::build(args, &values, &registry, lines, &mut errors);
     match resolved {
         Some(mut resolved) if errors.is_empty() => {
-            let secret = crate::resolve::secret_note(&resolved.plan);
+            let secret = secret_note(&resolved.plan);
             resolved.plan.findings.extend(secret);
             let fits = crate::space::memory_note(&resolved.plan);
             resolved.plan.findings.extend(fits);
@@ -207,9 +208,9 @@ pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
 }
 
 /// Where netmist's own outputs go.
-fn output(args: &NetmistArgs, values: &Values) -> crate::NetmistOutput {
+fn output(args: &NetmistArgs, values: &Values) -> NetmistOutput {
     let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
-    crate::NetmistOutput {
+    NetmistOutput {
         log: path(args.value('l')),
         client_log_dir: values.text("NETMIST_LOGS").map(PathBuf::from),
         heartbeat_log: path(args.value('q')),

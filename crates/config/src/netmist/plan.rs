@@ -13,8 +13,9 @@ use crate::composite::{
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
 use crate::hosts::Naming;
+use crate::plan::common::{debug, left_out, monitor, pacing, phases, suffix};
 use crate::reach::{self, Reach};
-use crate::resolve::{Resolved, left_out, monitor, pacing, phases};
+use crate::resolved::Resolved;
 use crate::stop_command::netmist_stop_command;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::bucket::MadeBuckets;
@@ -47,8 +48,8 @@ pub(super) fn build(
 ) -> Option<Resolved> {
     let mut findings = remarks(args, values);
     refuse_windows(values, errors);
-    let suffix = crate::resolve::suffix(values, errors);
-    let debug = crate::resolve::debug(values, errors);
+    let suffix = suffix(values, errors);
+    let debug = debug(values, errors);
     let driver = settings::driver(values, errors);
     let clock_service = settings::clock_service(values, &mut findings, errors);
     let monitor = monitor(values, &args.sources, errors);

@@ -1,0 +1,3 @@
+//! Parts of the run plan, each from the parameters that it follows from.
+
+pub(crate) mod common;
