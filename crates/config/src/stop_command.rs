@@ -1,6 +1,5 @@
 //! The command that removes what a run leaves behind.
 
-use crate::netmist::NetmistArgs;
 use crate::rc::{Assignment, may_be_secret};
 use crate::sources::Sources;
 use filermark_model::words::shell_word;
@@ -21,18 +20,16 @@ pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
 }
 
 /// The same for a run of `netmist`: its flags, with `-k`.
-pub(crate) fn netmist_stop_command(args: &NetmistArgs, suffix: &str) -> String {
+pub(crate) fn netmist_stop_command<'a>(
+    flags: impl Iterator<Item = &'a str>,
+    sources: &Sources,
+    suffix: &str,
+) -> String {
     let mut command = String::from("filermark netmist -k");
-    for (letter, value) in args.given.iter().filter(|(letter, _)| *letter != 'k') {
-        command.push_str(&format!(" -{letter}"));
-        if !value.is_empty() {
-            command.push_str(&format!(" {}", shell_word(value)));
-        }
+    for word in flags {
+        command.push_str(&format!(" {}", shell_word(word)));
     }
-    if args.exact_time {
-        command.push_str(" --exact-time");
-    }
-    push_options(&mut command, &args.sources);
+    push_options(&mut command, sources);
     command.push_str(&format!(" --suffix {}", shell_word(suffix)));
     command
 }

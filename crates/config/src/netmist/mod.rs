@@ -48,6 +48,21 @@ impl NetmistArgs {
         self.value(letter).is_some()
     }
 
+    /// The flags as words of a command line, without `-k`.
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (letter, value) in self.given.iter().filter(|(letter, _)| *letter != 'k') {
+            words.push(format!("-{letter}"));
+            if !value.is_empty() {
+                words.push(value.clone());
+            }
+        }
+        if self.exact_time {
+            words.push("--exact-time".to_owned());
+        }
+        words
+    }
+
     /// All parameters: those that flags stand for, what `-o` sets, netmist's defaults.
     fn values(&self, errors: &mut Vec<ConfigError>) -> Values {
         let mut sources = self.sources.clone();

@@ -130,7 +130,11 @@ pub(super) fn build(
         plan,
         work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
         debug,
-        stop_command: netmist_stop_command(args, &suffix),
+        stop_command: netmist_stop_command(
+            args.words().iter().map(String::as_str),
+            &args.sources,
+            &suffix,
+        ),
         suffix,
         inputs: Vec::new(),
         netmist: Some(output(args, values)),
