@@ -1,7 +1,7 @@
 //! The clients of a token file: which hosts its lines mean, and who works there.
 
-use super::plan::number;
-use super::{NetmistArgs, TokenLine};
+use super::args::{NetmistArgs, number};
+use super::tokens::TokenLine;
 use crate::error::{ConfigError, quoted};
 use crate::hosts::{Naming, key};
 use crate::params::PROCS_MAX;

@@ -4,6 +4,7 @@
 //! A flag stands for a parameter wherever one means the same, so that ranges,
 //! messages and the record are those of the rc file.
 
+mod args;
 mod clients;
 mod flags;
 mod page;
@@ -11,6 +12,7 @@ mod plan;
 mod tokens;
 mod touch;
 
+pub use args::NetmistArgs;
 pub use flags::{Effect, FLAGS, Flag};
 pub use page::netmist_markdown;
 use tokens::parse_known;
@@ -18,85 +20,12 @@ pub use tokens::{TokenLine, parse_tokens};
 
 use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, Place, quoted};
-use crate::given::{Values, gather};
+use crate::given::Values;
 use crate::plan::common::secret_note;
-use crate::resolved::{NetmistOutput, Resolved};
+use crate::resolved::Resolved;
 use crate::sources::Sources;
 use filermark_model::registry::Registry;
-use std::path::{Path, PathBuf};
-
-/// The command line: the flags as they were given, and Filermark's own options.
-#[derive(Clone, Debug)]
-pub struct NetmistArgs {
-    /// Letters and values (empty for switches), in order; a later one wins.
-    pub given: Vec<(char, String)>,
-    /// `--exact-time`: RUN is as long as `-t` says, whatever the data set.
-    pub exact_time: bool,
-    /// Other parameters (`-o NAME=VALUE`, `--suffix` ...) and this host.
-    pub sources: Sources,
-}
-
-impl NetmistArgs {
-    /// The value of a flag; empty for a switch that is set.
-    pub fn value(&self, letter: char) -> Option<&str> {
-        let same = |(l, _): &&(char, String)| *l == letter;
-        self.given.iter().rev().find(same).map(|(_, v)| v.as_str())
-    }
-
-    /// Whether a flag was given.
-    pub fn has(&self, letter: char) -> bool {
-        self.value(letter).is_some()
-    }
-
-    /// The flags as words of a command line, without `-k`.
-    fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        for (letter, value) in self.given.iter().filter(|(letter, _)| *letter != 'k') {
-            words.push(format!("-{letter}"));
-            if !value.is_empty() {
-                words.push(value.clone());
-            }
-        }
-        if self.exact_time {
-            words.push("--exact-time".to_owned());
-        }
-        words
-    }
-
-    /// All parameters: those that flags stand for, what `-o` sets, netmist's defaults.
-    fn values(&self, errors: &mut Vec<ConfigError>) -> Values {
-        let mut sources = self.sources.clone();
-        let own = std::mem::take(&mut sources.overrides);
-        for (letter, value) in &self.given {
-            let option = format!("-{letter}");
-            match Flag::find(*letter).map(|f| f.effect) {
-                Some(Effect::Parameter(name)) => sources.set(&option, name, value),
-                Some(Effect::Sets(all)) => {
-                    for (name, value) in all {
-                        sources.set(&option, name, value);
-                    }
-                }
-                _ => {}
-            }
-        }
-        sources.overrides.extend(own);
-        for (name, value) in DEFAULTS {
-            sources.set_default(name, value);
-        }
-        gather(&sources, errors)
-    }
-}
-
-/// What netmist has where nobody says otherwise, and an rc file has not.
-const DEFAULTS: [(&str, &str); 7] = [
-    ("CLIENT_MEM", "1g"),
-    ("AGGR_CAP", "1g"),
-    ("DIR_COUNT", "10"),
-    ("FILES_PER_DIR", "100"),
-    ("HEARTBEAT_NOTIFICATIONS", "off"),
-    ("UNLINK_FILES", "on"),
-    ("SUFFIX", "netmist"),
-];
+use std::path::PathBuf;
 
 /// Resolves netmist's command line into a plan with one load point.
 ///
@@ -220,15 +149,4 @@ pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
         ));
     }
     errors
-}
-
-/// Where netmist's own outputs go.
-fn output(args: &NetmistArgs, values: &Values) -> NetmistOutput {
-    let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
-    NetmistOutput {
-        log: path(args.value('l')),
-        client_log_dir: values.text("NETMIST_LOGS").map(PathBuf::from),
-        heartbeat_log: path(args.value('q')),
-        bands: args.has('N'),
-    }
 }

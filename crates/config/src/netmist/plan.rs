@@ -1,9 +1,10 @@
 //! From flags and token lines to a run plan.
 
+use super::args::{NetmistArgs, number};
 use super::clients::{accounts, in_allocation, ip, passwords};
+use super::flags::Flag;
 use super::tokens::{TokenLine, rate};
 use super::touch::touch;
-use super::{Flag, NetmistArgs, output};
 use crate::composite::mounts::ClientMount;
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::composite::{
@@ -15,7 +16,7 @@ use crate::given::Values;
 use crate::hosts::Naming;
 use crate::plan::common::{debug, left_out, monitor, pacing, phases, suffix};
 use crate::reach::{self, Reach};
-use crate::resolved::Resolved;
+use crate::resolved::{NetmistOutput, Resolved};
 use crate::stop_command::netmist_stop_command;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::bucket::MadeBuckets;
@@ -26,7 +27,7 @@ use filermark_model::units::counted;
 use filermark_model::{
     Benchmark, Finding, Nanos, OpsPerSec, Rule, RunPlan, Severity, WorkloadObject,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Parameters of rc files that the token file takes the place of.
 const BY_TOKENS: [&str; 6] = [
@@ -139,26 +140,6 @@ pub(super) fn build(
         inputs: Vec::new(),
         netmist: Some(output(args, values)),
     })
-}
-
-/// The number of a flag that is no parameter.
-pub(super) fn number<T>(
-    args: &NetmistArgs,
-    letter: char,
-    errors: &mut Vec<ConfigError>,
-    want: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Option<T> {
-    let text = args.value(letter)?;
-    let found = parse(text);
-    if found.is_none() {
-        errors.push(ConfigError::new(
-            Place::Option(format!("-{letter}")),
-            format!("'{}' is not what -{letter} wants", quoted(text)),
-            format!("give {want}"),
-        ));
-    }
-    found
 }
 
 /// What there is to say about flags and parameters that do nothing.
@@ -344,4 +325,15 @@ fn parameters(args: &NetmistArgs, values: &Values) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+/// Where netmist's own outputs go.
+fn output(args: &NetmistArgs, values: &Values) -> NetmistOutput {
+    let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
+    NetmistOutput {
+        log: path(args.value('l')),
+        client_log_dir: values.text("NETMIST_LOGS").map(PathBuf::from),
+        heartbeat_log: path(args.value('q')),
+        bands: args.has('N'),
+    }
 }
