@@ -1,7 +1,7 @@
 //! The parameters of the 2014 and 2020 generations' rc files (facts.md 3.1 and
 //! 3.2; seed 003), and Filermark's own ones for composite benchmarks.
 
-use super::{Group, Kind, Origin, Parameter, Standard};
+use super::decl::{Group, Kind, Origin, Parameter, Standard};
 
 const fn p2014(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, group, kind, one_line).composite(Origin::Rc2014)

@@ -1,6 +1,6 @@
 //! Filermark's own parameters: what the 2008 generation had no name for.
 
-use super::{Group, Kind, Parameter, Standard, rule};
+use super::decl::{Group, Kind, Parameter, Standard, rule};
 use filermark_model::Benchmark;
 use filermark_model::benchmark::Protocol;
 

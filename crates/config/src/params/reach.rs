@@ -1,7 +1,7 @@
 //! The parameters of client hosts: how they are reached, and as whom. What they set
 //! goes into the launch plan; none of it is measured.
 
-use super::{Group, Kind, Origin, Parameter};
+use super::decl::{Group, Kind, Origin, Parameter};
 
 const fn p(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, Group::Clients, kind, one_line).own()

@@ -1,7 +1,7 @@
 //! The parameters of SMB beyond those that the 2008 generation's rc file has.
 
+use super::decl::{Group, Kind, Parameter};
 use super::own::PORT;
-use super::{Group, Kind, Parameter};
 
 const fn p(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(name, Group::Server, kind, one_line)

@@ -1,0 +1,327 @@
+//! What the declaration of a parameter says.
+
+use filermark_model::Benchmark;
+use filermark_model::benchmark::{FileSetRule, Protocol, Work};
+use std::fmt;
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in rc files and after `-o`.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+    /// The chapter it stands in.
+    pub group: Group,
+    /// What its values look like.
+    pub kind: Kind,
+    /// Its value when it is not given; empty: none, or the benchmark's.
+    pub default: &'static str,
+    /// What a standard run keeps it at.
+    pub standard: Standard,
+    /// A value to show in the template, for parameters that have no default.
+    pub example: &'static str,
+    /// What it is, in one line.
+    pub one_line: &'static str,
+    /// What else there is to know.
+    pub long_help: &'static str,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Which benchmarks it has an effect with.
+    pub scope: Scope,
+}
+
+/// Which benchmarks a parameter has an effect with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    Every,
+    /// Classical ones, whose driver speaks the protocol itself: NFS and SMB.
+    Classic,
+    /// Classical ones over NFS.
+    Nfs,
+    /// Classical ones over SMB.
+    Smb,
+    /// Composites, which work on mounted file systems.
+    Composite,
+}
+
+/// What a run is about, as far as parameters differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A classical benchmark over NFS.
+    Nfs,
+    /// A classical benchmark over SMB, of either generation.
+    Smb,
+    /// A composite.
+    Composite,
+}
+
+impl Family {
+    /// That of a benchmark.
+    pub fn of(benchmark: &Benchmark) -> Self {
+        match (&benchmark.work, benchmark.protocol) {
+            (Work::Composite(_), _) => Self::Composite,
+            (Work::Classic(_), Protocol::Smb1 | Protocol::Smb2) => Self::Smb,
+            (Work::Classic(_), Protocol::Nfs2 | Protocol::Nfs3 | Protocol::Posix) => Self::Nfs,
+        }
+    }
+}
+
+impl Scope {
+    /// Whether it takes in benchmarks of a family.
+    pub fn holds(self, family: Family) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Classic => family != Family::Composite,
+            Self::Nfs => family == Family::Nfs,
+            Self::Smb => family == Family::Smb,
+            Self::Composite => family == Family::Composite,
+        }
+    }
+}
+
+/// What the values of a parameter look like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Any text on one line.
+    Text,
+    /// A text that no message and no record may show.
+    Secret,
+    /// The path of a file or directory.
+    Path,
+    /// Words between blanks.
+    List,
+    /// on or off.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number within bounds, and its unit.
+    Int(u64, u64, &'static str),
+    /// A number within bounds, and its unit.
+    Real(f64, f64, &'static str),
+    /// An amount of data within bounds, in bytes, written with k, m, g or t.
+    Size(u64, u64),
+    /// This word or a whole number within bounds.
+    WordOrInt(&'static str, u64, u64),
+    /// This word or a number within bounds, and its unit.
+    WordOrReal(&'static str, f64, f64, &'static str),
+}
+
+/// What a standard run keeps a parameter at.
+#[derive(Clone, Copy, Debug)]
+pub enum Standard {
+    /// Anything: the run stays standard.
+    Free,
+    /// This value.
+    Fixed(&'static str),
+    /// This value, but for benchmarks after an older generation, which leave it free.
+    FixedButOlder(&'static str),
+    /// What the benchmark's definition says.
+    Benchmark(fn(&Benchmark) -> f64),
+    /// What the benchmark's definition says, where it says something.
+    FigureOrFree(fn(&Benchmark) -> Option<f64>),
+    /// The word that follows from the benchmark.
+    Word(fn(&Benchmark) -> &'static str),
+    /// Not set.
+    Unset,
+    /// Filermark accepts it and does nothing with it.
+    NoEffect,
+    /// Not built yet: any value is refused.
+    Refused,
+}
+
+/// Chapters of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Load points, clients, procs, mount points.
+    Load,
+    /// How client hosts are reached.
+    Clients,
+    /// The server and how to get in.
+    Server,
+    /// What a proc does.
+    Workload,
+    /// Durations and pacing.
+    Time,
+    /// RPC and connections.
+    Transport,
+    /// Result files and monitoring.
+    Output,
+    /// What a load point is judged by.
+    Limits,
+    /// Names known from earlier generations that do nothing here, or not yet.
+    Legacy,
+}
+
+impl Group {
+    /// All, in the order of the reference.
+    pub const ALL: &'static [Self] = &[
+        Self::Load,
+        Self::Clients,
+        Self::Server,
+        Self::Output,
+        Self::Time,
+        Self::Workload,
+        Self::Transport,
+        Self::Limits,
+        Self::Legacy,
+    ];
+
+    /// Its heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Load => "Load, clients and mount points",
+            Self::Clients => "Client hosts and how they are reached",
+            Self::Server => "The server and how to get in",
+            Self::Output => "Result files and monitoring",
+            Self::Time => "Durations and pacing",
+            Self::Workload => "Workload and file set",
+            Self::Transport => "Transfers, connections and time-outs",
+            Self::Limits => "Limits that judge a load point",
+            Self::Legacy => "Known from earlier generations, without effect or not built yet",
+        }
+    }
+}
+
+/// Where a parameter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// rc files of the generations before 2008; the names are recollected.
+    Older,
+    /// The rc file of the 2008 generation.
+    Classic2008,
+    /// The rc file of the 2014 generation (facts.md 3.1).
+    Rc2014,
+    /// The rc file of the 2020 generation (facts.md 3.2).
+    Rc2020,
+    /// Filermark's own, and the version it came with.
+    Filermark(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Older => f.write_str("rc files before 2008"),
+            Self::Classic2008 => f.write_str("2008 rc file"),
+            Self::Rc2014 => f.write_str("2014 rc file"),
+            Self::Rc2020 => f.write_str("2020 rc file"),
+            Self::Filermark(since) => write!(f, "Filermark, since {since}"),
+        }
+    }
+}
+
+impl Parameter {
+    pub(super) const fn new(
+        name: &'static str,
+        group: Group,
+        kind: Kind,
+        one_line: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            group,
+            kind,
+            default: "",
+            standard: Standard::Free,
+            example: "",
+            one_line,
+            long_help: "",
+            origin: Origin::Classic2008,
+            scope: Scope::Every,
+        }
+    }
+    pub(super) const fn default(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+    pub(super) const fn standard(mut self, standard: Standard) -> Self {
+        self.standard = standard;
+        self
+    }
+    pub(super) const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
+    }
+    pub(super) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+    pub(super) const fn help(mut self, long_help: &'static str) -> Self {
+        self.long_help = long_help;
+        self
+    }
+    pub(super) const fn classic(mut self) -> Self {
+        self.scope = Scope::Classic;
+        self
+    }
+    pub(super) const fn nfs(mut self) -> Self {
+        self.scope = Scope::Nfs;
+        self
+    }
+    pub(super) const fn smb(mut self) -> Self {
+        self.scope = Scope::Smb;
+        self
+    }
+    pub(super) const fn composite(mut self, origin: Origin) -> Self {
+        self.scope = Scope::Composite;
+        self.origin = origin;
+        self
+    }
+    pub(super) const fn older(mut self) -> Self {
+        self.origin = Origin::Older;
+        self
+    }
+    pub(super) const fn own(mut self) -> Self {
+        self.origin = Origin::Filermark("0.1");
+        self
+    }
+
+    /// The value a run has when nothing is given, under a benchmark; `None`: not set.
+    pub fn default_text(&self, benchmark: &Benchmark) -> Option<String> {
+        match self.standard {
+            Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
+            Standard::Word(word) => Some(word(benchmark).to_owned()),
+            _ if self.default.is_empty() => None,
+            _ => Some(self.default.to_owned()),
+        }
+    }
+
+    /// What a standard run has, as text, under a benchmark; `None`: it is free.
+    pub fn standard_text(&self, benchmark: &Benchmark) -> Option<String> {
+        match self.standard {
+            Standard::Fixed(text) => Some(text.to_owned()),
+            Standard::Benchmark(value) => figure(value(benchmark)),
+            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
+            Standard::Word(word) => Some(word(benchmark).to_owned()),
+            Standard::FixedButOlder(text) => benchmark.heritage.is_none().then(|| text.to_owned()),
+            Standard::Unset => Some("not set".to_owned()),
+            Standard::Free | Standard::NoEffect | Standard::Refused => None,
+        }
+    }
+
+    /// Whether a change of it makes a run not standard.
+    pub const fn is_fixed(&self) -> bool {
+        matches!(
+            self.standard,
+            Standard::Fixed(_)
+                | Standard::FixedButOlder(_)
+                | Standard::Benchmark(_)
+                | Standard::FigureOrFree(_)
+                | Standard::Word(_)
+                | Standard::Unset
+        )
+    }
+}
+
+/// A figure of a classical benchmark's file set; not a number for composites.
+pub(super) fn rule(benchmark: &Benchmark, figure: fn(&FileSetRule) -> f64) -> f64 {
+    benchmark.classic().map_or(f64::NAN, |c| figure(&c.fileset))
+}
+
+/// The same as text; `None`: this benchmark has no such figure.
+fn figure(value: f64) -> Option<String> {
+    (!value.is_nan()).then(|| value.to_string())
+}
