@@ -5,13 +5,12 @@
 //!
 //! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.
 
+pub use crate::nfsstat::types::MIXFILE_HEADER;
+
 use crate::error::{ConfigError, Place, nearest, quoted};
 use crate::nfsstat::{Dialect, MixOfCounts, Version, read_statistics};
 use filermark_model::benchmark::Protocol;
 use filermark_model::{Finding, Mix, Op, Rule, Severity};
-
-/// The first line, to the letter.
-pub const MIXFILE_HEADER: &str = "SFS MIXFILE VERSION 2";
 
 /// Names that the format knows and NFSv3 does not (RFC 1094's ROOT and WRITECACHE), and
 /// what the RFC says of them.

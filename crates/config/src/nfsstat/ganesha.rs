@@ -4,7 +4,7 @@
 //! counts of operations.
 
 use super::names::Version;
-use super::{Taken, Wrong, count};
+use super::types::{Taken, Wrong, count};
 use crate::error::quoted;
 
 /// Lines that begin one of its outputs.

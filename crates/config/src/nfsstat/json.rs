@@ -2,7 +2,7 @@
 //! objects of operations and counts, as `filermark serve --json` prints.
 
 use super::names::{self, Version};
-use super::{Taken, Wrong};
+use super::types::{Taken, Wrong};
 use serde_json::{Map, Value};
 
 /// Reads such a text.

@@ -1,7 +1,7 @@
 //! A count on each line: `nfsstat -s -l` of Linux, and plain tables that people write.
 
 use super::names::{self, Version};
-use super::{Taken, Wrong, count};
+use super::types::{Taken, Wrong, count};
 use crate::error::{nearest, quoted};
 
 /// A line of `nfsstat -l`: the version, whose it is, the operation, the count.

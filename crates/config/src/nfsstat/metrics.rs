@@ -1,7 +1,7 @@
 //! Metrics in Prometheus's text format: those of node_exporter about Linux's NFS server.
 
 use super::names::Version;
-use super::{Taken, Wrong};
+use super::types::{Taken, Wrong};
 use crate::error::quoted;
 
 /// The metric; its labels are `method` and `proto`.

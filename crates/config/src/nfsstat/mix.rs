@@ -2,7 +2,7 @@
 //! benchmark, and shares that add up.
 
 use super::names::Version;
-use super::{Dialect, Statistics};
+use super::types::{Dialect, Statistics};
 use crate::error::{ConfigError, Place};
 use filermark_model::mix::MixError;
 use filermark_model::{Mix, Op};

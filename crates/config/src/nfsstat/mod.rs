@@ -15,58 +15,25 @@ mod names;
 mod proc;
 mod table;
 mod text;
+pub(crate) mod types;
 
 pub use mix::{Difference, LeftOut, MixOfCounts, Share};
 pub use names::Version;
 pub use text::mix_file;
+pub use types::{Dialect, Statistics};
 
 use crate::error::{ConfigError, Place, quoted};
-use crate::mixfile::MIXFILE_HEADER;
 use filermark_model::words::tame;
 use std::collections::BTreeMap;
+use types::{MIXFILE_HEADER, Taken, Wrong};
 
 /// The most that a statistics file may have, in bytes. The metrics of a large host have
 /// some 200 KiB.
 pub const TEXT_BYTES_MAX: usize = 2 << 20;
 /// The most lines.
 const LINES_MAX: usize = 50_000;
-/// The most names with counts; the versions have 115 together.
-const NAMES_MAX: usize = 1_000;
-
-/// The layouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// Rows of names over rows of counts: `nfsstat -s` of SunOS, Solaris, the BSDs and
-    /// Linux.
-    Nfsstat,
-    /// `nfsstat -s -l` of Linux.
-    NfsstatList,
-    /// `/proc/net/rpc/nfsd` of Linux.
-    Kernel,
-    /// The text of `ganesha_stats fast`, `v3_full` and `v4_full`.
-    Ganesha,
-    /// JSON: `ganesha_stats json fast`, or operations with their counts.
-    Json,
-    /// Prometheus's text format, of its node exporter.
-    Metrics,
-    /// An operation and its count on each line.
-    Plain,
-}
 
 impl Dialect {
-    /// What to call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Nfsstat => "output of nfsstat -s",
-            Self::NfsstatList => "output of nfsstat -s -l",
-            Self::Kernel => "/proc/net/rpc/nfsd",
-            Self::Ganesha => "output of ganesha_stats",
-            Self::Json => "counts as JSON",
-            Self::Metrics => "metrics of node_exporter",
-            Self::Plain => "table of counts",
-        }
-    }
-
     /// The layout that a text has, by its first telling line.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().map(str::trim).take(LINES_MAX);
@@ -90,78 +57,6 @@ impl Dialect {
 
 /// Whether a line shows that a text is of some kind.
 type Tells = fn(&str) -> bool;
-
-/// Counts by the protocol's names, per version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statistics {
-    /// What messages call the text.
-    pub file: String,
-    /// Its layout.
-    pub dialect: Dialect,
-    versions: BTreeMap<Version, BTreeMap<String, u64>>,
-}
-
-/// What is wrong with a line; becomes a [`ConfigError`].
-#[derive(Debug)]
-struct Wrong {
-    /// From 1; 0: the whole text.
-    line: usize,
-    message: String,
-    hint: String,
-}
-
-impl Wrong {
-    fn at(line: usize, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        let (message, hint) = (message.into(), hint.into());
-        Self {
-            line,
-            message,
-            hint,
-        }
-    }
-
-    fn whole(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::at(0, message, hint)
-    }
-}
-
-/// What has been read so far.
-#[derive(Default)]
-struct Taken {
-    counts: BTreeMap<(Version, String), (u64, usize)>,
-}
-
-impl Taken {
-    /// Takes a count; `name` as the tool spells it.
-    fn put(&mut self, version: Version, name: &str, calls: u64, line: usize) -> Result<(), Wrong> {
-        let name = names::named(version, name);
-        if self.counts.len() >= NAMES_MAX {
-            let message = format!("more than {NAMES_MAX} operations");
-            return Err(Wrong::at(
-                line,
-                message,
-                "give the statistics of one server",
-            ));
-        }
-        let number = version.number();
-        match self.counts.insert((version, name.clone()), (calls, line)) {
-            None => Ok(()),
-            Some((_, before)) => Err(Wrong::at(
-                line,
-                format!("{name} of version {number} has been counted in line {before} already"),
-                "the file holds two looks at the server, or two servers: keep one of them; give \
-                 an earlier one with --since",
-            )),
-        }
-    }
-
-    /// Takes counts that nothing gives a version, but their names.
-    fn put_all(&mut self, counts: &[(String, u64, usize)]) -> Result<(), Wrong> {
-        let version = names::version_of(counts.iter().map(|(name, _, _)| name.as_str()));
-        let mut counts = counts.iter();
-        counts.try_for_each(|(name, calls, line)| self.put(version, name, *calls, *line))
-    }
-}
 
 /// Reads statistics; `file` is what messages call them.
 ///
@@ -236,34 +131,6 @@ fn unknown(text: &str) -> Wrong {
             hint,
         ),
     }
-}
-
-/// A count as tools print it.
-fn count(word: &str, line: usize) -> Result<u64, Wrong> {
-    let is_digits = |w: &str| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit());
-    if let Ok(count) = word.parse::<u64>()
-        && is_digits(word)
-    {
-        return Ok(count);
-    }
-    let shown = quoted(word);
-    Err(match word.strip_prefix('-') {
-        Some(rest) if is_digits(rest) => Wrong::at(
-            line,
-            format!("{shown} calls: a count below zero; the counter has overflowed"),
-            "reset the server's counters (nfsstat -z, or a restart) and take a shorter time",
-        ),
-        _ if is_digits(word) => Wrong::at(
-            line,
-            format!("{shown} calls are more than any counter holds"),
-            "take the statistics again",
-        ),
-        _ => Wrong::at(
-            line,
-            format!("'{shown}' is no count"),
-            "give the output as the tool printed it, with nothing before, between or behind",
-        ),
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `/proc/net/rpc/nfsd`: the counters of Linux's NFS server as the kernel shows them.
 
 use super::names::{V4_FIRST, V4_PROCEDURES, Version};
-use super::{Taken, Wrong, count};
+use super::types::{Taken, Wrong, count};
 use crate::error::quoted;
 
 /// The most operations of version 4 that a line may tell of.

@@ -3,7 +3,7 @@
 //! its mixes in this form.
 
 use super::names::{self, Version};
-use super::{Taken, Wrong, count};
+use super::types::{Taken, Wrong, count};
 use crate::error::quoted;
 
 /// The fewest known names that make a row of them.

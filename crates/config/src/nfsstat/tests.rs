@@ -1,5 +1,6 @@
 //! Every layout, and what is said of texts that are none.
 
+use super::types::NAMES_MAX;
 use super::*;
 use filermark_model::Op;
 

@@ -1,7 +1,7 @@
 //! A mix of counts as a mix file, with where it came from.
 
 use super::mix::MixOfCounts;
-use crate::mixfile::MIXFILE_HEADER;
+use super::types::MIXFILE_HEADER;
 use filermark_model::words::tame;
 use std::fmt::Write as _;
 
