@@ -1,8 +1,8 @@
 //! Benchmark definitions of the 2014 kind: `<benchmark>` elements with workloads, their
 //! rates, instances and parameters, and thresholds. In: XML; out: TOML.
 
+use super::made::{Made, MadeForm, one_line};
 use super::tree::{self, Node};
-use super::{Made, MadeForm, one_line};
 use crate::definitions::shipped_registry;
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::{number, parse_size};

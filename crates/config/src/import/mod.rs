@@ -3,10 +3,13 @@
 //! with the option that takes the file. For users: docs/src/howto/from-older-tools.md.
 
 mod benchmarks;
+mod made;
 mod rc;
 #[cfg(test)]
 mod tests;
 mod tree;
+
+pub use made::{Made, MadeForm};
 
 use crate::error::{ConfigError, Place};
 use crate::rc::parse_rc;
@@ -18,31 +21,6 @@ pub enum Import {
     Made(Made),
     /// Filermark reads it as it is; how, in a sentence.
     AsItIs(String),
-}
-
-/// A converted file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
-    /// What was read, e.g. "an rc file of the 2014 generation".
-    pub what: String,
-    /// What was made.
-    pub form: MadeForm,
-    /// Its text, with the notes as comments.
-    pub text: String,
-    /// What has no equivalent, and what was assumed; with file and line.
-    pub notes: Vec<String>,
-    /// Why what was made cannot be used as it is; empty: it can, or it is an rc file, which
-    /// may lack what the command line gives.
-    pub unusable: Vec<String>,
-}
-
-/// What a conversion makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MadeForm {
-    /// An rc file.
-    Rc,
-    /// A definition file (TOML) with these benchmarks.
-    Definitions(Vec<String>),
 }
 
 /// Converts a text; `file` is what messages call it.
@@ -94,13 +72,6 @@ fn as_it_is(file: &str, first: &str) -> Option<String> {
         return None;
     };
     Some(how)
-}
-
-/// A note as a comment holds it: what comes from a file may not end the line.
-fn one_line(note: &str) -> String {
-    note.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 fn unknown(file: &str, message: &str) -> ConfigError {

@@ -1,7 +1,7 @@
 //! rc files of earlier generations: what Filermark knows is taken over, the rest becomes
 //! notes.
 
-use super::{Made, MadeForm, one_line};
+use super::made::{Made, MadeForm, one_line};
 use crate::definitions::benchmark_names;
 use crate::error::quoted;
 use crate::given::check;

@@ -1,0 +1,33 @@
+//! What a conversion makes.
+
+/// A converted file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What was read, e.g. "an rc file of the 2014 generation".
+    pub what: String,
+    /// What was made.
+    pub form: MadeForm,
+    /// Its text, with the notes as comments.
+    pub text: String,
+    /// What has no equivalent, and what was assumed; with file and line.
+    pub notes: Vec<String>,
+    /// Why what was made cannot be used as it is; empty: it can, or it is an rc file, which
+    /// may lack what the command line gives.
+    pub unusable: Vec<String>,
+}
+
+/// What a conversion makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MadeForm {
+    /// An rc file.
+    Rc,
+    /// A definition file (TOML) with these benchmarks.
+    Definitions(Vec<String>),
+}
+
+/// A note as a comment holds it: what comes from a file may not end the line.
+pub(super) fn one_line(note: &str) -> String {
+    note.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
