@@ -1,0 +1,117 @@
+//! HTML pages, archives that are replaced, and records that were cut.
+
+use super::support::{check, faults, folder, forged, gathered, record, text, whole};
+use crate::role::Role;
+use crate::verify::{Options, State, verify};
+use crate::{Bundle, GatherOptions, zipfile};
+use filermark_results::{Curve, RunRecord};
+use std::collections::BTreeMap;
+use std::fs;
+
+#[test]
+fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
+    let public = |record: &RunRecord| format!("<h1>{}</h1>9", record.run.suffix);
+    let html = |record: &RunRecord| vec![public(record), "for reviewers".to_owned()];
+    let told = |version: &str, name: &str, page: &str| {
+        let mut bundle = Bundle::new();
+        for (name, member) in whole().members() {
+            let text = String::from_utf8_lossy(&member.bytes);
+            let own = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+            let bytes = match member.role {
+                Role::Record => text.replacen(&own, &format!("\"version\":\"{version}\""), 1),
+                _ => text.into_owned(),
+            };
+            bundle.add(name, bytes, member.role).unwrap();
+        }
+        bundle.add(name, page, Role::Report).unwrap();
+        let options = Options {
+            needs_manifest: false,
+            html: Some(&html),
+        };
+        let told = verify(&bundle, &options);
+        let check = told.checks.iter().find(|c| c.about == name).unwrap();
+        (check.state, check.text.clone())
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    let curve = Curve::of_record(&record());
+    let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
+    let word = record().verdict().word();
+    for good in [public(&record()), "for reviewers".to_owned()] {
+        assert_eq!(told(own, "mine.html", &good).0, State::Ok);
+        assert_eq!(told(own, "mine.review.html", &good).0, State::Ok);
+    }
+    let (state, why) = told(own, "mine.html", &public(&record()).replace('9', "8"));
+    assert_eq!(state, State::Fail, "{why}");
+    // One word of a page of this version, whatever its figures say.
+    let page = format!("<b>{word}</b> <p>{peak:.2} op/s <b>{ort:.2}</b> ms");
+    let (state, why) = told(own, "mine.html", &page);
+    assert_eq!(state, State::Fail, "{why}");
+    // Nobody can make the pages of another version again.
+    let (state, why) = told("0.0.1", "mine.html", &page);
+    assert_eq!(state, State::Skip, "{why}");
+    assert!(why.contains("its text is not checked"), "{why}");
+    let other_word = match word {
+        "INVALID" => "VALID",
+        _ => "INVALID",
+    };
+    let (state, why) = told("0.0.1", "mine.html", &page.replace(word, other_word));
+    assert_eq!(state, State::Fail, "{why}");
+    let better = format!("{word} <p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
+    for (name, page) in [
+        ("mine.html", better.clone()),
+        (
+            "mine.2nd.html",
+            format!("<title>x, a Filermark report</title>{better}"),
+        ),
+    ] {
+        let (state, why) = told("0.0.1", name, &page);
+        assert_eq!(state, State::Fail, "{why}");
+    }
+    assert_eq!(told(own, "mine.notes.html", "<p>to do").0, State::Skip);
+}
+
+#[test]
+fn only_an_archive_of_the_same_things_is_replaced() {
+    let dir = folder();
+    let path = dir.path().join("sub.zip");
+    let found = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap();
+    assert_eq!(found.place, dir.path().join("sub.bundle"));
+    let ours = found.bundle.made_by("bundle");
+    assert_eq!(ours.check_place(&path), Ok(()));
+    fs::write(&path, ours.to_bytes().unwrap()).unwrap();
+    assert_eq!(ours.check_place(&path), Ok(()));
+    let refused = |why: &str| {
+        let said = ours.check_place(&path).unwrap_err();
+        assert!(said.contains(why) && said.contains("-o FILE.zip"), "{said}");
+    };
+    fs::write(&path, whole().to_bytes().unwrap()).unwrap();
+    refused("a zip file that `bundle` has not made");
+    let mut bundle = Bundle::new().made_by("bundle");
+    bundle.add("x", "x", Role::Other).unwrap();
+    fs::write(&path, bundle.to_bytes().unwrap()).unwrap();
+    refused("an archive of other runs or submissions");
+    let foreign = zipfile::pack(BTreeMap::from([("x", &b"x"[..])])).unwrap();
+    fs::write(&path, foreign).unwrap();
+    refused("a zip file of another program");
+    fs::write(&path, "PK\x03\x04").unwrap();
+    refused("no archive that can be read");
+}
+
+#[test]
+fn cut_and_newer_records_are_told_in_plain_words() {
+    let record = text("mine.run.jsonl");
+    let cut = &record[..record.len() - 40];
+    let found = faults(&check(&forged("mine.run.jsonl", cut.into())));
+    assert!(found.contains("was cut and is left out"), "{found}");
+    let end = record.trim_end().rfind('\n').unwrap();
+    let found = faults(&check(&forged("mine.run.jsonl", record[..=end].into())));
+    assert!(found.contains("has no end: the run was cut"), "{found}");
+    let newer = record.replacen("\"schema\":1", "\"schema\":7", 1);
+    let found = faults(&check(&forged("mine.run.jsonl", newer.into_bytes())));
+    assert!(
+        found.contains("schema version 7, and this program reads version 1"),
+        "{found}"
+    );
+    let found = faults(&check(&forged("mine.run.jsonl", b"{}\n".to_vec())));
+    assert!(found.contains("cannot be checked"), "{found}");
+}

@@ -1,0 +1,130 @@
+//! An archive of a synthetic run, and what the checks find wrong with it.
+
+use crate::verify::{Options, State, Verification, verify};
+use crate::{Bundle, GatherOptions, Gathered, gather, sha256, zipfile};
+use filermark_results::files::write_files;
+use filermark_results::{Curve, Line, RunRecord, testing};
+use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+pub(crate) const RC: &str = "LOAD=100\nPASSWORD_FILE=pw\n";
+
+/// The synthetic run with two of its load points.
+pub(crate) fn record() -> RunRecord {
+    let mut record = testing::record();
+    record.points.truncate(2);
+    record
+}
+
+pub(crate) fn lines_of(record: &RunRecord) -> String {
+    let mut lines = vec![Line::Run(Box::new(record.run.clone()))];
+    lines.extend(record.environments.iter().cloned().map(Line::Environment));
+    lines.extend(record.phases.iter().cloned().map(Line::Phase));
+    lines.extend(record.events.iter().cloned().map(Line::Event));
+    lines.extend(record.heartbeats.iter().cloned().map(Line::Heartbeat));
+    lines.extend(
+        record
+            .points
+            .iter()
+            .cloned()
+            .map(|p| Line::Point(Box::new(p))),
+    );
+    lines.extend(record.scripts.iter().cloned().map(Line::Script));
+    lines.extend(record.end.iter().cloned().map(Line::End));
+    let json = |line: &Line| serde_json::to_string(line).unwrap() + "\n";
+    lines.iter().map(json).collect()
+}
+
+/// A folder as a run and subedit leave it.
+pub(crate) fn folder() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let record = record();
+    write_files(&record, dir.path()).unwrap();
+    fs::write(dir.path().join("mine.run.jsonl"), lines_of(&record)).unwrap();
+    fs::write(dir.path().join("sfs_rc"), RC).unwrap();
+    fs::write(dir.path().join("net.png"), b"\x89PNG").unwrap();
+    let file = |name: &str| ResultFile {
+        name: name.into(),
+        sha256: sha256(&fs::read(dir.path().join(name)).unwrap()),
+    };
+    let files = ["sfssum.mine", "sfs_rc", "mine.run.jsonl"].map(file);
+    let mut document = Document::new();
+    let run = RunFiles {
+        plan: &record.run.plan,
+        curve: &Curve::of_record(&record),
+        verdict: "VALID",
+        record: Some(&record),
+        summary_file: &files[0],
+        rc_file: &files[1],
+        record_file: Some(&files[2]),
+    };
+    fill(&mut document, &[run]);
+    let diagram = document
+        .find("productInfo.configDiagrams.diagram.file")
+        .unwrap();
+    document.set(&diagram, "net.png").unwrap();
+    fs::write(dir.path().join("sub.xml"), write_xml(&document)).unwrap();
+    dir
+}
+
+pub(crate) fn gathered(
+    dir: &TempDir,
+    what: &str,
+    options: &GatherOptions,
+) -> Result<Gathered, Vec<String>> {
+    gather(&[dir.path().join(what)], options)
+}
+
+/// The whole archive, made once.
+pub(crate) fn whole() -> &'static Bundle {
+    static WHOLE: OnceLock<Bundle> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        gathered(&folder(), "sub.xml", &GatherOptions::default())
+            .unwrap()
+            .bundle
+    })
+}
+
+/// All files of an archive, manifests included.
+pub(super) fn files_of(bundle: &Bundle) -> BTreeMap<String, Vec<u8>> {
+    zipfile::unpack(&bundle.to_bytes().unwrap()).unwrap()
+}
+
+pub(crate) fn check(bundle: &Bundle) -> Verification {
+    let options = Options {
+        needs_manifest: true,
+        html: None,
+    };
+    verify(bundle, &options)
+}
+
+pub(crate) fn faults(told: &Verification) -> String {
+    let failed = told.checks.iter().filter(|c| c.state == State::Fail);
+    failed.map(|c| format!("{c}\n")).collect()
+}
+
+/// What is found when these files are unpacked from a zip.
+pub(super) fn found_in(files: &BTreeMap<String, Vec<u8>>) -> String {
+    faults(&check(&Bundle::of_files(files.clone())))
+}
+
+/// The same files but one, with a manifest that fits again.
+pub(super) fn forged(name: &str, bytes: Vec<u8>) -> Bundle {
+    let mut bundle = Bundle::new();
+    for (member, is) in whole().members() {
+        let content = if member == name {
+            bytes.clone()
+        } else {
+            is.bytes.clone()
+        };
+        bundle.add(member, content, is.role).unwrap();
+    }
+    Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap()
+}
+
+pub(crate) fn text(name: &str) -> String {
+    whole().get(name).unwrap().text().unwrap().to_owned()
+}
