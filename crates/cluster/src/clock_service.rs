@@ -3,7 +3,7 @@
 //! A virtual machine's clock may run fast or slow while its host takes the
 //! processor away. Whoever wants to know runs `filermark clock` on another machine
 //! and names it with `-H`, `-S` (PIT_SERVER, PIT_PORT); the length of every RUN is
-//! then held against that machine's clock (seed 002, section 10).
+//! then held against that machine's clock (manual N, section 10).
 //!
 //! The protocol is our own, a line each way over TCP:
 //!

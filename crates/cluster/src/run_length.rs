@@ -1,5 +1,5 @@
 //! How long RUN takes: as the plan says, or until the data set has been read and written
-//! once (netmist without a rate: seed 002, section 10). The prime decides, from the
+//! once (netmist without a rate: manual N, section 10). The prime decides, from the
 //! seconds of all clients, and sends all agents the same length. Components in the
 //! background do not count: agents tell no seconds of them.
 

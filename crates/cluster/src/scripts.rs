@@ -1,4 +1,4 @@
-//! Programs of the user's that run beside a benchmark. netmist's scripts (seed 002,
+//! Programs of the user's that run beside a benchmark. netmist's scripts (manual N,
 //! sections 17 and 21) are called at fixed points of a run, each with one argument:
 //!
 //! | script | argument | when |

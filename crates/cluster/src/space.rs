@@ -1,7 +1,7 @@
 //! Whether a run's file set will fit: what each file system has free, as its server
 //! states it, against what the procs that work there need.
 //!
-//! netmist ends a run for want of space in its middle (seed 002, section 18); here
+//! netmist ends a run for want of space in its middle (manual N, section 18); here
 //! it is seen before anything is made, and a reserve stays free, since others may use
 //! the server too. Quotas, compression and thin provisioning make the figure a hint,
 //! so the user may overrule it.

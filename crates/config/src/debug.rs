@@ -1,4 +1,4 @@
-//! DEBUG flags (seed 001, section 3.3.1, table 3) and the `tracing` targets
+//! DEBUG flags (manual M, section 3.3.1, table 3) and the `tracing` targets
 //! that they turn on.
 
 /// One flag.

@@ -151,7 +151,7 @@ fn unused(values: &Values, has_step: bool, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Rounds the asked loads down to whole op/s per proc (seed 001, section 3.3).
+/// Rounds the asked loads down to whole op/s per proc (manual M, section 3.3).
 pub(crate) fn round(
     asked: &[u64],
     procs: u64,
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_manuals_example_of_rounding() {
-        // Seed 001, section 3.3: 200/200/10 on 4 clients x 8 procs.
+        // Manual M, section 3.3: 200/200/10 on 4 clients x 8 procs.
         let asked: Vec<u64> = (1..=10).map(|i| i * 200).collect();
         let want = [
             192.0, 384.0, 576.0, 800.0, 992.0, 1184.0, 1376.0, 1600.0, 1792.0, 1984.0,

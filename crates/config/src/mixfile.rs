@@ -1,6 +1,6 @@
-//! Mix files, version 2 (seed 001, section 3.3.1, MIXFILE). The seed has them for NFS only;
+//! Mix files, version 2 (manual M, section 3.3.1, MIXFILE). The seed has them for NFS only;
 //! those for SMB are like them, with the names of SMB's operations. Shares may have
-//! decimals, since the table of seed 001, section 2.2.2, has some, and since rare
+//! decimals, since the table of manual M, section 2.2.2, has some, and since rare
 //! operations of a real server would vanish without.
 //!
 //! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.

@@ -192,7 +192,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Deals a list out to the clients (seed 001, section 3.3, NUM_PROCS).
+/// Deals a list out to the clients (manual M, section 3.3, NUM_PROCS).
 ///
 /// # Errors
 /// The rule with its three numbers, when the list is neither PROCS long, nor

@@ -88,7 +88,7 @@ fn load_generators(plan: &RunPlan) -> Option<Finding> {
         Finding::new(Rule::LoadGenerators, Severity::Warning, message).with_limit(
             clients as f64,
             f64::from(least),
-            "seed 004: at least two NFS clients (the NFS load generators)",
+            "guide V: at least two NFS clients (the NFS load generators)",
         )
     })
 }

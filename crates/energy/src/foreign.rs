@@ -1,7 +1,7 @@
 //! The log of another kit's run, or of our own as that kit's tools read it, as a run to
 //! merge with: when its load points and phases began, and what it says of its results.
 //!
-//! Known are the lines of facts.md 3.10. Their times are local times of the prime, so a
+//! Known are the lines of sources.md 3.10. Their times are local times of the prime, so a
 //! zone is needed (our own logs are written in UTC). Everything else in the log is passed
 //! over; nothing but the load points is kept.
 

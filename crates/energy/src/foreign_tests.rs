@@ -3,8 +3,8 @@ use filermark_results::testing::composite::{composite_record, stream_record};
 use filermark_results::{parse_sfssum, sfslog_txt::sfslog_txt, sfssum_txt::sfssum_txt};
 use proptest::prelude::*;
 
-/// The console output of the training (seed 003): its lines, put on lines again, with the
-/// line that begins a load point as facts.md 3.10 has it.
+/// The console output of the training (slides E): its lines, put on lines again, with the
+/// line that begins a load point as sources.md 3.10 has it.
 const TRAINING: &str = include_str!("../tests/fixtures/sfslog-training.txt");
 
 fn read(text: &str, zone: &str) -> Result<MergedRun, ForeignError> {

@@ -223,7 +223,7 @@ pub const DIR_COUNT_MAX: u32 = 9_999;
 pub const FILES_PER_DIR_MAX: u32 = 9_999_999;
 
 /// The name of a proc's tree: its own (`CL3_VDA1`), or the shared one (`SM_VDA1`);
-/// seed 002, section 4.
+/// manual N, section 4.
 pub fn tree_name(proc: u32, workload: &str, shared: bool) -> String {
     match shared {
         true => format!("SM_{workload}"),

@@ -178,7 +178,7 @@ impl AccessedFiles {
     }
 
     /// Picks a file that held at least `length` bytes when it was made, each of
-    /// these with the same chance ("best fit", facts.md 1.4); the largest where
+    /// these with the same chance ("best fit", sources.md 1.4); the largest where
     /// none did. `None` only when there are no files.
     #[inline]
     pub fn pick_fitting(&self, length: u32, rng: &mut filermark_model::Rng) -> Option<usize> {
@@ -269,7 +269,7 @@ mod tests {
         assert!((bytes - 0.30).abs() < 0.01, "{bytes}");
     }
 
-    /// The lesson of facts.md 1.6: what is touched must not depend on how many
+    /// The lesson of sources.md 1.6: what is touched must not depend on how many
     /// procs share the work. The same 200,000 reads, dealt to 1 to 1,000 procs.
     #[test]
     fn the_touched_files_do_not_depend_on_the_number_of_procs() {

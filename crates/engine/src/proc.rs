@@ -112,7 +112,7 @@ impl Deck {
     }
 }
 
-/// The proc whose single steps the DEBUG flags show (seed 001, table 3: the
+/// The proc whose single steps the DEBUG flags show (manual M, table 3: the
 /// first child on the first client).
 pub const WATCHED_PROC: u32 = 0;
 

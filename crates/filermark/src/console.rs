@@ -1,4 +1,4 @@
-//! What a composite run says on stderr: netmist's console (seeds 002 and 003), text
+//! What a composite run says on stderr: netmist's console (manual N and slides E), text
 //! by text as things happen. The texts are [`filermark_results::console`]'s.
 //!
 //! Nothing here looks at a clock or prints: [`Console::hear`] gives the text.

@@ -1,5 +1,5 @@
 //! How the procs of a classical run spread over file systems and servers: the uniform access
-//! rule (seed 001, section 3.3).
+//! rule (manual M, section 3.3).
 //!
 //! MNT_POINTS names hosts and paths. A host is a server, or one address (a network interface)
 //! of a server: which hosts are one server it does not tell.
@@ -9,7 +9,7 @@ use crate::plan::{MountPoint, RunPlan};
 use crate::units::counted;
 use std::collections::BTreeMap;
 
-const SOURCE: &str = "seed 001, section 3.3: the uniform access rule";
+const SOURCE: &str = "manual M, section 3.3: the uniform access rule";
 
 /// Procs by what they work on.
 type Counts = BTreeMap<String, u64>;

@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(b.standard.response_limit_ms, limit_ms, "{name}");
             let c = b.classic().unwrap();
             assert_eq!(c.fileset.mb_per_op, mb_per_op);
-            assert_eq!(b.standard.block_size_kib, Some(8), "facts 1.4");
+            assert_eq!(b.standard.block_size_kib, Some(8), "sources.md 1.4");
             assert_eq!(c.fileset.access_pcnt, access_pcnt);
             assert_eq!(
                 [
@@ -118,7 +118,7 @@ mod tests {
                 ],
                 [20, 20, 100]
             );
-            // Facts 1.4: 128 KB and a fragment of 7.
+            // sources.md 1.4: 128 KB and a fragment of 7.
             assert_eq!(c.read_sizes.max(), Bytes::from_kib(135));
             assert_eq!(c.write_sizes.max(), Bytes::from_kib(135));
             let heritage = b.heritage.expect("it is after an older one");
@@ -130,7 +130,7 @@ mod tests {
                     .any(|c| c.contains("never comparable"))
             );
         }
-        // Facts 1.3: the mean of the list is 26.7 KB.
+        // sources.md 1.3: the mean of the list is 26.7 KB.
         let b = Benchmark::shipped("nfs3-2001").unwrap();
         let mean_kib = b.classic().unwrap().file_sizes.mean_bytes() / 1024.0;
         assert!((mean_kib - 26.7).abs() < 0.05, "{mean_kib}");
@@ -169,7 +169,7 @@ mod tests {
     fn smb1_takes_the_physical_transfers_of_the_sample() {
         let b = Benchmark::shipped("general-smb1").unwrap();
         let c = b.classic().unwrap();
-        // Seed 001, section 4.4, a CIFS run: 199307 physical of 184659 logical reads, and
+        // Manual M, section 4.4, a CIFS run: 199307 physical of 184659 logical reads, and
         // 83248 of 77679 writes. Transfers are those of Filermark's SMB1.
         let block = Bytes::from_kib(60);
         let (reads, writes) = (199_307.0 / 184_659.0, 83_248.0 / 77_679.0);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn general_nfs3_keeps_to_the_known_means() {
         let b = Benchmark::shipped("general-nfs3").unwrap();
-        // Seed 001, section 2.2.1: the mix. COMMIT has no share of its own.
+        // Manual M, section 2.2.1: the mix. COMMIT has no share of its own.
         let mix = [
             (Op::Lookup, 24.0),
             (Op::Read, 18.0),
@@ -204,18 +204,18 @@ mod tests {
         }
         assert_eq!(b.mix.shares().len(), mix.len());
         let c = b.classic().unwrap();
-        // Facts 1.3 and 2.3: 383 files per op/s, files of 1 KB to 32 MB.
+        // sources.md 1.3 and 2.3: 383 files per op/s, files of 1 KB to 32 MB.
         let files_per_op = c.fileset.mb_per_op * 1048576.0 / c.file_sizes.mean_bytes();
         assert!((files_per_op - 383.0).abs() < 4.0, "{files_per_op}");
         assert_eq!(c.file_sizes.quantile(0.0), Bytes::from_kib(1));
         assert_eq!(c.file_sizes.max(), Bytes::from_mib(32));
-        // Seed 001, section 4.4: physical per logical transfer.
+        // Manual M, section 4.4: physical per logical transfer.
         let block = Bytes::from_kib(64);
         assert!((c.read_sizes.mean_transfers(block) - 1.079).abs() < 0.002);
         assert!((c.write_sizes.mean_transfers(block) - 1.072).abs() < 0.002);
         assert_eq!(c.read_sizes.max(), Bytes::from_kib(256));
         assert_eq!(c.write_sizes.max(), Bytes::from_kib(256));
-        // Seed 001, section 4.4: growth per append, 17 to 34 KB.
+        // Manual M, section 4.4: growth per append, 17 to 34 KB.
         let mean_kib = c.write_sizes.mean_bytes() / 1024.0;
         assert!((17.0..34.0).contains(&mean_kib), "{mean_kib}");
     }

@@ -1,5 +1,5 @@
 //! File buckets: which operation of a mounted file system may touch which files
-//! (seed 002, "Internal request op type to file buckets").
+//! (manual N, "Internal request op type to file buckets").
 
 use crate::op::Op;
 use serde::{Deserialize, Serialize};
@@ -41,10 +41,10 @@ const STANDING: &[Bucket] = &[
 ];
 
 impl Bucket {
-    /// How many there are (facts.md 3.7: 24).
+    /// How many there are (sources.md 3.7: 24).
     pub const COUNT: usize = 24;
     /// Those whose files hold data from INIT on: eleven, which is the factor of
-    /// facts.md 3.7. Which eleven is our own reading: the sequential, whole-file,
+    /// sources.md 3.7. Which eleven is our own reading: the sequential, whole-file,
     /// random, rmw, append, mapped and copyfile ones.
     pub const WITH_DATA: &'static [Bucket] = &[
         Bucket(0),
@@ -59,7 +59,7 @@ impl Bucket {
         Bucket(16),
         Bucket(17),
     ];
-    /// The factor of the space that a run may come to need (facts.md 3.7: 12): the
+    /// The factor of the space that a run may come to need (sources.md 3.7: 12): the
     /// files of APPEND may double.
     pub const MAX_FACTOR: u64 = 12;
     /// Buckets whose names come and go: `mkdir`, `create`, `unlink2`. INIT makes no
@@ -101,7 +101,7 @@ impl Bucket {
     }
 
     /// The buckets of which `op` reads or writes data, where only the buckets that a mix
-    /// reaches are made. Those of `rmw` are the random ones: by seed 002, section 4, files
+    /// reaches are made. Those of `rmw` are the random ones: by manual N, section 4, files
     /// of five kinds hold data in a mix with `rmw`, and its own kind is not one of them.
     pub const fn moved_by(op: Op) -> &'static [Bucket] {
         match op {

@@ -1,7 +1,7 @@
 //! Composite benchmarks: components, what a unit of load is made of, and the
 //! data set that the procs need.
 //!
-//! The arithmetic is that of facts.md 3.7, which reproduces the published rows to
+//! The arithmetic is that of sources.md 3.7, which reproduces the published rows to
 //! the digit: with F = directories x files per directory, a proc's data set is
 //! 11 x F x file size to begin with and 12 x F x file size at most. Components of other
 //! benchmarks have data only where their mix moves some ([`MadeBuckets::Reached`]).

@@ -2,7 +2,7 @@
 //!
 //! A file's size is a function of (seed, file number); whether it is accessed is one of (seed,
 //! file number, number of files); the number of files follows from the load. Neither procs
-//! nor clients enter, which is the defect that withdrew SFS 2.0 (facts.md 1.6). The files that
+//! nor clients enter, which is the defect that withdrew SFS 2.0 (sources.md 1.6). The files that
 //! a larger load creates begin with those of the smaller one, so a sweep can grow them from
 //! point to point; with few files the accessed ones of two loads differ.
 //!

@@ -2,8 +2,8 @@
 //!
 //! A logical operation is what the mix counts and the result credits; a driver
 //! turns it into one or more physical operations of its protocol. The names are
-//! those of the classical mix files (seed 001, section 3.3.1, MIXFILE) and of the
-//! netmist workloads (seed 002, section 1). Where both know a name (read, write,
+//! those of the classical mix files (manual M, section 3.3.1, MIXFILE) and of the
+//! netmist workloads (manual N, section 1). Where both know a name (read, write,
 //! create, access ...) it is one operation; how it is done is its driver's affair.
 
 use serde::{Deserialize, Serialize};
@@ -132,8 +132,8 @@ impl Op {
         Op::Fsstat,
     ];
 
-    /// Those of mounted file systems, in the order of the netmist tables (seed 002,
-    /// appendix; `rmdir` and `unlink2` are of the 2014 generation, facts.md 3.8).
+    /// Those of mounted file systems, in the order of the netmist tables (manual N,
+    /// appendix; `rmdir` and `unlink2` are of the 2014 generation, sources.md 3.8).
     pub const POSIX: &'static [Op] = &[
         Op::Read,
         Op::ReadFile,
@@ -163,7 +163,7 @@ impl Op {
         Op::Custom2,
     ];
 
-    /// Those of SMB, in the order of the classical CIFS table (seed 001, section 2.2.2).
+    /// Those of SMB, in the order of the classical CIFS table (manual M, section 2.2.2).
     pub const SMB: &'static [Op] = &[
         Op::Echo,
         Op::Lock,

@@ -36,7 +36,7 @@ impl Protocol {
         }
     }
 
-    /// As sfssum spells it in column 6 (seed 001, section 4.4).
+    /// As sfssum spells it in column 6 (manual M, section 4.4).
     pub const fn sfssum_name(self) -> &'static str {
         match self {
             Self::Nfs2 => "NFS2",

@@ -1,10 +1,10 @@
 //! Transfer sizes in slots: ranges of sizes with percentages, as the netmist
-//! workloads have them (seed 002, section 11).
+//! workloads have them (manual N, section 11).
 
 use crate::rng::Rng;
 use serde::{Deserialize, Serialize};
 
-/// Slots of a table (seed 002, appendix: 0 to 15).
+/// Slots of a table (manual N, appendix: 0 to 15).
 pub const SLOTS_MAX: usize = 16;
 /// The largest transfer that a table may ask for: a buffer per proc has its size.
 pub const TRANSFER_BYTES_MAX: u32 = 64 << 20;

@@ -1,5 +1,5 @@
 //! Workload objects: what one kind of proc does on a mounted file system, with
-//! all attributes of the netmist manual (seed 002, sections 3, 4 and 11).
+//! all attributes of the netmist manual (manual N, sections 3, 4 and 11).
 
 use crate::mix::{Mix, MixError};
 use crate::op::Op;
@@ -115,7 +115,7 @@ pub enum FsType {
     Posix,
 }
 
-/// A hot spot that moves (seed 002, database: 80 % of random accesses go to 5 %,
+/// A hot spot that moves (manual N, database: 80 % of random accesses go to 5 %,
 /// and the hot spots move over time).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 use crate::sys::Errno;
 use filermark_engine::driver::DriverError;
 
-/// Files per proc where the plan says nothing (seed 002 has no figure) `[own]`.
+/// Files per proc where the plan says nothing (manual N has no figure) `[own]`.
 const OPEN_FILES_DEFAULT: u32 = 64;
 /// Bucket directories per proc; enough for 40 directories of 24 buckets. They cost a
 /// server nothing, and spare two system calls each time.

@@ -1,4 +1,4 @@
-//! The nine latency bands of netmist (seed 002, section 20), counted from the
+//! The nine latency bands of netmist (manual N, section 20), counted from the
 //! histograms: no run has to choose them beforehand.
 
 use filermark_model::{Latency, Nanos};

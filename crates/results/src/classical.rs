@@ -1,5 +1,5 @@
 //! The classical result: the throughput at the response limit, as the generations of
-//! NFSv2 and NFSv3 reported it (seed 004): "If throughput continues to increase with the
+//! NFSv2 and NFSv3 reported it (guide V): "If throughput continues to increase with the
 //! workload, the throughput figure at 50 ms is reported. In many cases, throughput will
 //! start to fall off at a response time below the 50 ms limit. In these cases, the tables
 //! report the response time at the point of maximum throughput."

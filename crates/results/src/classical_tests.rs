@@ -23,7 +23,7 @@ fn result(points: &[(f64, f64)], limit_ms: f64) -> Option<ClassicalResult> {
     classical(&samples(points), limit_ms)
 }
 
-/// The words of seed 004, case by case.
+/// The words of guide V, case by case.
 #[test]
 fn the_vendors_rules_come_out() {
     // "the throughput figure at 50 ms is reported"
@@ -64,7 +64,7 @@ fn the_vendors_rules_come_out() {
 }
 
 /// No published curve of the older generations is at hand; one of 2008, whose limit is
-/// 20 ms (facts.md 2.5), keeps its ORT to the digit, since its last point is its peak.
+/// 20 ms (sources.md 2.5), keeps its ORT to the digit, since its last point is its peak.
 #[test]
 fn the_ort_is_the_published_one_where_nothing_is_cut() {
     let xserve = [

@@ -1,5 +1,5 @@
-//! What netmist and the 2014 generation print while they run (seed 002, sections
-//! 13, 14 and 20; seed 003), a text per step: a live console prints them as
+//! What netmist and the 2014 generation print while they run (manual N, sections
+//! 13, 14 and 20; slides E), a text per step: a live console prints them as
 //! things happen, `sfslog.<suffix>.txt` has them all.
 //!
 //! Every text ends with a line end. Nothing here looks at a clock.
@@ -38,7 +38,7 @@ pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
     definition_fingerprint(benchmark).1
 }
 
-/// A new load point begins: the line that merging tools look for (facts.md 3.10).
+/// A new load point begins: the line that merging tools look for (sources.md 3.10).
 pub fn new_load_point(at: Timestamp, plan: &RunPlan, point: LoadPoint) -> String {
     // A load without a business metric is told by its procs.
     let unit = match point.units > 0.0 {

@@ -12,7 +12,7 @@ fn at() -> Timestamp {
     Timestamp::from_unix_seconds(1_519_822_399.0)
 }
 
-/// Seed 003, SWBUILD with LOAD 2: two clients of 1g and 10 procs.
+/// Slides E, SWBUILD with LOAD 2: two clients of 1g and 10 procs.
 #[test]
 fn the_plan_block_gives_the_seeds_figures() {
     let record = composite_record();

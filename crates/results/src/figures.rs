@@ -6,8 +6,8 @@ use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 
-/// Bytes in the KB of composite renderings. The writes of the VDA rows of seed
-/// 003 are 4228 KBps per stream; its tables (seed 002) make 9 of 468.8 KiB a
+/// Bytes in the KB of composite renderings. The writes of the VDA rows of slides
+/// E are 4228 KBps per stream; its tables (manual N) make 9 of 468.8 KiB a
 /// second, 4219 KiB and a few from rmw: so a KB has 1024 bytes.
 pub const KB: f64 = 1024.0;
 

@@ -137,7 +137,7 @@ fn the_files_of_smb_are_as_they_were() {
     }
 }
 
-/// Seed 001, section 4.4: what its sample prints for the same figures.
+/// Manual M, section 4.4: what its sample prints for the same figures.
 const SAMPLE_LOG: &str = "\
 ECHO 0.5% 0.5% 4482 4482 0 0.62 0.98 0.03 0.0%
 LOCKING_ANDX 1.1% 1.1% 9811 9811 0 0.93 2.12 0.03 0.1%

@@ -33,8 +33,8 @@ impl Heartbeat {
     }
 }
 
-/// One call of a script of the user's: netmist's (seed 002, section 21), or
-/// PRIME_MON_SCRIPT (seed 001, section 3.3.1).
+/// One call of a script of the user's: netmist's (manual N, section 21), or
+/// PRIME_MON_SCRIPT (manual M, section 3.3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScriptRecord {
     /// When it was started.

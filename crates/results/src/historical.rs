@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Tables of seed 004, typed from there a second time.
+    /// Tables of guide V, typed from there a second time.
     #[test]
     fn the_shipped_systems_are_those_of_the_seed() {
         let shipped = Historical::shipped().unwrap();

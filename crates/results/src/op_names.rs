@@ -1,4 +1,4 @@
-//! What netmist's logs call the operations (seed 002, section 19); `rmdir`,
+//! What netmist's logs call the operations (manual N, section 19); `rmdir`,
 //! `unlink2` and the custom ones are named likewise.
 
 use filermark_model::Op;

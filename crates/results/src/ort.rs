@@ -2,7 +2,7 @@
 //! under response time over achieved throughput.
 //!
 //! What the generations meant was recovered from published results
-//! (facts.md 1.7, anchors.md section 6); those results are the tests below.
+//! (sources.md 1.7 and 2.5); those results are the tests below.
 
 /// ORT the 2008 way, in the unit of the response times: trapezoids from the
 /// origin (0, 0), divided by the peak.
@@ -54,8 +54,8 @@ mod tests {
 
     type Golden = (&'static str, f64, &'static [(f64, f64)]);
 
-    /// Published factual results, quoted from facts.md 2.5 and anchors.md
-    /// section 6; the last one is the example of seed 001, section 4.4.
+    /// Published factual results, quoted from sources.md 2.5; the last one is the example of
+    /// manual M, section 4.4.
     const GOLDEN_2008: &[Golden] = &[
         (
             "NetApp FAS3140, sfs2008-20081215-00112",
@@ -90,7 +90,7 @@ mod tests {
             ],
         ),
         (
-            "HDS, anchors.md section 6",
+            "HDS, sources.md 2.5",
             0.75,
             &[
                 (122542., 0.3),
@@ -106,7 +106,7 @@ mod tests {
             ],
         ),
         (
-            "the guide's example, seed 001 section 4.4",
+            "the guide's example, manual M section 4.4",
             3.34,
             &[
                 (321., 1.5),
@@ -129,7 +129,7 @@ mod tests {
             let ort = ort_2008(points).unwrap();
             assert!((ort - published).abs() < 0.005, "{name}: {ort}");
         }
-        // To three digits, as facts.md 1.7 and 2.5 computed them.
+        // To three digits, as sources.md 1.7 and 2.5 computed them.
         let three = |i: usize| (ort_2008(GOLDEN_2008[i].2).unwrap() * 1e3).round() / 1e3;
         assert_eq!((three(0), three(1)), (2.751, 1.374));
         assert_eq!((three(2), three(3)), (0.751, 3.343));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn published_2020_results_come_out() {
-        // Sangfor, anchors.md section 6.
+        // Sangfor, sources.md 2.5.
         let points = [
             (250., 0.135),
             (500., 0.169),

@@ -1,4 +1,4 @@
-//! The logs of every proc of a composite, as netmist leaves them (seed 002,
+//! The logs of every proc of a composite, as netmist leaves them (manual N,
 //! section 19): its results, its workload's operations, its progress; and the
 //! log of all heartbeats (`-q`).
 //!
@@ -353,7 +353,7 @@ fn sizes(record: &RunRecord, proc: u32) -> String {
 }
 
 /// As many transfers of this mean size as go through all files of a bucket, in whole
-/// transfers per file (seed 002, section 19: files of 352 kbytes and reads of 13 make 27000).
+/// transfers per file (manual N, section 19: files of 352 kbytes and reads of 13 make 27000).
 fn min_ops(component: &Component, table: &TransferTable) -> u64 {
     let mean = (table.mean_bytes() / KB).round().max(1.0) as u64;
     let per_file = component.file_bytes / 1024 / mean;

@@ -1,4 +1,4 @@
-//! The sample sweep of seed 001, section 4.4, on the judged path: its last load point has
+//! The sample sweep of manual M, section 4.4, on the judged path: its last load point has
 //! 3011 op/s of 3200 at 11.3 ms, and counts.
 
 use crate::testing::smb::{SWEEP, sweep_record};

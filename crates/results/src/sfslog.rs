@@ -1,5 +1,5 @@
 //! `sfslog`: per load point the table of operations and the summary block of
-//! the 2008 generation (seed 001, section 4.4), and below it what that
+//! the 2008 generation (manual M, section 4.4), and below it what that
 //! generation did not tell: percentiles, counters, findings.
 
 use crate::classical;
@@ -253,7 +253,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         let mut all = plan.parameters.iter();
         all.find(|(n, v)| n == name && !v.is_empty())
     };
-    // The words of the seed's sample (001, section 4.4), for the mix of every benchmark.
+    // The words of the seed's sample (M, section 4.4), for the mix of every benchmark.
     let default = match given("BENCHMARK_FILE") {
         None => "SFS default",
         Some(_) => "benchmark default",

@@ -1,6 +1,6 @@
 //! `sfslog.<suffix>.txt`: everything that the console of a composite's run tells,
 //! in the order in which it happened, with the lines that tag2014 looks for
-//! (facts.md 3.10).
+//! (sources.md 3.10).
 
 use crate::console;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::testing::composite::{composite_record, stream_record};
 
-    /// The lines of facts.md 3.10, in their order, with a date that can be read.
+    /// The lines of sources.md 3.10, in their order, with a date that can be read.
     #[test]
     fn merging_tools_find_their_lines() {
         let text = sfslog_txt(&stream_record());

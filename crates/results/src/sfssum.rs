@@ -1,4 +1,4 @@
-//! `sfssum`: one line of 14 columns per load point (seed 001, section 4.4).
+//! `sfssum`: one line of 14 columns per load point (manual M, section 4.4).
 //!
 //! What classical parsers cannot take stands in lines that begin with `#`:
 //! a load point that failed, the reasons of one that does not count, what one that counts

@@ -1,5 +1,5 @@
 //! Reads `sfssum` files of any origin back: the 14 columns of the 2008 generation
-//! (seed 001, section 4.4) and the 17 of 2014 and 2020 (facts.md 3.9). The file is
+//! (manual M, section 4.4) and the 17 of 2014 and 2020 (sources.md 3.9). The file is
 //! somebody else's: nothing in it can make the reader panic or take much memory.
 
 use crate::curve::{Curve, CurvePoint, OrtMethod};
@@ -320,7 +320,7 @@ mod tests {
     use crate::{sfssum, sfssum_txt, testing};
     use proptest::prelude::*;
 
-    /// The sample of seed 001, section 4.4, as it stands there.
+    /// The sample of manual M, section 4.4, as it stands there.
     const GUIDE: &str = "\
 320      321      1.5      96187    299 CIFS T 4    37764720    4 10  2  2 2008
 640      640      1.8      192114    300 CIFS T 4    75529440    4 10  2  2 2008
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!((summary.is_ours, summary.biods), (false, Some((2, 2))));
     }
 
-    /// facts.md 3.9 and 3.12: two rows as printed, and the table of ten as rows.
+    /// sources.md 3.9 and 3.12: two rows as printed, and the table of ten as rows.
     #[test]
     fn tables_of_17_columns_give_their_ort() {
         let rows = "\
@@ -373,12 +373,12 @@ mod tests {
         let text: String = table.split(' ').map(row).collect();
         let mut curve = parse_sfssum(&text).unwrap().curve;
         assert_eq!(curve.peak_value(), Some(100.0));
-        // facts.md 3.12 computed 1.55 by the formula of its section 1.7.
+        // sources.md 3.12 computed 1.55 by the formula of its section 1.7.
         curve.ort_method = OrtMethod::FromOrigin;
         assert_eq!(format!("{:.2}", curve.ort_ms().unwrap()), "1.55");
     }
 
-    /// Published factual results (facts.md 2.5, anchors.md section 6), as summary files of
+    /// Published factual results (sources.md 2.5), as summary files of
     /// either form: name, points, peak and ORT as published.
     const PUBLISHED: [(&str, &str, &str, &str); 4] = [
         (

@@ -1,5 +1,5 @@
 //! `sfssum_<suffix>.txt`: 17 columns per load point, as the 2014 generation has
-//! them (facts.md 3.9, seed 003); the last one is empty or `INVALID_RUN`.
+//! them (sources.md 3.9, slides E); the last one is empty or `INVALID_RUN`.
 //!
 //! What classical readers cannot take stands below the rows, in lines that
 //! begin with `#`.
@@ -130,7 +130,7 @@ mod tests {
         rows.map(|l| l.split_whitespace().collect()).collect()
     }
 
-    /// Seed 003: the space columns of SWBUILD LOAD 2 and of VDA 9 and 18.
+    /// Slides E: the space columns of SWBUILD LOAD 2 and of VDA 9 and 18.
     #[test]
     fn the_seeds_space_columns_come_out() {
         let text = sfssum_txt(&composite_record());

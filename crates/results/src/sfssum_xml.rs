@@ -1,6 +1,6 @@
 //! `sfssum_<suffix>.xml`: the twin of `sfssum_<suffix>.txt` for programs: a
 //! `<run>` per load point with the element and metric names of the 2014
-//! generation (facts.md 3.9) below a root of our own.
+//! generation (sources.md 3.9) below a root of our own.
 
 use crate::figures::plain;
 use crate::record::{PointRecord, RunRecord, definition_fingerprint};

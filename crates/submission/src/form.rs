@@ -2,8 +2,8 @@
 //!
 //! The editor's prompts and help, the checks, the XML, its schema (XSD), the reports
 //! and the manual are all made from these declarations. What is asked for follows
-//! the disclosure forms of the 2008 and 2014 generations (facts.md 2.6, 2.7, 3.11);
-//! the names behind the seed's example session (seed 001, 5.1.4.2) are its own, the
+//! the disclosure forms of the 2008 and 2014 generations (sources.md 2.6, 2.7, 3.11);
+//! the names behind the seed's example session (manual M, 5.1.4.2) are its own, the
 //! others are ours.
 
 mod closing;
@@ -52,7 +52,7 @@ pub struct Field {
 pub enum Value {
     /// One line of text.
     Line,
-    /// Text of any number of lines, in which the HTML of seed 001, 5.1.5 may be used.
+    /// Text of any number of lines, in which the HTML of manual M, 5.1.5 may be used.
     FreeForm,
     /// A whole number from 0 up.
     Count,
@@ -273,7 +273,7 @@ mod tests {
         assert!(fields > 120, "{fields}");
     }
 
-    /// Seed 004: the NVRAM that makes writes stable is part of the configuration. No submission
+    /// Guide V: the NVRAM that makes writes stable is part of the configuration. No submission
     /// is complete without a word on it.
     #[test]
     fn stable_storage_has_to_be_stated() {
@@ -291,7 +291,7 @@ mod tests {
         assert!(paths[0].contains("productInfo"), "{paths:?}");
     }
 
-    /// Seed 001, 5.1.4.2, steps 5 and 6.
+    /// Manual M, 5.1.4.2, steps 5 and 6.
     #[test]
     fn the_paths_of_the_seeds_session_are_there() {
         let names: Vec<_> = FORM.children().iter().map(|c| c.name).collect();

@@ -23,7 +23,7 @@ fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
     let starred: Vec<_> = (0..6)
         .map(|at| Document::is_faulty(&faults, &Place::root().child(at)))
         .collect();
-    // Seed 001, 5.1.4.2, step 5: which children have a *.
+    // Manual M, 5.1.4.2, step 5: which children have a *.
     assert_eq!(
         starred,
         [true, true, false, false, false, true],

@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(seen, fields);
     }
 
-    /// Seed 001, 5.1.4.2, steps 6 and 10; then the neighbours on the same level.
+    /// Manual M, 5.1.4.2, steps 6 and 10; then the neighbours on the same level.
     #[test]
     fn three_enters_lead_to_the_vendor_and_a_value_to_the_products_name() {
         let mut doc = Document::new();

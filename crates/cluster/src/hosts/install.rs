@@ -1,4 +1,4 @@
-//! Brings this very program to the client hosts (netmist's `-D`, seed 002).
+//! Brings this very program to the client hosts (netmist's `-D`, manual N).
 //!
 //! One connection looks at a host: its system, and the SHA-256 of what lies at the
 //! program's place. A second one goes only to hosts that lack this version: the program

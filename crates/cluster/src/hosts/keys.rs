@@ -1,5 +1,5 @@
 //! Lets this user into the client hosts without a password: what the training guide's
-//! appendix B does with a script (seed 003), safely.
+//! appendix B does with a script (slides E), safely.
 //!
 //! First a look: which hosts let us in already, which key would be copied. Only when it
 //! is asked for, `ssh-keygen` makes a key where there is none, and `ssh-copy-id` brings

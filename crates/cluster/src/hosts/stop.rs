@@ -1,4 +1,4 @@
-//! Ends what a run has left on its clients (netmist's `-k`, seed 002): the agents of
+//! Ends what a run has left on its clients (netmist's `-k`, manual N): the agents of
 //! exactly this run, and nobody else's.
 //!
 //! On this host it is done here; on others the program there does it

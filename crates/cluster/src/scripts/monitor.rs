@@ -1,4 +1,4 @@
-//! PRIME_MON_SCRIPT (seed 001, section 3.3.1): a program of the user's that runs while
+//! PRIME_MON_SCRIPT (manual M, section 3.3.1): a program of the user's that runs while
 //! RUN does, or that is told of every phase.
 //!
 //! Calls are carried out by one thread, one after the other, in the order in which they

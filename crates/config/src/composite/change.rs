@@ -8,7 +8,7 @@ use filermark_model::composite::Component;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
 
 /// Directories and files per directory as every rc file of 2014 has them, where
-/// the benchmark's own figures count in their place (facts.md 3.1 and 3.3).
+/// the benchmark's own figures count in their place (sources.md 3.1 and 3.3).
 const RC_2014: [(&str, u64); 2] = [("DIR_COUNT", 10), ("FILES_PER_DIR", 100)];
 
 /// Changes the components as the parameters say. `procs` is how many procs there

@@ -1,5 +1,5 @@
 //! The rc dialect of the 2014 generation: composite benchmarks on mounted file
-//! systems (facts.md 3.1 and 3.2; seed 003).
+//! systems (sources.md 3.1 and 3.2; slides E).
 //!
 //! The same parser and the same declarations as the classical dialect; which of
 //! the two an rc file speaks follows from its BENCHMARK. Loads are units of the

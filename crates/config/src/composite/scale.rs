@@ -1,4 +1,4 @@
-//! Auto-scaling: file sizes that follow from memory (seed 002, sections 5, 10 and 13).
+//! Auto-scaling: file sizes that follow from memory (manual N, sections 5, 10 and 13).
 //!
 //! The files of one bucket of a proc (directories x files per directory) are
 //! made as large as the larger of two shares: the client's memory over its
@@ -6,11 +6,11 @@
 //! rounded up to 8 KiB. That gives the 528 KiB of section 13 and the 352 KiB of
 //! section 19. The totals that those sections print count 5 and 6 such buckets with
 //! data, those that METADATA moves data in; the 2014 generation counts 11 and 12
-//! (facts.md 3.7), see `MadeBuckets`.
+//! (sources.md 3.7), see `MadeBuckets`.
 
 /// File sizes are whole multiples of this, in bytes.
 const STEP_BYTES: u64 = 8 << 10;
-/// What netmist takes for CLIENT_MEM and AGGR_CAP where nobody says (facts.md 3.1).
+/// What netmist takes for CLIENT_MEM and AGGR_CAP where nobody says (sources.md 3.1).
 pub(crate) const MEM_BYTES_DEFAULT: u64 = 1 << 30;
 
 /// What file sizes are scaled by.

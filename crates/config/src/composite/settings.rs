@@ -9,7 +9,7 @@ use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan
 use filermark_model::{Finding, Nanos, Rule, Severity};
 use std::path::PathBuf;
 
-/// Port of the time service that netmist's manual shows (seed 002, section 10).
+/// Port of the time service that netmist's manual shows (manual N, section 10).
 pub(crate) const PIT_PORT: u16 = 2010;
 
 /// The driver, with its settings.

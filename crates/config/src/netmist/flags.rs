@@ -1,5 +1,5 @@
 //! netmist's flags, declared once: the parser, the help and the reference page
-//! are made from this table (seed 002, section 10).
+//! are made from this table (manual N, section 10).
 
 /// One flag.
 #[derive(Clone, Copy, Debug)]

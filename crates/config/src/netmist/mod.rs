@@ -1,4 +1,4 @@
-//! netmist's command line (seed 002, sections 9 and 10): flags and a token file
+//! netmist's command line (manual N, sections 9 and 10): flags and a token file
 //! in, a run plan out.
 //!
 //! A flag stands for a parameter wherever one means the same, so that ranges,

@@ -269,7 +269,7 @@ fn components(objects: Objects, all: &[ProcPlan], values: &Values, scale: Scale)
 }
 
 /// netmist as a benchmark: the workloads of the token file, judged by the usual
-/// limits (facts.md 3.4).
+/// limits (sources.md 3.4).
 fn benchmark(work: CompositeWork, registry: &Registry) -> Option<Benchmark> {
     let names: Vec<&str> = work
         .components

@@ -1,4 +1,4 @@
-//! The token file: who works where on what (seed 002, section 9).
+//! The token file: who works where on what (manual N, section 9).
 //!
 //! `Key=value` words in any order, one line per proc (or per `Instances`); blanks
 //! around the `=`, quotes around a value with blanks, `#` begins a comment. A

@@ -16,7 +16,7 @@ const RUNTIME_S_MAX: f64 = 86_400.0;
 /// The longest that RUN goes on where no rate is asked for, in seconds `[own]`.
 const OPEN_RUNTIME_S_MAX: f64 = 14_400.0;
 
-/// Makes RUN so long that as many bytes are moved as the data set has (seed 002,
+/// Makes RUN so long that as many bytes are moved as the data set has (manual N,
 /// section 10: the benchmark enforces a minimum run time). Whether it does at all.
 pub(super) fn touch(
     benchmark: &Benchmark,

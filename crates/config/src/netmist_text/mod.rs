@@ -1,4 +1,4 @@
-//! Workload objects in the text form of netmist's `-E` and `-I` (seed 002,
+//! Workload objects in the text form of netmist's `-E` and `-I` (manual N,
 //! section 11): one attribute per line, a workload after the other.
 //!
 //! ```text

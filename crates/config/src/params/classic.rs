@@ -1,5 +1,5 @@
 //! The parameters of the 2008 generation's rc file, in its order
-//! (facts.md 2.2; meanings: seed 001, sections 1.3, 3.3 and 3.3.1).
+//! (sources.md 2.2; meanings: manual M, sections 1.3, 3.3 and 3.3.1).
 
 use super::decl::{Group, Kind, Parameter, Standard, rule};
 use filermark_model::benchmark::FileSetRule;

@@ -1,5 +1,5 @@
-//! The parameters of the 2014 and 2020 generations' rc files (facts.md 3.1 and
-//! 3.2; seed 003), and Filermark's own ones for composite benchmarks.
+//! The parameters of the 2014 and 2020 generations' rc files (sources.md 3.1 and
+//! 3.2; slides E), and Filermark's own ones for composite benchmarks.
 
 use super::decl::{Group, Kind, Origin, Parameter, Standard};
 

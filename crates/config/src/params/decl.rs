@@ -191,9 +191,9 @@ pub enum Origin {
     Older,
     /// The rc file of the 2008 generation.
     Classic2008,
-    /// The rc file of the 2014 generation (facts.md 3.1).
+    /// The rc file of the 2014 generation (sources.md 3.1).
     Rc2014,
-    /// The rc file of the 2020 generation (facts.md 3.2).
+    /// The rc file of the 2020 generation (sources.md 3.2).
     Rc2020,
     /// Filermark's own, and the version it came with.
     Filermark(&'static str),

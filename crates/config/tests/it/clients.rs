@@ -186,7 +186,7 @@ fn the_nodes_of_a_slurm_allocation() {
     assert!(twice[0].contains("CLIENTS names n7 twice"), "{twice:?}");
 }
 
-/// Seed 001, section 3.3: PROCS, or PROCS x CLIENTS, or a file.
+/// Manual M, section 3.3: PROCS, or PROCS x CLIENTS, or a file.
 #[test]
 fn mount_points_of_several_clients() {
     let dir = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use std::path::Path;
 const LEAST: &str =
     "BENCHMARK=SWBUILD\nLOAD=2\nINCR_LOAD=2\nNUM_RUNS=10\nCLIENT_MOUNTPOINTS=localhost:/mnt/test\n";
 
-/// Everything that an rc file of 2014 has, with its shipped values (facts.md 3.1).
+/// Everything that an rc file of 2014 has, with its shipped values (sources.md 3.1).
 const RC_2014: &str = "\
 BENCHMARK=SWBUILD
 LOAD=2
@@ -80,7 +80,7 @@ fn swbuild_has_the_procs_rates_and_data_of_the_published_row() {
     assert_eq!(points[9], (10, 20.0, 10_000.0, 100));
     assert_eq!(plan.points[0].asked, plan.points[0].requested);
     assert_eq!((plan.procs.len(), plan.procs_per_client), (100, 100));
-    // facts.md 3.7: LOAD 2 -> 8593 / 9375 MiB.
+    // sources.md 3.7: LOAD 2 -> 8593 / 9375 MiB.
     let set = data_set(plan, 0);
     assert_eq!(DataSet::mib(set.start_bytes), 8593);
     assert_eq!(DataSet::mib(set.max_bytes), 9375);
@@ -98,7 +98,7 @@ fn swbuild_has_the_procs_rates_and_data_of_the_published_row() {
 #[test]
 fn the_published_rows_of_the_other_benchmarks() {
     let vda = good(LEAST, &["BENCHMARK=VDA", "LOAD=9", "INCR_LOAD=9"]).plan;
-    // Seed 003: 9 streams = 90 op/s, 18 procs; facts.md 3.7: 202752 / 221184 MiB.
+    // Slides E: 9 streams = 90 op/s, 18 procs; sources.md 3.7: 202752 / 221184 MiB.
     assert_eq!(
         (vda.points[0].requested.0, vda.points[0].proc_count),
         (90.0, 18)
@@ -161,7 +161,7 @@ fn components_are_dealt_over_the_mounts_so_that_no_client_has_one_only() {
     assert_eq!(plan.procs_per_client, 4);
 }
 
-/// facts.md 3.7 with 2 to 4 clients: the data set stays, each client's share shrinks.
+/// sources.md 3.7 with 2 to 4 clients: the data set stays, each client's share shrinks.
 #[test]
 fn the_data_set_does_not_depend_on_the_number_of_clients() {
     for clients in 1..=4u32 {

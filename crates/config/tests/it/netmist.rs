@@ -85,7 +85,7 @@ fn seconds(s: u64) -> Nanos {
     Nanos::from_secs(s)
 }
 
-/// Seed 002, section 10: the first command line.
+/// Manual N, section 10: the first command line.
 #[test]
 fn no_rate_limit() {
     let plan = good(ONE, "netmist -d 1 -b 1g -B 1g -g client_list");

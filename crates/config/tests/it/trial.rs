@@ -124,7 +124,7 @@ fn a_standard_run_with_many_procs_cuts_no_reads() {
     );
 }
 
-/// Seed 001, section 3.3: the uniform access rule.
+/// Manual M, section 3.3: the uniform access rule.
 #[test]
 fn procs_that_are_spread_unevenly_are_told() {
     let warnings = |options: &[&str]| -> Vec<String> {
@@ -172,7 +172,7 @@ fn procs_that_are_spread_unevenly_are_told() {
     assert_eq!(warnings(&shared), [""; 0]);
 }
 
-/// Seed 004: at least two NFS clients; its mix and its 50 ms are nfs2-1993's.
+/// Guide V: at least two NFS clients; its mix and its 50 ms are nfs2-1993's.
 #[test]
 fn the_older_generations_ask_for_two_load_generators() {
     let one = good(LEAST, &["BENCHMARK=nfs2-1993"]);

@@ -16,11 +16,11 @@ const COLUMNS_MAX: usize = 4096;
 /// Whose table it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Yokogawa's WTViewer: the table of seed 003 (facts.md 4.6).
+    /// Yokogawa's WTViewer: the table of slides E (sources.md 4.6).
     WtViewer,
-    /// Yokogawa CW120 and CW121 (facts.md 4.6).
+    /// Yokogawa CW120 and CW121 (sources.md 4.6).
     Cw12x,
-    /// Hioki's (facts.md 4.6).
+    /// Hioki's (sources.md 4.6).
     Hioki,
     /// Any other.
     Other,

@@ -237,7 +237,7 @@ impl Port {
     }
 }
 
-/// A phase of a run as energy sees it (tag2014's, facts.md 4.3).
+/// A phase of a run as energy sees it (tag2014's, sources.md 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EnergyPhase {

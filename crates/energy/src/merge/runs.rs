@@ -7,7 +7,7 @@ use filermark_results::record::PhaseRecord;
 use filermark_results::{Phase, PointRecord, RunRecord, Timestamp};
 use std::collections::BTreeMap;
 
-/// Where RUN_TAIL begins: at so much of RUN (facts.md 3.10, "Run 90 percent complete").
+/// Where RUN_TAIL begins: at so much of RUN (sources.md 3.10, "Run 90 percent complete").
 pub const TAIL_BEGINS: f64 = 0.9;
 /// Most values of a load point's throughput that are kept.
 const THROUGHPUT_LEN_MAX: usize = 600;

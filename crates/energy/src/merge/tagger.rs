@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 /// Samples of so long before the first run are kept: the programme's ready idle interval is
-/// two hours (facts.md 4.2).
+/// two hours (sources.md 4.2).
 const KEPT_BEFORE_S: f64 = 2.25 * 3600.0;
 /// Samples of so long after the last run are kept.
 const KEPT_AFTER_S: f64 = 600.0;

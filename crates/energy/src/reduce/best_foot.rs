@@ -1,5 +1,5 @@
 //! Best foot forward: the number of drives with the best efficiency, the ends of the range
-//! that it stands for, and what is still to be measured (seed 003; facts.md 4.2).
+//! that it stands for, and what is still to be measured (slides E; sources.md 4.2).
 
 use super::programme::programme;
 use super::{BestFoot, DriveEfficiency, RangePoint, WorkloadReduction};

@@ -11,7 +11,7 @@ use filermark_results::Timestamp;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-/// The four workloads that the programme wants (seed 003).
+/// The four workloads that the programme wants (slides E).
 pub const WORKLOADS: [&str; 4] = ["SWBUILD", "VDA", "VDI", "DATABASE"];
 
 /// How to reduce.

@@ -280,7 +280,7 @@ pub struct PhaseSpan {
 }
 
 /// Best foot forward: which number of drives is the most efficient, and what is still to be
-/// measured (seed 003, facts.md 4.2).
+/// measured (slides E, sources.md 4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestFoot {
     /// The benchmark.

@@ -1,5 +1,5 @@
 //! A made-up reduction for the tests of the room that renders it: the seed's SWBUILD table
-//! (seed 003, "Data reduction"), a workload with gaps and without a switch, a simulated one,
+//! (slides E, "Data reduction"), a workload with gaps and without a switch, a simulated one,
 //! one without any figure, and five numbers of drives.
 
 use super::{

@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// How often progress is held against the schedule (seed 001, table 3, flag 6).
+/// How often progress is held against the schedule (manual M, table 3, flag 6).
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// A server that has not answered anything for so long is gone, however often
 /// drivers would still try (RPC_RETRIES): long enough for a usual fail-over,
@@ -396,7 +396,7 @@ impl Shard {
         self.procs.iter().find(|proc| proc.number == WATCHED_PROC)
     }
 
-    /// DEBUG flag 6 (seed 001, table 3): what the watched proc has done since the last
+    /// DEBUG flag 6 (manual M, table 3): what the watched proc has done since the last
     /// checkpoint beside what it was to do, and how far it is behind its schedule.
     fn tell_progress(&self, load: &mut Load, now: Nanos) {
         let Some(proc) = self.watched() else { return };

@@ -1,4 +1,4 @@
-//! `subedit`, declared: the seed's options (seed 001, 5.1.1) and a few of ours.
+//! `subedit`, declared: the seed's options (manual M, 5.1.1) and a few of ours.
 
 use clap::Args;
 use std::path::PathBuf;

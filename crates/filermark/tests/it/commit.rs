@@ -117,7 +117,7 @@ fn own_definitions_have_a_policy_of_their_own() {
     }
 }
 
-/// Seed 001, section 2.2.1: "after every logical write operation ... regardless".
+/// Manual M, section 2.2.1: "after every logical write operation ... regardless".
 #[test]
 fn older_benchmarks_commit_every_write_though_the_server_wrote_at_once() {
     let _turn = beside_others();

@@ -1,4 +1,4 @@
-//! Reports of submissions and of summary files: scenario 4 of seed 001, 5.1.4.4, the
+//! Reports of submissions and of summary files: scenario 4 of manual M, 5.1.4.4, the
 //! published tables, and input that somebody broke.
 
 use crate::filermark;
@@ -68,7 +68,7 @@ fn scenario_4_a_submission_becomes_a_page_and_a_text() {
     assert_eq!(value["fault_count"].is_null(), value["faults"].is_array());
 }
 
-/// The guide's own table (seed 001, 4.4), and EDA by 17 columns (facts.md 3.9).
+/// The guide's own table (manual M, 4.4), and EDA by 17 columns (sources.md 3.9).
 #[test]
 fn summary_files_of_others_give_points_peak_and_ort() {
     let dir = TempDir::new().expect("a directory");

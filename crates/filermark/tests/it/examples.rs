@@ -1,4 +1,4 @@
-//! The shipped examples (examples/submission, after the list of seed 001, 5.1.3) are what
+//! The shipped examples (examples/submission, after the list of manual M, 5.1.3) are what
 //! the program makes of the shipped inputs. UPDATE_GOLDEN=1 makes them anew.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! netmist's `-D`, `-k` and `-y` over SSH, on hosts that a token file names (seed 002,
+//! netmist's `-D`, `-k` and `-y` over SSH, on hosts that a token file names (manual N,
 //! section 10).
 
 use crate::hosts::{Agent, SOON, agents, detail, hosts, said, states};

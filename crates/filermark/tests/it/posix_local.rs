@@ -180,7 +180,7 @@ fn shared_trees_are_whole_on_every_mount_point_and_at_every_load() {
     }
 }
 
-/// The seed's command line (seed 002, section 10, as the issue has it), but with our
+/// The seed's command line (manual N, section 10, as the issue has it), but with our
 /// `--exact-time`: two and a half minutes would pass until the data set is touched.
 #[test]
 fn netmist_s_command_line_works() {

@@ -1,4 +1,4 @@
-//! `subedit`: the scenarios of seed 001, 5.1.4, as printed there with our names, at a
+//! `subedit`: the scenarios of manual M, 5.1.4, as printed there with our names, at a
 //! terminal; and everything that it refuses.
 
 use crate::terminal::Terminal;

@@ -146,7 +146,7 @@ mod tests {
         Benchmark::shipped(name).unwrap().classic().unwrap().commit
     }
 
-    /// Seed 001, section 2.2.1: "after every logical write ... regardless", then "after a
+    /// Manual M, section 2.2.1: "after every logical write ... regardless", then "after a
     /// number of WRITE operations".
     #[test]
     fn each_generation_has_the_policy_of_its_time() {

@@ -6,11 +6,11 @@ use super::types::Benchmark;
 /// Which figure is the result of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headline {
-    /// The highest measured load point that counts, and the overall response time (seed 001,
+    /// The highest measured load point that counts, and the overall response time (manual M,
     /// section 2.2: "the peak achieved throughput").
     Peak,
     /// The throughput at the response limit, or the peak where throughput falls off below it
-    /// (seed 004: "the throughput figure at 50 ms is reported").
+    /// (guide V: "the throughput figure at 50 ms is reported").
     AtLimit,
     /// The highest load point that counts, in the unit of a composite.
     PeakLoad,

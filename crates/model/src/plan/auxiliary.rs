@@ -35,7 +35,7 @@ impl MonitorMode {
     }
 }
 
-/// Scripts of netmist that the prime calls (seed 002, section 21).
+/// Scripts of netmist that the prime calls (manual N, section 21).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptsPlan {
     /// Where they are looked for.

@@ -11,7 +11,7 @@ pub struct LoadPoint {
     pub number: u32,
     /// What the user asked for.
     pub asked: OpsPerSec,
-    /// What is requested: rounded down to whole op/s per proc (seed 001, 3.3 LOAD).
+    /// What is requested: rounded down to whole op/s per proc (manual M, 3.3 LOAD).
     pub requested: OpsPerSec,
     /// Composites: the load in units of the business metric (BUILDs, STREAMs);
     /// 0: there is none.

@@ -14,7 +14,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As sfssum has it in column 7 (seed 001, section 4.4).
+    /// As sfssum has it in column 7 (manual M, section 4.4).
     pub const fn sfssum_letter(self) -> char {
         match self {
             Self::Tcp => 'T',

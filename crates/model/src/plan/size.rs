@@ -45,7 +45,7 @@ impl RunPlan {
     }
 
     /// The bytes that the I/O files take at most at a load: as they are made, and a tenth or
-    /// what is appended to them, whichever is more (seed 001, section 3.1).
+    /// what is appended to them, whichever is more (manual M, section 3.1).
     pub fn io_space_bytes(&self, load: OpsPerSec) -> u64 {
         let created = self.io_sums(load).created_bytes;
         let growth = (created / 10).max(self.io_growth_bytes(load));

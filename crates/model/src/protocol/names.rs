@@ -3,7 +3,7 @@
 use super::Protocol;
 use crate::op::Op;
 
-/// By operation: the name over SMB1 (seed 001, section 2.2.2), and what stands for it
+/// By operation: the name over SMB1 (manual M, section 2.2.2), and what stands for it
 /// over SMB 2 and 3 (MS-SMB2 2.2; those on paths are chains of CREATE, what is named
 /// here, and CLOSE).
 const SMB: &[(Op, &str, &str)] = &[

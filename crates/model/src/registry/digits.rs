@@ -243,7 +243,7 @@ fn what_the_others_differ_in() {
     assert_eq!(workload("VDA1").mix.percent(Op::Write), 100.0);
     assert_eq!(workload("VDA2").mix.percent(Op::ReadRandom), 86.0);
     assert_eq!(workload("VDA2").attributes.write_commit_pcnt, 66.0);
-    // Facts 3.6: 4217 KB/s of 9 op/s per stream.
+    // sources.md 3.6: 4217 KB/s of 9 op/s per stream.
     let kib_s = workload("VDA1").write_transfers.mean_bytes() * 9.0 / 1024.0;
     assert!((kib_s - 4217.0).abs() < 5.0, "{kib_s}");
     let backup = workload("BACKUP");

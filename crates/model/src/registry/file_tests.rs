@@ -2,7 +2,7 @@
 
 use super::Registry;
 
-/// Facts 3.3, as a user would write it.
+/// sources.md 3.3, as a user would write it.
 pub(super) const EDA: &str = r#"
 [[workload]]
 name = "FE"

@@ -89,7 +89,7 @@ fn the_rows_of_facts_3_7_come_out_exactly() {
         ("EDA", 10, 110_515, 120_562),
         ("EDA", 100, 1_105_156, 1_205_625),
         ("EDA_BLENDED", 10, 110_515, 120_562),
-        // "12 GB" and "24 GB" of seed 003 as binary gigabytes of 1000 and 1024 MiB.
+        // "12 GB" and "24 GB" of slides E as binary gigabytes of 1000 and 1024 MiB.
         ("VDI", 1, 11_000, 12_000),
         ("DATABASE", 1, 22_528, 24_576),
         ("VDA_DRAFT", 1, 22_528, 24_576),
@@ -257,7 +257,7 @@ fn sequential_and_random_reads_of_a_database_have_their_own_sizes() {
     assert_eq!(limits, (Some(20.0), true));
 }
 
-/// What a STREAM of VDA moves by seed 002's tables, beside seed 003's ten rows: the writes
+/// What a STREAM of VDA moves by manual N's tables, beside slides E's ten rows: the writes
 /// agree, the reads do not. The page on workloads says so.
 #[test]
 fn what_a_stream_moves_is_as_the_page_says() {
@@ -274,7 +274,7 @@ fn what_a_stream_moves_is_as_the_page_says() {
         read += (share(Op::Read) + share(Op::ReadRandom)) * reads + share(Op::Rmw) * writes;
         written += (share(Op::Write) + share(Op::Rmw)) * writes;
     }
-    // 003: streams, KB/s read, KB/s written.
+    // E: streams, KB/s read, KB/s written.
     let rows = [
         (9, 3647.205, 37952.037),
         (18, 6817.453, 76208.708),

@@ -12,7 +12,7 @@ pub(super) fn shipped(name: &str) -> (Benchmark, Sequence) {
     (b, s)
 }
 
-/// Seed 001, section 2.2.2, typed from its table.
+/// Manual M, section 2.2.2, typed from its table.
 const TABLE: [(Op, f64); 13] = [
     (Op::Echo, 0.5),
     (Op::Lock, 1.1),

@@ -1,4 +1,4 @@
-//! Free-form fields: text with fragments of HTML (seed 001, 5.1.5), as safe HTML and
+//! Free-form fields: text with fragments of HTML (manual M, 5.1.5), as safe HTML and
 //! as plain text.
 //!
 //! The text is somebody else's. What comes out as HTML is made anew from a few known
@@ -421,7 +421,7 @@ mod tests {
         fragment_text(source, width).join("\n")
     }
 
-    /// The example of seed 001, 5.1.5.
+    /// The example of manual M, 5.1.5.
     #[test]
     fn the_seeds_example_comes_out_in_both_forms() {
         let source = "Disk drive that contains <b><u>many</u></b> interesting\nfeatures including the fact that it holds bits of\ninformation.";

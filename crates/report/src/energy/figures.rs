@@ -9,7 +9,7 @@ pub const NONE: &str = "–";
 /// A figure with so many decimals, the others cut off and not rounded.
 ///
 /// Efficiency is shown so because a figure that is rounded up claims more than was
-/// measured; and so the training's table shows it (seed 003, "Data reduction"): 1502 W
+/// measured; and so the training's table shows it (slides E, "Data reduction"): 1502 W
 /// and 5000 MiB/s are 3.3289 MiB/s per W, and it prints 3.32. What a computer's arithmetic
 /// leaves below a whole hundredth (1.9999999999999998) is that hundredth: nine decimals are
 /// rounded to before.

@@ -130,7 +130,7 @@ pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
         Bytes(moved),
         Bytes(set)
     );
-    let source = "touch_all of this run's file set (seed 002, section 10: the minimum run time)";
+    let source = "touch_all of this run's file set (manual N, section 10: the minimum run time)";
     Some(
         Finding::new(Rule::DataTouched, Severity::Invalid, message).with_limit(
             moved as f64,

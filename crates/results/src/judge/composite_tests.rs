@@ -187,7 +187,7 @@ fn the_data_set_must_be_touched_where_the_run_asks_for_it() {
     assert!(found[0].message.contains("would not help"), "{}", found[0]);
 }
 
-/// DATABASE by the prose of seed 002: above the limit "you fail", from half of it on maybe.
+/// DATABASE by the prose of manual N: above the limit "you fail", from half of it on maybe.
 #[test]
 fn random_reads_have_a_limit_of_their_own() {
     let with = |share: f64| {

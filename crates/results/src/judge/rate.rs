@@ -163,7 +163,7 @@ impl fmt::Display for Shortfall {
 }
 
 /// In the classical benchmarks a load point below its rate counts with what it achieved
-/// (seed 001, section 4.4), with closed pacing and unless something else explains what is
+/// (manual M, section 4.4), with closed pacing and unless something else explains what is
 /// missing ([`settle_rate`]). A stricter limit of the run's own holds as it was set. A lower
 /// one does not hide the point: it is noted.
 pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {

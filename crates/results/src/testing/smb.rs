@@ -1,5 +1,5 @@
 //! A synthetic record over SMB: one load point with the figures of the seed's sample
-//! (seed 001, section 4.4), typed from there, so that the classical files can be held
+//! (manual M, section 4.4), typed from there, so that the classical files can be held
 //! against it.
 
 use super::{plan as nfs_plan, record as nfs_record};

@@ -1,4 +1,4 @@
-//! The editor's dialogue (seed 001, 5.1.1), without a terminal and without a file: a
+//! The editor's dialogue (manual M, 5.1.1), without a terminal and without a file: a
 //! line goes in, what is to be printed and done comes out.
 //!
 //! What the seed leaves open is decided so that no typing is lost: a value that is not

@@ -50,7 +50,7 @@ fn at(path: &str, mut editor: Editor) -> Editor {
 
 const VENDOR: &str = "productInfo.vendorAndProduct.vendor";
 
-/// Seed 001, 5.1.4.2, steps 3 to 10, as printed there with our root's name.
+/// Manual M, 5.1.4.2, steps 3 to 10, as printed there with our root's name.
 #[test]
 fn the_seeds_second_scenario() {
     let mut editor = fresh();

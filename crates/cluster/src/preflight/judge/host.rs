@@ -62,7 +62,7 @@ pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
     }
 }
 
-/// Seed 003: no "127.0.0.1 hostname" in /etc/hosts.
+/// Slides E: no "127.0.0.1 hostname" in /etc/hosts.
 fn own_name(client: &Client<'_>) -> Option<Check> {
     let line = client.facts.own_name.loopback_line.as_ref()?;
     if client.is_alone {

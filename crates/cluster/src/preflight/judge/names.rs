@@ -87,7 +87,7 @@ fn no_address(client: &str, look: &NameLook, reason: &str, approach: &Approach) 
     ))
 }
 
-/// Seed 003: "the most common problem".
+/// Slides E: "the most common problem".
 fn both_ways(client: &str, look: &NameLook, addresses: &[IpAddr]) -> Check {
     let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let shown = shown.join(", ");

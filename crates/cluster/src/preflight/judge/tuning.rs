@@ -1,5 +1,5 @@
-//! The kernel's network settings against the advice of the sources: seed 003 (client
-//! tunes) and seed 002 (Linux setup). Advice is a floor: modern kernels have more in
+//! The kernel's network settings against the advice of the sources: slides E (client
+//! tunes) and manual N (Linux setup). Advice is a floor: modern kernels have more in
 //! many places, and nobody is told to lower that. Only what matters for the driver in
 //! use is looked at.
 
@@ -13,7 +13,7 @@ use filermark_model::plan::{Connections, Target};
 const FAST_MBPS: u32 = 10_000;
 /// The source of most of it, as the user can find it.
 const EMERALD: &str = "the Emerald training of 2018";
-/// Requests that a kernel's NFS client may have under way (seed 003).
+/// Requests that a kernel's NFS client may have under way (slides E).
 const SLOTS: u64 = 128;
 
 /// A setting and its advice.

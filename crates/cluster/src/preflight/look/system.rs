@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 
-/// The settings that sources advise on (seeds 002 and 003), and one that says whether
+/// The settings that sources advise on (manual N and slides E), and one that says whether
 /// the last of them still matters.
 const SYSCTLS: &[&str] = &[
     "net.core.netdev_max_backlog",

@@ -324,7 +324,7 @@ impl TreeSlice {
     }
 
     /// Files of APPEND grow up to twice their size, then are cut back `[own]`: that is
-    /// the space by which a run may grow (facts.md 3.7).
+    /// the space by which a run may grow (sources.md 3.7).
     fn append(&mut self, rng: &mut Rng) -> Choice {
         let number = self.pick_file(rng);
         let file = self.file(Bucket::APPEND, number);

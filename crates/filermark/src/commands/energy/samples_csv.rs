@@ -1,5 +1,5 @@
 //! The samples of a merged log as CSV, with run and phase in front, for those who go on in
-//! a spreadsheet (facts.md 4.3).
+//! a spreadsheet (sources.md 4.3).
 
 use crate::exit::Failure;
 use crate::files::Draft;

@@ -1,5 +1,5 @@
 //! `energy suite`: several workloads one after the other, each with its clean-up, and their
-//! reduction (seed 003, "Example script to run the 4 mandatory workloads"). What is done
+//! reduction (slides E, "Example script to run the 4 mandatory workloads"). What is done
 //! already is not done again: neither a workload nor a load point of one that was cut.
 
 use super::beside::{logs_of, read_setup};
@@ -22,7 +22,7 @@ use filermark_results::{Outcome, RunRecord, fingerprint, read_record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The rc files of the four workloads, as seed 003 calls them.
+/// The rc files of the four workloads, as slides E calls them.
 const RCS: [&str; 4] = [
     "sfs_rc_swbuild",
     "sfs_rc_vda",
@@ -234,7 +234,7 @@ fn part(
     args: &SuiteArgs,
     input: Option<&InputFile>,
 ) -> Result<Part, Failure> {
-    // Each workload needs the space that the one before had (seed 003).
+    // Each workload needs the space that the one before had (slides E).
     let mut options = vec!["KEEP=no".to_owned()];
     options.extend(args.options.iter().cloned());
     let resolved = plain::resolved(&SourceArgs {

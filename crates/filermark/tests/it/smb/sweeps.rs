@@ -8,7 +8,7 @@ use std::time::Duration;
 /// For a script on the kernel's client.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The rows of the classical CIFS table (seed 001, section 4.4), cut as it cuts them.
+/// The rows of the classical CIFS table (manual M, section 4.4), cut as it cuts them.
 const CIFS_ROWS: [&str; 13] = [
     "ECHO",
     "LOCKING_ANDX",
