@@ -1,6 +1,6 @@
 //! Hostile archives, and any change of any byte.
 
-use super::support::check;
+use super::support::{check, files_of, found_in, text, whole};
 use crate::Bundle;
 use crate::role::Role;
 use crate::verify::{Options, State, check_zip, verify};
