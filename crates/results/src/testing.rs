@@ -390,7 +390,7 @@ fn make_lines() -> Vec<Line> {
         Line::Run(Box::new(RunHeader {
             schema: SCHEMA_VERSION,
             program: "filermark".into(),
-            version: "0.1.0".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
             suffix: "mine".into(),
             started: Timestamp::from_unix_seconds(clock),
             fingerprint: fingerprint(&plan),
@@ -450,7 +450,7 @@ fn environment() -> Environment {
         clock_source: "tsc".into(),
         cpu_governor: "performance".into(),
         load_average: 0.07,
-        program_build: "filermark 0.1.0 (release, x86_64-unknown-linux-gnu)".into(),
+        program_build: "filermark 0.2.0 (release, x86_64-unknown-linux-gnu)".into(),
         servers: vec![ServerAddresses {
             host: "filer".into(),
             addresses: vec!["192.0.2.7".into()],
@@ -552,7 +552,7 @@ pub fn other_lines() -> Vec<Line> {
     let mut nfs3 = nfs3_plan();
     nfs3.connections = Connections::Shared(4);
     nfs3.block_size_max = Some(32_768);
-    let null = RunHeader::new("0.1.0", "other", plan.clone());
+    let null = RunHeader::new(env!("CARGO_PKG_VERSION"), "other", plan.clone());
     plan.driver = DriverPlan::Nfs(nfs3);
     plan.monitor = Some(filermark_model::plan::MonitorPlan {
         script: "/bin/true".into(),
@@ -560,7 +560,7 @@ pub fn other_lines() -> Vec<Line> {
         mode: filermark_model::plan::MonitorMode::Program,
         limit: None,
     });
-    let shared = RunHeader::new("0.1.0", "other", plan);
+    let shared = RunHeader::new(env!("CARGO_PKG_VERSION"), "other", plan);
     let end = |outcome| End {
         at,
         outcome,

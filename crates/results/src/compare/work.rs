@@ -352,7 +352,7 @@ mod tests {
         let before = testing::record().run;
         let mut plan = before.plan.clone();
         change(&mut plan);
-        let after = RunHeader::new("0.1.0", "after", plan);
+        let after = RunHeader::new(env!("CARGO_PKG_VERSION"), "after", plan);
         work(&before, &after)
     }
 
@@ -430,10 +430,10 @@ mod tests {
         for proc in &mut plan.procs {
             proc.mount.path = "/elsewhere".into();
         }
-        let elsewhere = RunHeader::new("0.1.0", "after", plan.clone());
+        let elsewhere = RunHeader::new(env!("CARGO_PKG_VERSION"), "after", plan.clone());
         assert_eq!(work(&composite, &elsewhere).0, Work::SameElsewhere);
         plan.procs[0].component += 1;
-        let other = RunHeader::new("0.1.0", "after", plan);
+        let other = RunHeader::new(env!("CARGO_PKG_VERSION"), "after", plan);
         assert_eq!(work(&composite, &other).0, Work::Different);
     }
 
@@ -443,7 +443,7 @@ mod tests {
         let mut after = testing::record();
         after.environments[0].kernel = "Linux 7.0".into();
         after.environments[0].load_average = 3.0;
-        after.run.version = "0.2.0".into();
+        after.run.version = "9.9.9".into();
         let fields = setup(&before, &after);
         assert_eq!(names(&fields), ["client: kernel", "program"]);
         assert!(setup(&before, &before).is_empty());

@@ -81,7 +81,11 @@ impl Simulated {
     pub fn run(&self, suffix: &str, seed: u64) -> RunRecord {
         let plan = self.plan();
         let mut rng = Rng::new(seed, 0x636f_6d70);
-        let mut record = RunRecord::new(RunHeader::new("0.1.0", suffix, plan.clone()));
+        let mut record = RunRecord::new(RunHeader::new(
+            env!("CARGO_PKG_VERSION"),
+            suffix,
+            plan.clone(),
+        ));
         record.run.started = Timestamp::from_unix_seconds(super::START_UNIX_SECONDS + seed as f64);
         let run = self.between_runs * normal(&mut rng);
         for load in &plan.points {

@@ -371,7 +371,7 @@ fn run(plan: RunPlan, suffix: &str, failure: Option<&str>) -> Vec<Line> {
     let header = RunHeader {
         schema: SCHEMA_VERSION,
         program: "filermark".into(),
-        version: "0.1.0".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
         suffix: suffix.into(),
         started: Timestamp::from_unix_seconds(START_UNIX_SECONDS),
         fingerprint: fingerprint(&plan),

@@ -30,7 +30,11 @@ const SECONDS: u64 = 30;
 pub fn heritage_record() -> RunRecord {
     let plan = plan();
     let nfs = nfs_record();
-    let mut record = RunRecord::new(RunHeader::new("0.1.0", "old", plan.clone()));
+    let mut record = RunRecord::new(RunHeader::new(
+        env!("CARGO_PKG_VERSION"),
+        "old",
+        plan.clone(),
+    ));
     record.run.started = nfs.run.started;
     record.environments = nfs.environments.clone();
     record.end = nfs.end.clone().map(|mut end| {

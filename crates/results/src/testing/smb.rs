@@ -56,7 +56,11 @@ pub fn smb_record(protocol: Protocol) -> RunRecord {
     let plan = plan(protocol);
     let load = plan.points[0];
     let stats = stats();
-    let mut record = RunRecord::new(RunHeader::new("0.1.0", "smb", plan.clone()));
+    let mut record = RunRecord::new(RunHeader::new(
+        env!("CARGO_PKG_VERSION"),
+        "smb",
+        plan.clone(),
+    ));
     let nfs = nfs_record();
     record.run.started = nfs.run.started;
     record.environments = nfs.environments.clone();
@@ -117,7 +121,7 @@ pub fn sweep_record(change: impl FnOnce(&mut RunPlan, &mut PointStats)) -> RunRe
         .collect();
     record.run = RunHeader {
         started: record.run.started,
-        ..RunHeader::new("0.1.0", "smb", plan)
+        ..RunHeader::new(env!("CARGO_PKG_VERSION"), "smb", plan)
     };
     record
 }
