@@ -11,7 +11,6 @@ mod every;
 pub mod explain;
 #[cfg(test)]
 mod hand_tests;
-pub(crate) mod own_addresses;
 pub mod process;
 mod remote;
 mod seats;

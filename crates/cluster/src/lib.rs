@@ -27,6 +27,8 @@ pub mod limits;
 mod live_writer;
 mod measure;
 pub mod message;
+mod own_host;
+mod parallel;
 mod plausible;
 pub mod preflight;
 #[cfg(any(test, feature = "testing"))]

@@ -5,7 +5,7 @@
 //! does not let the leases of the others run out. Where another client of the run has
 //! written a marker, this agent looks at it, and renews it when no other agent does.
 
-use super::Reports;
+use super::link::Reports;
 use crate::message::Report;
 use filermark_driver_kit::claim::lease::{
     self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch,

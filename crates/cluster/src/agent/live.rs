@@ -2,7 +2,7 @@
 //! what every second brought, and that the agent is alive. What a phase has brought is
 //! told before its answer ([`Flusher`]).
 
-use super::Reports;
+use super::link::Reports;
 use crate::message::Report;
 use filermark_engine::recorder::Live;
 use filermark_model::stats::Interval;

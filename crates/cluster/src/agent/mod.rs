@@ -4,8 +4,10 @@
 //! up what the shards say while they do (`live`); this one decides ([`duty`]).
 
 pub mod duty;
+mod inspect;
 mod lease;
 pub(crate) mod lengths;
+mod link;
 mod live;
 mod reads;
 mod space_watch;
@@ -15,34 +17,24 @@ mod work;
 
 pub use threads::ThreadLauncher;
 
-use crate::frame::{self, Deframer, MAGIC};
 use crate::identity;
-use crate::message::{Hello, Order, Report};
+use crate::message::Hello;
 use crate::secure::seal::Opener;
 use duty::{Act, Duty, Task};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
 use lengths::Lengths;
+use link::{Input, Reports, read_orders, spawn};
 use std::io::{Read, Write};
-use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
-};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Reports that may wait for the link.
-const REPORTS_MAX: usize = 4096;
 /// Orders that may wait for the agent.
 const ORDERS_MAX: usize = 64;
 /// How often the agent looks at the time.
 const TICK: Duration = Duration::from_millis(200);
 /// How long the last reports may take to leave.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-enum Input {
-    Order(Box<Order>),
-    LinkEnded,
-    Done(Box<Report>),
-}
 
 /// Serves one prime until the link ends.
 pub fn serve(orders: impl Read + Send + 'static, reports: impl Write + Send + 'static) {
@@ -145,83 +137,4 @@ impl Agent {
 fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |t| t.as_nanos() as u64)
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
-    let builder = std::thread::Builder::new().name(name.into());
-    builder.spawn(work).is_ok()
-}
-
-fn read_orders(mut stream: impl Read, inputs: &SyncSender<Input>) {
-    let mut deframer = Deframer::of_prime();
-    let mut bytes = vec![0; 64 << 10];
-    'link: loop {
-        match stream.read(&mut bytes) {
-            Ok(0) => break,
-            Ok(count) => deframer.push(&bytes[..count]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        }
-        loop {
-            let order = match deframer.next_frame() {
-                Ok(Some(frame)) => frame.decode::<Order>(),
-                Ok(None) => break,
-                Err(e) => Err(e),
-            };
-            match order {
-                Ok(order) => {
-                    if inputs.send(Input::Order(Box::new(order))).is_err() {
-                        return;
-                    }
-                }
-                Err(e) => {
-                    tracing::warn!(target: "filermark_cluster", "the prime: {e}");
-                    break 'link;
-                }
-            }
-        }
-    }
-    let _ = inputs.send(Input::LinkEnded);
-}
-
-/// The way to the prime: never waits for it.
-#[derive(Clone)]
-pub(crate) struct Reports(SyncSender<Vec<u8>>);
-
-impl Reports {
-    /// Begins to write on a thread; the receiver ends when everything is written.
-    fn to(
-        mut stream: impl Write + Send + 'static,
-        inputs: SyncSender<Input>,
-    ) -> (Self, Receiver<()>) {
-        let (sender, frames) = sync_channel::<Vec<u8>>(REPORTS_MAX);
-        let (writing, written) = channel::<()>();
-        spawn("agent-reports", move || {
-            let _writing = writing;
-            let mut write = |bytes: &[u8]| stream.write_all(bytes).and_then(|()| stream.flush());
-            let mut link = write(MAGIC);
-            while let Ok(frame) = frames.recv() {
-                link = link.and_then(|()| write(&frame));
-                if link.is_err() {
-                    let _ = inputs.try_send(Input::LinkEnded);
-                    return;
-                }
-            }
-        });
-        (Self(sender), written)
-    }
-
-    /// Tells it. Says whether it will be: not when the link takes nothing any more.
-    pub fn send(&self, report: &Report) -> bool {
-        let frame = frame::encode(report).or_else(|e| {
-            frame::encode(&Report::Failed {
-                reason: format!("the report cannot be sent: {e}"),
-                stopped: false,
-            })
-        });
-        match frame.map(|frame| self.0.try_send(frame)) {
-            Ok(Ok(())) => true,
-            Ok(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | Err(_) => false,
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Looks at the free space of file systems in INIT and while load is made, where STOP_IF
 //! asks for it.
 
-use super::Reports;
+use super::link::Reports;
 use crate::limits::{FILE_SYSTEMS_MAX, SPACE_INTERVAL};
 use crate::message::{FreeSpace, Report};
 use filermark_driver_kit::driver::Driver;

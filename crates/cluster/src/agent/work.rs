@@ -2,17 +2,18 @@
 //! a time, on a thread of its own; what a task came to is its report.
 
 use super::duty::Task;
+use super::inspect::{Laid, inspect};
 use super::lease::{Lease, Waiting, in_the_way};
 use super::lengths::Lengths;
+use super::link::Reports;
+use super::live;
 use super::reads::{Reads, Sampled};
 use super::space_watch::SpaceWatch;
-use super::{Reports, live};
 use crate::beats::Pulse;
 use crate::clock_check::Check;
 use crate::facts::InspectRequest;
 use crate::handover;
 use crate::message::{FreeSpace, Left, Report, Share, Tasks};
-use crate::preflight::look::{Laid, inspect};
 use crate::secure::seal::Opener;
 use crate::space;
 use crate::space_used;

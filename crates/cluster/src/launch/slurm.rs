@@ -2,11 +2,11 @@
 //! with a secret of this one launch that they read from their standard input.
 
 use super::accept::SeatLeash;
-use super::own_addresses::own_addresses;
 use super::remote::{RemoteLeash, bind, launched};
 use super::seats::{Absent, KnownBy, Seats};
 use super::srun::{Srun, command};
 use super::tag::RunTag;
+use crate::own_host::addresses::own_addresses;
 use crate::secure::dial::HostPort;
 use crate::secure::door::{Door, Limits};
 use crate::secure::introduce::Invitation;

@@ -7,7 +7,7 @@
 
 pub mod check;
 mod judge;
-pub(crate) mod look;
+mod look;
 mod needs;
 mod probes;
 mod text;
@@ -19,6 +19,8 @@ use crate::facts::{InspectFacts, InspectRequest};
 use crate::identity;
 use crate::launch::ssh::SshClient;
 use crate::message::{Order, Report};
+use crate::own_host::names;
+use crate::parallel::each_within;
 use crate::switchboard::Switchboard;
 use check::{Check, Findings, PRIME};
 use filermark_engine::driver::StopFlag;
@@ -122,7 +124,7 @@ impl Preflight<'_> {
         let (client, ip) = (SshClient::of(launch), launch.ip);
         let stop = self.options.stop.clone();
         let limit = APPROACH_MAX + APPROACH_EACH * launch.hosts.len() as u32;
-        let approaches = look::each_within(launch.hosts.clone(), limit, move |host| {
+        let approaches = each_within(launch.hosts.clone(), limit, move |host| {
             approach(&client, &host, ip, &stop)
         });
         for (at, approach) in approaches.into_iter().enumerate() {
@@ -260,16 +262,13 @@ fn approach(
         LauncherKind::Ssh => {
             let destination = look::ssh::destination(client, host);
             if destination.jump.is_none() {
-                approach.name = Some(look::names::look(&destination.host_name, ip));
+                approach.name = Some(names::look(&destination.host_name, ip));
             }
             approach.destination = Some(destination);
             approach.ssh = Some(look::ssh::answer(client, host, stop));
         }
         LauncherKind::Connect(_) => {
-            approach.name = Some(look::names::look(
-                crate::launch::ssh::bare(&host.client),
-                ip,
-            ));
+            approach.name = Some(names::look(crate::launch::ssh::bare(&host.client), ip));
         }
         LauncherKind::Local | LauncherKind::Slurm | LauncherKind::Accept => {}
     }

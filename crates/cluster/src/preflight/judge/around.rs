@@ -1,7 +1,7 @@
 //! What is around a client's program: processor, virtual machine, firewall, SELinux,
 //! other load.
 
-use super::Client;
+use super::client::Client;
 use crate::facts::FirewallFacts;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;

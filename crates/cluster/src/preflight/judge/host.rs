@@ -1,6 +1,6 @@
 //! Whether a client has what the plan needs of it: program, clock, memory, limits.
 
-use super::Client;
+use super::client::Client;
 use crate::clocks::ClockOffset;
 use crate::hosts::install::setcap_command;
 use crate::launch::ssh::quote;

@@ -2,6 +2,7 @@
 //! can be tried with made-up facts.
 
 mod around;
+mod client;
 mod host;
 mod mounts;
 pub(super) mod names;
@@ -12,15 +13,15 @@ mod tuning;
 pub(super) use mounts::Sighting;
 
 use super::check::{ALL, Check};
-use super::needs::{self, Needs};
+use super::needs;
 use crate::clocks::ClockOffset;
 use crate::facts::HostFacts;
 use crate::launch::ssh::SshClient;
 use crate::message::FreeSpace;
 use crate::space;
 use crate::stop_if::unwatched;
-use filermark_model::launch::{HostPlan, LaunchPlan};
-use filermark_model::plan::DriverPlan;
+use client::Client;
+use filermark_model::launch::LaunchPlan;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
 
@@ -35,21 +36,6 @@ pub(super) struct Found {
     pub lost: Option<String>,
     /// SSH does not reach it, which has been told.
     pub unreached: bool,
-}
-
-/// One client, as the judges see it.
-pub(super) struct Client<'a> {
-    pub at: usize,
-    pub name: &'a str,
-    pub host: &'a HostPlan,
-    pub ssh: &'a SshClient,
-    pub driver: &'a DriverPlan,
-    pub facts: &'a HostFacts,
-    pub needs: Needs,
-    pub clock: Option<ClockOffset>,
-    pub has_clock_service: bool,
-    /// It is the only client.
-    pub is_alone: bool,
 }
 
 /// All lines about clients whose agents were asked, and about what they share.

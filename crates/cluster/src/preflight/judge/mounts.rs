@@ -1,7 +1,7 @@
 //! Whether mounted directories are there, can be written to, and are the same for all
 //! clients that name them alike.
 
-use super::Client;
+use super::client::Client;
 use crate::facts::{MountLook, Mounted, ProbeOutcome};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;

@@ -1,8 +1,8 @@
 //! Whether clients are known by one name everywhere, and let SSH in.
 
 use crate::launch::ssh::quote;
+use crate::own_host::names::{Back, NameLook};
 use crate::preflight::check::Check;
-use crate::preflight::look::names::{Back, NameLook};
 use crate::preflight::look::ssh::Destination;
 use filermark_model::launch::{HostPlan, LauncherKind};
 use std::net::IpAddr;

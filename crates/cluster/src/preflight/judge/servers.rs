@@ -1,6 +1,6 @@
 //! Whether a client reaches the servers, and may mount and write.
 
-use super::Client;
+use super::client::Client;
 use crate::facts::{ExportLook, ServerLook};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;

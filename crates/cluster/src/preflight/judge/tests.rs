@@ -3,8 +3,9 @@
 use super::*;
 use crate::facts::{LimitFacts, MountLook, Mounted};
 use crate::preflight::check::Verdict;
-use filermark_model::launch::LauncherKind;
-use filermark_model::plan::MountPoint;
+use crate::preflight::needs::Needs;
+use filermark_model::launch::{HostPlan, LauncherKind};
+use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 
 /// A client that nothing is wrong with.

@@ -3,7 +3,7 @@
 //! many places, and nobody is told to lower that. Only what matters for the driver in
 //! use is looked at.
 
-use super::Client;
+use super::client::Client;
 use crate::facts::Mounted;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;

@@ -1,7 +1,7 @@
 //! What the prime finds at its own host.
 
-use super::{firewall, system};
 use crate::facts::{FirewallFacts, LimitFacts};
+use crate::own_host::{firewall, system};
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,10 @@
 //! Mounted directories: whether they are there, what they are on, whether they can be
 //! written to, how much is free. Makes one small file in each and removes it again.
 
-use super::{ALL_MAX, each_within, probe};
+use super::limits::ALL_MAX;
+use super::probe;
 use crate::facts::{MountLook, Mounted};
+use crate::parallel::each_within;
 use crate::space::{Seen, is_kept};
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_model::plan::{DriverPlan, MountPoint};

@@ -1,7 +1,7 @@
 //! Names to addresses and back, by the system's own name service: /etc/hosts, DNS or
 //! whatever it asks.
 
-use crate::launch::own_addresses::interface_addresses;
+use super::addresses::interface_addresses;
 use crate::secure::dial::resolve;
 use crate::tool::{self, NoTool};
 use filermark_model::plan::IpChoice;
@@ -17,7 +17,7 @@ const ASKED_BACK_MAX: usize = 4;
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::preflight) struct NameLook {
+pub(crate) struct NameLook {
     /// The name that was looked up.
     pub name: String,
     /// Its addresses; or why there is none.
@@ -30,7 +30,7 @@ pub(in crate::preflight) struct NameLook {
 
 /// What an address leads back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::preflight) enum Back {
+pub(crate) enum Back {
     /// These names.
     Names(Vec<String>),
     /// No name.
@@ -40,7 +40,7 @@ pub(in crate::preflight) enum Back {
 }
 
 /// Looks a name up, and its addresses back.
-pub(in crate::preflight) fn look(name: &str, ip: IpChoice) -> NameLook {
+pub(crate) fn look(name: &str, ip: IpChoice) -> NameLook {
     let addresses = forward(name, ip);
     let asked = addresses.iter().flatten().take(ASKED_BACK_MAX);
     let back = asked
@@ -55,7 +55,7 @@ pub(in crate::preflight) fn look(name: &str, ip: IpChoice) -> NameLook {
 }
 
 /// The addresses of a name, each once.
-pub(super) fn forward(name: &str, ip: IpChoice) -> Result<Vec<IpAddr>, String> {
+pub(crate) fn forward(name: &str, ip: IpChoice) -> Result<Vec<IpAddr>, String> {
     let found = resolve(name, ANY_PORT, ip, ASK_MAX).map_err(|e| e.to_string())?;
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in found {
@@ -88,7 +88,7 @@ fn names_in(text: &str) -> Vec<String> {
 }
 
 /// /etc/hosts, or nothing.
-pub(super) fn hosts_file() -> String {
+pub(crate) fn hosts_file() -> String {
     std::fs::read_to_string("/etc/hosts").unwrap_or_default()
 }
 
@@ -108,7 +108,7 @@ fn names_of(hosts: &str, address: IpAddr) -> Vec<String> {
 
 /// The line of a hosts file that gives a name a loopback address; `localhost` may have
 /// one.
-pub(super) fn loopback_line(hosts: &str, name: &str) -> Option<String> {
+pub(crate) fn loopback_line(hosts: &str, name: &str) -> Option<String> {
     if name.eq_ignore_ascii_case("localhost") {
         return None;
     }
@@ -120,7 +120,7 @@ pub(super) fn loopback_line(hosts: &str, name: &str) -> Option<String> {
 
 /// This host's addresses; loopback is left out, and what every interface has for its
 /// own link.
-pub(super) fn own_addresses() -> Vec<String> {
+pub(crate) fn own_addresses() -> Vec<String> {
     let is_link_local = |address: &IpAddr| match address {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),

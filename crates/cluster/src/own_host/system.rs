@@ -1,6 +1,5 @@
 //! What the kernel says of itself in its small files (Linux); elsewhere unknown.
 
-use super::line_of;
 use crate::facts::LimitFacts;
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +29,7 @@ const LOW_PORTS_TRIED: std::ops::Range<u16> = 900..1024;
 const CPUS_MAX: usize = 4096;
 
 /// Those that can be read; words between single spaces.
-pub(super) fn sysctls() -> BTreeMap<String, String> {
+pub(crate) fn sysctls() -> BTreeMap<String, String> {
     let read = |name: &&str| {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));
         let words = line_of(path)?;
@@ -42,7 +41,7 @@ pub(super) fn sysctls() -> BTreeMap<String, String> {
 
 /// Memory that can still be had without swapping, in bytes; where the process is held
 /// to less than the host has, that.
-pub(super) fn memory_available_bytes() -> Option<u64> {
+pub(crate) fn memory_available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let of_host = meminfo_bytes(&text, "MemAvailable")?;
     Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
@@ -50,7 +49,7 @@ pub(super) fn memory_available_bytes() -> Option<u64> {
 
 /// Whether this process may bind a port below 1024: whatever allows that (root, a
 /// capability, a setting of the kernel), trying says it.
-pub(super) fn low_ports() -> Option<bool> {
+pub(crate) fn low_ports() -> Option<bool> {
     for port in LOW_PORTS_TRIED {
         match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(_) => return Some(true),
@@ -80,7 +79,7 @@ fn group_left_bytes() -> Option<u64> {
 }
 
 /// What this process may have.
-pub(in crate::preflight) fn limits() -> LimitFacts {
+pub(crate) fn limits() -> LimitFacts {
     let files = getrlimit(Resource::Nofile);
     let threads = getrlimit(Resource::Nproc).current;
     LimitFacts {
@@ -92,7 +91,7 @@ pub(in crate::preflight) fn limits() -> LimitFacts {
 }
 
 /// How the processors' frequencies are chosen, each way once.
-pub(super) fn governors() -> Vec<String> {
+pub(crate) fn governors() -> Vec<String> {
     let dirs = std::fs::read_dir("/sys/devices/system/cpu").into_iter();
     let found: BTreeSet<String> = dirs
         .flatten()
@@ -104,7 +103,7 @@ pub(super) fn governors() -> Vec<String> {
 }
 
 /// The fastest interface that is up and a device, in megabits a second.
-pub(super) fn nic_mbps() -> Option<u32> {
+pub(crate) fn nic_mbps() -> Option<u32> {
     let dirs = std::fs::read_dir("/sys/class/net").ok()?;
     let speed = |dir: std::path::PathBuf| {
         let up = line_of(dir.join("operstate"))? == "up" && dir.join("device").exists();
@@ -115,8 +114,15 @@ pub(super) fn nic_mbps() -> Option<u32> {
 }
 
 /// Whether SELinux enforces; `None`: there is none.
-pub(super) fn selinux_enforcing() -> Option<bool> {
+pub(crate) fn selinux_enforcing() -> Option<bool> {
     line_of("/sys/fs/selinux/enforce").map(|mode| mode == "1")
+}
+
+/// A small file of the system's, its first line; `None`: it cannot be read or is empty.
+pub(crate) fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 #[cfg(test)]

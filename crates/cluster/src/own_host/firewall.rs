@@ -1,7 +1,7 @@
 //! The packet filter's rules, as far as this user may see them (Linux). No module of
 //! the kernel is loaded by looking: a tool is run only where its filter is in use.
 
-use super::line_of;
+use super::system::line_of;
 use crate::facts::FirewallFacts;
 use crate::tool::{self, NoTool};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const TOOL_MAX: Duration = Duration::from_secs(5);
 
 /// Looks at what filters there are.
-pub(in crate::preflight) fn look() -> FirewallFacts {
+pub(crate) fn look() -> FirewallFacts {
     let mut facts = FirewallFacts {
         manager: manager(),
         ..FirewallFacts::default()

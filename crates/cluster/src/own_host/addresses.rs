@@ -16,7 +16,7 @@ const ANY_PORT: u16 = 9;
 
 /// The addresses that the system would use to talk to these clients, then all others
 /// that it has, then its name, then loopback, for clients that are this very host.
-pub(super) fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
+pub(crate) fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
     let mut found: Vec<IpAddr> = Vec::new();
     for client in clients.iter().take(ASKED_MAX) {
         let to = resolve(client, ANY_PORT, ip, RESOLVE_MAX).unwrap_or_default();

@@ -1,9 +1,10 @@
 //! SMB servers, by the driver's own way: whether they take connections, and whether
 //! their shares let the user in and may be written to.
 
+use super::limits::ALL_MAX;
 use super::servers::{by_host, late};
-use super::{ALL_MAX, each_within};
 use crate::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::parallel::each_within;
 use crate::space::Seen;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_smb::client::try_connection;

@@ -1,8 +1,9 @@
 //! NFS servers, by the driver's own way: which services take connections, and whether
 //! the exports mount.
 
-use super::{ALL_MAX, each_within};
+use super::limits::ALL_MAX;
 use crate::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::parallel::each_within;
 use crate::space::Seen;
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_nfs::survey::{Service, export, hasty, services};
