@@ -8,8 +8,6 @@ use crate::message::{Order, Report, Share, Tasks};
 use crate::switchboard::Switchboard;
 use crate::waves::waves;
 
-pub use crate::sweep::run_id_front;
-
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_model::launch::{LaunchPlan, OnLost};
@@ -29,6 +27,11 @@ pub struct Swept {
     pub removed_count: u64,
     /// What stays, and why.
     pub left: Vec<Left>,
+}
+
+/// What the identities of all runs of one plan under one suffix begin with.
+pub fn run_id_front(suffix: &str, fingerprint: &str) -> String {
+    format!("{suffix} {fingerprint} ")
 }
 
 /// Removes what runs with this suffix have left on the mount points of the plan's

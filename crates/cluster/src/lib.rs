@@ -1,6 +1,6 @@
 //! Prime and agents: who runs a plan, on which hosts, and what they tell each other.
 //!
-//! The [`prime`] plans nothing and measures nothing: it starts [`agent`]s through
+//! The prime ([`run`]) plans nothing and measures nothing: it starts [`agent`]s through
 //! a [`launch`]er, sends them the plan and then one order after the other,
 //! gathers what they measured, has it judged and writes the run record. Agents
 //! own the engine. Between them are typed [`message`]s in [`frame`]s; the
@@ -15,7 +15,6 @@ mod client_reads;
 mod clock_check;
 pub mod clock_service;
 mod clocks;
-mod ending;
 pub mod facts;
 pub mod frame;
 mod handover;
@@ -25,7 +24,6 @@ pub mod launch;
 pub mod leftovers;
 pub mod limits;
 mod live_writer;
-mod measure;
 pub mod message;
 mod own_host;
 mod parallel;
@@ -33,8 +31,8 @@ mod plausible;
 pub mod preflight;
 #[cfg(any(test, feature = "testing"))]
 pub mod pretend;
-pub mod prime;
 mod room;
+mod run;
 mod run_length;
 pub mod scripts;
 mod seconds;
@@ -43,7 +41,6 @@ mod space;
 mod space_used;
 pub mod start;
 mod stop_if;
-mod sweep;
 pub mod switchboard;
 mod tame;
 mod tool;
@@ -68,4 +65,4 @@ mod sim;
 mod space_tests;
 
 pub use clock_check::{WallOffset, wall_offset};
-pub use prime::{Progress, RunOptions, RunOutcome, run};
+pub use run::{Progress, RunError, RunOptions, RunOutcome, run};

@@ -7,7 +7,7 @@
 
 mod world;
 
-use crate::prime::{RunOptions, RunOutcome, run};
+use crate::run::{RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};

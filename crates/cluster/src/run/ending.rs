@@ -1,10 +1,10 @@
 //! The end of a run: the run's directories are given back, also with what lost
 //! clients left in them, as far as others reach it.
 
+use super::state::{MARGIN, Run};
 use crate::agents::{Agents, STOP_MAX, TIDY_MAX};
 use crate::message::{Left, Order};
 use crate::stop_if::StopIf;
-use crate::sweep::{MARGIN, Sweep};
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{MountPoint, Target};
@@ -40,7 +40,7 @@ fn kept_places(plan: &RunPlan, is_meant: impl Fn(usize) -> bool, dir: &str) -> S
     }
 }
 
-impl Sweep<'_> {
+impl Run<'_> {
     /// Cleans up whatever the run came to; gives what stays, as findings.
     pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
         if self.options.plan.fileset.keep {

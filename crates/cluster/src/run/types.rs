@@ -1,9 +1,5 @@
-//! The prime: starts the agents, gives the orders of a run, gathers and judges.
-//!
-//! It never trusts an agent's clock, and every wait has a limit.
+//! What a run needs, what it tells while it goes on, and what it comes to.
 
-use crate::sweep::Sweep;
-use crate::switchboard::Switchboard;
 use filermark_engine::driver::StopFlag;
 use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
@@ -122,13 +118,4 @@ pub enum RunError {
     /// The result directory or the record cannot be written.
     #[error("{0}")]
     Record(String),
-}
-
-/// Runs a plan from INIT of the first load point to the last CLEANUP. The `board`
-/// has the links to the agents, who are being started.
-///
-/// # Errors
-/// Only when no record can be begun; everything else is in the record.
-pub fn run(options: RunOptions<'_>, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
-    Sweep::begin(options)?.carry_out(board)
 }

@@ -1,33 +1,26 @@
 //! WARMUP and RUN of a load point, as the prime watches them: the phases by its
 //! clock, what agents and scripts say meanwhile, and what came of it.
 
+use super::state::Run;
+use super::types::Progress;
+use super::watch::{Measured, Watch};
 use crate::agents::{Agents, Aside, Emergency, Heard, OrderError};
 use crate::beats::Beats;
-use crate::client_reads::attributed;
-use crate::clock_check;
-use crate::identity;
-use crate::message::{ClockCheck, Order, Report};
-use crate::plausible::{
-    can_be, implausible, implausible_lengths, implausible_reads, implausible_stalls,
-};
-use crate::prime::Progress;
+use crate::message::{Order, Report};
+use crate::plausible::can_be;
 use crate::run_length::RunLength;
 use crate::scripts::{Call, Script};
 use crate::seconds::Seconds;
 use crate::stop_if::{StopIf, Watchers, is_space_watched, space_watchers};
-use crate::sweep::{MARGIN, OpenPhase, Sweep};
 use crate::warmup::Warmup;
 use crate::watchdog::no_watchdog;
 use filermark_driver_kit::driver::Space;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
-use filermark_model::client_reads::ClientReads;
-use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::stats::Interval;
-use filermark_model::{Finding, LoadPoint, Nanos, PointStats, Rule, RunPlan, Severity};
+use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_results::Heartbeat;
-use filermark_results::record::{ClientSummary, Line, Phase, WarmupRecord};
-use filermark_results::start::{ClientStart, StartRecord};
+use filermark_results::record::{Line, Phase};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -36,67 +29,12 @@ use std::time::Duration;
 const LEAD: Nanos = Nanos::from_millis(100);
 const LEAD_PER_AGENT: Nanos = Nanos::from_micros(500);
 const LEAD_WAYS: u64 = 6;
-/// Starts that may be farther apart than this are worth a warning.
-const SPREAD_MAX: Nanos = Nanos::from_millis(20);
 /// The share of RUN after which netmist's power script is called.
 const POWER_AT: f64 = 0.7;
 /// Percent are told in steps of so many.
 const PERCENT_STEP: u32 = 10;
 
-/// What a load point came to.
-#[derive(Default)]
-pub(crate) struct Measured {
-    /// The figures of all clients together.
-    pub stats: PointStats,
-    /// Those of each client, in short.
-    pub clients: Vec<ClientSummary>,
-    /// How long WARMUP took, where that was decided on the way.
-    pub warmup: Option<WarmupRecord>,
-    /// How well the clients began together.
-    pub start: Option<StartRecord>,
-    /// How long each process stood still.
-    pub stalls: Vec<ProcessStalls>,
-    /// Where the bytes came from that were read.
-    pub reads: Vec<ClientReads>,
-    /// What was noticed beside them.
-    pub noticed: Vec<Finding>,
-}
-
-/// WARMUP and RUN under way.
-struct Watch {
-    point: LoadPoint,
-    /// When the phase that goes on began and will end, by the prime's clock.
-    from: Nanos,
-    to: Nanos,
-    /// From the order to the beginning of WARMUP.
-    lead: Nanos,
-    run_end: Nanos,
-    warmup: Warmup,
-    run_length: RunLength,
-    /// For the prime's own watchdog.
-    run_start: RunStart,
-    aside: Aside,
-    /// The power script has not been called yet.
-    power_due: bool,
-    running: bool,
-    open: Option<OpenPhase>,
-    percent: u32,
-    beats: Option<Beats>,
-    seconds: Seconds,
-    stop_if: StopIf,
-    emergency: Emergency,
-    /// Agents that are there.
-    living: usize,
-    /// What has been measured so far.
-    measured: Measured,
-    /// How late each agent took up the order.
-    late: Vec<(usize, Nanos)>,
-    checks: Vec<(usize, ClockCheck)>,
-    /// What an agent has told that cannot be.
-    nonsense: Option<String>,
-}
-
-impl Sweep<'_> {
+impl Run<'_> {
     /// WARMUP and RUN of a load point.
     pub fn measure(
         &mut self,
@@ -375,7 +313,7 @@ impl Sweep<'_> {
     fn keep_heartbeats(&mut self, heartbeats: Vec<Heartbeat>) {
         for heartbeat in heartbeats {
             (self.options.observe)(Progress::Heartbeat(&heartbeat));
-            self.push(Line::Heartbeat(heartbeat));
+            self.journal.push(Line::Heartbeat(heartbeat));
         }
     }
 
@@ -393,150 +331,6 @@ impl Sweep<'_> {
             self.end_phase(open, String::new(), done.as_ref().err());
         }
     }
-
-    /// The figures of one client. Added up as they come: a thousand clients' at once
-    /// would not fit into memory.
-    fn take_in(&mut self, watch: &mut Watch, agent: usize, report: Report) {
-        let Report::Measured {
-            stats,
-            clock,
-            late_ns,
-            warmup_ns,
-            runtime_ns,
-            run_late_ns,
-            stalls,
-            reads,
-        } = report
-        else {
-            return;
-        };
-        let plan = &self.options.plan;
-        let name = plan.clients.get(agent).map_or("", |c| &c.name);
-        let (warmup, runtime) = (Nanos(warmup_ns), Nanos(runtime_ns));
-        if let Some(what) = implausible_lengths(plan, warmup, runtime)
-            .or_else(|| implausible(plan, agent, &stats, runtime))
-            .or_else(|| implausible_stalls(plan, &stalls))
-            .or_else(|| implausible_reads(plan, agent, &reads))
-        {
-            watch.nonsense.get_or_insert(format!(
-                "client {name}: its figures make no sense ({what}); is it of the same version?"
-            ));
-            return;
-        }
-        watch.measured.noticed.extend(late_run(
-            name,
-            (warmup, watch.warmup.length()),
-            (runtime, watch.run_length.length()),
-            Nanos(run_late_ns),
-        ));
-        let reads = attributed(plan, agent, &stats, reads);
-        let summary = ClientSummary::of(agent as u32 + 1, name, &stats);
-        let measured = &mut watch.measured;
-        let place = measured
-            .clients
-            .partition_point(|c| c.client < summary.client);
-        measured.clients.insert(place, summary);
-        match measured.stats.window_ns {
-            0 => measured.stats = *stats,
-            _ => measured.stats.merge(&stats),
-        }
-        let host = name.to_owned();
-        measured.stalls.push(ProcessStalls {
-            role: ProcessRole::Agent,
-            host,
-            stalls,
-        });
-        measured.reads.extend(reads);
-        watch.late.push((agent, Nanos(late_ns)));
-        watch.checks.extend(clock.map(|check| (agent, check)));
-    }
-
-    /// How far apart the clients can have begun: the two clocks that are known worst,
-    /// and whoever was late.
-    fn note_start(&mut self, watch: &mut Watch, agents: &Agents) {
-        let plan = &self.options.plan;
-        let mut clients = Vec::new();
-        watch.late.sort();
-        for (agent, late) in &watch.late {
-            let Some(clock) = agents.clock(*agent) else {
-                continue;
-            };
-            clients.push(ClientStart {
-                client: plan
-                    .clients
-                    .get(*agent)
-                    .map_or_else(String::new, |c| c.name.clone()),
-                offset_ns: clock.offset_ns,
-                error_ns: clock.error_ns,
-                unix_offset_ns: clock.unix_offset_ns,
-                late_ns: late.0,
-            });
-        }
-        let start = StartRecord::of(clients);
-        let message = start.sentence();
-        if start.spread_ns > SPREAD_MAX.0 {
-            let finding = Finding::new(Rule::ClientStart, Severity::Warning, message.clone());
-            watch.measured.noticed.push(finding.with_limit(
-                start.spread_ns as f64 / 1e6,
-                SPREAD_MAX.0 as f64 / 1e6,
-                "Filermark",
-            ));
-        }
-        if watch.late.len() > 1 {
-            self.remark("prime", message);
-        }
-        watch.measured.start = Some(start);
-    }
-
-    fn judge_clock(&mut self, client: usize, check: &ClockCheck) -> Option<Finding> {
-        let service = self.options.plan.clock_service.clone()?;
-        let host = self.options.plan.clients.get(client)?.name.clone();
-        let (message, finding) = clock_check::judge(check, &service);
-        self.remark(&host, message);
-        finding
-    }
-}
-
-impl Watch {
-    /// How long all agents may take to answer, when WARMUP takes so long.
-    fn limit(&self, warmup: Nanos) -> Nanos {
-        self.lead + warmup + self.run_length.length() + MARGIN
-    }
-
-    /// Sends all agents a further order; with it the time that they may take is another.
-    fn order(&self, order: Order, warmup: Nanos) {
-        let limit = self.limit(warmup);
-        self.aside.borrow_mut().push_back((order, limit));
-    }
-
-    /// The share of the phase under way that is over.
-    fn share(&self, now: Nanos) -> f64 {
-        let passed = now.since(self.from);
-        if self.running {
-            return self.run_length.share(passed);
-        }
-        let length = self.to.since(self.from).as_secs_f64();
-        (passed.as_secs_f64() / length.max(1e-9)).min(1.0)
-    }
-
-    /// How long WARMUP took, where that was not fixed.
-    fn note_warmup(&mut self) {
-        self.measured.warmup = self.warmup.record();
-        self.measured.noticed.extend(self.warmup.finding());
-    }
-
-    /// The prime's own stalls, before those of the agents, which come in any order.
-    fn add_stalls(&mut self, own: Option<Stalls>) {
-        let stalls = &mut self.measured.stalls;
-        stalls.extend(own.map(|stalls| ProcessStalls {
-            role: ProcessRole::Prime,
-            host: identity::own_hello().host,
-            stalls,
-        }));
-        stalls.sort_by(|a, b| (a.role, &a.host).cmp(&(b.role, &b.host)));
-        let reads = &mut self.measured.reads;
-        reads.sort_by(|a, b| (&a.client, &a.mounts).cmp(&(&b.client, &b.mounts)));
-    }
 }
 
 /// Watches the prime itself, where its time is that of a clock.
@@ -546,36 +340,6 @@ fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdo
     begun.transpose().map_err(|e| OrderError::Failed {
         reason: no_watchdog(&e),
     })
-}
-
-/// A client whose RUN was not that of the others: its WARMUP or its RUN had another
-/// length than the prime has ordered, or it received that order too late.
-fn late_run(
-    name: &str,
-    warmup: (Nanos, Nanos),
-    runtime: (Nanos, Nanos),
-    late: Nanos,
-) -> Option<Finding> {
-    let seconds = |(had, wanted): (Nanos, Nanos)| (had.as_secs_f64(), wanted.as_secs_f64());
-    let what = match (warmup.0 == warmup.1, runtime.0 == runtime.1, late.0) {
-        (false, ..) => {
-            let (had, wanted) = seconds(warmup);
-            format!("its RUN began after {had} s of WARMUP, that of the others after {wanted} s")
-        }
-        (true, false, _) => {
-            let (had, wanted) = seconds(runtime);
-            format!("its RUN took {had} s, that of the others {wanted} s")
-        }
-        (true, true, 0) => return None,
-        (true, true, _) => format!(
-            "it learned {:.3} s too late when RUN begins or ends",
-            late.as_secs_f64()
-        ),
-    };
-    let message = format!(
-        "client {name}: {what}; see whether its network or its host stood still, or give phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
-    );
-    Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
 }
 
 /// Those of these agents that have procs at this load.

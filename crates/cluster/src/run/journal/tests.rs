@@ -1,6 +1,7 @@
 //! Which runs go on.
 
 use super::*;
+use filermark_results::record::{PointRecord, PointStatus};
 use filermark_results::testing::composite::composite_record;
 
 /// What `continued` says of a record with these load points and this end.
