@@ -5,9 +5,14 @@
 //! `FILERMARK_SIM_SEEDS=5000 cargo test -p filermark-cluster sim` for more seeds,
 //! `FILERMARK_SIM_SEED=77` to replay one.
 
+mod agent;
+mod board;
+mod fault;
 mod world;
 
 use crate::run::{RunOptions, RunOutcome, run};
+use board::SimBoard;
+use fault::Fault;
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
@@ -18,7 +23,7 @@ use filermark_results::record::{Phase, PointRecord};
 use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
-use world::{FIXED_WARMUP, Fault, PrimeDied, SimBoard, World};
+use world::{FIXED_WARMUP, PrimeDied, World};
 
 /// Seeds per test, unless the environment says otherwise.
 const SEEDS: u64 = 300;
