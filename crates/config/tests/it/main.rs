@@ -7,6 +7,7 @@ mod golden;
 mod monitor_script;
 mod netmist;
 mod never_panics;
+mod pinned;
 mod plans;
 mod refusals;
 mod smb;

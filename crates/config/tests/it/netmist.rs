@@ -49,7 +49,7 @@ fn args(folder: &Path, line: &str) -> NetmistArgs {
     }
 }
 
-fn resolved(tokens: &str, line: &str) -> Result<Resolved, Vec<String>> {
+pub fn resolved(tokens: &str, line: &str) -> Result<Resolved, Vec<String>> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("client_list"), tokens).unwrap();
     let folder = format!("{}/", dir.path().display());
