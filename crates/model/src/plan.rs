@@ -36,6 +36,9 @@ pub use nfs::NfsPlan;
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
 pub use posix::PosixPlan;
 
+/// The seed of a standard run (SEED).
+const SEED_STANDARD: u64 = 1;
+
 /// A run, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
@@ -93,6 +96,34 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    /// A run of this benchmark by this driver, with no load point and no client yet, and all
+    /// else as in a standard run.
+    pub fn of(benchmark: Benchmark, driver: DriverPlan) -> Self {
+        Self {
+            points: Vec::new(),
+            clients: Vec::new(),
+            procs_per_client: 0,
+            procs: Vec::new(),
+            slice: None,
+            driver,
+            pacing: Pacing::default(),
+            phases: PhasePlan::of(&benchmark.standard),
+            fileset: FileSetPlan::default(),
+            space: SpacePlan::default(),
+            seed: SEED_STANDARD,
+            shards: None,
+            monitor: None,
+            scripts: None,
+            clock_service: None,
+            heartbeat: None,
+            limits: Limits::of(&benchmark.standard),
+            stop_if: Vec::new(),
+            findings: Vec::new(),
+            parameters: Vec::new(),
+            benchmark,
+        }
+    }
+
     /// Which figure is the run's result, under its own response limit.
     pub fn headline(&self) -> Headline {
         self.benchmark.headline(self.limits.response_ms)

@@ -40,6 +40,33 @@ pub struct SmbPlan {
     pub connect_timeout_ms: u32,
 }
 
+/// The port of direct TCP (MS-SMB2 2.1).
+const PORT: u16 = 445;
+
+/// The settings of a run whose parameters set none of them, without a user.
+impl Default for SmbPlan {
+    fn default() -> Self {
+        Self {
+            dialects: (Dialect::V202, Dialect::V311),
+            signing: Signing::default(),
+            encryption: Encryption::default(),
+            auth: Auth::Ntlm {
+                username: String::new(),
+                domain: String::new(),
+            },
+            password: Secret::NONE,
+            port: PORT,
+            ip: IpChoice::default(),
+            block_size_max: None,
+            biod_max_reads: 2,
+            biod_max_writes: 2,
+            connections: Connections::default(),
+            reply_timeout_ms: 60_000,
+            connect_timeout_ms: 10_000,
+        }
+    }
+}
+
 /// A dialect of SMB, rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Dialect {

@@ -18,14 +18,12 @@ use crate::record::{
     RunHeader, RunRecord, SCHEMA_VERSION, fingerprint,
 };
 use crate::time::Timestamp;
-use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::{
-    Arrivals, ClientPlan, Connections, DriverPlan, FileSetPlan, IpChoice, Limits, LoadPoint,
-    MountPoint, NfsPlan, NfsVersion, Pacing, PacingMode, PhasePlan, RunPlan, SmbPlan, SpacePlan,
-    Transport,
+    ClientPlan, Connections, DriverPlan, IpChoice, LoadPoint, MountPoint, NfsPlan, Pacing,
+    PhasePlan, RunPlan, SmbPlan,
 };
 use filermark_model::secret::Secret;
-use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
+use filermark_model::smb::Auth;
 use filermark_model::stats::{Interval, PointStats, ProcStats};
 use filermark_model::{
     Benchmark, Finding, NOT_A_SPEC_RESULT, Nanos, Op, OpsPerSec, Rng, Rule, Severity,
@@ -47,16 +45,6 @@ const PROCS: u32 = 10;
 /// procs, every second proc on a mount point with an odd name.
 pub fn plan() -> RunPlan {
     let benchmark = Benchmark::shipped("general-nfs3").expect("a shipped definition reads");
-    let standard = &benchmark.standard;
-    let limits = Limits {
-        response_ms: standard.response_limit_ms,
-        achieved_pcnt_min: standard.achieved_pcnt_min,
-        proc_pcnt_min: standard.proc_pcnt_min,
-        mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
-        error_pcnt_max: standard.error_pcnt_invalid,
-        component_variance_pcnt_max: 0.0,
-        stall_pcnt_max: filermark_model::plan::STALL_PCNT_STANDARD,
-    };
     let not_standard = |name: &str, value: f64, standard: f64| {
         Finding::new(
             Rule::NotStandard,
@@ -72,39 +60,16 @@ pub fn plan() -> RunPlan {
             client("<script>alert(1)</script>&\"b\""),
         ],
         procs_per_client: PROCS,
-        procs: Vec::new(),
-        slice: None,
-        scripts: None,
-        clock_service: None,
-        heartbeat: None,
-        driver: DriverPlan::Nfs(nfs3_plan()),
         pacing: Pacing {
-            mode: PacingMode::Closed,
-            arrivals: Arrivals::Uniform,
             backlog_max_per_proc: 1024,
+            ..Pacing::default()
         },
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
-            warmup_until_steady: false,
-            runtime_max: None,
             runtime: Nanos::from_secs(RUN_SECONDS),
-            init_timeout: Nanos::from_secs(8_000),
-        },
-        space: SpacePlan::default(),
-        fileset: FileSetPlan {
-            keep: false,
-            reuse: true,
-            verify: false,
-            init_window: 64,
-            sharing: false,
-            access_list: false,
-            touch_all: false,
+            ..PhasePlan::of(&benchmark.standard)
         },
         seed: 42,
-        shards: None,
-        monitor: None,
-        limits,
-        stop_if: Vec::new(),
         findings: vec![
             not_standard("RUNTIME", RUN_SECONDS as f64, 300.0),
             not_standard("WARMUP_TIME", WARMUP_SECONDS as f64, 300.0),
@@ -122,7 +87,7 @@ pub fn plan() -> RunPlan {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec(),
-        benchmark,
+        ..RunPlan::of(benchmark, DriverPlan::Nfs(nfs3_plan()))
     }
 }
 
@@ -152,37 +117,18 @@ fn client(name: &str) -> ClientPlan {
 
 fn nfs3_plan() -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V3,
-        transport: Transport::Tcp,
-        udp_timeout_ms: 1_100,
         uid: 500,
         gid: 500,
-        gids: Vec::new(),
         machine_name: "client-a".into(),
-        resvport: false,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        commit: CommitPolicy::at_once(),
-        nfs_port: None,
-        mount_port: None,
-        portmap_port: 111,
         ip: IpChoice::V4,
-        connections: Connections::PerProc,
-        rpc_timeout_ms: 60_000,
-        rpc_retries: 5,
-        connect_timeout_ms: 10_000,
-        jukebox_delay_ms: 100,
         jukebox_retries: 10,
+        ..NfsPlan::default()
     }
 }
 
 /// Settings of the SMB driver, with this password; nothing listens at its port.
 pub fn smb_plan(password: &str) -> SmbPlan {
     SmbPlan {
-        dialects: (Dialect::V202, Dialect::V311),
-        signing: Signing::Auto,
-        encryption: Encryption::Auto,
         auth: Auth::Ntlm {
             username: "User".into(),
             domain: "Domain".into(),
@@ -190,12 +136,9 @@ pub fn smb_plan(password: &str) -> SmbPlan {
         password: Secret::new(password),
         port: 1,
         ip: IpChoice::V4,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        connections: Connections::PerProc,
         reply_timeout_ms: 10_000,
         connect_timeout_ms: 2_000,
+        ..SmbPlan::default()
     }
 }
 

@@ -25,6 +25,20 @@ pub struct FileSetPlan {
     pub touch_all: bool,
 }
 
+impl Default for FileSetPlan {
+    fn default() -> Self {
+        Self {
+            keep: false,
+            reuse: true,
+            verify: false,
+            init_window: 64,
+            sharing: false,
+            access_list: false,
+            touch_all: false,
+        }
+    }
+}
+
 /// How the server's space and memory are held against the file set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpacePlan {

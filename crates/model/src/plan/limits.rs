@@ -1,5 +1,6 @@
 //! Limits that judge a load point.
 
+use crate::benchmark::Standard;
 use serde::{Deserialize, Serialize};
 
 /// Limits that judge a load point.
@@ -26,6 +27,21 @@ pub struct Limits {
         skip_serializing_if = "is_stall_pcnt_standard"
     )]
     pub stall_pcnt_max: f64,
+}
+
+impl Limits {
+    /// Those of a standard run.
+    pub const fn of(standard: &Standard) -> Self {
+        Self {
+            response_ms: standard.response_limit_ms,
+            achieved_pcnt_min: standard.achieved_pcnt_min,
+            proc_pcnt_min: standard.proc_pcnt_min,
+            mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
+            error_pcnt_max: standard.error_pcnt_invalid,
+            component_variance_pcnt_max: standard.component_variance_pcnt_max,
+            stall_pcnt_max: STALL_PCNT_STANDARD,
+        }
+    }
 }
 
 /// The standard of [`Limits::stall_pcnt_max`].

@@ -32,7 +32,7 @@ impl Transport {
 }
 
 /// Which address family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IpChoice {
     /// IPv4 only (IPV6_ENABLE=off and no IPv6 literal).
@@ -40,14 +40,16 @@ pub enum IpChoice {
     /// IPv6 only.
     V6,
     /// Whatever the name resolves to first.
+    #[default]
     Any,
 }
 
 /// How procs share connections (CONNECTIONS).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Connections {
     /// One each: the classical rule.
+    #[default]
     PerProc,
     /// This many per client and server, as kernel clients do with `nconnect`.
     Shared(u32),

@@ -61,6 +61,39 @@ pub struct NfsPlan {
     pub jukebox_retries: u32,
 }
 
+/// The portmapper's port (RFC 1833, section 2).
+const PORTMAP_PORT: u16 = 111;
+
+/// The settings of a run whose parameters set none of them, of user 0.
+impl Default for NfsPlan {
+    fn default() -> Self {
+        Self {
+            version: NfsVersion::default(),
+            transport: Transport::default(),
+            udp_timeout_ms: Self::udp_timeout_ms_default(),
+            uid: 0,
+            gid: 0,
+            gids: Vec::new(),
+            machine_name: String::new(),
+            resvport: false,
+            block_size_max: None,
+            biod_max_reads: 2,
+            biod_max_writes: 2,
+            commit: CommitPolicy::default(),
+            nfs_port: None,
+            mount_port: None,
+            portmap_port: PORTMAP_PORT,
+            ip: IpChoice::default(),
+            connections: Connections::default(),
+            rpc_timeout_ms: 60_000,
+            rpc_retries: 5,
+            connect_timeout_ms: 10_000,
+            jukebox_delay_ms: 100,
+            jukebox_retries: 8,
+        }
+    }
+}
+
 impl NfsPlan {
     /// What plans have that were written before there was UDP: the 1.1 s that kernel
     /// clients begin with (nfs(5), `timeo`).

@@ -1,5 +1,6 @@
 //! How load is paced and how long the phases last.
 
+use crate::benchmark::Standard;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,16 @@ pub struct Pacing {
     pub arrivals: Arrivals,
     /// Open pacing: most operations waiting or in flight per proc.
     pub backlog_max_per_proc: u32,
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self {
+            mode: PacingMode::Closed,
+            arrivals: Arrivals::Uniform,
+            backlog_max_per_proc: 256,
+        }
+    }
 }
 
 /// Whether the server's slowness holds back the load.
@@ -53,7 +64,21 @@ pub struct PhasePlan {
     pub init_timeout: Nanos,
 }
 
+/// Longest INIT of one load point where nothing else is set (INIT_TIMEOUT), in seconds.
+const INIT_TIMEOUT_S: u64 = 8_000;
+
 impl PhasePlan {
+    /// The phases of a standard run.
+    pub fn of(standard: &Standard) -> Self {
+        Self {
+            warmup: Nanos::from_secs_f64(standard.warmup_s),
+            warmup_until_steady: false,
+            runtime: Nanos::from_secs_f64(standard.runtime_s),
+            runtime_max: None,
+            init_timeout: Nanos::from_secs(INIT_TIMEOUT_S),
+        }
+    }
+
     /// The longest that RUN may take.
     pub fn longest_run(&self) -> Nanos {
         self.runtime_max.unwrap_or(self.runtime).max(self.runtime)

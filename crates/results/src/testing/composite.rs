@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 use filermark_model::benchmark::{Benchmark, Protocol, Standard, Work};
 use filermark_model::composite::{Component, CompositeWork};
 use filermark_model::plan::{
-    Arrivals, ClientPlan, DriverPlan, FileSetPlan, Limits, LoadPoint, MountPoint, Pacing,
-    PacingMode, PhasePlan, PosixPlan, ProcPlan, RunPlan, ScriptsPlan, SpacePlan,
+    ClientPlan, DriverPlan, FileSetPlan, LoadPoint, MountPoint, Pacing, PhasePlan, PosixPlan,
+    ProcPlan, RunPlan, ScriptsPlan,
 };
 use filermark_model::stats::{PointStats, ProcStats};
 use filermark_model::transfer::{TransferSlot, TransferTable};
@@ -196,41 +196,25 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         clients: clients.iter().map(client).collect(),
         procs_per_client: (procs.len() as u32).div_ceil(clients.len() as u32),
         procs,
-        driver: DriverPlan::Posix(PosixPlan::default()),
         pacing: Pacing {
-            mode: PacingMode::Closed,
-            arrivals: Arrivals::Uniform,
             backlog_max_per_proc: 1024,
+            ..Pacing::default()
         },
         phases: PhasePlan {
             warmup: Nanos::from_secs(WARMUP_SECONDS),
-            warmup_until_steady: false,
-            runtime_max: None,
             runtime: Nanos::from_secs(RUN_SECONDS),
-            init_timeout: Nanos::from_secs(8_000),
+            ..PhasePlan::of(&benchmark.standard)
         },
-        space: SpacePlan::default(),
         fileset: FileSetPlan {
-            keep: false,
-            reuse: true,
-            verify: false,
-            init_window: 64,
-            sharing: false,
             access_list: true,
-            touch_all: false,
+            ..FileSetPlan::default()
         },
         seed: 42,
-        shards: None,
-        monitor: None,
-        slice: None,
         scripts: Some(ScriptsPlan {
             dir: ".".into(),
             limit: Nanos::from_secs(30),
         }),
-        clock_service: None,
         heartbeat: Some(Nanos::from_secs(HEARTBEAT_SECONDS)),
-        limits: limits(&benchmark.standard),
-        stop_if: Vec::new(),
         findings: vec![Finding::new(
             Rule::Experimental,
             Severity::Note,
@@ -243,19 +227,7 @@ fn plan(benchmark: Benchmark, units: &[u32], clients: &[&str]) -> RunPlan {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec(),
-        benchmark,
-    }
-}
-
-fn limits(standard: &Standard) -> Limits {
-    Limits {
-        response_ms: standard.response_limit_ms,
-        achieved_pcnt_min: standard.achieved_pcnt_min,
-        proc_pcnt_min: standard.proc_pcnt_min,
-        mix_deviation_pcnt_max: standard.mix_deviation_pcnt_max,
-        error_pcnt_max: standard.error_pcnt_invalid,
-        component_variance_pcnt_max: standard.component_variance_pcnt_max,
-        stall_pcnt_max: filermark_model::plan::STALL_PCNT_STANDARD,
+        ..RunPlan::of(benchmark, DriverPlan::Posix(PosixPlan::default()))
     }
 }
 
