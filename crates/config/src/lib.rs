@@ -10,6 +10,7 @@
 //! that declaration.
 
 pub mod blockfile;
+mod classic;
 mod composite;
 pub mod debug;
 pub mod definitions;
@@ -33,6 +34,7 @@ mod plan;
 mod protocol;
 pub mod rc;
 mod reach;
+mod reading;
 mod reference;
 mod resolve;
 mod resolved;

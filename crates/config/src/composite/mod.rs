@@ -16,119 +16,121 @@ pub(crate) mod settings;
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
-use crate::loads;
 use crate::params::Standard;
-use crate::plan::common::{self, debug, monitor, pacing, phases, suffix};
-use crate::reach::{self, Accounts, Reach};
-use crate::resolved::Resolved;
-use crate::sources::Sources;
+use crate::plan::build::{Demand, Dialect};
+use crate::plan::common::{phases, secret_note};
+use crate::reach::Accounts;
+use crate::reading::Reading;
+use crate::resolved::NetmistOutput;
+use crate::stop_command::stop_command;
+use crate::{loads, space, trial};
 use choose::Chosen;
-use filermark_model::launch::LauncherKind;
-use filermark_model::plan::{FileSetPlan, IpChoice, Limits};
-use filermark_model::{Benchmark, RunPlan};
-use std::path::PathBuf;
+use filermark_model::launch::{LaunchPlan, LauncherKind};
+use filermark_model::plan::IpChoice;
+use filermark_model::{Benchmark, Finding, RunPlan};
 
-/// Resolves a composite run; `None`: something is wrong, which is told.
-pub(crate) fn build(
-    values: &Values,
-    sources: &Sources,
-    chosen: Option<Box<Chosen>>,
-    work_dir: PathBuf,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Resolved> {
-    refuse(values, errors);
-    let suffix = suffix(values, errors);
-    let debug = debug(values, errors);
-    let mounts = mounts::client_mounts(values, sources, errors);
-    let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
-    let mut findings = Vec::new();
-    let asked = loads::asked(values, unit, &mut findings, errors);
-    let driver = settings::driver(values, errors);
-    let clock_service = settings::clock_service(values, &mut findings, errors);
-    let monitor = monitor(values, sources, errors);
-    let reach = Reach::read(values, sources, ip(values), errors);
+/// A run of a composite.
+pub(crate) struct Composite {
+    /// `None`: it is wrong, as reported.
+    pub chosen: Option<Box<Chosen>>,
+}
 
-    let Chosen {
-        definition,
-        mut benchmark,
-        findings: mut found,
-    } = *chosen?;
-    let (clients, client_of_mount) = procs::clients(mounts.as_deref()?);
-    let mounts = mounts?;
-    let place = values.place("LOAD");
-    let unit = definition.unit.clone();
-    // The counts of procs do not depend on what is changed below.
-    let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
-    let units = asked.iter().copied().max().unwrap_or(0);
-    if points.is_empty() || errors.iter().any(|e| e.place == place) {
-        return None;
+impl Dialect for Composite {
+    fn ip(&self, r: &mut Reading<'_>) -> IpChoice {
+        ip(r.values)
     }
-    let all = |b: &Benchmark| {
-        let work = b.composite()?;
-        Some(procs::procs(
-            units,
-            work,
-            &mounts,
-            &clients,
-            &client_of_mount,
-        ))
-    };
-    let counted = all(&benchmark)?;
-    let most = procs::most_per_client(&counted, clients.len());
-    let procs_here = (counted.len() as u64, u64::from(most));
-    change::change(&mut benchmark, values, procs_here, &mut found);
-    let procs = all(&benchmark)?;
-    let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
-    refuse_background_only(&benchmark, values.place("BENCHMARK"), errors);
 
-    found.splice(0..0, remarks::changes(values, &definition));
-    found.append(&mut findings);
-    let launch = reach.plan(&clients, &Accounts::new(), &sources.host);
-    found.extend(reach::remarks(values, &launch, &sources.host));
-    found.extend(remarks::points(&points, &benchmark));
-    found.extend(attribute_cache(&benchmark));
-    found.extend(remarks::idle_clients(&procs, clients.len()));
-    let here = procs::share_on(&procs, |client| {
-        let host = launch.hosts.get(client as usize);
-        host.is_some_and(|h| h.launcher == LauncherKind::Local)
-    });
-    found.extend(remarks::memory(&points, &benchmark, &sources.host, here));
-    let plan = RunPlan {
-        points,
-        clients,
-        procs_per_client: most,
-        procs,
-        slice: None,
-        scripts: settings::scripts(values),
-        clock_service,
-        heartbeat: settings::heartbeat(values),
-        driver,
-        pacing: pacing(values),
-        phases: phases(values, &definition),
-        fileset: fileset(values),
-        space: crate::space::plan(values),
-        seed: values.int("SEED").unwrap_or_default(),
-        shards: values.int32("SHARDS"),
-        monitor,
-        limits: limits(values, &definition),
-        stop_if: crate::stop_if::stop_if(values, errors),
-        findings: found,
-        parameters: values
-            .all()
-            .map(|g| (g.parameter.name.to_owned(), g.shown_value()))
-            .collect(),
-        benchmark,
-    };
-    Some(Resolved {
-        launch,
-        plan,
-        stop_command: crate::stop_command::stop_command(sources, &suffix),
-        suffix,
-        inputs: Vec::new(),
-        work_dir,
-        debug,
-        netmist: settings::output(values),
-    })
+    fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand> {
+        let (values, sources) = (r.values, r.sources);
+        refuse(values, &mut r.reports.errors);
+        let mounts = mounts::client_mounts(values, sources, &mut r.reports.errors);
+        let chosen = self.chosen.take();
+        let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
+        let (findings, errors) = (&mut r.reports.findings, &mut r.reports.errors);
+        let asked = loads::asked(values, unit, findings, errors);
+        let driver = settings::driver(values, errors);
+        let clock_service = settings::clock_service(values, findings, errors);
+
+        let Chosen {
+            definition,
+            mut benchmark,
+            findings: found,
+        } = *chosen?;
+        let (clients, client_of_mount) = procs::clients(mounts.as_deref()?);
+        let mounts = mounts?;
+        let place = values.place("LOAD");
+        let unit = definition.unit.clone();
+        // The counts of procs do not depend on what is changed below.
+        let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+        let units = asked.iter().copied().max().unwrap_or(0);
+        if points.is_empty() || errors.iter().any(|e| e.place == place) {
+            return None;
+        }
+        let all = |b: &Benchmark| {
+            let work = b.composite()?;
+            Some(procs::procs(
+                units,
+                work,
+                &mounts,
+                &clients,
+                &client_of_mount,
+            ))
+        };
+        let counted = all(&benchmark)?;
+        let most = procs::most_per_client(&counted, clients.len());
+        let procs_here = (counted.len() as u64, u64::from(most));
+        r.first(|r| {
+            let changes = remarks::changes(values, &definition);
+            r.reports.findings.extend(changes.into_iter().chain(found));
+            change::change(&mut benchmark, values, procs_here, &mut r.reports.findings);
+        });
+        let procs = all(&benchmark)?;
+        let errors = &mut r.reports.errors;
+        let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+        refuse_background_only(&benchmark, values.place("BENCHMARK"), errors);
+        Some(Demand {
+            benchmark,
+            driver,
+            points,
+            clients,
+            procs_per_client: most,
+            procs,
+            accounts: Accounts::new(),
+            phases: phases(values, &definition),
+            touch_all: false,
+            scripts: settings::scripts(values),
+            clock_service,
+            heartbeat: settings::heartbeat(values),
+        })
+    }
+
+    fn remarks(&self, plan: &RunPlan, launch: &LaunchPlan, r: &mut Reading<'_>) {
+        let host = &r.sources.host;
+        let here = procs::share_on(&plan.procs, |client| {
+            let host = launch.hosts.get(client as usize);
+            host.is_some_and(|h| h.launcher == LauncherKind::Local)
+        });
+        let findings = &mut r.reports.findings;
+        findings.extend(remarks::points(&plan.points, &plan.benchmark));
+        findings.extend(attribute_cache(&plan.benchmark));
+        findings.extend(remarks::idle_clients(&plan.procs, plan.clients.len()));
+        let memory = remarks::memory(&plan.points, &plan.benchmark, host, here);
+        findings.extend(memory);
+    }
+
+    fn closing_remarks(&self, plan: &RunPlan) -> Vec<Finding> {
+        let notes = space::memory_note(plan).into_iter();
+        let notes = notes.chain(secret_note(plan));
+        notes.chain(trial::findings(plan)).collect()
+    }
+
+    fn output(&self, r: &Reading<'_>) -> Option<NetmistOutput> {
+        settings::output(r.values)
+    }
+
+    fn stop_command(&self, r: &Reading<'_>, suffix: &str) -> String {
+        stop_command(r.sources, suffix)
+    }
 }
 
 /// The address family for the way to the clients. The rc files of 2014 have
@@ -185,28 +187,5 @@ pub(crate) fn refuse_windows(values: &Values, errors: &mut Vec<ConfigError>) {
                 "leave it out or empty",
             ));
         }
-    }
-}
-
-pub(crate) fn fileset(values: &Values) -> FileSetPlan {
-    let reuse = settings::reuse(values);
-    FileSetPlan {
-        keep: values.switch("KEEP"),
-        reuse,
-        verify: values.switch("VERIFY"),
-        init_window: values.int32("INIT_WINDOW").unwrap_or(1),
-        sharing: values.switch("SHARING_MODE"),
-        access_list: values.switch("FILE_ACCESS_LIST"),
-        touch_all: false,
-    }
-}
-
-pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
-    let s = &definition.standard;
-    Limits {
-        component_variance_pcnt_max: values
-            .real("COMPONENT_VARIANCE_MAX")
-            .unwrap_or(s.component_variance_pcnt_max),
-        ..common::limits(values, definition)
     }
 }

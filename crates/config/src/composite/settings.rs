@@ -44,7 +44,7 @@ fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<St
 
 /// Whether files stay from one load point to the next: UNLINK_FILES where it is
 /// given, else REUSE.
-pub(super) fn reuse(values: &Values) -> bool {
+pub(crate) fn reuse(values: &Values) -> bool {
     match values.given("UNLINK_FILES") {
         Some(_) => !values.switch("UNLINK_FILES"),
         None => values.switch("REUSE"),

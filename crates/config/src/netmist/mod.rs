@@ -21,7 +21,8 @@ pub use tokens::{TokenLine, parse_tokens};
 use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
-use crate::plan::common::secret_note;
+use crate::plan::build::build;
+use crate::reading::{Reading, Reports};
 use crate::resolved::Resolved;
 use crate::sources::Sources;
 use filermark_model::registry::Registry;
@@ -32,30 +33,26 @@ use std::path::PathBuf;
 /// # Errors
 /// Everything that is wrong with it and with the files that it names.
 pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>> {
-    let mut errors = Vec::new();
+    let mut reports = Reports::default();
     args.sources.begin_inputs();
-    let values = args.values(&mut errors);
+    let errors = &mut reports.errors;
+    let values = args.values(errors);
     let before = errors.len();
-    let registry = registry(&values, &args.sources, &mut errors);
+    let registry = registry(&values, &args.sources, errors);
     // Where a definition file is wrong, the names that it has are not known.
     let known = (errors.len() == before).then_some(&registry);
-    let lines = token_lines(args, &args.sources, known, &mut errors);
-    let resolved = plan::build(args, &values, &registry, lines, &mut errors);
-    match resolved {
-        Some(mut resolved) if errors.is_empty() => {
-            let secret = secret_note(&resolved.plan);
-            resolved.plan.findings.extend(secret);
-            let fits = crate::space::memory_note(&resolved.plan);
-            resolved.plan.findings.extend(fits);
-            resolved.inputs = args.sources.take_inputs();
-            Ok(resolved)
-        }
-        _ => {
-            errors.sort_by(|a, b| a.place.cmp(&b.place));
-            errors.dedup();
-            Err(errors)
-        }
-    }
+    let lines = token_lines(args, &args.sources, known, errors);
+    let mut netmist = plan::Netmist {
+        args,
+        registry: &registry,
+        lines,
+    };
+    let r = Reading {
+        values: &values,
+        sources: &args.sources,
+        reports,
+    };
+    build(&mut netmist, r)
 }
 
 /// The workload objects that `-E` prints: those that ship, with the changes of

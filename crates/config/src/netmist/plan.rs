@@ -8,20 +8,21 @@ use super::touch::touch;
 use crate::composite::mounts::ClientMount;
 use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::composite::{
-    attribute_cache, fileset, idle_with, limits, procs, refuse_background_only, refuse_windows,
-    settings,
+    attribute_cache, idle_with, procs, refuse_background_only, refuse_windows, settings,
 };
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{Place, quoted};
 use crate::given::Values;
 use crate::hosts::Naming;
-use crate::plan::common::{debug, left_out, monitor, pacing, phases, suffix};
-use crate::reach::{self, Reach};
-use crate::resolved::{NetmistOutput, Resolved};
+use crate::plan::build::{Demand, Dialect};
+use crate::plan::common::{left_out, phases, secret_note};
+use crate::reading::Reading;
+use crate::resolved::NetmistOutput;
+use crate::space::memory_note;
 use crate::stop_command::netmist_stop_command;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::bucket::MadeBuckets;
 use filermark_model::composite::{Component, CompositeWork};
-use filermark_model::plan::{LoadPoint, ProcPlan};
+use filermark_model::plan::{IpChoice, LoadPoint, ProcPlan};
 use filermark_model::registry::Registry;
 use filermark_model::units::counted;
 use filermark_model::{
@@ -39,107 +40,100 @@ const BY_TOKENS: [&str; 6] = [
     "OPRATE_MULTIPLIER",
 ];
 
-/// Puts the plan together; `None`: something is wrong, which is told.
-pub(super) fn build(
-    args: &NetmistArgs,
-    values: &Values,
-    registry: &Registry,
-    lines: Option<Vec<TokenLine>>,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Resolved> {
-    let mut findings = remarks(args, values);
-    refuse_windows(values, errors);
-    let suffix = suffix(values, errors);
-    let debug = debug(values, errors);
-    let driver = settings::driver(values, errors);
-    let clock_service = settings::clock_service(values, &mut findings, errors);
-    let monitor = monitor(values, &args.sources, errors);
-    let total_rate = number(
-        args,
-        'O',
-        errors,
-        "operations per second, e.g. -O 1000",
-        rate,
-    );
-    let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
-    let per_client = number(args, 'd', errors, "a whole number from 1 on", whole);
-    let reach = Reach::read(values, &args.sources, ip(args, errors), errors);
-    let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
-    let lines = in_allocation(lines?, &naming, errors);
-    findings.extend(passwords(&lines));
-    let objects = objects(&lines, registry)?;
-    if !errors.is_empty() {
-        return None;
+/// A run by netmist's command line.
+pub(super) struct Netmist<'a> {
+    pub args: &'a NetmistArgs,
+    pub registry: &'a Registry,
+    /// `None`: the token file is wrong, as reported.
+    pub lines: Option<Vec<TokenLine>>,
+}
+
+impl Dialect for Netmist<'_> {
+    fn ip(&self, r: &mut Reading<'_>) -> IpChoice {
+        ip(self.args, &mut r.reports.errors)
     }
 
-    let (clients, all) = deal(&lines, &objects, total_rate, &mut findings);
-    let most = procs::most_per_client(&all, clients.len());
-    if let Some(told) = per_client.filter(|n| *n != most) {
-        findings.push(differs(told, most));
+    fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand> {
+        let (args, values) = (self.args, r.values);
+        let (findings, errors) = (&mut r.reports.findings, &mut r.reports.errors);
+        findings.extend(remarks(args, values));
+        refuse_windows(values, errors);
+        let driver = settings::driver(values, errors);
+        let clock_service = settings::clock_service(values, findings, errors);
+        let want = "operations per second, e.g. -O 1000";
+        let total_rate = number(args, 'O', errors, want, rate);
+        let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
+        let per_client = number(args, 'd', errors, "a whole number from 1 on", whole);
+        let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
+        let lines = in_allocation(self.lines.take()?, &naming, errors);
+        findings.extend(passwords(&lines));
+        let objects = objects(&lines, self.registry)?;
+        if !errors.is_empty() {
+            return None;
+        }
+
+        let (clients, all) = deal(&lines, &objects, total_rate, findings);
+        let most = procs::most_per_client(&all, clients.len());
+        if let Some(told) = per_client.filter(|n| *n != most) {
+            findings.push(differs(told, most));
+        }
+        let scale = Scale {
+            client_mem_bytes: values.int("CLIENT_MEM").unwrap_or(MEM_BYTES_DEFAULT),
+            aggregate_bytes: values.int("AGGR_CAP").unwrap_or(MEM_BYTES_DEFAULT),
+            procs_per_client: u64::from(per_client.unwrap_or(most)),
+            procs: all.len() as u64,
+        };
+        let work = CompositeWork {
+            components: components(objects, &all, values, scale),
+            client_mem_mib_per_unit: 0.0,
+        };
+        let benchmark = benchmark(work, self.registry)?;
+        refuse_background_only(&benchmark, Place::Option("-g".into()), errors);
+        let mut phases = phases(values, &benchmark);
+        let sharing = values.switch("SHARING_MODE");
+        let touch_all = !args.exact_time && touch(&benchmark, &all, sharing, &mut phases, findings);
+        findings.extend(attribute_cache(&benchmark));
+        Some(Demand {
+            benchmark,
+            driver,
+            points: vec![point(&all)],
+            clients,
+            procs_per_client: most,
+            procs: all,
+            accounts: accounts(&lines),
+            phases,
+            touch_all,
+            scripts: settings::scripts(values),
+            clock_service,
+            heartbeat: heartbeat(args, values),
+        })
     }
-    let scale = Scale {
-        client_mem_bytes: values.int("CLIENT_MEM").unwrap_or(MEM_BYTES_DEFAULT),
-        aggregate_bytes: values.int("AGGR_CAP").unwrap_or(MEM_BYTES_DEFAULT),
-        procs_per_client: u64::from(per_client.unwrap_or(most)),
-        procs: all.len() as u64,
-    };
-    let work = CompositeWork {
-        components: components(objects, &all, values, scale),
-        client_mem_mib_per_unit: 0.0,
-    };
-    let benchmark = benchmark(work, registry)?;
-    refuse_background_only(&benchmark, Place::Option("-g".into()), errors);
-    let mut phases = phases(values, &benchmark);
-    let mut fileset = fileset(values);
-    if !args.exact_time {
-        fileset.touch_all = touch(
-            &benchmark,
-            &all,
-            fileset.sharing,
-            &mut phases,
-            &mut findings,
-        );
+
+    fn closing_remarks(&self, plan: &RunPlan) -> Vec<Finding> {
+        let notes = secret_note(plan).into_iter();
+        notes.chain(memory_note(plan)).collect()
     }
-    findings.extend(attribute_cache(&benchmark));
-    let launch = reach.plan(&clients, &accounts(&lines), &args.sources.host);
-    findings.extend(reach::remarks(values, &launch, &args.sources.host));
-    let plan = RunPlan {
-        points: vec![point(&all)],
-        clients,
-        procs_per_client: most,
-        procs: all,
-        slice: None,
-        scripts: settings::scripts(values),
-        clock_service,
-        heartbeat: heartbeat(args, values),
-        driver,
-        pacing: pacing(values),
-        phases,
-        fileset,
-        space: crate::space::plan(values),
-        seed: values.int("SEED").unwrap_or_default(),
-        shards: values.int32("SHARDS"),
-        monitor,
-        limits: limits(values, &benchmark),
-        stop_if: crate::stop_if::stop_if(values, errors),
-        findings,
-        parameters: parameters(args, values),
-        benchmark,
-    };
-    Some(Resolved {
-        launch,
-        plan,
-        work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
-        debug,
-        stop_command: netmist_stop_command(
-            args.words().iter().map(String::as_str),
-            &args.sources,
-            &suffix,
-        ),
-        suffix,
-        inputs: Vec::new(),
-        netmist: Some(output(args, values)),
-    })
+
+    /// Flags that are no parameters.
+    fn settings(&self) -> Vec<(String, String)> {
+        let value = |letter: char| {
+            let value = self.args.value(letter)?;
+            Some((format!("-{letter}"), quoted(value)))
+        };
+        ['g', 'O', 'd', 'N', 'q', 'l']
+            .into_iter()
+            .filter_map(value)
+            .collect()
+    }
+
+    fn output(&self, r: &Reading<'_>) -> Option<NetmistOutput> {
+        Some(output(self.args, r.values))
+    }
+
+    fn stop_command(&self, r: &Reading<'_>, suffix: &str) -> String {
+        let words = self.args.words();
+        netmist_stop_command(words.iter().map(String::as_str), r.sources, suffix)
+    }
 }
 
 /// What there is to say about flags and parameters that do nothing.
@@ -313,18 +307,6 @@ fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
     let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
     let wanted = values.switch("HEARTBEAT_NOTIFICATIONS") || args.has('q');
     wanted.then_some(every)
-}
-
-/// The parameters for the record: those of the table, then flags that are none.
-fn parameters(args: &NetmistArgs, values: &Values) -> Vec<(String, String)> {
-    let shown = |g: &crate::given::Given| (g.parameter.name.to_owned(), g.shown_value());
-    let mut all: Vec<(String, String)> = values.all().map(shown).collect();
-    for letter in ['g', 'O', 'd', 'N', 'q', 'l'] {
-        if let Some(value) = args.value(letter) {
-            all.push((format!("-{letter}"), quoted(value)));
-        }
-    }
-    all
 }
 
 /// Where netmist's own outputs go.

@@ -1,13 +1,15 @@
 //! Parts of the plan that runs of every kind have, and what is said of parameters in all
 //! of them.
 
+use crate::composite::settings::reuse;
 use crate::debug::parse_debug;
 use crate::error::{ConfigError, quoted};
 use crate::given::{Given, Value, Values, check};
 use crate::params::{Parameter, Standard};
 use crate::sources::Sources;
 use filermark_model::plan::{
-    Arrivals, Limits, MonitorMode, MonitorPlan, Pacing, PacingMode, PhasePlan, STALL_PCNT_STANDARD,
+    Arrivals, DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PacingMode,
+    PhasePlan, Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -156,16 +158,54 @@ pub(crate) fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
 }
 
 pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
-    let s = &definition.standard;
+    let standard = Limits::of(&definition.standard);
     let real = |name: &str, other: f64| values.real(name).unwrap_or(other);
     Limits {
-        response_ms: real("RESPONSE_LIMIT_MS", s.response_limit_ms),
-        achieved_pcnt_min: real("ACHIEVED_PCNT_MIN", s.achieved_pcnt_min),
-        proc_pcnt_min: real("PROC_PCNT_MIN", s.proc_pcnt_min),
-        mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", s.mix_deviation_pcnt_max),
-        error_pcnt_max: real("ERROR_PCNT_MAX", s.error_pcnt_invalid),
-        component_variance_pcnt_max: s.component_variance_pcnt_max,
-        stall_pcnt_max: real("STALL_PCNT_MAX", STALL_PCNT_STANDARD),
+        response_ms: real("RESPONSE_LIMIT_MS", standard.response_ms),
+        achieved_pcnt_min: real("ACHIEVED_PCNT_MIN", standard.achieved_pcnt_min),
+        proc_pcnt_min: real("PROC_PCNT_MIN", standard.proc_pcnt_min),
+        mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", standard.mix_deviation_pcnt_max),
+        error_pcnt_max: real("ERROR_PCNT_MAX", standard.error_pcnt_max),
+        component_variance_pcnt_max: match definition.composite() {
+            Some(_) => real(
+                "COMPONENT_VARIANCE_MAX",
+                standard.component_variance_pcnt_max,
+            ),
+            None => standard.component_variance_pcnt_max,
+        },
+        stall_pcnt_max: real("STALL_PCNT_MAX", standard.stall_pcnt_max),
+    }
+}
+
+pub(crate) fn fileset(
+    values: &Values,
+    benchmark: &Benchmark,
+    driver: &DriverPlan,
+    touch_all: bool,
+) -> FileSetPlan {
+    let is_composite = benchmark.composite().is_some();
+    FileSetPlan {
+        keep: values.switch("KEEP"),
+        reuse: match is_composite {
+            true => reuse(values),
+            false => values.switch("REUSE"),
+        },
+        verify: values.switch("VERIFY"),
+        init_window: init_window(values, driver.facts().transport),
+        sharing: is_composite && values.switch("SHARING_MODE"),
+        access_list: is_composite && values.switch("FILE_ACCESS_LIST"),
+        touch_all,
+    }
+}
+
+/// Over UDP fewer operations under way make the file set, unless it is said how many:
+/// what the server's socket has no room for is lost, and waits for a time-out.
+fn init_window(values: &Values, transport: Option<Transport>) -> u32 {
+    const DATAGRAMS: u32 = 4;
+    let window = values.int32("INIT_WINDOW").unwrap_or(1);
+    match (transport, values.given("INIT_WINDOW")) {
+        (Some(Transport::Udp), None) => window.min(DATAGRAMS),
+        _ => window,
     }
 }
 

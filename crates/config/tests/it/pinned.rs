@@ -2,10 +2,11 @@
 //! whole, with their fingerprints, so that no default and no order of findings changes
 //! unnoticed.
 
-use crate::{golden::golden, netmist, sources};
+use crate::{golden::golden, good, netmist, sources};
 use filermark_config::{Resolved, resolve};
-use filermark_model::Registry;
 use filermark_model::benchmark::SHIPPED;
+use filermark_model::plan::{DriverPlan, NfsPlan, SmbPlan};
+use filermark_model::{Registry, RunPlan};
 use filermark_results::record::fingerprint;
 use std::fmt::Write;
 use std::path::Path;
@@ -263,4 +264,42 @@ fn without_folders(text: &str) -> String {
         false => &part[..folder(part)],
     });
     shown.collect::<Vec<_>>().join(&FILE[1..])
+}
+
+/// What the plan's types are by themselves is what the parameters say that nobody sets.
+#[test]
+fn the_defaults_of_the_plan_are_those_of_the_parameters() {
+    let driver = |rc: &str| good(&format!("LOAD=80\nPROCS=4\n{rc}"), &[]).plan;
+    let plan = driver("BENCHMARK=nfs3-2001\nMNT_POINTS=srv:/export\n");
+    let DriverPlan::Nfs(nfs) = &plan.driver else {
+        panic!("{:?}", plan.driver);
+    };
+    let benchmark = plan.benchmark.clone();
+    let standard = NfsPlan {
+        uid: nfs.uid,
+        gid: nfs.gid,
+        machine_name: nfs.machine_name.clone(),
+        block_size_max: nfs.block_size_max,
+        commit: benchmark.classic().and_then(|c| c.commit).unwrap(),
+        ..NfsPlan::default()
+    };
+    let whole = RunPlan {
+        points: plan.points.clone(),
+        clients: plan.clients.clone(),
+        procs_per_client: plan.procs_per_client,
+        findings: plan.findings.clone(),
+        parameters: plan.parameters.clone(),
+        ..RunPlan::of(benchmark, DriverPlan::Nfs(standard))
+    };
+    assert_eq!(plan, whole);
+    let rc = "FS_PROTOCOL=smb\nMNT_POINTS=\\\\srv\\share\nUSERNAME=me\nPASSWORD=geheim\n";
+    let DriverPlan::Smb(smb) = driver(rc).driver else {
+        panic!("no SMB");
+    };
+    let standard = SmbPlan {
+        auth: smb.auth.clone(),
+        password: smb.password.clone(),
+        ..SmbPlan::default()
+    };
+    assert_eq!(smb, standard);
 }

@@ -1,0 +1,134 @@
+//! From what a dialect asks for to the plan of a run.
+
+use super::common::{debug, fileset, limits, monitor, pacing, suffix};
+use crate::error::ConfigError;
+use crate::reach::{self, Accounts, Reach};
+use crate::reading::Reading;
+use crate::resolved::{NetmistOutput, Resolved};
+use crate::{space, stop_if};
+use filermark_model::launch::LaunchPlan;
+use filermark_model::plan::{
+    ClientPlan, ClockServicePlan, DriverPlan, IpChoice, LoadPoint, PhasePlan, ProcPlan, ScriptsPlan,
+};
+use filermark_model::{Benchmark, Finding, Nanos, RunPlan};
+use std::path::PathBuf;
+
+/// A way to say what a run is: rc files of classical benchmarks, those of composites,
+/// netmist's command line.
+pub(crate) trait Dialect {
+    /// The address family for the way to the clients.
+    fn ip(&self, r: &mut Reading<'_>) -> IpChoice;
+
+    /// Which work is to be done where; `None`: something is wrong, as reported.
+    fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand>;
+
+    /// What there is to say about the plan when it is known how the clients are reached.
+    fn remarks(&self, _plan: &RunPlan, _launch: &LaunchPlan, _r: &mut Reading<'_>) {}
+
+    /// What there is to say about the plan as a whole.
+    fn closing_remarks(&self, plan: &RunPlan) -> Vec<Finding>;
+
+    /// Settings for the record beside the parameters, by name.
+    fn settings(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Where netmist's own outputs go, when the user says so.
+    fn output(&self, _r: &Reading<'_>) -> Option<NetmistOutput> {
+        None
+    }
+
+    /// The command that removes what the run leaves behind.
+    fn stop_command(&self, r: &Reading<'_>, suffix: &str) -> String;
+}
+
+/// What a dialect asks for: the parts of a plan that it reads in its own way.
+pub(crate) struct Demand {
+    /// With the changes of the parameters in it.
+    pub benchmark: Benchmark,
+    pub driver: DriverPlan,
+    pub points: Vec<LoadPoint>,
+    pub clients: Vec<ClientPlan>,
+    pub procs_per_client: u32,
+    pub procs: Vec<ProcPlan>,
+    /// Users and programs of single clients.
+    pub accounts: Accounts,
+    pub phases: PhasePlan,
+    /// RUN has to touch the whole data set.
+    pub touch_all: bool,
+    pub scripts: Option<ScriptsPlan>,
+    pub clock_service: Option<ClockServicePlan>,
+    pub heartbeat: Option<Nanos>,
+}
+
+/// Resolves what a dialect asks for.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text.
+pub(crate) fn build(
+    dialect: &mut dyn Dialect,
+    mut r: Reading<'_>,
+) -> Result<Resolved, Vec<ConfigError>> {
+    let resolved = assemble(dialect, &mut r);
+    match resolved {
+        Some(mut resolved) if r.reports.errors.is_empty() => {
+            let plan = &mut resolved.plan;
+            plan.findings = r.reports.findings;
+            let more = dialect.closing_remarks(plan);
+            plan.findings.extend(more);
+            resolved.inputs = r.sources.take_inputs();
+            Ok(resolved)
+        }
+        _ => Err(r.reports.into_errors()),
+    }
+}
+
+fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> {
+    let (values, sources) = (r.values, r.sources);
+    let suffix = suffix(values, &mut r.reports.errors);
+    let debug = debug(values, &mut r.reports.errors);
+    let monitor = monitor(values, sources, &mut r.reports.errors);
+    let ip = dialect.ip(r);
+    let reach = Reach::read(values, sources, ip, &mut r.reports.errors);
+    let demand = dialect.demand(r)?;
+    let launch = reach.plan(&demand.clients, &demand.accounts, &sources.host);
+    let remarks = reach::remarks(values, &launch, &sources.host);
+    r.reports.findings.extend(remarks);
+    let mut parameters: Vec<(String, String)> = values
+        .all()
+        .map(|g| (g.parameter.name.to_owned(), g.shown_value()))
+        .collect();
+    parameters.extend(dialect.settings());
+    let plan = RunPlan {
+        points: demand.points,
+        clients: demand.clients,
+        procs_per_client: demand.procs_per_client,
+        procs: demand.procs,
+        pacing: pacing(values),
+        phases: demand.phases,
+        fileset: fileset(values, &demand.benchmark, &demand.driver, demand.touch_all),
+        space: space::plan(values),
+        seed: values.int("SEED").unwrap_or_default(),
+        shards: values.int32("SHARDS"),
+        monitor,
+        scripts: demand.scripts,
+        clock_service: demand.clock_service,
+        heartbeat: demand.heartbeat,
+        limits: limits(values, &demand.benchmark),
+        stop_if: stop_if::stop_if(values, &mut r.reports.errors),
+        parameters,
+        // No slice, and no findings as long as more can be found.
+        ..RunPlan::of(demand.benchmark, demand.driver)
+    };
+    dialect.remarks(&plan, &launch, r);
+    Some(Resolved {
+        launch,
+        plan,
+        work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
+        debug,
+        stop_command: dialect.stop_command(r, &suffix),
+        suffix,
+        inputs: Vec::new(),
+        netmist: dialect.output(r),
+    })
+}

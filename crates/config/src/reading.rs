@@ -1,0 +1,38 @@
+//! What one resolution reads from and reports to.
+
+use crate::error::ConfigError;
+use crate::given::Values;
+use crate::sources::Sources;
+use filermark_model::Finding;
+
+/// The parameters and files of a resolution, and what there is to say about them so far.
+pub(crate) struct Reading<'a> {
+    pub values: &'a Values,
+    pub sources: &'a Sources,
+    pub reports: Reports,
+}
+
+/// Mistakes, which end a resolution, and findings, which go into its plan.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    pub errors: Vec<ConfigError>,
+    pub findings: Vec<Finding>,
+}
+
+impl Reports {
+    /// The mistakes in the order of the text, each once.
+    pub fn into_errors(mut self) -> Vec<ConfigError> {
+        self.errors.sort_by(|a, b| a.place.cmp(&b.place));
+        self.errors.dedup();
+        self.errors
+    }
+}
+
+impl Reading<'_> {
+    /// Takes a step whose findings stand before those that there are.
+    pub fn first(&mut self, step: impl FnOnce(&mut Self)) {
+        let later = std::mem::take(&mut self.reports.findings);
+        step(self);
+        self.reports.findings.extend(later);
+    }
+}

@@ -1,0 +1,33 @@
+//! Resolution: all sources together, every mistake at once, one plan out.
+
+use crate::classic::Classic;
+use crate::composite::Composite;
+use crate::composite::choose::{Choice, choose};
+use crate::error::ConfigError;
+use crate::given::gather;
+use crate::plan::build::build;
+use crate::reading::{Reading, Reports};
+use crate::resolved::Resolved;
+use crate::sources::Sources;
+use std::path::PathBuf;
+
+/// Resolves an rc file and options into a plan.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text.
+pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
+    let mut reports = Reports::default();
+    sources.begin_inputs();
+    let values = gather(sources, &mut reports.errors);
+    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    let choice = choose(&values, sources, &work_dir, &mut reports.errors);
+    let r = Reading {
+        values: &values,
+        sources,
+        reports,
+    };
+    match choice {
+        Choice::Classic => build(&mut Classic { work_dir }, r),
+        Choice::Composite(chosen) => build(&mut Composite { chosen }, r),
+    }
+}
